@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a project's catalog what a file says: a full update of products in the shape of docs/interface.md §2.3, one a
+# Makes a project's catalog what a file says: a full update of products in the shape of docs/interface §2.3, one a
 # line. Needs bash, curl 7.76 and gzip.
 #
 #   BASE_URL=http://127.0.0.1:4810 API_KEY=… PROJECT_ID=1 examples/full-update.sh examples/products.ndjson

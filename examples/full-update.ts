@@ -1,5 +1,5 @@
 /**
- * Makes a project's catalog what a file says: a full update of products in the shape of docs/interface.md §2.3,
+ * Makes a project's catalog what a file says: a full update of products in the shape of docs/interface §2.3,
  * one a line. It holds one batch in memory, however large the file is, and repeats what got no answer.
  *
  *   export BASE_URL=http://127.0.0.1:4810 API_KEY=… PROJECT_ID=1
@@ -16,7 +16,7 @@ const [file] = process.argv.slice(2);
 if (file === undefined || API_KEY === '')
   throw new Error('say which file, and set API_KEY to a key with access write');
 
-/** docs/interface.md §8; a batch ends before it would reach the default RELATA_UPLOAD_MAX_MIB. */
+/** docs/interface §8; a batch ends before it would reach the default RELATA_UPLOAD_MAX_MIB. */
 const PRODUCTS_PER_BATCH = 10_000;
 const BATCH_CHARACTERS = 32 * 1024 * 1024;
 const ATTEMPTS = 6;

@@ -11,7 +11,7 @@ import MiniSearch from 'minisearch';
 import { rolldown } from 'rolldown';
 import { writeApiPage } from './api-page.ts';
 import { adaptMarkdown } from './markdown.ts';
-import { linkTo, listSections, type Page, readText } from './pages.ts';
+import { linkTo, listSections, type Page, readText, resolveLink } from './pages.ts';
 import { type Found, SEARCH_OPTIONS } from './search-options.ts';
 import { listPageSections } from './sections.ts';
 
@@ -84,12 +84,15 @@ function configure(config: EleventyConfig, assets: Record<string, string | undef
   }
 }
 
+/** Sections that a page shows only where it belongs to them, because they have many pages. */
+const LONG_SECTIONS = ['Interface', 'Decisions'];
+
 const step = (from: Page, to: Page | undefined) => to && { title: to.title, href: linkTo(from, to.url) };
 
 function navigate(page: Page) {
   const navigation = sections.map((section) => ({
     title: section.title,
-    isOpen: section.title !== 'Decisions' || section.pages.includes(page),
+    isOpen: !LONG_SECTIONS.includes(section.title) || section.pages.includes(page),
     pages: section.pages.map((one) => ({
       title: one.title,
       href: linkTo(page, one.url),
@@ -126,6 +129,39 @@ function writeSearchIndex(): void {
   }
 }
 
+/** Writes each page as Markdown, and `llms.txt`, which lists them, for readers that are programs. Source: llmstxt.org. */
+function writeMarkdown(): void {
+  for (const page of pages) {
+    const text = readText(page.source).replaceAll(LINK, (link, name: string, href: string) =>
+      adaptLink(page, { link, name, href }),
+    );
+    writeFileSync(join(DIST, markdownOf(page.url)), text);
+  }
+  const list = sections.map(
+    ({ title, pages: listed }) =>
+      `## ${title}\n\n${listed.map((page) => `- [${page.title}](/docs/${markdownOf(page.url)})\n`).join('')}`,
+  );
+  writeFileSync(join(DIST, 'llms.txt'), `# Relata\n\n> ${SUMMARY}\n\n${list.join('\n')}`);
+}
+
+/** @returns a link of a page as a link to Markdown; only its name, if the site does not have the file */
+function adaptLink(page: Page, { link, name, href }: Record<'link' | 'name' | 'href', string>): string {
+  const found = resolveLink(page, href, pages);
+  if (found === undefined) return href.endsWith('.md') ? name : link;
+  if (found.title === undefined) return link;
+  const [path = '', hash] = found.href.split('#');
+  return `[${name}](${markdownOf(path)}${hash === undefined ? '' : `#${hash}`})`;
+}
+
+/** The text and the address of a link in Markdown. */
+const LINK = /\[([^\]]*)\]\(([^)\s]+)\)/g;
+
+const SUMMARY =
+  'A self-hosted product data service. It holds product catalogs, and answers what a product is and which products go with it.';
+
+/** @returns the path of a page as Markdown, from its URL; the first page has none */
+const markdownOf = (url: string): string => `${url.replace(/\/$/, '/index').replace(/^\.?$/, 'index')}.md`;
+
 /** Packs the pages and puts them in place at once: a service may read them while they are built anew. */
 function putInPlace(): void {
   execFileSync(process.execPath, [join(HERE, '../console/compress.ts'), DIST], { stdio: 'inherit' });
@@ -145,6 +181,7 @@ const eleventy = new Eleventy(join(HERE, 'templates'), DIST, {
 });
 await eleventy.write();
 copyPictures();
+writeMarkdown();
 writeSearchIndex();
 writeApiPage(DIST);
 if (asked === undefined) putInPlace();

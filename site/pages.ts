@@ -31,15 +31,23 @@ const HOW_TO = [
   'publish-to-magento',
 ];
 const REFERENCE = [
-  'interface',
   'command-line',
   'channels',
   'events',
   'connectors',
   'agents',
   'ucp-compatibility',
-  'operating',
   'glossary',
+];
+const OPERATING = [
+  'README',
+  'install',
+  'settings',
+  'data-flows',
+  'monitoring',
+  'backup',
+  'postgresql',
+  'capacity',
 ];
 const PROJECT = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
 const CLIENTS = '{client,clients/*}/README.md';
@@ -50,6 +58,8 @@ export function listSections(): readonly Section[] {
   return [
     { title: 'Start', pages: START.map(readPage) },
     { title: 'How to', pages: listFolder('docs/how-to', HOW_TO).map(readPage) },
+    { title: 'Operating', pages: listFolder('docs/operating', OPERATING).map(readPage) },
+    { title: 'Interface', pages: listFolder('docs/interface', ['README']).map(readPage) },
     { title: 'Reference', pages: reference.map(readPage) },
     { title: 'Inside', pages: [...PROJECT, ...findFiles(CLIENTS)].map(readPage) },
     { title: 'Decisions', pages: listFolder('docs/decisions', []).map(readPage) },
@@ -77,7 +87,7 @@ export const readText = (source: string): string => readFileSync(join(ROOT, sour
 
 function urlOf(source: string): string {
   if (source === HOME) return '';
-  if (source.startsWith('docs/')) return source.slice('docs/'.length, -'.md'.length);
+  if (source.startsWith('docs/')) return source.slice('docs/'.length).replace(/(?:\/README)?\.md$/, '');
   return source.replace(/(?:\/README)?\.md$/, '').toLowerCase();
 }
 
@@ -85,7 +95,9 @@ function urlOf(source: string): string {
 export function linkTo(from: Page, url: string): string {
   const folder = `/docs/${from.url}`.replace(/[^/]*$/, '');
   const way = posix.relative(folder, `/docs/${url}`);
-  return url === '' ? `${way || '.'}/` : way;
+  if (url === '') return `${way || '.'}/`;
+  // A page with the name of its folder, such as `operating`, is above the pages in the folder.
+  return way === '' ? `../${posix.basename(url)}` : way;
 }
 
 export interface Link {
@@ -100,7 +112,9 @@ export function resolveLink(page: Page, href: string, pages: readonly Page[]): L
   const [path = '', hash] = href.split('#');
   const target = posix.normalize(posix.join(posix.dirname(page.source), path)).replace(/\/$/, '');
   if (target === 'docs/openapi.json') return { href: linkTo(page, '../openapi.json') };
-  const found = pages.find(({ source }) => source === target || posix.dirname(source) === target);
+  const found =
+    pages.find(({ source }) => source === target) ??
+    pages.find(({ source }) => posix.dirname(source) === target);
   if (found === undefined) return undefined;
   return { href: linkTo(page, found.url) + (hash === undefined ? '' : `#${hash}`), title: found.title };
 }

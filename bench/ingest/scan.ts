@@ -32,7 +32,7 @@ const CANONICAL = 'canonical';
 const BATCHES = 3;
 /** A round takes a tenth of a second. */
 const ROUNDS_PER_ROUND = 10;
-/** The order of docs/interface.md §2.3; JSON.stringify of the stored form would keep the stored order. */
+/** The order of docs/interface §2.3; JSON.stringify of the stored form would keep the stored order. */
 const MEMBERS = ['identifier', 'name', 'groupIdentifier', 'productUrl', 'categories', 'images', 'attributes'];
 
 function writeForms({ bodies }: BenchCatalog): ScanLoad['forms'] {

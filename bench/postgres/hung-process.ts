@@ -6,7 +6,7 @@ import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { spreadOf } from '../support/statistics.ts';
 import { describePostgres, openPostgresServer } from './postgres-server.ts';
 
-/** Source: docs/operating.md, "When something fails". */
+/** Source: docs/operating/postgresql.md, "When something fails". */
 const LONGEST_S = 15;
 const PLACES = { statement: 'between two statements', copy: 'within a COPY' } as const;
 

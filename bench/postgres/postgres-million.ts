@@ -13,7 +13,7 @@ import { FIRST_VERSION } from '../support/synthetic-products.ts';
 import { type DatabaseSize, describePostgres } from './postgres-server.ts';
 import { type Cpu, openPostgres, type PostgresBenchStore, perPiece } from './postgres-stores.ts';
 
-/** What larger installations are reasoned from (docs/operating.md): one large catalog beside two smaller ones. */
+/** What larger installations are reasoned from (docs/operating/capacity.md): one large catalog beside two smaller ones. */
 export const postgresMillion: Measurement = {
   name: 'postgres-million',
   title: 'PostgreSQL: a catalog of 1,000,000 products',

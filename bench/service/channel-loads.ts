@@ -7,7 +7,7 @@ import { fatIdentifier, loadFatProducts } from './fat-products.ts';
 
 const FAT = { values: 12, count: 400 };
 const AT_ONCE = 4;
-/** The limit of `compatibility.with`. Source: docs/interface.md §16.9 rule 7. */
+/** The limit of `compatibility.with`. Source: docs/interface §16.9 rule 7. */
 const MOST_COMPATIBLE = 50;
 const MOST_TOOL_IDENTIFIERS = 10;
 const BUILT_PRODUCTS = 100;

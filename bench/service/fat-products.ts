@@ -1,7 +1,7 @@
 import type { ServiceClient } from '../support/service-client.ts';
 import { runFullUpdate } from '../support/service-client.ts';
 
-/** A catalog of few products, each of which fills the limits of docs/interface.md §8. */
+/** A catalog of few products, each of which fills the limits of docs/interface §8. */
 export interface FatCatalog {
   readonly service: ServiceClient;
   readonly projectId: number;

@@ -29,7 +29,7 @@ function bomb(filling: 'identifiers' | 'space' | 'texts', size: number): Promise
   return promisify(gzip)(Buffer.from(`{"identifiers":[${makers[filling]()}]}`), { level: 9 });
 }
 
-/** The limits of a delete and a lookup, 29 and 2.9 MiB. Source: docs/interface.md §8. */
+/** The limits of a delete and a lookup, 29 and 2.9 MiB. Source: docs/interface §8. */
 const DELETED = 10_000;
 const LOOKED_UP = 1_000;
 
@@ -46,7 +46,7 @@ const LONG_PRODUCTS = 100;
 const loadLongProducts = ({ service, projectId }: Attack, word?: (at: number) => string) =>
   loadFatProducts({ service, projectId, count: LONG_PRODUCTS, values: 30, ...(word && { word }) });
 
-/** With them, an answer has 31.2 MB, just below the limit of 32 MiB. Source: docs/interface.md §8. */
+/** With them, an answer has 31.2 MB, just below the limit of 32 MiB. Source: docs/interface §8. */
 const MOST_LOOKED_UP = 16;
 const lookUpLong = ({ projectId }: Attack, count: number): string => {
   const identifiers = JSON.stringify(Array.from({ length: count }, (_, at) => `long-${at}`));

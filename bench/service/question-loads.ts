@@ -15,7 +15,7 @@ const LONGEST_COMMIT_MS = LONGEST_MS - 5_000;
 /** The share of the million; 20,000 products of a full run. */
 const SHARE_OF_MILLION = 50;
 const CONSTRAINTS = 40;
-/** Ordered pairs of so many products by 40 constraints stay below the limit of 20,000. Source: docs/interface.md §12.10 rule 7. */
+/** Ordered pairs of so many products by 40 constraints stay below the limit of 20,000. Source: docs/interface §12.10 rule 7. */
 const FIT_ITEMS = 22;
 const HANG_UP_MS = 3_000;
 const TOTALS = 450;

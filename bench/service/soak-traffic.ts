@@ -9,7 +9,7 @@ const FEW = 20;
 const CALLERS = 4;
 const SEED = Number(process.env.BENCH_SEED ?? 1);
 const TAGS = encodeURIComponent('[{"tag":"brand","limitPerRelation":5}]');
-/** A pipeline has one run at a time, and callers share it; the index of the search follows the catalog. Source: docs/interface.md §7.7. */
+/** A pipeline has one run at a time, and callers share it; the index of the search follows the catalog. Source: docs/interface §7.7. */
 const IS_BUSY = /pipeline_running|pipeline_busy|search_not_ready/;
 
 /** @returns a project with products, a relation and a pipeline, and its traffic */

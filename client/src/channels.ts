@@ -10,7 +10,7 @@ export interface ChannelPlace {
 
 const toPath = ({ projectId, channelId }: ChannelPlace) => ({ id: projectId, channelId });
 
-/** Channels, which publish the catalog for others. Source: docs/interface.md §16. */
+/** Channels, which publish the catalog for others. Source: docs/interface §16. */
 export function createChannels({ call, request }: Transport) {
   return {
     list: (projectId: number, page: Page = {}) =>

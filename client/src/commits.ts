@@ -12,7 +12,7 @@ export type CommitChangesQuery = CallOptions & QueryOf<'getManagementProjectsByI
 
 const pathOf = ({ projectId, commitId }: CommitPlace) => ({ id: projectId, commitId });
 
-/** The commits and deletes that can be undone. Source: docs/interface.md §14.8. */
+/** The commits and deletes that can be undone. Source: docs/interface §14.8. */
 export function createCommits({ call }: Transport) {
   return {
     /** The last one first. */

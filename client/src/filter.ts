@@ -1,6 +1,6 @@
 import type { MappedColumn } from './wire.ts';
 
-/** How a condition compares. Source: docs/interface.md §12.2. */
+/** How a condition compares. Source: docs/interface §12.2. */
 export type Operator =
   | 'equals'
   | 'notEquals'
@@ -23,7 +23,7 @@ export type Condition = { attribute: string } & (
   | { operator: Exclude<Operator, 'exists' | 'in' | 'between'>; value: Operand }
 );
 
-/** Which products stand on a side of a relation. Source: docs/interface.md §12.2. */
+/** Which products stand on a side of a relation. Source: docs/interface §12.2. */
 export type Filter =
   | { all: Filter[] }
   | { any: Filter[] }
@@ -32,7 +32,7 @@ export type Filter =
   | { identifiers: string[] }
   | Condition;
 
-/** Which rows of a file a pipeline takes. Source: docs/interface.md §13.3. */
+/** Which rows of a file a pipeline takes. Source: docs/interface §13.3. */
 export type RowFilter =
   | { all: RowFilter[] }
   | { any: RowFilter[] }

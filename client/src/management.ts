@@ -2,7 +2,7 @@ import { type Page, paging, readTagged } from './page.ts';
 import type { BodyOf, CallOptions, QueryOf, Transport } from './transport.ts';
 import type { Ontology, SentAttribute, SentOntology } from './wire.ts';
 
-/** Which span; a day up to now when nothing is said. Source: docs/interface.md §14.7. */
+/** Which span; a day up to now when nothing is said. Source: docs/interface §14.7. */
 export type SpanQuery = CallOptions & QueryOf<'getManagementApiKeysByIdStatistics'>;
 
 const spanOf = ({ from, to, step }: SpanQuery) => ({
@@ -11,7 +11,7 @@ const spanOf = ({ from, to, step }: SpanQuery) => ({
   ...(step !== undefined && { step }),
 });
 
-/** Project groups, projects and their audit log. Source: docs/interface.md §4.1, §14.2, §14.4. */
+/** Project groups, projects and their audit log. Source: docs/interface §4.1, §14.2, §14.4. */
 export function createProjects({ call }: Transport) {
   return {
     /** The projects that the key reaches, as connectors list them. */
@@ -44,7 +44,7 @@ export function createProjects({ call }: Transport) {
     deleteGroup: (id: number, options: CallOptions = {}) =>
       call('deleteManagementProjectGroupsById', { path: { id } }, options),
 
-    /** Its last requests that failed or were slow. Source: docs/interface.md §14.9. */
+    /** Its last requests that failed or were slow. Source: docs/interface §14.9. */
     keptRequests: (
       id: number,
       { kind, ...options }: CallOptions & { readonly kind?: 'failed' | 'slow' | undefined } = {},
@@ -60,7 +60,7 @@ export function createProjects({ call }: Transport) {
   };
 }
 
-/** API keys. Source: docs/interface.md §5.2, §14.2. */
+/** API keys. Source: docs/interface §5.2, §14.2. */
 export function createApiKeys({ call }: Transport) {
   return {
     list: (page: Page = {}) => call('getManagementApiKeys', { query: paging(page) }, page),
@@ -76,7 +76,7 @@ export function createApiKeys({ call }: Transport) {
       call('postManagementApiKeysByIdRotate', { path: { id }, body: { overlapSeconds } }, options),
     delete: (id: number, options: CallOptions = {}) =>
       call('deleteManagementApiKeysById', { path: { id } }, options),
-    /** Requests and refusals for their rate, over time. Source: docs/interface.md §14.7. */
+    /** Requests and refusals for their rate, over time. Source: docs/interface §14.7. */
     statistics: (id: number, span: SpanQuery = {}) =>
       call('getManagementApiKeysByIdStatistics', { path: { id }, query: spanOf(span) }, span),
   };
@@ -87,7 +87,7 @@ export interface SampleOptions extends CallOptions {
   readonly sample?: 'even' | 'all' | undefined;
 }
 
-/** Attributes with their types and units. Source: docs/interface.md §11. */
+/** Attributes with their types and units. Source: docs/interface §11. */
 export function createOntology({ call, request }: Transport) {
   const path = (projectId: number) => `/management/projects/${projectId}/ontology`;
   return {
@@ -98,7 +98,7 @@ export function createOntology({ call, request }: Transport) {
       call('putManagementProjectsByIdOntology', { path: { id: projectId }, body: ontology }, options),
     /**
      * How much of the catalog each attribute covers, its values and its problems. `sample`: `all` counts every product of a
-     * catalog of more than 50,000. Source: docs/interface.md §11.6.
+     * catalog of more than 50,000. Source: docs/interface §11.6.
      */
     coverage: (
       projectId: number,
@@ -137,7 +137,7 @@ export function createOntology({ call, request }: Transport) {
   };
 }
 
-/** The service itself. Source: docs/interface.md §10.3, §14.7. */
+/** The service itself. Source: docs/interface §10.3, §14.7. */
 export function createInstallation({ call }: Transport) {
   return {
     live: (options: CallOptions = {}) => call('getHealthLive', {}, options),

@@ -10,7 +10,7 @@ export interface PipelinePlace {
 
 const toPath = ({ projectId, pipelineId }: PipelinePlace) => ({ id: projectId, pipelineId });
 
-/** Pipelines, which update the catalog by themselves. Source: docs/interface.md §13. */
+/** Pipelines, which update the catalog by themselves. Source: docs/interface §13. */
 export function createPipelines(transport: Transport) {
   return { ...createDefinitions(transport), ...createRuns(transport) };
 }
@@ -85,7 +85,7 @@ function createRuns({ call, sendJson }: Transport) {
         page,
       ),
 
-    /** As another system does it, with an account key. Source: docs/interface.md §4.9. */
+    /** As another system does it, with an account key. Source: docs/interface §4.9. */
     trigger: async (triggerId: string, options: CallOptions = {}) =>
       (await call('postEtlTriggersWebhookByTriggerId', { path: { triggerId } }, options)).task,
   };

@@ -6,12 +6,12 @@ import type {
   ProductRelations,
 } from './wire.ts';
 
-/** A product in full and incremental updates. Source: docs/interface.md §2.3. */
+/** A product in full and incremental updates. Source: docs/interface §2.3. */
 export type UploadProduct = ProductInAFullOrIncrementalUpdate;
 /** A product in partial updates. */
 export type PartialProduct = ProductInAPartialUpdate;
 
-/** An element of a listing: the upload shape with what the service knows besides. Source: docs/interface.md §14.3. */
+/** An element of a listing: the upload shape with what the service knows besides. Source: docs/interface §14.3. */
 export interface ListedProduct extends UploadProduct {
   id: number;
   lastUpdateTs: number;
@@ -20,12 +20,12 @@ export interface ListedProduct extends UploadProduct {
 /** An uploaded value and its fact, or why there is none. */
 export type ExtractedValue = DescribedValue;
 
-/** One product as it was sent and as it is answered. Source: docs/interface.md §14.3 rule 3. */
+/** One product as it was sent and as it is answered. Source: docs/interface §14.3 rule 3. */
 export type ProductPage = Omit<AnswerOf<'getManagementProjectsByIdProductsByIdentifier'>, 'upload'> & {
   upload: UploadProduct;
 };
 
-/** One relation as it concerns one product. Source: docs/interface.md §12.7. */
+/** One relation as it concerns one product. Source: docs/interface §12.7. */
 export type ProductRelation = ProductRelations['relations'][number];
 
 /** One direction of a relation from a product. */

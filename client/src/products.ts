@@ -27,7 +27,7 @@ export interface CategoryListQuery extends CallOptions {
   readonly limit?: number;
 }
 
-/** Products: lookup, updates, listing. Source: docs/interface.md §4.2 to §4.6, §14.3. */
+/** Products: lookup, updates, listing. Source: docs/interface §4.2 to §4.6, §14.3. */
 export function createProducts(transport: Transport) {
   return { ...createUpdates(transport), ...createPush(transport), ...createListings(transport) };
 }
@@ -71,7 +71,7 @@ function createListings({ call, request, sendJson }: Transport) {
         ...(signal && { signal }),
       }),
 
-    /** Words in any order, with filters and facets. Source: docs/interface.md §4.13. */
+    /** Words in any order, with filters and facets. Source: docs/interface §4.13. */
     search: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>
       call('getSearchProducts', { query: { ...query, ...choose(projectId) } }, options),
 
@@ -102,7 +102,7 @@ function createListings({ call, request, sendJson }: Transport) {
         options,
       ) as Promise<ProductPage>,
 
-    /** The relations of one product in both directions; `limit` is of groups for each. Source: docs/interface.md §12.7. */
+    /** The relations of one product in both directions; `limit` is of groups for each. Source: docs/interface §12.7. */
     relationsOf: (
       projectId: number,
       identifier: string,

@@ -6,14 +6,14 @@ import { makeName, type Transport } from './transport.ts';
 import { createUpdates, type FullUpdatePreview, type InvalidChoice, type SessionChoice } from './updates.ts';
 import type { Task } from './wire.ts';
 
-/** The most products in a batch. Source: docs/interface.md §8. */
+/** The most products in a batch. Source: docs/interface §8. */
 const BATCH_PRODUCTS = 10_000;
 /** Far below the smallest usual limit of a body, also when every character takes three bytes. */
 const BATCH_CHARACTERS = 16_000_000;
 
 /** How far a push is: stored, it lets a later push of the same batches go on. */
 export interface PushState {
-  /** Names its requests: one that is sent again counts once. Source: docs/interface.md §7.5. */
+  /** Names its requests: one that is sent again counts once. Source: docs/interface §7.5. */
   readonly run: string;
   readonly fullUpdateId?: number;
   readonly batches: number;
@@ -69,7 +69,7 @@ type Products = Iterable<UploadProduct> | AsyncIterable<UploadProduct>;
 /** A body as it is to be sent, in JSON, may be used again when the next one is taken. */
 type Batches = AsyncIterable<readonly UploadProduct[] | Uint8Array>;
 
-/** Whole updates, batch by batch. Source: docs/interface.md §4.4, §4.5. */
+/** Whole updates, batch by batch. Source: docs/interface §4.4, §4.5. */
 export function createPush(transport: Transport) {
   const service = { ...createUpdates(transport), ...createTasks(transport) };
 
@@ -222,7 +222,7 @@ class Push {
     }
   }
 
-  /** @returns its task, also of one that has begun before. Source: docs/interface.md §4.4 rule 17. */
+  /** @returns its task, also of one that has begun before. Source: docs/interface §4.4 rule 17. */
   async #start(allowDeletes: number | undefined): Promise<string> {
     const choice = { ...this.#session, allowDeletes, batches: this.#state.batches };
     const { data } = await this.#service.start(choice);

@@ -1,11 +1,11 @@
 import type { Error as ErrorBody, ProductViolation, Task } from './wire.ts';
 
-/** A refusal of the service. Source: docs/interface.md §7. */
+/** A refusal of the service. Source: docs/interface §7. */
 export class RelataError extends Error {
   override readonly name = 'RelataError';
   /** The HTTP status. */
   readonly status: number;
-  /** One word of a closed list, such as `delete_guard`. Source: docs/interface.md §7.7. */
+  /** One word of a closed list, such as `delete_guard`. Source: docs/interface §7.7. */
   readonly reason: ErrorBody['reason'] | undefined;
   /** Also in the log of the service. */
   readonly requestId: string | undefined;

@@ -13,12 +13,12 @@ export interface RelatedQuery extends ProjectChoice {
   readonly locale?: string;
 }
 
-/** Which products are to be used together. Source: docs/interface.md §12.10. */
+/** Which products are to be used together. Source: docs/interface §12.10. */
 export type FitQuestion = Omit<BodyOf<'postSearchRelationsFit'>, 'projectId'>;
 
 const PATH = '/management/projects/{id}/relations';
 
-/** Relations between products: definitions and answers. Source: docs/interface.md §4.8, §12. */
+/** Relations between products: definitions and answers. Source: docs/interface §4.8, §12. */
 export function createRelations(transport: Transport) {
   return {
     ...createAnswers(transport),
@@ -68,7 +68,7 @@ function createAnswers({ sendJson, call }: Transport) {
   };
 }
 
-/** Tables of values that go together. Source: docs/interface.md §12.9. */
+/** Tables of values that go together. Source: docs/interface §12.9. */
 function createTables({ call, request }: Transport) {
   return {
     list: (projectId: number, options: CallOptions = {}) =>
@@ -155,7 +155,7 @@ function createDefinitions({ call, request }: Transport) {
   };
 }
 
-/** How a definition does, and why. Source: docs/interface.md §12.6. */
+/** How a definition does, and why. Source: docs/interface §12.6. */
 function createQuestions({ call }: Transport) {
   return {
     /** Tries a definition on the catalog as it is, and stores nothing. `cards`: products are described too. */
@@ -217,7 +217,7 @@ export interface LinkLine {
   readonly targets: readonly LinkTarget[];
 }
 
-/** The links of a relation of links, a `LinkLine` a line. Source: docs/interface.md §12.8. */
+/** The links of a relation of links, a `LinkLine` a line. Source: docs/interface §12.8. */
 function createLinks({ request, sendJson }: Transport) {
   const toLinks = ({ projectId, relationId }: RelationPlace) =>
     `${PATH.replace('{id}', String(projectId))}/${relationId}/links`;

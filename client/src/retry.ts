@@ -1,4 +1,4 @@
-/** Passing troubles: the same request may succeed a moment later. Source: docs/interface.md §7.4, §5.3. */
+/** Passing troubles: the same request may succeed a moment later. Source: docs/interface §7.4, §5.3. */
 const PASSING: readonly number[] = [408, 429, 502, 503, 504];
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 60_000;

@@ -7,7 +7,7 @@ export type PartRole = User['roles'][number];
 
 /**
  * The console's session: a cookie that the browser keeps, and a token that this client sends with every change. Source:
- * docs/interface.md §5.6.
+ * docs/interface §5.6.
  */
 export function createSession({ call, sendJson, useCsrfToken }: Transport) {
   /** A password is never sent twice by itself: each attempt counts. The new session has a new token. */
@@ -78,14 +78,14 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
     /** What an owner link or an invitation is for. @throws RelataError 400 when it is not valid any more */
     checkLink: (token: string, options: CallOptions = {}) =>
       call('postManagementLinksCheck', { body: { token } }, options),
-    /** The first user, by the owner link. Source: docs/interface.md §14.5 rule 3. */
+    /** The first user, by the owner link. Source: docs/interface §14.5 rule 3. */
     createOwner: (owner: BodyOf<'postManagementOwner'>) => enter('/management/owner', owner),
     acceptInvitation: (answer: BodyOf<'postManagementInvitationsAccept'>) =>
       enter('/management/invitations/accept', answer),
   };
 }
 
-/** The users who may sign in. Source: docs/interface.md §14.6. */
+/** The users who may sign in. Source: docs/interface §14.6. */
 export function createUsers({ call }: Transport) {
   return {
     list: (options: CallOptions = {}) => call('getManagementUsers', { query: { limit: 1000 } }, options),

@@ -10,7 +10,7 @@ export interface SuggestionQuery extends CallOptions {
 
 export type Suggestion = AnswerOf<'getManagementProjectsByIdSuggestions'>['items'][number];
 
-/** Suggestions drawn from the data, as drafts. Source: docs/interface.md §17. */
+/** Suggestions drawn from the data, as drafts. Source: docs/interface §17. */
 export function createSuggestions({ call }: Transport) {
   const one = (projectId: number, suggestionId: string) => ({ path: { id: projectId, suggestionId } });
   return {

@@ -5,7 +5,7 @@ import { pause, pauseBefore } from './retry.ts';
 import type { CallOptions, QueryOf, Transport } from './transport.ts';
 import type { Task } from './wire.ts';
 
-/** A line of a task's report. Source: docs/interface.md §4.7 rule 5. */
+/** A line of a task's report. Source: docs/interface §4.7 rule 5. */
 export interface ReportLine {
   identifier?: string;
   code?: string;
@@ -27,7 +27,7 @@ export interface TaskListQuery extends ProjectChoice {
   readonly cursor?: string | undefined;
 }
 
-/** The longest wait of one request. Source: docs/interface.md §8. */
+/** The longest wait of one request. Source: docs/interface §8. */
 const WAIT_SECONDS = 60;
 
 /** Up to some 8 seconds between two attempts to listen. */
@@ -35,7 +35,7 @@ const MOST_DOUBLINGS = 6;
 
 const hasEnded = (task: Task) => task.finishTime !== null;
 
-/** The outcome of an update. Source: docs/interface.md §4.7. */
+/** The outcome of an update. Source: docs/interface §4.7. */
 export function createTasks({ call, request }: Transport) {
   const get = async (id: string, options: CallOptions = {}) =>
     (await call('getTasksById', { path: { id } }, options)).task;

@@ -79,7 +79,7 @@ export function createTransport({ url = '', key, retries = 3, fetch: given }: Cl
       const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
       return (isJson ? await response.json() : await response.text()) as AnswerOf<Name>;
     },
-    /** The session's token, sent with every change. Source: docs/interface.md §5.6 rule 7. */
+    /** The session's token, sent with every change. Source: docs/interface §5.6 rule 7. */
     useCsrfToken(token: string | undefined): void {
       csrfToken = token;
     },

@@ -30,7 +30,7 @@ export interface StartChoice extends SessionChoice {
   readonly products?: number | undefined;
 }
 
-/** Full updates step by step, and changes of products. Source: docs/interface.md §4.2 to §4.5. */
+/** Full updates step by step, and changes of products. Source: docs/interface §4.2 to §4.5. */
 export const createUpdates = (transport: Transport) => ({
   ...createFullUpdate(transport),
   ...createChanges(transport),

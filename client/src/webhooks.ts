@@ -7,7 +7,7 @@ type Changed = BodyOf<'patchManagementWebhookEndpointsById'>;
 /** The event types that an endpoint can subscribe to. */
 export type EventType = Made['events'][number];
 
-/** Endpoints that events are sent to, and their deliveries. Source: docs/interface.md §6. */
+/** Endpoints that events are sent to, and their deliveries. Source: docs/interface §6. */
 export function createWebhookEndpoints({ call }: Transport) {
   return {
     list: (page: Page = {}) => call('getManagementWebhookEndpoints', { query: paging(page) }, page),

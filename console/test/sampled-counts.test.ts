@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { UploadProduct } from '@relata/client';
 import { shareConsole } from './harness.ts';
 
-/** More than the service counts without being asked for all (docs/interface.md §11.6 rule 1, §12.6 rule 4). */
+/** More than the service counts without being asked for all (docs/interface §11.6 rule 1, §12.6 rule 4). */
 const PRODUCTS = 60_000;
 /** A sample of 50,000 has the first 50 of each 60 products, so it has more LGA1151 than AM4; the catalog has fewer. */
 const socketOf = (at: number): string => {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Locator } from 'playwright-core';
 import { findBarriers, makeExampleProject, startConsole } from './harness.ts';
 
-/** Requests are added up every ten seconds, catalogs within a minute. Source: docs/interface.md §14.7. */
+/** Requests are added up every ten seconds, catalogs within a minute. Source: docs/interface §14.7. */
 const COUNTED_MS = 90_000;
 
 test('the page of operations draws requests and catalogs, API access the traffic of each key (§14.7)', async (t) => {

@@ -64,7 +64,7 @@ const ALLOWED = [
   /^dist\/server\/migrations\/(?:catalog|control|postgres)\/\d{4}-[a-z0-9-]+\.sql$/,
   /^dist\/server\/src\/[\w/-]+\.mjs$/,
   /^dist\/console\/dist\/(?:index\.html|assets\/[\w.-]+\.(?:js|css|svg|woff2))(?:\.br|\.gz)?$/,
-  /^dist\/site\/dist\/(?:[\w/-]+\.(?:html|svg)|assets\/[\w-]+\.(?:js|json|css|svg))(?:\.br|\.gz)?$/,
+  /^dist\/site\/dist\/(?:[\w/-]+\.(?:html|md|svg|txt)|assets\/[\w-]+\.(?:js|json|css|svg))(?:\.br|\.gz)?$/,
 ];
 /** 5.0 and 16.4 MB in November 2026. */
 const MAX_SIZE = 6_000_000;

@@ -2,7 +2,7 @@ import type { ApiHeader, ApiOperation } from './document.ts';
 
 const header = (description: string, type = 'string'): ApiHeader => ({ description, schema: { type } });
 
-/** The headers of answers, by the answers that have them. Source: docs/interface.md §4, §5.3, §7. */
+/** The headers of answers, by the answers that have them. Source: docs/interface §4, §5.3, §7. */
 const ALWAYS = { 'X-Request-Id': header('the id that the log has') };
 const CREATED = { Location: header('the path of what was created') };
 const REPEATED = {
@@ -63,7 +63,7 @@ export function describeHeaders(operation: ApiOperation, route: AnsweringRoute):
   return { ...operation, responses: Object.fromEntries(responses) };
 }
 
-/** Source: docs/interface.md §7.5. */
+/** Source: docs/interface §7.5. */
 export const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',

@@ -5,9 +5,9 @@ import type { ApiContent, ApiOperation, ApiParameter, ApiSchema } from './docume
  * keywords that every reader of OpenAPI knows.
  */
 
-/** What the keyword of our own validator means: neither NUL nor half a surrogate pair. Source: docs/interface.md §2.3 rule 9. */
+/** What the keyword of our own validator means: neither NUL nor half a surrogate pair. Source: docs/interface §2.3 rule 9. */
 const TEXT = '^[^\\u0000\\ud800-\\udfff]*$';
-/** How a flag may be written in a query. Source: docs/interface.md §4.3 rule 1. */
+/** How a flag may be written in a query. Source: docs/interface §4.3 rule 1. */
 const FLAG = '^(?:1|0|[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$';
 
 interface RouteSchema extends ApiSchema {

@@ -155,7 +155,7 @@ function chapterOf(url: string): string {
   return fitting.sort((a, b) => b.length - a.length)[0]?.name ?? 'Service';
 }
 
-/** @returns what the checks that the server itself makes may refuse, by status. Source: docs/interface.md §7.2. */
+/** @returns what the checks that the server itself makes may refuse, by status. Source: docs/interface §7.2. */
 function listCommonRefusals(schema: FastifySchema | undefined, route: RouteOptions): Record<string, string> {
   const { guard = 'key', body } = route.config ?? {};
   const common = listGuardRefusals(guard);
@@ -211,7 +211,7 @@ function finishDocument(document: OpenApiDocument): OpenApiDocument {
   return shareTitledSchemas({ ...document, paths: Object.fromEntries(paths) });
 }
 
-/** What any request may be answered, whatever it asks. Source: docs/interface.md §7. */
+/** What any request may be answered, whatever it asks. Source: docs/interface §7. */
 const RANGES: Readonly<Record<string, string>> = {
   '4XX': 'refused; `message` and `details` say why',
   '5XX': 'not now (503 with `Retry-After`, 507), or a fault of the service (500)',

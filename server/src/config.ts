@@ -110,7 +110,7 @@ type Environment = Static<typeof Environment>;
 export type Config = ReturnType<typeof toConfig> & { readonly traces: TraceSettings | undefined };
 
 /**
- * Reads the settings once, at the start. Source: docs/interface.md §10.1.
+ * Reads the settings once, at the start. Source: docs/interface §10.1.
  * @throws Error that names every wrong or unknown RELATA_ variable, never a value: some are secret.
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {

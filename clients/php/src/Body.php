@@ -10,7 +10,7 @@ use JsonException;
 /** What a request carries: JSON, packed where that saves anything. */
 final class Body
 {
-    /** As many products as a request may have (docs/interface.md §8). */
+    /** As many products as a request may have (docs/interface §8). */
     private const MOST_ITEMS = 10_000;
     /** Of JSON before it is packed: far below the limit of the service, and little memory for a shop. */
     private const MOST_BYTES = 8_000_000;

@@ -6,10 +6,10 @@ namespace Relata;
 
 use Generator;
 
-/** Updates, lookup and export of products (docs/interface.md §4.2 to §4.6). */
+/** Updates, lookup and export of products (docs/interface §4.2 to §4.6). */
 final class Products
 {
-    /** As many as a lookup takes (docs/interface.md §8). */
+    /** As many as a lookup takes (docs/interface §8). */
     private const LOOKED_UP = 1_000;
 
     public function __construct(private readonly Transport $transport, private readonly Tasks $tasks)
@@ -20,7 +20,7 @@ final class Products
      * Makes the catalog what is given: products that are not in it are deleted. Sends batches as the products come, and
      * holds one batch in memory, packed.
      *
-     * @param iterable<mixed> $products in upload shape (docs/interface.md §2.3)
+     * @param iterable<mixed> $products in upload shape (docs/interface §2.3)
      * @param (callable(array<string, mixed>): bool)|null $confirm gets what the commit would do; false leaves the catalog as it is
      * @param (callable(int): void)|null $onBatch gets the number of products sent so far
      * @param int|null $allowDeletes exactly how many products may be deleted, to pass the delete guard
@@ -120,7 +120,7 @@ final class Products
     /**
      * Replaces everything about each product, or creates it: an incremental update, in as many requests as it needs.
      *
-     * @param iterable<mixed> $products in upload shape (docs/interface.md §2.3)
+     * @param iterable<mixed> $products in upload shape (docs/interface §2.3)
      * @param string|null $idempotencyKey names the update, so that a job that is run again does nothing twice
      * @return list<array<string, mixed>> the answer to each request, with its task
      * @throws RelataException
@@ -211,7 +211,7 @@ final class Products
     }
 
     /**
-     * A page of products by words and filters, with total and facets (docs/interface.md §4.13).
+     * A page of products by words and filters, with total and facets (docs/interface §4.13).
      *
      * @param array<string, mixed>|string|null $filter
      * @param list<string>|null $category the top of a category path

@@ -12,9 +12,9 @@ final class RelataException extends RuntimeException
 {
     /**
      * @param int|null $status the HTTP status; null where no answer came
-     * @param string|null $reason one word of a closed list, such as delete_guard (docs/interface.md §7.7)
+     * @param string|null $reason one word of a closed list, such as delete_guard (docs/interface §7.7)
      * @param list<string> $details what else the service said
-     * @param list<array<string, mixed>> $validation one element for each bad product of a body (docs/interface.md §7.3)
+     * @param list<array<string, mixed>> $validation one element for each bad product of a body (docs/interface §7.3)
      * @param string|null $requestId also in the log of the service
      * @param int|null $retryAfterSeconds from Retry-After
      * @param array<string, mixed>|null $task the task that was waited for, where it failed or was cancelled
@@ -73,7 +73,7 @@ final class RelataException extends RuntimeException
         );
     }
 
-    /** Whether the same request may succeed a moment later (docs/interface.md §7.4, §5.3). */
+    /** Whether the same request may succeed a moment later (docs/interface §7.4, §5.3). */
     public function isPassing(): bool
     {
         return $this->task === null

@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Relata;
 
-/** What goes with what (docs/interface.md §4.8). */
+/** What goes with what (docs/interface §4.8). */
 final class Relations
 {
-    /** As many as are recommended for one request (docs/interface.md §8). */
+    /** As many as are recommended for one request (docs/interface §8). */
     private const AT_ONCE = 100;
 
     public function __construct(private readonly Transport $transport)
@@ -62,7 +62,7 @@ final class Relations
     }
 
     /**
-     * Whether products can be used together (docs/interface.md §12.10).
+     * Whether products can be used together (docs/interface §12.10).
      *
      * @param list<string|array{identifier: string, quantity?: int}> $items
      * @param list<string> $tags

@@ -6,7 +6,7 @@ namespace Relata;
 
 use Generator;
 
-/** What became of an update (docs/interface.md §4.7). */
+/** What became of an update (docs/interface §4.7). */
 final class Tasks
 {
     /** Less than the time after which common HTTP clients give up a connection, a minute. */

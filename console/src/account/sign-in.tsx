@@ -11,7 +11,7 @@ import { listLanguages, useLanguageChoice } from '../state/language.ts';
 import { linkTo, replaceWith } from '../state/route.ts';
 import { askDevice, tell, useAnswer, useRelata, useSession, useSubmit } from '../state/service.tsx';
 
-/** The minimum that the service demands. Source: docs/interface.md §5.6 rule 4. */
+/** The minimum that the service demands. Source: docs/interface §5.6 rule 4. */
 const PASSWORD_LENGTH = 12;
 
 const EMAIL = { name: 'email', type: 'email', autoComplete: 'username', required: true } as const;

@@ -1,4 +1,4 @@
-/** Channels as the console describes them. Source: docs/interface.md §16. */
+/** Channels as the console describes them. Source: docs/interface §16. */
 
 import {
   type BuildCounts,
@@ -59,7 +59,7 @@ const nameParts = (): PartNames<ChannelDefinition> => ({
 export const isBuilding = ({ lastBuild }: Pick<Channel, 'lastBuild'>) =>
   lastBuild !== null && lastBuild.finishTime === null;
 
-/** The most channels that a project may have. Source: docs/interface.md §16.1 rule 8. */
+/** The most channels that a project may have. Source: docs/interface §16.1 rule 8. */
 const MOST = 1_000;
 
 export const CHANNEL: Kind<Channel, ChannelDefinition> = {

@@ -225,7 +225,7 @@ function listChoices(relations: readonly Relation[], present: string): Choice[] 
     : [...known, [present, t('{relation}, which is gone', { relation: present.replace(':', ' ') })]];
 }
 
-/** Selects the related products to publish, and their form. Source: docs/interface.md §16.1 rule 4. */
+/** Selects the related products to publish, and their form. Source: docs/interface §16.1 rule 4. */
 export function RelationsCard({ draft, onChange }: ChannelShape) {
   const { data: relations } = useRelations();
   const chosen = draft.relations ?? [];
@@ -297,7 +297,7 @@ const listNewDestinations = () =>
       startTyped('ChannelDestination', type) as ChannelDestination,
     ]),
   );
-/** The most destinations. Source: docs/interface.md §16.8 rule 1. */
+/** The most destinations. Source: docs/interface §16.8 rule 1. */
 const MOST = 5;
 
 /** Servers and buckets that receive each build, in addition to its URL. */

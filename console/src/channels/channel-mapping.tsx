@@ -39,7 +39,7 @@ import {
 /** The number of fields drawn at first, as a catalog may have thousands of attributes. */
 const FIRST_FIELDS = 60;
 
-/** The sources of the format's fields. Source: docs/interface.md §16.2. */
+/** The sources of the format's fields. Source: docs/interface §16.2. */
 export function MappingCard({ draft, onChange, tried }: ChannelShape & { tried: Tried }) {
   const { mapping, format } = draft;
   const shown = mapping ?? tried.suggested;

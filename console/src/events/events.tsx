@@ -235,7 +235,7 @@ function ShownDelivery({ endpointId, delivery, onClose }: ShownDeliveryShape) {
   );
 }
 
-/** The types of events. Source: docs/interface.md §6.2. */
+/** The types of events. Source: docs/interface §6.2. */
 const listEvents = (): readonly (readonly [EventType, string])[] => [
   ['task.finished', t('a task finished')],
   ['task.failed', t('a task failed')],

@@ -144,13 +144,13 @@ function withAttribute(
   return { ...now, attributes: now.attributes.map((one) => (one === theirs ? merged : one)) };
 }
 
-/** @returns the renamed attribute; references follow the name if asked. Source: docs/interface.md §11.8 */
+/** @returns the renamed attribute; references follow the name if asked. Source: docs/interface §11.8 */
 const withName = (attribute: Attribute, former: string, follows: boolean): SentAttribute =>
   follows && attribute.name !== former && attribute.name !== ''
     ? { ...attribute, name: former, renameTo: attribute.name }
     : attribute;
 
-/** Keeps only the parts that the type allows. Source: docs/interface.md §11.1. */
+/** Keeps only the parts that the type allows. Source: docs/interface §11.1. */
 function toAttribute(stored: Attribute | undefined, draft: AttributeDraft): Attribute {
   const { unitName: _, decimal: __, synonyms: ___, ...rest } = stored ?? draft;
   const { name, type, unitName, decimal, synonyms } = draft;

@@ -97,7 +97,7 @@ type Renaming = SentAttribute & { readonly renameTo: string };
 const listRenames = ({ attributes }: SentOntology): Renaming[] =>
   attributes.filter((one): one is Renaming => one.renameTo !== undefined);
 
-/** Attributes renamed everywhere get their names back everywhere. Source: docs/interface.md §11.8 rule 4. */
+/** Attributes renamed everywhere get their names back everywhere. Source: docs/interface §11.8 rule 4. */
 const toFormer = ({ attributes, ...rest }: Ontology, renames: readonly Renaming[]): SentOntology => ({
   ...rest,
   attributes: attributes.map((one) => {
@@ -106,7 +106,7 @@ const toFormer = ({ attributes, ...rest }: Ontology, renames: readonly Renaming[
   }),
 });
 
-/** Products follow by a task, listed before the change is answered. Source: docs/interface.md §11.5. */
+/** Products follow by a task, listed before the change is answered. Source: docs/interface §11.5. */
 async function untilDone(relata: Relata, projectId: number): Promise<void> {
   const { tasks } = await relata.tasks.list({ projectId, limit: 20 });
   for (const { id, finishTime } of tasks) if (finishTime === null) await relata.tasks.wait(id);

@@ -14,7 +14,7 @@ const SHOWN_REQUESTS = 8;
 
 const DAY_MS = 86_400_000;
 
-/** The periods that charts offer, in words. The service keeps 90 days (docs/interface.md §14.7 rule 8). */
+/** The periods that charts offer, in words. The service keeps 90 days (docs/interface §14.7 rule 8). */
 const listRanges = () =>
   [
     { name: '', days: 1, step: 3_600, title: t('24 hours'), words: t('in a day') },

@@ -36,7 +36,7 @@ interface RotateShape {
   children?: ReactNode;
 }
 
-/** How long the old value works beside the new one. Source: docs/interface.md §6.1 rule 5, §14.2 rule 14. */
+/** How long the old value works beside the new one. Source: docs/interface §6.1 rule 5, §14.2 rule 14. */
 export function RotateDialog({ label, onRotate, children, ...dialog }: RotateShape) {
   const [overlap, setOverlap] = useState<string>(String(24 * HOUR_S));
   return (

@@ -1,4 +1,4 @@
-/** Pipelines as the console describes them. Source: docs/interface.md §13. */
+/** Pipelines as the console describes them. Source: docs/interface §13. */
 
 import {
   choices,
@@ -26,7 +26,7 @@ export function guessFormat(fileName: string): PipelineFormat['type'] | undefine
   return choices.PipelineFormat.find(({ endings }) => endings?.includes(ending))?.type;
 }
 
-/** Whether a mapping is required, optional or not allowed. Source: docs/interface.md §13.1 rule 13. */
+/** Whether a mapping is required, optional or not allowed. Source: docs/interface §13.1 rule 13. */
 export function needOfMapping({ format, mode }: Pick<PipelineDefinition, 'format' | 'mode'>) {
   const need = findChoice('PipelineFormat', format)?.mapping ?? 'needed';
   // The built-in mappings of formats make products.
@@ -80,7 +80,7 @@ const nameParts = (): PartNames<PipelineDefinition> => ({
 export const isRunning = ({ lastRun }: Pick<Pipeline, 'lastRun'>) =>
   lastRun !== null && lastRun.finishTime === null;
 
-/** The most pipelines that a project may have. Source: docs/interface.md §13.1 rule 17. */
+/** The most pipelines that a project may have. Source: docs/interface §13.1 rule 17. */
 const MOST = 1_000;
 
 export const PIPELINE: DefinedKind<Pipeline, PipelineDefinition> = {

@@ -39,7 +39,7 @@ interface Previewed {
   preview: PipelinePreview | undefined;
 }
 
-/** Assigns columns to the parts of a product. Source: docs/interface.md §13.8. */
+/** Assigns columns to the parts of a product. Source: docs/interface §13.8. */
 export function MappingCard({ draft, onChange, preview }: PipelineShape & Previewed) {
   const { mapping } = draft;
   const present = mapping ?? NO_MAPPING;
@@ -367,7 +367,7 @@ const describeChange = (spec: object) =>
     .filter((name) => name !== 'column')
     .join(', ');
 
-/** The relation whose links a pipeline in the mode links replaces. Source: docs/interface.md §13.9. */
+/** The relation whose links a pipeline in the mode links replaces. Source: docs/interface §13.9. */
 export function LinkedRelationField({ draft, onChange }: PipelineShape) {
   const mistake = useMistake();
   const relations = useRelations();

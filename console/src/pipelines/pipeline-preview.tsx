@@ -276,7 +276,7 @@ function listParts({ attributes, ...members }: Readonly<Record<string, unknown>>
   return [...Object.entries(members), ...facts.map(({ key, value }) => [key, value] as const)];
 }
 
-/** The limit of a preview. Source: docs/interface.md §13.5 rule 2. */
+/** The limit of a preview. Source: docs/interface §13.5 rule 2. */
 const MOST_BYTES = 8 * 1024 * 1024;
 /** Formats with their directory at the end, so that a part of the file cannot be read. */
 const WHOLE_ONLY = /\.(?:xlsx|zip)$/i;

@@ -65,7 +65,7 @@ export const KindField = ({ draft, onChange }: Shape) => (
   />
 );
 
-/** The identification of a relation for shops, and its texts for people. Source: docs/interface.md §12.1. */
+/** The identification of a relation for shops, and its texts for people. Source: docs/interface §12.1. */
 export function RelationDetails({ draft, onChange }: Shape) {
   const bind = useBinding(draft, onChange);
   return (

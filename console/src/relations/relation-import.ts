@@ -27,7 +27,7 @@ function parse(text: string): unknown {
 
 /**
  * Predicts an import in the order of the service: each entry changes the relation with its id, or else the
- * first with its name and tag. Source: docs/interface.md §12.1 rule 4.
+ * first with its name and tag. Source: docs/interface §12.1 rule 4.
  */
 export function foreseeImport(present: readonly Relation[], imported: readonly Imported[]): ImportEffect {
   const left = new Map(present.map((relation) => [relation.id, relation]));

@@ -186,7 +186,7 @@ export function RelationExplain({ relationId }: { relationId: number }) {
   );
 }
 
-/** A relation's links: import, export, and those of one product. Source: docs/interface.md §12.8. */
+/** A relation's links: import, export, and those of one product. Source: docs/interface §12.8. */
 export function RelationLinks({ relationId }: { relationId: number }) {
   const { canChange } = useRights();
   return (

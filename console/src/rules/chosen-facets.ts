@@ -30,7 +30,7 @@ const isRangeOf = (ends: readonly unknown[]) =>
 export const writeChosen = (list: readonly ChosenFacet[]): string =>
   list.length > 0 ? JSON.stringify(list) : '';
 
-/** @returns the filter of a search. Source: docs/interface.md §12.2 */
+/** @returns the filter of a search. Source: docs/interface §12.2 */
 export const toFilter = (list: readonly ChosenFacet[]): string | undefined =>
   list.length > 0 ? JSON.stringify({ all: list.map(toCondition) }) : undefined;
 

@@ -1,7 +1,7 @@
 import type { Condition, Filter, Match, MatchedValue, Operator, RelationDefinition } from '@relata/client';
 import { t } from '../languages/text.ts';
 
-/** Filters as the builder shows them: groups of a kind, with rows below. Source: docs/interface.md §12.2. */
+/** Filters as the builder shows them: groups of a kind, with rows below. Source: docs/interface §12.2. */
 export type GroupKind = 'all' | 'any' | 'none';
 
 export interface Group {

@@ -4,7 +4,7 @@ import { sayComparison } from './filters.ts';
 import { readList } from './saved-views.ts';
 import { sayMatch, sayNeed } from './verdicts.ts';
 
-/** Products to be judged together, and the verdict on them. Source: docs/interface.md §12.10. */
+/** Products to be judged together, and the verdict on them. Source: docs/interface §12.10. */
 
 export interface SetItem {
   readonly identifier: string;

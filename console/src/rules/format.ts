@@ -112,7 +112,7 @@ export const formatType = (type: string): string =>
 export const formatTypeIn = (type: string, unit: string | null | undefined): string =>
   unit ? t('{type} in {unit}', { type: formatType(type), unit }) : formatType(type);
 
-/** Names a task; uploads have an empty name in the API. Source: docs/interface.md §2.4 rule 1. */
+/** Names a task; uploads have an empty name in the API. Source: docs/interface §2.4 rule 1. */
 export const nameTask = (name: string): string => {
   const known: Readonly<Record<string, string>> = {
     '': t('Upload of products'),

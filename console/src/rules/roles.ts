@@ -67,7 +67,7 @@ const nameDeeds = (): Readonly<Record<string, string>> => ({
   'signed-out': t('signed out'),
 });
 
-/** An action of the audit log, `api-key.created`, in words, if known. Source: docs/interface.md §14.4. */
+/** An action of the audit log, `api-key.created`, in words, if known. Source: docs/interface §14.4. */
 export function nameAction(action: string): string {
   const [subject = '', deed = ''] = action.split('.', 2);
   const say = (words: Readonly<Record<string, string>>, name: string) =>

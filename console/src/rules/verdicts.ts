@@ -2,7 +2,7 @@ import type { ExplainedMatch, Filter, RelationExplanation } from '@relata/client
 import { t } from '../languages/text.ts';
 import { describeFilter, isCondition, showValue } from './filters.ts';
 
-/** An explanation in words. Source: docs/interface.md §12.6. */
+/** An explanation in words. Source: docs/interface §12.6. */
 
 export interface Verdict {
   readonly words: string;

@@ -282,6 +282,6 @@ export async function deleteProducts(
 
 /**
  * @returns the `Idempotency-Key` of an action: confirmed again after a network failure, it is done once, with
- * the same answer (docs/interface.md §7.5). `crypto.randomUUID` is missing over plain HTTP.
+ * the same answer (docs/interface §7.5). `crypto.randomUUID` is missing over plain HTTP.
  */
 export const makeIdempotencyKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');

@@ -80,7 +80,7 @@ export function readDetail(detail: string): string {
   return `${last} ${words}${others.length > 0 ? ` (${others.reverse().join(' › ')})` : ''}`;
 }
 
-/** The service's refusals in words for users, by reason. Source: docs/interface.md §7.7. */
+/** The service's refusals in words for users, by reason. Source: docs/interface §7.7. */
 const nameRefusals = (): Readonly<Record<string, string>> => {
   const invalid = t('Something is missing or not right yet');
   const many = t('That was too much at once. Try again in a moment.');

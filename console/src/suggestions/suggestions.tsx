@@ -259,7 +259,7 @@ function EffectDialog({ title, draft, onClose }: StoredShape & { onClose(): void
   );
 }
 
-/** Applies a suggestion to the ontology. Source: docs/interface.md §17.1 rule 6. */
+/** Applies a suggestion to the ontology. Source: docs/interface §17.1 rule 6. */
 function withDraft(ontology: Ontology, { attribute, deleted = [] }: AttributeDraft): Ontology {
   const isReplaced = ({ id, name }: Attribute) =>
     attribute.id === undefined ? name === attribute.name : id === attribute.id;

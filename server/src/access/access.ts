@@ -46,7 +46,7 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
     ...users,
     /**
      * On a store without an account: account "Main" with the key "First key" of that value, or of a new one.
-     * Several processes that start together make one account. Source: docs/interface.md §10.2.
+     * Several processes that start together make one account. Source: docs/interface §10.2.
      * @returns undefined when there is an account already
      */
     createFirstAccount: (accountKey?: string): Promise<{ key: string } | undefined> =>

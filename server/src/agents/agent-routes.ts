@@ -49,7 +49,7 @@ function refuseForeign(
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
 
-/** Source: docs/interface.md §15. */
+/** Source: docs/interface §15. */
 export const agentRoutes =
   ({ version, limitScans, config, findBaseUrl, ...parts }: AgentRouteParts): Routes =>
   (server) =>

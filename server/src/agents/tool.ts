@@ -21,7 +21,7 @@ export interface ToolContext extends ToolParts {
   limitScans(): void;
 }
 
-/** A tool for agents, with its input and answer. Source: docs/interface.md §15. */
+/** A tool for agents, with its input and answer. Source: docs/interface §15. */
 export interface Tool {
   readonly name: string;
   readonly title: string;

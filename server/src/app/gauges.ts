@@ -1,4 +1,4 @@
-/** Metrics about the state of the service besides its requests: docs/operating.md, "Metrics". */
+/** Metrics about the state of the service besides its requests: docs/operating/monitoring.md, "Metrics". */
 import type { WatchedGauge } from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Readers } from '../storage/postgres/postgres.ts';

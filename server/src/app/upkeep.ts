@@ -49,7 +49,7 @@ export function startUpkeep(parts: Parts) {
       void tidy();
     },
     stop: () => clearInterval(timer),
-    /** Seals with the present key what is unsealed or sealed with an earlier one. Source: docs/operating.md, "Secrets". */
+    /** Seals with the present key what is unsealed or sealed with an earlier one. Source: docs/operating/settings.md, "Secrets". */
     async sealSecrets(): Promise<void> {
       const plain = await pipelines.sealPlain();
       if (plain > 0) logger.warn({ pipelines: plain }, SECRETS_PLAIN);

@@ -8,7 +8,7 @@ import type { Ingest } from './ingest/ingest.ts';
 import type { ListNaming } from './ontology/ontology.ts';
 import type { CatalogStore, ChangeCounts } from './port.ts';
 
-/** Settings of a project that concern its catalog. Source: docs/interface.md §14.2. */
+/** Settings of a project that concern its catalog. Source: docs/interface §14.2. */
 export type CatalogSettings = Pick<
   ProjectSettings,
   'maxDeletePercent' | 'keptCommits' | 'keptDays' | 'onInvalid' | 'priceAttribute'
@@ -23,7 +23,7 @@ export interface CatalogParts extends Pick<Base, 'clock' | 'database' | 'logger'
   readonly scans: Scans;
   /** Threads that keep their priority, as callers wait for their results. */
   readonly searchers: QuestionPool;
-  /** How long a search waits for its index; default: see docs/interface.md §4.13. */
+  /** How long a search waits for its index; default: see docs/interface §4.13. */
   readonly searchWaitMs?: number | undefined;
   readonly tasks: Tasks;
   getSettings(projectId: number): Promise<CatalogSettings>;

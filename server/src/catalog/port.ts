@@ -429,7 +429,7 @@ export interface CountedProducts {
   readonly identifiers: readonly string[];
 }
 
-/** Source: docs/interface.md §4.4. */
+/** Source: docs/interface §4.4. */
 export type Difference = { readonly [Kind in keyof ChangeCounts]: CountedProducts } & {
   readonly present: number;
 };

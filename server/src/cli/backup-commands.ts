@@ -154,7 +154,7 @@ function embeddedFolder(command: string): string {
   const { database, dataDir } = readConfig();
   if (database === undefined) return dataDir;
   throw new Error(
-    `relata ${command} is of the embedded store. Back PostgreSQL up with its own tools, e.g. pg_dump (docs/operating.md).`,
+    `relata ${command} is of the embedded store. Back PostgreSQL up with its own tools, e.g. pg_dump (docs/operating/postgresql.md).`,
   );
 }
 

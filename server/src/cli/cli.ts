@@ -91,7 +91,7 @@ const countTo = (max: number) => (text: string) => {
   throw new InvalidArgumentError(`It must be a number from 1 to ${max.toLocaleString('en')}.`);
 };
 
-/** The most that a body may have. Source: docs/interface.md §8. */
+/** The most that a body may have. Source: docs/interface §8. */
 const BATCH_PRODUCTS = 10_000;
 
 const ROLES = ['api', 'worker', 'all'] satisfies Role[];
@@ -100,7 +100,7 @@ function addService(program: Command, act: Act): void {
   program
     .command('serve')
     .description(
-      'serve the data directory or, with RELATA_DATABASE_URL, PostgreSQL (settings: docs/operating.md)',
+      'serve the data directory or, with RELATA_DATABASE_URL, PostgreSQL (settings: docs/operating/settings.md)',
     )
     .addOption(new Option('--role <ROLE>', 'requests, tasks, or both').choices(ROLES))
     .option('--standby <URL>', 'follow the continuous backup of another service, and serve reads')

@@ -221,7 +221,7 @@ async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean>
 }
 
 const RESTORE_ALL =
-  'Restore everything from a backup into an empty data directory (docs/operating.md, "Backup and restore").';
+  'Restore everything from a backup into an empty data directory (docs/operating/backup.md, "Backup and restore").';
 const NEWER_ACTION = 'Use the newer program that wrote it.';
 
 const newestFor = (path: string, { control }: DataFolder): number =>
@@ -254,7 +254,7 @@ function restoreAction(path: string, { control }: DataFolder): string {
     : `Stop the service and bring the project back from a backup: relata restore DIR --project ${id}. Without one load its catalog again.`;
 }
 
-/** docs/operating.md, "Set up PostgreSQL", lists the tested versions. */
+/** docs/operating/postgresql.md, "Set up PostgreSQL", lists the tested versions. */
 const OLDEST_POSTGRES = 14;
 
 /** @returns whether its tables can be read as those of this program */
@@ -332,7 +332,7 @@ async function* checkKeys(config: Config, secrets: Secrets | undefined): Finding
 }
 
 const LOST_KEY =
-  'Add the key that encrypted them to RELATA_SECRET_KEYS or the key file, or enter the secrets again (docs/operating.md, "Secrets").';
+  'Add the key that encrypted them to RELATA_SECRET_KEYS or the key file, or enter the secrets again (docs/operating/settings.md, "Secrets").';
 
 async function checkSecrets(secrets: Secrets, control: ReturnType<typeof openControl>) {
   let unreadable = 0;
@@ -375,7 +375,7 @@ async function* checkBackups({ dataDir, database }: Config): Findings {
   if (database !== undefined)
     return yield ok(
       'backup',
-      'PostgreSQL has its own tools, which this program does not see (docs/operating.md, "Backup")',
+      'PostgreSQL has its own tools, which this program does not see (docs/operating/postgresql.md, "Backup")',
     );
   if (!existsSync(dataFolderAt(dataDir).control)) return;
   const last = findLastBackup(dataFolderAt(dataDir));
@@ -395,7 +395,7 @@ async function* checkContinuousBackup({ dataDir, database, backup: { url, s3, ke
   try {
     const { at, problem: what } = await inspectTarget({ url, s3, key }, dataDir);
     const action =
-      'See problems of /health/ready and the log of the service; relata backups URL --verify reads all of it (docs/operating.md, "When the target is damaged or gone").';
+      'See problems of /health/ready and the log of the service; relata backups URL --verify reads all of it (docs/operating/backup.md, "When the target is damaged or gone").';
     yield what === undefined
       ? ok(CONTINUOUS, `${url} can be restored as of ${new Date(at ?? 0).toISOString()}`)
       : problem(CONTINUOUS, `${url}: ${what}`, action);

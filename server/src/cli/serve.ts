@@ -42,7 +42,7 @@ function endOnSignal(): () => void {
 
 const SHOWN_PATHS = 3;
 
-/** Files of an older version, or created by hand, may be readable by others. Source: docs/operating.md, "First start". */
+/** Files of an older version, or created by hand, may be readable by others. Source: docs/operating/install.md, "First start". */
 function warnOfReaders({ server }: App, { database, dataDir }: Config): void {
   if (database !== undefined) return;
   const paths = tightenDataFolder(dataFolderAt(dataDir));
@@ -59,7 +59,7 @@ function refuseEmpty({ accountKey, database }: Config): string | undefined {
     : 'An empty PostgreSQL database needs RELATA_ACCOUNT_KEY: the first account key.';
 }
 
-/** Source: docs/interface.md §10.2. */
+/** Source: docs/interface §10.2. */
 async function makeFirstKey(app: App, { accountKey, dataDir }: Config): Promise<void> {
   const made = await app.access.createFirstAccount(accountKey);
   if (made === undefined) {
@@ -79,7 +79,7 @@ async function makeFirstKey(app: App, { accountKey, dataDir }: Config): Promise<
 
 /**
  * As long as no user can sign in, each start shows a link. Without a terminal it goes to the log, whose
- * reader can become the owner within the hour. Source: docs/interface.md §14.5.
+ * reader can become the owner within the hour. Source: docs/interface §14.5.
  */
 async function showOwnerLink(app: App, config: Config): Promise<void> {
   const { log } = app.server;

@@ -275,7 +275,7 @@ interface Times {
   readonly updatedAt: number;
 }
 
-/** Covers what a person has written, as each change has its own instant. Source: docs/interface.md §7.6. */
+/** Covers what a person has written, as each change has its own instant. Source: docs/interface §7.6. */
 export const markOfDefined = ({ id, updatedAt }: Pick<Defined<unknown, unknown>, 'id' | 'updatedAt'>) =>
   markOf([id, updatedAt]);
 

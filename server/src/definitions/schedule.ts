@@ -1,4 +1,4 @@
-/** When a schedule is due, and how one of all processes starts it. Source: docs/interface.md §13.3. */
+/** When a schedule is due, and how one of all processes starts it. Source: docs/interface §13.3. */
 import { Cron } from 'croner';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';

@@ -114,7 +114,7 @@ export async function listProjectsWithEvents(database: Database, limit: number):
   return found.rows.map(({ id }) => Number(id));
 }
 
-/** The event types that an endpoint can subscribe to. The list is closed. Source: docs/interface.md §6.2. */
+/** The event types that an endpoint can subscribe to. The list is closed. Source: docs/interface §6.2. */
 export const EVENT_TYPES = [
   'task.finished',
   'task.failed',

@@ -1,4 +1,4 @@
-/** The scope of a key or an endpoint. Source: docs/interface.md §5.2. */
+/** The scope of a key or an endpoint. Source: docs/interface §5.2. */
 export type Scope = { readonly type: 'account' } | PartScope;
 
 export type PartScope =
@@ -18,10 +18,10 @@ export interface Parts {
  */
 export type Access = 'page' | 'read' | 'write' | 'manage';
 
-/** What a user may do in the account; `none`: nothing. Source: docs/interface.md §5.6. */
+/** What a user may do in the account; `none`: nothing. Source: docs/interface §5.6. */
 export type Role = 'owner' | 'editor' | 'viewer' | 'none';
 
-/** What a user may do in a part of the account, whatever the role there is. Source: docs/interface.md §5.6 rule 14. */
+/** What a user may do in a part of the account, whatever the role there is. Source: docs/interface §5.6 rule 14. */
 export interface PartRole {
   readonly scope: PartScope;
   readonly role: 'editor' | 'viewer';
@@ -100,7 +100,7 @@ export interface ChosenProject {
   readonly id: number;
   readonly name: string;
   readonly accountId: number;
-  /** The origin of tasks that the request starts; absent: the API. Source: docs/interface.md §2.4. */
+  /** The origin of tasks that the request starts; absent: the API. Source: docs/interface §2.4. */
   readonly origin?: 'CONSOLE';
 }
 

@@ -1,9 +1,9 @@
 import type { REFUSALS } from './refusals.ts';
 
-/** The code of a refusal; `kernel/refusals.ts` lists them. Source: docs/interface.md §7. */
+/** The code of a refusal; `kernel/refusals.ts` lists them. Source: docs/interface §7. */
 export type FailureCode = keyof typeof REFUSALS;
 
-/** One bad product, or the whole body when `product` is null. Source: docs/interface.md §7.3. */
+/** One bad product, or the whole body when `product` is null. Source: docs/interface §7.3. */
 export interface ProductViolation {
   readonly product: { readonly identifier: string | null; readonly index: number } | null;
   readonly schemaErrors: readonly string[];

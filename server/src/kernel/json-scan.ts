@@ -7,7 +7,7 @@ export interface JsonLimits {
   readonly list?: { readonly most: number; readonly code: 'too_many_identifiers' | 'bad_request' };
 }
 
-/** Source: docs/interface.md §2.3 rule 8. */
+/** Source: docs/interface §2.3 rule 8. */
 export const JSON_DEPTH = 32;
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];

@@ -7,7 +7,7 @@ export interface Recognisable {
 
 /**
  * Matches the entries of a document with definitions: first all by id, so that no name takes a definition that another entry
- * has by its id; then the rest by name, in order. Each definition matches once. Source: docs/interface.md §12.1 rule 4.
+ * has by its id; then the rest by name, in order. Each definition matches once. Source: docs/interface §12.1 rule 4.
  * @returns for each entry its definition, undefined for a new one; and the definitions without an entry
  */
 export function recognise<Present extends Recognisable>(

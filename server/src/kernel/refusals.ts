@@ -1,6 +1,6 @@
 /**
  * All intentional refusals: the text of each on the wire, by status and code. `$1`, `$2`, … in a text are
- * filled from the values of the error. Source: docs/interface.md §7.4.
+ * filled from the values of the error. Source: docs/interface §7.4.
  */
 const TEXTS = {
   400: {
@@ -141,11 +141,11 @@ const TEXTS = {
     secret_key_missing:
       'The service has no key to encrypt secrets with: set RELATA_SECRET_KEYS and start it again, or leave the secrets out',
     catalog_damaged:
-      'The catalog of project $1 is damaged, or being checked because a read failed: restore it from a backup if this stays (docs/operating.md, "A damaged catalog")',
+      'The catalog of project $1 is damaged, or being checked because a read failed: restore it from a backup if this stays (docs/operating/backup.md, "A damaged catalog")',
     question_too_long:
       'The question took longer than $1 seconds and was stopped: try again later, or ask for less at once',
     catalog_foreign:
-      'The catalog file of project $1 belongs to another project or installation, so it is not served: restore the project from a backup (docs/operating.md, "A catalog file of another project")',
+      'The catalog file of project $1 belongs to another project or installation, so it is not served: restore the project from a backup (docs/operating/backup.md, "A catalog file of another project")',
     storage_failed: 'The disk reports errors, nothing of this request was stored',
     schema_moved:
       'A newer version of the service has taken over the database, this process writes nothing any more',

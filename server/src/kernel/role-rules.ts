@@ -1,7 +1,7 @@
 import type { PartRole, PartScope, Role } from './caller.ts';
 import { parseJson } from './json-scan.ts';
 
-/** The role that a group of the company's provider gives. Source: docs/interface.md §5.7. */
+/** The role that a group of the company's provider gives. Source: docs/interface §5.7. */
 export type RoleRule = {
   /** The provider's name for the group; `*`: everyone who signs in there. */
   readonly group: string;

@@ -12,7 +12,7 @@ const PAIR = new RegExp(
 /** `https://user:password@host` */
 const USER_IN_URL = /(:\/\/)[^\s/"'@]+@/g;
 
-/** The fewest characters of an account key (docs/interface.md §10.2) and of the token of an address. */
+/** The fewest characters of an account key (docs/interface §10.2) and of the token of an address. */
 const SECRET_CHARACTERS = 32;
 /** A part of a generated secret, which mixes cases and digits. */
 const PART_OF_SECRET = /(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{20,}/;

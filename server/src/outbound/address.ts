@@ -1,7 +1,7 @@
 /**
  * Which addresses the service may fetch from: globally reachable unicast. All others (the machine itself, its
  * neighbours, the metadata service of a cloud) would be reached with the rights of the service. Source:
- * docs/interface.md §13.4, the special-purpose address registries of IANA (RFC 6890).
+ * docs/interface §13.4, the special-purpose address registries of IANA (RFC 6890).
  */
 
 import { BlockList, isIP, isIPv4 } from 'node:net';

@@ -1,4 +1,4 @@
-/** The secrets of an outside address: write-only, stored sealed and apart from its definition. Source: docs/interface.md §13.4. */
+/** The secrets of an outside address: write-only, stored sealed and apart from its definition. Source: docs/interface §13.4. */
 
 /** Replaces secrets in answers, and in the stored definition. */
 export const MASK = '***';

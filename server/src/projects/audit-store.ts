@@ -84,7 +84,7 @@ export interface Change {
 
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
-/** Source: docs/interface.md §14.4. */
+/** Source: docs/interface §14.4. */
 export function createAuditLog(database: Database, clock: Clock) {
   return {
     /** Durable when it returns, or, with `tx`, when that is committed. */

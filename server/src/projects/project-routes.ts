@@ -27,7 +27,7 @@ import { AuditEntry, AuditFilter, NewManagedProject, projectFields, SentSettings
 
 const tags = ['Management'];
 
-/** Source: docs/interface.md §4.1, §14.2 and §14.4. */
+/** Source: docs/interface §4.1, §14.2 and §14.4. */
 export const projectRoutes =
   ({ projects, answerOnce }: Pick<RouteTools, 'answerOnce'> & { projects: Projects }): Routes =>
   (server) => {
@@ -125,7 +125,7 @@ export const projectRoutes =
     });
   };
 
-/** Source: docs/interface.md §2.1. */
+/** Source: docs/interface §2.1. */
 const ProjectList = titled('ProjectList', {
   status: Type.Literal('success'),
   data: Type.Object({
@@ -156,7 +156,7 @@ const WireProjectGroup = titled('ProjectGroup', {
 });
 const SentProjectGroup = closedObject({ name: Name });
 
-/** Source: docs/interface.md §14.2 rule 3. */
+/** Source: docs/interface §14.2 rule 3. */
 const ManagedProject = titled('ManagedProject', {
   id: Type.Integer(),
   name: Type.String(),

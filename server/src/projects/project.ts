@@ -3,7 +3,7 @@ import { type Caller, isUser, listParts } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { NewManagedProject, SentSettings, WireActor } from './scope-schemas.ts';
 
-/** The page of a list that a caller requests. Source: docs/interface.md §4 rule 3. */
+/** The page of a list that a caller requests. Source: docs/interface §4 rule 3. */
 export interface PageRequest {
   readonly limit?: number;
   readonly cursor?: string;
@@ -37,7 +37,7 @@ export function toPage<Element extends { readonly id: number }>(found: readonly 
 
 export type ProjectSettings = Readonly<Static<typeof SentSettings>>;
 
-/** Source: docs/interface.md §14.2 rule 3. */
+/** Source: docs/interface §14.2 rule 3. */
 export const DEFAULT_SETTINGS: ProjectSettings = {
   maxDeletePercent: 100,
   keptCommits: 1,
@@ -47,7 +47,7 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   onInvalid: 'refuse',
 };
 
-/** How long a deleted project can be brought back. Source: docs/interface.md §14.2 rule 4. */
+/** How long a deleted project can be brought back. Source: docs/interface §14.2 rule 4. */
 export const RESTORABLE_MS = 30 * 24 * 3_600_000;
 
 export interface ProjectGroup {
@@ -74,7 +74,7 @@ export type NewProject = Readonly<Static<typeof NewManagedProject>>;
 
 export type Reach = Pick<Caller, 'accountId' | 'scope'>;
 
-/** Source: docs/interface.md §5.2 rule 1. */
+/** Source: docs/interface §5.2 rule 1. */
 export function reachesProject(reach: Reach, project: Pick<Project, 'id' | 'accountId' | 'projectGroupId'>) {
   if (project.accountId !== reach.accountId) return false;
   const parts = listParts(reach.scope);
@@ -97,7 +97,7 @@ export function reachesNoGroup({ scope }: Pick<Reach, 'scope'>): boolean {
   return listParts(scope)?.groups.length === 0;
 }
 
-/** `de-DE` → `de` and `DE`. Source: docs/interface.md §2.1. */
+/** `de-DE` → `de` and `DE`. Source: docs/interface §2.1. */
 export function splitLocale(locale: string): { language: string; country: string } {
   const [language = '', country = ''] = locale.split('-', 2);
   return { language, country };

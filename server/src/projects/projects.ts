@@ -112,7 +112,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
     removeWithProject: (...names: (keyof ControlSchema)[]) => void tables.push(...names),
     /** Lets others remove what they have of a group or a project with it. */
     whenGone: (listener: GoneListener) => void listeners.push(listener),
-    /** The projects in reach by id, or the requested one. Source: docs/interface.md §4.1. @throws scope_refused */
+    /** The projects in reach by id, or the requested one. Source: docs/interface §4.1. @throws scope_refused */
     async listProjects(caller: Caller, projectId?: number) {
       const found = await findReachedProjects(database.read, caller, projectId);
       if (projectId !== undefined && found.length === 0) throw new ServiceError('scope_refused');
@@ -145,7 +145,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
   };
 }
 
-/** Source: docs/interface.md §10.2 rule 3. */
+/** Source: docs/interface §10.2 rule 3. */
 function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) {
   /** Adds an account within a transaction that also creates other rows. */
   async function addAccount(tx: ControlTransaction, name: string, command: string) {
@@ -183,7 +183,7 @@ interface ManagementParts extends ProjectsParts {
 
 /**
  * Unknown, deleted and unreached projects are not_found alike. The key of a project may read it but change no
- * project: scope_refused. Source: docs/interface.md §14.1 and §14.2.
+ * project: scope_refused. Source: docs/interface §14.1 and §14.2.
  */
 function createProjectManagement(parts: ManagementParts & { readonly onWritten: () => void }) {
   const { clock } = parts;
@@ -246,13 +246,13 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
   };
 }
 
-/** A group that does not exist is refused like one out of reach, as with projects. Source: docs/interface.md §4.10. */
+/** A group that does not exist is refused like one out of reach, as with projects. Source: docs/interface §4.10. */
 async function refuseUnreachedGroup(tx: ControlTransaction, reach: Reach, groupId: number): Promise<void> {
   if ((await GROUPS.find(tx, reach, groupId)) !== undefined) return;
   throw new ServiceError('scope_refused', `/projectGroupId ${groupId} is not within the key's reach`);
 }
 
-/** The key of a project gets scope_refused for everything. Source: docs/interface.md §14.1 and §14.2. */
+/** The key of a project gets scope_refused for everything. Source: docs/interface §14.1 and §14.2. */
 function createGroupManagement({
   tellGone,
   ...parts
@@ -334,7 +334,7 @@ function createProjectChoice(database: Database, clock: Clock) {
 
   return {
     choose,
-    /** Source: docs/interface.md §4.10. @throws project_required, scope_refused */
+    /** Source: docs/interface §4.10. @throws project_required, scope_refused */
     chooseProject(caller: Caller, projectId: number | undefined): AtOnce<ChosenProject> {
       const found = projectId === undefined ? findOnly(caller) : findInReach(caller, projectId);
       return andThen(found, (project) => {

@@ -45,7 +45,7 @@ export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Scop
   createdBy: JSON.stringify(createdBy),
 });
 
-/** For kinds with a scope: within reach of the same scope and of higher ones. Source: docs/interface.md §5.2 rule 6 and §6.1. */
+/** For kinds with a scope: within reach of the same scope and of higher ones. Source: docs/interface §5.2 rule 6 and §6.1. */
 export function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
   const eb = expressionBuilder<ControlSchema, 'api_key' | 'webhook_endpoint'>();
   const ofAccount = eb('account_id', '=', accountId);

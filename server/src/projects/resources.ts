@@ -22,7 +22,7 @@ interface Kind<Resource extends { readonly id: number }, Place> {
   refuseFormer?(tx: ControlTransaction, author: Author): Promise<void>;
   /** Then refuses authors who may not change or remove this resource. */
   refuseOf?(author: Author, resource: Resource): void;
-  /** Names a state for `If-Match`; a kind without it has no ETag. Source: docs/interface.md §7.6. */
+  /** Names a state for `If-Match`; a kind without it has no ETag. Source: docs/interface §7.6. */
   markOf?(resource: Resource): string;
   /** The audit entry of a resource; actions begin with the type, as `pipeline.created`. */
   audit(resource: Resource): Pick<Change, 'projectId' | 'subject'>;

@@ -12,7 +12,7 @@ export const WireActor = Type.Object({
 
 export const WirePartScope = closedObject({ type: Type.Enum(['project-group', 'project']), id: Id });
 
-/** The scope of a key or a webhook endpoint. Source: docs/interface.md §5.2. */
+/** The scope of a key or a webhook endpoint. Source: docs/interface §5.2. */
 export const WireScope = byType<Scope>(
   Type.Union([closedObject({ type: Type.Literal('account') }), WirePartScope]),
   'Scope',
@@ -22,7 +22,7 @@ export function toWireScope(scope: Scope) {
   return scope.type === 'account' ? { type: scope.type } : { type: scope.type, id: scope.id };
 }
 
-/** Source: docs/interface.md §4.4, §4.5, §4.12, §12.5, §12.10 and §14.2 rule 3. */
+/** Source: docs/interface §4.4, §4.5, §4.12, §12.5, §12.10 and §14.2 rule 3. */
 export const SentSettings = Type.Object({
   maxDeletePercent: Type.Number({ minimum: 0, maximum: 100, description: 'delete guard of full updates' }),
   keptCommits: Type.Integer({
@@ -77,7 +77,7 @@ export const AuditFilter = Type.Object({
 });
 export type AuditFilter = Readonly<Static<typeof AuditFilter>>;
 
-/** One line of the audit log. Source: docs/interface.md §14.4. */
+/** One line of the audit log. Source: docs/interface §14.4. */
 export const AuditEntry = titled('AuditEntry', {
   id: Type.Integer(),
   at: Instant,

@@ -20,7 +20,7 @@ export interface StatisticsRouteParts {
 const config = { guard: 'management', access: 'manage' } as const;
 const about = { config, tags: ['Management'] };
 
-/** Source: docs/interface.md §14.7. */
+/** Source: docs/interface §14.7. */
 export const statisticsRoutes =
   ({ statistics, projects, access, clock, storage }: StatisticsRouteParts): Routes =>
   (server) => {
@@ -60,7 +60,7 @@ export const statisticsRoutes =
       },
     });
 
-    // Source: docs/interface.md §14.9.
+    // Source: docs/interface §14.9.
     serve(server, 'GET /management/projects/:id/requests', {
       // Bodies are what others sent, so a viewer of the project does not see them.
       ...about,
@@ -87,7 +87,7 @@ async function listKeys(access: Pick<Access, 'listKeys'>, caller: Caller): Promi
 
 const instant = (description: string) => optional.integer({ minimum: 0, description });
 
-/** Source: docs/interface.md §14.7. */
+/** Source: docs/interface §14.7. */
 const span = {
   from: instant('epoch milliseconds; default a day before `to`'),
   to: instant('epoch milliseconds; default now'),
@@ -155,7 +155,7 @@ const KeyStatistics = titled('KeyStatistics', { ...answeredSpan, requests: Reque
 const Kind = Type.Union([Type.Literal('failed'), Type.Literal('slow')]);
 const TextOrNull = orNull(Type.String());
 
-/** Source: docs/interface.md §14.9. */
+/** Source: docs/interface §14.9. */
 const RecentRequestList = titled('KeptRequests', {
   items: Type.Array(
     Type.Object(

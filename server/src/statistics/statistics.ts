@@ -148,7 +148,7 @@ interface AnsweredRequest extends Omit<NotedRequest, 'at'> {
   readonly isPatient: boolean;
 }
 
-/** Source: docs/interface.md §14.7. */
+/** Source: docs/interface §14.7. */
 const SLOW_MS = 1_000;
 const MINUTE_SECONDS = 60;
 const MINUTE_MS = 60_000;
@@ -301,7 +301,7 @@ interface RecentRequest extends SentRequest {
   readonly by: Actor;
 }
 
-/** Source: docs/interface.md §14.9. A request takes up to 6 KB: 30 MB at the worst. */
+/** Source: docs/interface §14.9. A request takes up to 6 KB: 30 MB at the worst. */
 const MOST = { ofKind: 50, inAll: 5_000 };
 /** Requests there are about people and keys. */
 const NEVER_NOTED = /^\/management\/(session|owner|links|invitations|users|api-keys|webhook-endpoints)/;
@@ -347,7 +347,7 @@ class RecentRequests {
   }
 }
 
-/** The query and result of statistics. Source: docs/interface.md §14.7. */
+/** The query and result of statistics. Source: docs/interface §14.7. */
 
 export interface Span {
   /** Whole steps of UTC. */

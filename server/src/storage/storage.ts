@@ -362,7 +362,7 @@ async function isStandby(postgres: Postgres): Promise<boolean> {
 
 const refuseUnwritable = ({ message }: Error) =>
   new Error(
-    `The database refuses what the service has to write: ${message}. Let its role read and write all tables that it made (docs/operating.md, "Set up PostgreSQL").`,
+    `The database refuses what the service has to write: ${message}. Let its role read and write all tables that it made (docs/operating/postgresql.md, "Set up PostgreSQL").`,
   );
 
 /** Marks of the states that may be replaced; undefined: any. */

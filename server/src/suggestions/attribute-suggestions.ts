@@ -126,7 +126,7 @@ const MOST_BOTH = 0.05;
 /** Share of the rarer one's values, for similar names: Power and Tower share none. */
 const LEAST_SHARED = 0.5;
 const EXAMPLES = 5;
-/** The limit of an attribute (docs/interface.md §11.1). */
+/** The limit of an attribute (docs/interface §11.1). */
 const SYNONYMS = 100;
 
 type Pair = readonly [kept: SampledAttribute, dropped: SampledAttribute];

@@ -16,7 +16,7 @@ const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Suggestions'];
 const PATH = '/management/projects/:id/suggestions';
 
-/** Source: docs/interface.md §17. */
+/** Source: docs/interface §17. */
 export const suggestionRoutes =
   ({ suggestions, answerOnce, limitScans, projects }: SuggestionRouteParts): Routes =>
   (server) => {

@@ -6,7 +6,7 @@ import type { Sent } from '../http/server/server.ts';
 import { optional } from '../kernel/optional.ts';
 import { type Match, type RelationDefinition, SentRelation } from '../relations/definitions/definitions.ts';
 
-/** Source: docs/interface.md §17. */
+/** Source: docs/interface §17. */
 const Kind = Type.Enum(['relation', 'attribute', 'duplicate']);
 
 export const SuggestionParams = Type.Object({

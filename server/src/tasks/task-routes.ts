@@ -21,7 +21,7 @@ const about = { config, tags: ['Tasks'], params: TaskParams };
 /** Interval between signs of life: proxies close a connection that is silent for a minute. */
 const EVENT_PULSE_MS = 15_000;
 
-/** Source: docs/interface.md §4.7. */
+/** Source: docs/interface §4.7. */
 export const taskRoutes =
   (parts: TaskRouteParts): Routes =>
   (server) => {
@@ -153,7 +153,7 @@ async function* followAsEvents(tasks: Tasks, task: Task, request: FastifyRequest
   }
 }
 
-/** The limit for one key or user. Source: docs/interface.md §8. */
+/** The limit for one key or user. Source: docs/interface §8. */
 const MOST_WAITING = 1_000;
 
 /** Limits the callers that wait for tasks, with `wait` or for events, as each is notified of every change. */

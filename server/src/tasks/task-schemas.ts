@@ -5,7 +5,7 @@ import { optional } from '../kernel/optional.ts';
 const wordOf = <const Words extends readonly string[]>(...words: Words) =>
   Type.Unsafe<Words[number]>(Type.Union(words.map((word) => Type.Literal(word))));
 
-/** Source: docs/interface.md §3.2. */
+/** Source: docs/interface §3.2. */
 const Status = wordOf('PENDING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELLED');
 export type TaskStatus = Static<typeof Status>;
 const Origin = wordOf('LIVE-API', 'CONSOLE', 'PIPELINE', 'CHANNEL');
@@ -18,7 +18,7 @@ const Failure = Type.Object(
 /** Why a task failed: the code, text and details that a refusal would have had. */
 export type TaskFailure = Readonly<Static<typeof Failure>>;
 
-/** Source: docs/interface.md §2.4. */
+/** Source: docs/interface §2.4. */
 export const WireTaskSchema = titled('Task', {
   id: Type.String({ description: '24 lower-case hex digits' }),
   projectId: Type.Integer(),

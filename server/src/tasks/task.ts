@@ -36,7 +36,7 @@ export interface Task {
   readonly traceparent: string | undefined;
 }
 
-/** A line of a task's report, about one product or value. Source: docs/interface.md §4.7. */
+/** A line of a task's report, about one product or value. Source: docs/interface §4.7. */
 export interface ReportLine {
   readonly identifier?: string;
   /** Where a pipeline read it. */
@@ -57,7 +57,7 @@ export interface LogLine {
   readonly line: string;
 }
 
-/** Source: docs/interface.md §4.7. */
+/** Source: docs/interface §4.7. */
 export const REPORT_LINES = 100_000;
 
 export type Lane = Pick<Task, 'projectId' | 'lane'>;
@@ -68,7 +68,7 @@ export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
   return status !== 'PENDING' && status !== 'RUNNING';
 }
 
-/** @returns the task as docs/interface.md §2.4 shows it; `error` only on a failed one. */
+/** @returns the task as docs/interface §2.4 shows it; `error` only on a failed one. */
 export function toWireTask(task: Task) {
   // The counts include sentences where people need more than figures, and figures if its kind shows them.
   const { warnings, counts } = (task.result ?? {}) as {

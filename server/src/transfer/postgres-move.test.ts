@@ -18,7 +18,7 @@ import { MOVE_PROGRESS, performNow, performOn, refuseUnfinishedMove, SERVICE } f
 import { type MoveOptions, type MoveProgress, moveStore } from './move.ts';
 import { describeMove } from './move-tables.ts';
 
-/** Moving a store between its two engines (docs/operating.md, `relata migrate-store`). Each test uses both engines. */
+/** Moving a store between its two engines (docs/operating/postgresql.md, `relata migrate-store`). Each test uses both engines. */
 
 async function makeFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'relata-move-'));

@@ -22,7 +22,7 @@ export interface SenderSettings {
   readonly resolve?: Resolve;
 }
 
-/** Together shorter than the lease of a queue. Standard Webhooks requires 15 to 30 s. Source: docs/interface.md §6.3. */
+/** Together shorter than the lease of a queue. Standard Webhooks requires 15 to 30 s. Source: docs/interface §6.3. */
 const LIMITS: WaitLimits = { connectMs: 10_000, idleMs: 20_000, wholeMs: 20_000 };
 /** The answer of an endpoint is only shown. */
 const READ_BYTES = 16 * 1024;

@@ -250,7 +250,7 @@ export interface CatalogEvents {
 
 /** Events per step; each may have 64 KiB. */
 const STEP = 100;
-/** The limit of an endpoint that cannot keep up, which is then switched off. Source: docs/interface.md §6.3. */
+/** The limit of an endpoint that cannot keep up, which is then switched off. Source: docs/interface §6.3. */
 const PENDING_DELIVERIES = 20_000;
 
 /**

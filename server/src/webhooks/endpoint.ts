@@ -5,7 +5,7 @@ import { maskLooks } from '../kernel/secret-mask.ts';
 import type { Actor } from '../projects/projects.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
 
-/** An address that events are sent to. Source: docs/interface.md §6.1. */
+/** An address that events are sent to. Source: docs/interface §6.1. */
 export interface Endpoint {
   readonly id: number;
   readonly accountId: number;
@@ -59,7 +59,7 @@ export const writeBody = (type: string, at: number, data: object): string =>
   JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
 
 const HOUR = 3_600_000;
-/** An endpoint that fails for this long is switched off. Source: docs/interface.md §6.3. */
+/** An endpoint that fails for this long is switched off. Source: docs/interface §6.3. */
 export const GIVE_UP_MS = 72 * HOUR;
 
 /** Delays after the first failed attempt, the second, and so on; the last ends 72 hours after the first. */

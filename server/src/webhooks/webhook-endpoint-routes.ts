@@ -35,7 +35,7 @@ const PATH = '/management/webhook-endpoints';
 const onlyOnce =
   'The secret is in this answer and never again; a repetition by `Idempotency-Key` has no `secret`.';
 
-/** Source: docs/interface.md §6. */
+/** Source: docs/interface §6. */
 export const webhookEndpointRoutes =
   ({ webhooks, clock, answerOnce }: RouteTools & { webhooks: Webhooks; clock: Clock }): Routes =>
   (server) => {

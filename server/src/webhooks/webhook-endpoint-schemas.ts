@@ -36,7 +36,7 @@ const endpointFields = {
   updatedAt: Instant,
 };
 
-/** Source: docs/interface.md §6.1. */
+/** Source: docs/interface §6.1. */
 export const WireEndpoint = titled('WebhookEndpoint', endpointFields);
 
 export const WireMadeEndpoint = titled('NewWebhookEndpoint', {
@@ -72,7 +72,7 @@ export const DeliveryQuery = Type.Object({
   status: Type.Optional(Status),
 });
 
-/** Source: docs/interface.md §6.4. */
+/** Source: docs/interface §6.4. */
 export const WireDelivery = titled('WebhookDelivery', {
   id: Type.Integer(),
   webhookId: Type.String({ description: 'the header webhook-id: the same for each attempt and replay' }),

@@ -176,7 +176,7 @@ const selectDeliveries = (rows: Rows, endpointId: number) =>
     .select(['number', 'message.id as messageId', 'project_id as projectId', 'type', 'at', 'body'])
     .where('delivery.endpoint_id', '=', endpointId);
 
-/** One event for one endpoint. Source: docs/interface.md §6.4. */
+/** One event for one endpoint. Source: docs/interface §6.4. */
 export type Delivery = ReturnType<typeof toDelivery>;
 /** The message sent for an event; its id is the webhook-id. */
 export type Message = Delivery['message'];

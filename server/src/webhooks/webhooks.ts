@@ -41,7 +41,7 @@ export interface WebhookParts extends Pick<Base, 'clock' | 'database' | 'logger'
   readonly sending: SenderSettings;
 }
 
-/** How long, and how many for each endpoint, ended deliveries are stored. Source: docs/interface.md §6.4. */
+/** How long, and how many for each endpoint, ended deliveries are stored. Source: docs/interface §6.4. */
 const RETENTION_MS = 7 * 24 * 3_600_000;
 const RETAINED_DELIVERIES = 1_000;
 /** The limit for an account, as each event is sent to all of them. */
@@ -53,7 +53,7 @@ type EndpointWriter = Writer<Endpoint, Reach>;
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** A caller reaches the endpoints of its own scope and below; all others are not_found. Source: docs/interface.md §6.1. */
+/** A caller reaches the endpoints of its own scope and below; all others are not_found. Source: docs/interface §6.1. */
 export function createWebhooks({ projects, catalogs, sending, ...parts }: WebhookParts) {
   const { database, clock, secrets: keys } = parts;
   const dispatcher = createDispatcher({ ...parts, catalogs, send: createSender({ ...sending, ...parts }) });

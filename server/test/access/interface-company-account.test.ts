@@ -6,7 +6,7 @@ import { startCompanyProvider, visitProvider } from '../support/company-provider
 import { addUser, isSignedIn, signUpOwner } from '../support/people.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 
-/** Signing in with the company's account: docs/interface.md §5.7, with a real provider on loopback. */
+/** Signing in with the company's account: docs/interface §5.7, with a real provider on loopback. */
 
 const ORIGIN = 'http://relata.example';
 const RETURN_URL = `${ORIGIN}/console/`;

@@ -5,7 +5,7 @@ import { Browser, PASSWORD } from '../support/browser.ts';
 import { nextEmail, signUpOwner, tokenOf } from '../support/people.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 
-/** Roles for parts of an account: docs/interface.md §5.6 rule 14 and §14.6 rule 8, over HTTP. */
+/** Roles for parts of an account: docs/interface §5.6 rule 14 and §14.6 rule 8, over HTTP. */
 
 const service = shareService();
 

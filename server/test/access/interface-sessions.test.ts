@@ -5,7 +5,7 @@ import { Browser, PASSWORD } from '../support/browser.ts';
 import { addUser, isSignedIn, signIn, signUpOwner } from '../support/people.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 
-/** Users list and end their own sessions: docs/interface.md §5.6 rule 13, over HTTP. */
+/** Users list and end their own sessions: docs/interface §5.6 rule 13, over HTTP. */
 
 const service = shareService();
 const WEEK_MS = 7 * 24 * 3_600_000;

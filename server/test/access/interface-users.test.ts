@@ -9,7 +9,7 @@ import { addUser, isSignedIn, nextEmail, signIn, signUpOwner, tokenOf } from '..
 import { assertRefused, shareService } from '../support/shared-service.ts';
 import { startTestService, TestClock } from '../support/test-service.ts';
 
-/** Users, sessions and invitations: docs/interface.md §5.6, §14.5 and §14.6, over HTTP. */
+/** Users, sessions and invitations: docs/interface §5.6, §14.5 and §14.6, over HTTP. */
 
 const service = shareService();
 const HOUR_MS = 3_600_000;

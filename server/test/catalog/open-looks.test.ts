@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 
-/** Work on whole catalogs is shared fairly. Source: docs/interface.md §14.3 rule 14. */
+/** Work on whole catalogs is shared fairly. Source: docs/interface §14.3 rule 14. */
 
 const OPEN = 4;
 /** Four counts of all products take several seconds. */

@@ -35,7 +35,7 @@ interface OntologyAttribute {
 const BATCH = 10_000;
 const LOOKUP = 1_000;
 
-/** A second implementation of automatic creation, without the service's code. Source: docs/interface.md §11.2. */
+/** A second implementation of automatic creation, without the service's code. Source: docs/interface §11.2. */
 function expectType(values: ReadonlySet<string>): string {
   const shapes = new Set([...values].map(shapeOf));
   const [shape = 'text'] = shapes;

@@ -13,7 +13,7 @@ import { assertRefused, shareService } from '../support/shared-service.ts';
 import { startTestService } from '../support/test-service.ts';
 import { createTestStore } from '../support/test-store.ts';
 
-/** Destinations of channels (docs/interface.md §16.8). */
+/** Destinations of channels (docs/interface §16.8). */
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;

@@ -15,7 +15,7 @@ import { until } from '../support/task-process.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
-/** Backup while the service writes, and both ways to restore (docs/operating.md, "Backup and restore"). */
+/** Backup while the service writes, and both ways to restore (docs/operating/backup.md, "Backup and restore"). */
 
 const ofFiles = embeddedOnly('PostgreSQL is backed up with its own tools');
 const test = (name: string, work: (t: TestContext) => Promise<void>) => void runTest(name, ofFiles, work);

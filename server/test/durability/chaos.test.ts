@@ -19,7 +19,7 @@ import { makeTestStore, type TestStore, testedStore } from '../support/test-stor
 
 /**
  * Three processes serve one database, and one after another is killed while callers write. Every answered call takes effect once
- * and in order, whichever process accepted it or ran it (docs/interface.md §3.3, §7.5). RELATA_TEST_CHAOS_S sets the duration,
+ * and in order, whichever process accepted it or ran it (docs/interface §3.3, §7.5). RELATA_TEST_CHAOS_S sets the duration,
  * RELATA_TEST_SEED repeats the callers' choices. Then a history of clients is recorded while the database fails too, for
  * RELATA_TEST_HISTORY_S; `npm run bench -- histories` plays longer ones.
  */

@@ -18,7 +18,7 @@ import { createTestStore, embeddedOnly, testedStore } from '../support/test-stor
 
 /**
  * The service is killed at random moments while it writes, and restarted on the same data. Afterwards everything
- * that was answered is there, in the order of its acceptance, and nothing is there by half (docs/interface.md §3.3,
+ * that was answered is there, in the order of its acceptance, and nothing is there by half (docs/interface §3.3,
  * §4 rule 7). RELATA_TEST_KILLS sets the number of kills, RELATA_TEST_SEED repeats a run.
  */
 

@@ -23,7 +23,7 @@ import { runRelata } from '../support/relata-command.ts';
 import { startTestService } from '../support/test-service.ts';
 import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
-/** A damaged or incomplete backup is refused, and the refusal names the file (docs/operating.md, "Backup and restore"). */
+/** A damaged or incomplete backup is refused, and the refusal names the file (docs/operating/backup.md, "Backup and restore"). */
 
 const ofFiles = embeddedOnly('PostgreSQL is backed up with its own tools');
 const test = (name: string, work: (t: TestContext) => Promise<void>) => void runTest(name, ofFiles, work);
@@ -154,7 +154,7 @@ test('a stored body that is missing, and a catalog that the manifest does not ha
   assert.match(said, /catalogs\/900\.db: it is not in manifest\.json/);
 });
 
-test('links and FIFOs in a backup, and a trigger in its database, are refused and named (docs/operating.md, "What the key protects")', async () => {
+test('links and FIFOs in a backup, and a trigger in its database, are refused and named (docs/operating/backup.md, "What the key protects")', async () => {
   const linked = copyBackup();
   renameSync(linked.at(catalogOf(filled)), join(root, 'elsewhere.db'));
   symlinkSync(join(root, 'elsewhere.db'), linked.at(catalogOf(filled)));

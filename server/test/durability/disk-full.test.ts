@@ -19,7 +19,7 @@ import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
 /**
  * A full disk: writes are answered 507 and leave nothing behind, lookups continue, accepted work waits for room
- * (docs/interface.md §7.2 rule 6, docs/operating.md "When the disk is full or fails"). First with a disk that is full on demand,
+ * (docs/interface §7.2 rule 6, docs/operating/backup.md "When the disk is full or fails"). First with a disk that is full on demand,
  * part by part; then, where a file system can be mounted, with a real one of 24 MiB.
  */
 

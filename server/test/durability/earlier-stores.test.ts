@@ -17,7 +17,7 @@ import { startTestService } from '../support/test-service.ts';
 import { embeddedOnly, embeddedStoreAt, testedStore } from '../support/test-store.ts';
 
 /**
- * This program opens the store of each release (docs/operating.md, "Upgrade"). newer-files.test.ts and postgres-schema.test.ts cover
+ * This program opens the store of each release (docs/operating/install.md, "Upgrade"). newer-files.test.ts and postgres-schema.test.ts cover
  * the other direction: an older program refuses newer data, in one line.
  */
 

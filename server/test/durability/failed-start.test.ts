@@ -21,7 +21,7 @@ import {
 } from '../support/test-store.ts';
 
 /**
- * A start that is refused leaves the store as it was, so that the former program still opens it (docs/operating.md, "Upgrade"): what can
+ * A start that is refused leaves the store as it was, so that the former program still opens it (docs/operating/install.md, "Upgrade"): what can
  * refuse a start is checked before the migration.
  */
 

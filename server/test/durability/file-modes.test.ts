@@ -10,7 +10,7 @@ import { runRelata } from '../support/relata-command.ts';
 import { startProcess } from '../support/service-process.ts';
 import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
-/** Stored data is only accessible to its owner (docs/operating.md, "First start"). */
+/** Stored data is only accessible to its owner (docs/operating/install.md, "First start"). */
 
 const ofFiles = embeddedOnly('PostgreSQL keeps its own files');
 

@@ -11,7 +11,7 @@ import { runRelata } from '../support/relata-command.ts';
 import { startTestService } from '../support/test-service.ts';
 import { embeddedOnly } from '../support/test-store.ts';
 
-/** An older program leaves a newer one's files alone (docs/operating.md, "Upgrade"). */
+/** An older program leaves a newer one's files alone (docs/operating/install.md, "Upgrade"). */
 
 const ofFiles = embeddedOnly('PostgreSQL has one schema for all projects');
 

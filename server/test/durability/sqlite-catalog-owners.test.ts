@@ -13,7 +13,7 @@ import { startTestService } from '../support/test-service.ts';
 import { embeddedStoreAt } from '../support/test-store.ts';
 
 /**
- * A catalog file belongs to one project of one installation (docs/operating.md, "A lost control.db"). Projects of every installation
+ * A catalog file belongs to one project of one installation (docs/operating/backup.md, "A lost control.db"). Projects of every installation
  * are numbered from 1, so a file in the wrong place would answer with the products of others.
  */
 

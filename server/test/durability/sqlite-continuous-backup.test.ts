@@ -20,7 +20,7 @@ import { type ServiceProcess, startProcess, startProgram } from '../support/serv
 import { embeddedStoreAt, type TestStore } from '../support/test-store.ts';
 
 /**
- * The data directory goes to a target while the service works, and comes back from it (docs/operating.md, "Continuous backup").
+ * The data directory goes to a target while the service works, and comes back from it (docs/operating/backup.md, "Continuous backup").
  * RELATA_TEST_LOSSES says how often a directory is lost, of RELATA_TEST_LANES at once, RELATA_TEST_SEED repeats a run, RELATA_TEST_LAG_MS how far behind the target
  * may be, RELATA_TEST_HISTORY_S how long clients are recorded while a standby takes the place of the one that writes.
  */

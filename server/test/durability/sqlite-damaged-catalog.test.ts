@@ -114,7 +114,7 @@ function changeIndexKeys(path: string): void {
   writeFileSync(path, bytes);
 }
 
-test('a key that differs in the index alone is found by a check of the file, and the catalog is served no more (docs/operating.md)', async (t) => {
+test('a key that differs in the index alone is found by a check of the file, and the catalog is served no more (docs/operating/backup.md)', async (t) => {
   const { store, path, neighbour, projectId } = await openShop(t);
   changeIndexKeys(path);
   const service = await restart(t, store);
@@ -128,7 +128,9 @@ test('a key that differs in the index alone is found by a check of the file, and
   assert.equal(headers.get('retry-after'), '60');
   assert.match(
     body.message,
-    new RegExp(`The catalog of project ${projectId} is damaged.*restore it from a backup.*docs/operating.md`),
+    new RegExp(
+      `The catalog of project ${projectId} is damaged.*restore it from a backup.*docs/operating/backup.md`,
+    ),
   );
 
   const update = { body: { products: [products[0]] } };
@@ -159,7 +161,7 @@ test('a key that differs in the index alone is found by a check of the file, and
   assert.equal((await service.call('POST', `/products?projectId=${neighbour}`, update)).status, 200);
 });
 
-test('a damaged catalog stays refused after a restart, and is served again once it was restored (docs/operating.md, "A damaged catalog")', async (t) => {
+test('a damaged catalog stays refused after a restart, and is served again once it was restored (docs/operating/backup.md, "A damaged catalog")', async (t) => {
   const { store, path, projectId } = await openShop(t);
   const backup = join(store.dataDir, '../', `${basename(store.dataDir)}-backup`);
   t.after(() => rmSync(backup, { recursive: true, force: true }));
@@ -176,7 +178,7 @@ test('a damaged catalog stays refused after a restart, and is served again once 
   );
   await service.stop();
   const damaged = readFileSync(path);
-  // The steps of docs/operating.md: stop, restore the project, start.
+  // The steps of docs/operating/backup.md: stop, restore the project, start.
   await runRelata(store.dataDir, 'restore', backup, '--project', String(projectId));
   service = await restart(t, store);
   await service.app.watch.checkAll();

@@ -20,7 +20,7 @@ import { embeddedStoreAt } from '../support/test-store.ts';
 /**
  * A disk that is full, reports errors, cannot be read, has become read-only or stalls, for each kind of file and during each step
  * of a full update: each request is clearly refused, or accepted for good; lookups continue, and the service does once the disk has
- * recovered (docs/interface.md §7.2 rule 6, docs/operating.md "When the disk is full or fails"). RELATA_TEST_FAULTS=all tries all
+ * recovered (docs/interface §7.2 rule 6, docs/operating/backup.md "When the disk is full or fails"). RELATA_TEST_FAULTS=all tries all
  * combinations, a part of a name, such as `stalled` or `unreadable: catalog-wal`, those with it in their name.
  */
 

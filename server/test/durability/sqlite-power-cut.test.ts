@@ -26,7 +26,7 @@ import { embeddedStoreAt, type TestStore } from '../support/test-store.ts';
 
 /**
  * The power fails at random moments: any part of the unsynced data is lost. Afterwards everything that was answered is there
- * (docs/operating.md, "Crashes and power cuts"). sqlite-power-layer.test.ts tests the disk. RELATA_TEST_CUTS sets the number,
+ * (docs/operating/backup.md, "Crashes and power cuts"). sqlite-power-layer.test.ts tests the disk. RELATA_TEST_CUTS sets the number,
  * RELATA_TEST_SEED repeats a run.
  */
 

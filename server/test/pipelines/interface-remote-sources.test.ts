@@ -15,7 +15,7 @@ import {
 } from '../support/pipelines/pipeline-project.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 
-/** Sources on other machines: SFTP and S3 (docs/interface.md §13.1, §13.4). */
+/** Sources on other machines: SFTP and S3 (docs/interface §13.1, §13.4). */
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;

@@ -13,7 +13,7 @@ import { startProcess } from '../support/service-process.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, type TestStore, testedStore } from '../support/test-store.ts';
 
-/** Pipelines with due schedules (docs/interface.md §13.3). A schedule becomes due when its next time is moved back. */
+/** Pipelines with due schedules (docs/interface §13.3). A schedule becomes due when its next time is moved back. */
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;

@@ -16,7 +16,7 @@ import { assertRefused } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, type TestStore, testedStore } from '../support/test-store.ts';
 
-/** The storage of sources' secrets (docs/operating.md, "Secrets"; docs/interface.md §13.4). */
+/** The storage of sources' secrets (docs/operating/settings.md, "Secrets"; docs/interface §13.4). */
 
 const SECRET = 'only-the-source-knows-4711';
 const keyOf = (text: string) => Buffer.alloc(32, text).toString('base64');

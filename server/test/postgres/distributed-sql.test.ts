@@ -8,7 +8,7 @@ import { readMigrations } from '../../src/storage/migrate.ts';
 import { DISTRIBUTED } from '../../src/storage/postgres/distribution.ts';
 import { coordinated, findRefused, findRefusedTables } from '../support/postgres/distributed-sql.ts';
 
-/** No statement is one that distributed databases refuse; tested without such a database (docs/operating.md, "Sharding"). */
+/** No statement is one that distributed databases refuse; tested without such a database (docs/operating/postgresql.md, "Sharding"). */
 
 const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url));
 

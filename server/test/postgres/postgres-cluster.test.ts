@@ -15,7 +15,7 @@ import { runRelataWith } from '../support/relata-command.ts';
 import { startProcess } from '../support/service-process.ts';
 import { createTestStore, embeddedStoreAt, findServer, makeTestStore } from '../support/test-store.ts';
 
-/** Projects on the workers of Citus (docs/operating.md, "Sharding"). RELATA_TEST_CITUS names a running coordinator. */
+/** Projects on the workers of Citus (docs/operating/postgresql.md, "Sharding"). RELATA_TEST_CITUS names a running coordinator. */
 
 const coordinator = process.env.RELATA_TEST_CITUS;
 const isClustered = coordinator !== undefined && process.env.RELATA_TEST_DATABASE_URL === coordinator;

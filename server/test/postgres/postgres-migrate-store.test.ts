@@ -15,7 +15,7 @@ import { readStoredRows } from '../support/stored-rows.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { embeddedStoreAt, findServer, postgresStoreOn, type TestStore } from '../support/test-store.ts';
 
-/** Moving a store filled by a service, and serving the result (docs/operating.md, `relata migrate-store`). */
+/** Moving a store filled by a service, and serving the result (docs/operating/postgresql.md, `relata migrate-store`). */
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 

@@ -13,7 +13,7 @@ import { createDatabase } from '../support/postgres/test-database.ts';
 import { type ServiceProcess, startProcess, startProgram } from '../support/service-process.ts';
 import { findServer, postgresStoreOn } from '../support/test-store.ts';
 
-/** Two versions at the same time on one database (docs/operating.md, "Upgrade"). */
+/** Two versions at the same time on one database (docs/operating/install.md, "Upgrade"). */
 
 const { release, folder, main } = unpackLatest();
 after(() => rm(folder, { recursive: true, force: true }));

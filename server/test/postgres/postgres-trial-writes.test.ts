@@ -8,7 +8,7 @@ import { createDatabase } from '../support/postgres/test-database.ts';
 import { startProcess } from '../support/service-process.ts';
 import { findServer, makeTestStore, postgresStoreOn } from '../support/test-store.ts';
 
-/** A database that is not writable is detected at the start: docs/operating.md, "Set up PostgreSQL". */
+/** A database that is not writable is detected at the start: docs/operating/postgresql.md, "Set up PostgreSQL". */
 
 /** A migrated database, for a role that can write to all of it. */
 async function makeRole(t: TestContext) {

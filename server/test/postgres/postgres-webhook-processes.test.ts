@@ -13,7 +13,7 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, testedStore } from '../support/test-store.ts';
 
-/** Events on a database with several processes (docs/interface.md §6.2 rule 3, §6.3 rules 3 and 4). */
+/** Events on a database with several processes (docs/interface §6.2 rule 3, §6.3 rules 3 and 4). */
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;

@@ -575,7 +575,7 @@ test('missing values are counted, with the verdicts that they leave unknown (§1
   ]);
 });
 
-/** As docs/interface.md specifies: members by name, no white space, without the hash. */
+/** As docs/interface specifies: members by name, no white space, without the hash. */
 function hashAgain({ receipt: { hash: _, ...receipt }, ...answer }: AnyBody): string {
   const sort = (value: AnyBody): AnyBody => {
     if (Array.isArray(value)) return value.map(sort);

@@ -18,7 +18,7 @@ import {
 import { assertRefused, shareService } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
-/** Limits of the work on questions to relations. Source: docs/interface.md §12.6 rules 5 and 6, §4.8 rule 18. */
+/** Limits of the work on questions to relations. Source: docs/interface §12.6 rules 5 and 6, §4.8 rule 18. */
 
 /**
  * All products satisfy the first comparisons and each only one of the last two, in turn, so that no part of a list can be

@@ -89,7 +89,7 @@ test('the connections of a process are one number wherever they are said', () =>
   // beside them runs of pipelines, and builds and previews of channels.
   const threads = 4 + writerThreads + readerThreads + 4;
   const wanted = `${(database?.connections ?? 0) + 2 * threads + 12}`;
-  const paths = ['docs/operating.md', 'compose.yaml', 'deploy/helm/relata/README.md'];
+  const paths = ['docs/operating/postgresql.md', 'compose.yaml', 'deploy/helm/relata/README.md'];
   const texts = paths.map(read).join('\n').replaceAll('\n', ' ');
   const said = [...texts.matchAll(/up to (\d+) connections/g)].map(([, number]) => number);
   assert.deepEqual(said, [wanted, wanted, wanted]);
@@ -162,8 +162,8 @@ test('the service runs the Node of the package on the program itself, in one pro
   assert.doesNotMatch(serve, /package\/relata\.js/);
 });
 
-test('docs/operating.md installs every file for systemd', () => {
-  const installed = [...read('docs/operating.md').matchAll(/^install -m \d+ (.*) \S+$/gm)].map(
+test('docs/operating/install.md installs every file for systemd', () => {
+  const installed = [...read('docs/operating/install.md').matchAll(/^install -m \d+ (.*) \S+$/gm)].map(
     ([, names = '']) => names,
   );
   const names = installed.flatMap((line) =>

@@ -47,7 +47,7 @@ test('each link of the documentation leads to a page and a heading that are ther
 
 test('each file of docs/ is a page, and the navigation of each page has all of them', () => {
   const files = globSync('docs/**/*.md', { cwd: root }).map((path) =>
-    `/${path.replaceAll('\\', '/')}`.replace(/(?:README)?\.md$/, ''),
+    `/${path.replaceAll('\\', '/')}`.replace(/^(\/docs\/)README\.md$|(?:\/README)?\.md$/, '$1'),
   );
   for (const [path, page] of listTexts()) {
     const [, navigation = ''] = /<div class="side">(.*?)<\/div>/s.exec(page) ?? [];
@@ -94,6 +94,23 @@ test('pages have no script, no style and no picture of their own markup, as thei
   }
 });
 
+test('llms.txt lists each page as Markdown, whose links lead to Markdown', () => {
+  const list = readFileSync(join(dist, 'llms.txt'), 'utf8');
+  const listed = [...list.matchAll(/\]\(\/docs\/([^)]+\.md)\)/g)].map(([, path = '']) => path);
+  assert.equal(listed.length, listTexts().length);
+  for (const path of listed) {
+    const text = readFileSync(join(dist, path), 'utf8');
+    assert.match(text, /^# /m, path);
+    const links = [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/\]\(([^)#\s:]+\.md)(?:#[^)]*)?\)/g)];
+    const dead = links.filter(([, href = '']) => !existsSync(join(dist, dirname(path), href)));
+    assert.deepEqual(
+      dead.map(([whole]) => whole),
+      [],
+      path,
+    );
+  }
+});
+
 test('the search finds headings and calls', async () => {
   const [name = ''] = globSync('assets/search-*.json', { cwd: dist });
   const { storedFields, documentIds } = JSON.parse(readFileSync(join(dist, name), 'utf8'));
@@ -109,9 +126,12 @@ test('the search finds headings and calls', async () => {
   );
 });
 
-test('the rules of each section of docs/interface.md are numbered from 1 without a gap, so none stands under another section', () => {
-  const text = readFileSync(join(root, 'docs/interface.md'), 'utf8').replace(/```.*?```/gs, '');
-  const [, ...parts] = text.split(/^(#{2,3} .*)$/m);
+test('the rules of each section of docs/interface are numbered from 1 without a gap, so none stands under another section', () => {
+  const chapters = globSync('docs/interface/*.md', { cwd: root }).sort();
+  const text = chapters
+    .map((path) => readFileSync(join(root, path), 'utf8').replace(/```.*?```/gs, ''))
+    .join('\n');
+  const [, ...parts] = text.split(/^(#{1,3} .*)$/m);
   const numbered = parts.flatMap((part, at) => {
     if (!part.startsWith('#')) return [];
     const numbers = [...(parts[at + 1] ?? '').matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number));

@@ -15,7 +15,7 @@ import {
 import { shareService } from '../support/shared-service.ts';
 import { testedStore } from '../support/test-store.ts';
 
-/** Answers without a key cost next to nothing: docs/interface.md §8. */
+/** Answers without a key cost next to nothing: docs/interface §8. */
 
 const service = shareService();
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };

@@ -7,7 +7,7 @@ import { Browser, PASSWORD } from '../support/browser.ts';
 import { shareService } from '../support/shared-service.ts';
 import { testedStore } from '../support/test-store.ts';
 
-/** Connections without a key, in competition with others: docs/interface.md §8. */
+/** Connections without a key, in competition with others: docs/interface §8. */
 
 const service = shareService();
 const MOST = 64;

@@ -12,7 +12,7 @@ import { runRelataWith } from '../support/relata-command.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { embeddedOnly, testedStore } from '../support/test-store.ts';
 
-/** `relata doctor` names problems and remedies, with and without a running service (docs/operating.md, "Check an installation"). */
+/** `relata doctor` names problems and remedies, with and without a running service (docs/operating/monitoring.md, "Check an installation"). */
 
 // As in main.ts: the services of this file run in its process.
 process.umask(0o077);

@@ -10,10 +10,10 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** The instructions of docs/operating.md for starts and upgrades work, from a fresh checkout on. */
+/** The instructions of docs/operating/install.md for starts and upgrades work, from a fresh checkout on. */
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const operating = readFileSync(join(root, 'docs/operating.md'), 'utf8');
+const operating = readFileSync(join(root, 'docs/operating/install.md'), 'utf8');
 
 /** @returns the commands in the first shell block of a section, one per line */
 function readCommands(title: string): string[] {

@@ -14,7 +14,7 @@ const MIB = 1024 * 1024;
 const LONGEST_PAUSE_MS = 200;
 const LARGEST_ANSWER = 64 * 1024;
 
-/** The limits of decompressed bodies above half a MiB. Source: docs/interface.md §8. */
+/** The limits of decompressed bodies above half a MiB. Source: docs/interface §8. */
 const LARGE: Readonly<Record<string, number>> = {
   'POST /products': UPLOAD_MIB,
   'POST /products/batch/upload': UPLOAD_MIB,

@@ -57,8 +57,8 @@ test('OPTIONS that is no preflight is a method that a path does not have, withou
     assert.equal((await options(path)).status, 404, path);
 });
 
-test('every failure names its reason, and docs/interface.md lists all of them (§7.7)', async () => {
-  const document = readFileSync(new URL('../../../docs/interface.md', import.meta.url), 'utf8');
+test('every failure names its reason, and docs/interface lists all of them (§7.7)', async () => {
+  const document = readFileSync(new URL('../../../docs/interface/07-errors.md', import.meta.url), 'utf8');
   const table = document.slice(document.indexOf('### 7.7'), document.indexOf('## 8 '));
   const listed = [...table.matchAll(/^ *\| `([a-z_]+)`/gm)].map(([, reason]) => reason);
   assert.deepEqual(listed.toSorted(), REASONS);

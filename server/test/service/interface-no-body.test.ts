@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 
-/** Calls below /management that take no body (docs/interface.md §14.1 rule 8). */
+/** Calls below /management that take no body (docs/interface §14.1 rule 8). */
 
 const service = shareService();
 

@@ -369,18 +369,20 @@ test('the dashboard and the alerts ask for what /metrics has (§10.3)', async ()
   assert.throws(() => assertAnswerable(metrics, 'relata_tasks_total', ['reason']));
 });
 
-test('each alert has a line of the runbook, and each line an alert (docs/operating.md, "Alerts")', () => {
+test('each alert has a line of the runbook, and each line an alert (docs/operating/monitoring.md, "Alerts")', () => {
   const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
   const { groups } = parse(read('deploy/prometheus/alerts.yaml'));
   const alerts = groups.flatMap(({ rules }: AnyBody) => rules.map(({ alert }: AnyBody) => alert));
-  const lines = [...read('docs/operating.md').matchAll(/^\| `(Relata\w+)` \|(.+)\|(.+)\|(.+)\|$/gm)];
+  const lines = [
+    ...read('docs/operating/monitoring.md').matchAll(/^\| `(Relata\w+)` \|(.+)\|(.+)\|(.+)\|$/gm),
+  ];
   assert.ok(lines.every(([, , ...cells]) => cells.every((cell) => cell.trim().length > 10)));
   assert.deepEqual(lines.map(([, alert]) => alert).sort(), [...alerts].sort());
 });
 
-test('each metric of the service is in docs/operating.md, and names no project and no key (§10.3)', async () => {
+test('each metric of the service is in docs/operating/monitoring.md, and names no project and no key (§10.3)', async () => {
   const text = String((await service().call('GET', '/metrics')).body);
-  const documented = readFileSync(new URL('../../../docs/operating.md', import.meta.url), 'utf8');
+  const documented = readFileSync(new URL('../../../docs/operating/monitoring.md', import.meta.url), 'utf8');
   const names = [...text.matchAll(/^# HELP (relata_\w+)/gm)].map(([, name = '']) => name);
   for (const name of names.filter((one) => !/^relata_(process|nodejs)_/.test(one)))
     assert.match(documented, new RegExp(`^\\| \`${name}[{\`]`, 'm'));
@@ -693,7 +695,7 @@ test(
 );
 
 test(
-  'a second signal ends the process at once, also another one (docs/operating.md, Stopping)',
+  'a second signal ends the process at once, also another one (docs/operating/install.md, Stopping)',
   sameOnEach,
   async (t) => {
     const program = runProgram(t, { RELATA_DATA_DIR: await makeFolder(t) });
@@ -717,7 +719,7 @@ test(
   },
 );
 
-test('the line of a request has its id as the answer names it, project, key and bytes (docs/operating.md, "Logs")', async () => {
+test('the line of a request has its id as the answer names it, project, key and bytes (docs/operating/monitoring.md, "Logs")', async () => {
   const { projectId, key, call, log } = service();
   const path = '/product-service/products-by-sku';
   const refused = await call('POST', `${path}?projectId=${projectId}`, { body: { identifiers: 'A' } });
@@ -739,7 +741,7 @@ test('the line of a request has its id as the answer names it, project, key and 
 });
 
 test(
-  'a file of keys that is not there ends the start with a line that names its setting (docs/operating.md, "Secrets")',
+  'a file of keys that is not there ends the start with a line that names its setting (docs/operating/settings.md, "Secrets")',
   sameOnEach,
   async (t) => {
     const folder = await makeFolder(t);
@@ -751,7 +753,7 @@ test(
 );
 
 test(
-  'a stop is in the log, where it begins and where it ends (docs/operating.md, "Stopping")',
+  'a stop is in the log, where it begins and where it ends (docs/operating/install.md, "Stopping")',
   sameOnEach,
   async (t) => {
     const program = runProgram(t, { RELATA_DATA_DIR: await makeFolder(t) });

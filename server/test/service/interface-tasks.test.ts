@@ -139,7 +139,7 @@ type Change =
 
 type UndoEntry = NonNullable<Model['undo']>;
 
-/** A second implementation of changes. Source: docs/interface.md §3.3 and §4.5. */
+/** A second implementation of changes. Source: docs/interface §3.3 and §4.5. */
 function applyToModel(model: Model, change: Change): void {
   if (change.kind === 'full') replaceAll(model, change);
   else if (change.kind === 'delete') deleteFrom(model, change.identifiers);

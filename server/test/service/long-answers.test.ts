@@ -10,7 +10,7 @@ import { findLongestPause } from '../support/longest-pause.ts';
 import { addUser } from '../support/people.ts';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 
-/** Answers that take long, or are never read: docs/interface.md §5.1 and §8. */
+/** Answers that take long, or are never read: docs/interface §5.1 and §8. */
 
 const service = shareService();
 

@@ -129,7 +129,7 @@ async function send(call: string): Promise<void> {
     await (await fetch(`${service().address}${path}`, { method, headers })).arrayBuffer();
 }
 
-test('a log line keeps numbers, ids of tasks and the words of routes, also in an unknown path (docs/operating.md, Logs)', async () => {
+test('a log line keeps numbers, ids of tasks and the words of routes, also in an unknown path (docs/operating/monitoring.md, Logs)', async () => {
   const taskId = 'abcdef0123456789abcdef01';
   for (const path of [
     `/tasks/${taskId}`,

@@ -9,7 +9,7 @@ import { byUpload, createPipelineProject } from '../support/pipelines/pipeline-p
 import { createCatalog, shareService } from '../support/shared-service.ts';
 import { testedStore } from '../support/test-store.ts';
 
-/** Slow bodies, during which the decisions made at their head become outdated: docs/interface.md §7.2. */
+/** Slow bodies, during which the decisions made at their head become outdated: docs/interface §7.2. */
 
 const service = shareService();
 /** The time for which a decision is valid. */

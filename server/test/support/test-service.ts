@@ -8,7 +8,7 @@ import type { WireTask } from '../../src/tasks/tasks.ts';
 import { checkAnswer } from './check-answer.ts';
 import { makeTestStore, type TestStore } from './test-store.ts';
 
-/** A product in the upload shape of docs/interface.md §2.3, as tests write it. */
+/** A product in the upload shape of docs/interface §2.3, as tests write it. */
 export interface TestProduct {
   identifier: string;
   name?: string;

@@ -111,7 +111,7 @@ async function write(service: ServiceProcess, projectId: number, next: () => num
       if (number % 7 === 6) {
         await post(`/products/batch/initiate${query}`);
         await post(`/products/batch/upload${query}`, { products });
-        // Without the count, a dead process leaves the session in doubt (docs/interface.md §3.1 rule 11).
+        // Without the count, a dead process leaves the session in doubt (docs/interface §3.1 rule 11).
         await post(`/products/batch/start${query}&batches=1`);
       } else await post(`/products${query}`, { products });
       if (number % 5 === 2) await post(`/management/projects/${projectId}/relations`, relation);

@@ -90,7 +90,7 @@ test('every project whose events cannot be read is told of once, and a failing d
   assert.deepEqual([countLines(UNREADABLE, one), countLines(UNREADABLE, two)], [2, 1]);
 });
 
-test('an endpoint is sent to 4 times at once, also when more projects are due together (docs/operating.md)', async (t) => {
+test('an endpoint is sent to 4 times at once, also when more projects are due together (docs/operating/data-flows.md)', async (t) => {
   const { clock, receiver, catalogs, untilFailed } = await listen(t, 9, ['products.changed']);
   receiver.answer(503);
   for (const catalog of catalogs) await catalog.update({ identifier: 'A', name: 'new' });

@@ -6,7 +6,7 @@ import { startReceiver, verify } from '../support/outbound/webhook-receiver.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, type TestStore } from '../support/test-store.ts';
 
-/** The storage of endpoints' secrets (docs/operating.md, "Secrets"). */
+/** The storage of endpoints' secrets (docs/operating/settings.md, "Secrets"). */
 
 const ENDPOINTS = '/management/webhook-endpoints';
 const keyOf = (text: string) => Buffer.alloc(32, text).toString('base64');

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 
 class RelataError(Exception):
-    """The service refused, and says why (docs/interface.md §7.1)."""
+    """The service refused, and says why (docs/interface §7.1)."""
 
     def __init__(self, status: int, body: Mapping[str, Any], retry_after_seconds: Optional[int] = None) -> None:
         super().__init__(str(body.get("message") or f"status {status}"))

@@ -1,4 +1,4 @@
-"""Updates, lookup, search and export of products (docs/interface.md §4.2 to §4.6, §4.13)."""
+"""Updates, lookup, search and export of products (docs/interface §4.2 to §4.6, §4.13)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tasks import Tasks
 from .transport import Transport
 from .types import Product, Task
 
-# As many products as a request may have, and of JSON far below the limit of the service (docs/interface.md §8).
+# As many products as a request may have, and of JSON far below the limit of the service (docs/interface §8).
 _MOST_ITEMS = 10_000
 _MOST_BYTES = 8_000_000
 _LOOKED_UP = 1_000
@@ -159,7 +159,7 @@ class Products:
         cursor: Optional[str] = None,
         project_id: Optional[int] = None,
     ) -> Dict[str, Any]:
-        """A page of products by words and filters, with total and facets (docs/interface.md §4.13)."""
+        """A page of products by words and filters, with total and facets (docs/interface §4.13)."""
         query = {"q": q, "filter": filter, "category": category, "sort": sort, "limit": limit, "cursor": cursor}
         answer: Dict[str, Any] = self._transport.read("GET", "/search/products", {**query, "projectId": project_id})
         return answer

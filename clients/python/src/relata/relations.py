@@ -1,4 +1,4 @@
-"""Related products, and whether products fit (docs/interface.md §4.8, §12.10)."""
+"""Related products, and whether products fit (docs/interface §4.8, §12.10)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 from .transport import Transport
 from .types import FitItem, IncludedRelation, IncludedTag
 
-# As many as are recommended for one request (docs/interface.md §4.8).
+# As many as are recommended for one request (docs/interface §4.8).
 _AT_ONCE = 100
 
 

@@ -1,4 +1,4 @@
-"""Tasks (docs/interface.md §4.7)."""
+"""Tasks (docs/interface §4.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent and answered, as docs/interface.md describes it. Answers may have more members."""
+"""What is sent and answered, as docs/interface describes it. Answers may have more members."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class _Identified(TypedDict):
 
 
 class Product(_Identified, total=False):
-    """A product as it is uploaded (docs/interface.md §2.3)."""
+    """A product as it is uploaded (docs/interface §2.3)."""
 
     name: str
     groupIdentifier: str
@@ -23,7 +23,7 @@ class Product(_Identified, total=False):
 
 
 class Task(TypedDict, total=False):
-    """A task (docs/interface.md §2.4)."""
+    """A task (docs/interface §2.4)."""
 
     id: str
     projectId: int

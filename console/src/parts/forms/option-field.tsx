@@ -188,7 +188,7 @@ interface Schedule<Trigger> {
   onChange(trigger: Trigger): void;
 }
 
-/** The schedule on which a definition runs. Source: docs/interface.md §13.3. */
+/** The schedule on which a definition runs. Source: docs/interface §13.3. */
 function ScheduleFields<Trigger extends Typed>({ trigger, onChange }: Schedule<Trigger>) {
   const mistake = useMistake();
   const words = describeCron(textOf(trigger, 'cron'));

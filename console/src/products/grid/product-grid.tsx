@@ -163,7 +163,7 @@ export function useValues({ identifier, lastUpdateTs }: ProductRow, isEnabled: b
   return useMemo(() => (product === null ? NONE : product && toValues(product)), [product]);
 }
 
-/** The most products that one commit deletes, so that they can be restored (docs/interface.md §4.6). */
+/** The most products that one commit deletes, so that they can be restored (docs/interface §4.6). */
 export const MOST_CHOSEN = 10_000;
 
 /** The ticked products, by identifier, whether or not their rows are in sight. */

@@ -26,7 +26,7 @@ export const toRow = ({
   lastUpdateTs,
 });
 
-/** @returns the URL of the first LARGE image, or else the first. Source: docs/interface.md §12.5 rule 8 */
+/** @returns the URL of the first LARGE image, or else the first. Source: docs/interface §12.5 rule 8 */
 export const findMainImage = (images: Product['images']): string | undefined =>
   (images.find(({ type }) => type === 'LARGE') ?? images[0])?.url;
 

@@ -41,7 +41,7 @@ interface Sent {
   userGroups?: string[];
 }
 
-/** @returns the partial update with only the changed keys. Source: docs/interface.md §2.3 rules 3 and 12 */
+/** @returns the partial update with only the changed keys. Source: docs/interface §2.3 rules 3 and 12 */
 export function toPartial(
   identifier: string,
   before: readonly Entry[],

@@ -52,10 +52,10 @@ const wireKeyFields = {
   createdBy: WireActor,
 };
 
-/** Source: docs/interface.md §5.2 rule 3. */
+/** Source: docs/interface §5.2 rule 3. */
 const WireApiKey = titled('ApiKey', wireKeyFields);
 
-/** Source: docs/interface.md §14.2 rules 6 and 7. */
+/** Source: docs/interface §14.2 rules 6 and 7. */
 const WireMadeKey = titled('NewApiKey', {
   ...wireKeyFields,
   key: optional.text('the value: shown once, so a repetition by Idempotency-Key has none'),
@@ -95,7 +95,7 @@ interface ApiKeyRouteParts extends Pick<RouteTools, 'answerOnce'> {
 const onlyOnce =
   'The value stands in this answer and never again; a repetition by `Idempotency-Key` has no `key`.';
 
-/** Source: docs/interface.md §4.1 rule 3, §5.2 and §14.2. */
+/** Source: docs/interface §4.1 rule 3, §5.2 and §14.2. */
 export const apiKeyRoutes =
   ({ access, projects, answerOnce }: ApiKeyRouteParts): Routes =>
   (server) => {

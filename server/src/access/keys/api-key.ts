@@ -11,7 +11,7 @@ export const makeSecret = (): string => randomBytes(32).toString('base64url');
 
 export const hashSecret = (secret: string): SecretHash => hash('sha256', secret);
 
-/** The fields of a key. Source: docs/interface.md §5.2 rule 3. */
+/** The fields of a key. Source: docs/interface §5.2 rule 3. */
 export interface ApiKey {
   readonly id: number;
   readonly accountId: number;
@@ -45,7 +45,7 @@ export function isExpired(key: Pick<ApiKey, 'expiresAt'>, now: number): boolean 
   return key.expiresAt !== null && key.expiresAt <= now;
 }
 
-/** Source: docs/interface.md §5.2 rule 6 and §5.6 rule 2. @throws key_beyond_own, role_refused */
+/** Source: docs/interface §5.2 rule 6 and §5.6 rule 2. @throws key_beyond_own, role_refused */
 export function refuseHigherKey(author: Author, key: Pick<ApiKey, 'access' | 'scope'>): void {
   refuseMoreAccess(author.access, key.access);
   // With a key of account scope one could invite an owner.
@@ -62,7 +62,7 @@ export function refuseMoreAccess(own: Access, requested: Access): void {
 /** The limits of a key's rights; null: none. */
 export type KeyLimits = Pick<ApiKey, 'expiresAt' | 'requestsPerMinute'>;
 
-/** Source: docs/interface.md §5.2 rule 6. @throws key_beyond_own */
+/** Source: docs/interface §5.2 rule 6. @throws key_beyond_own */
 export function refuseWiderLimits(own: KeyLimits, requested: KeyLimits): void {
   const { requestsPerMinute, expiresAt } = own;
   const details = [

@@ -74,14 +74,14 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
   }
 
   return {
-    /** @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface.md §5.1 rule 8. */
+    /** @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface §5.1 rule 8. */
     findCaller({ value, inUrl }: PresentedKey): AtOnce<KeyCaller> {
       const hash = hashSecret(value);
       return andThen(
         keys.get(hash, () => read(hash)),
         (found) => {
           const now = clock.now();
-          // In constant time, wherever they differ. Source: docs/interface.md §5.2 rule 5.
+          // In constant time, wherever they differ. Source: docs/interface §5.2 rule 5.
           const isSame = found && timingSafeEqual(found.hash, Buffer.from(hash));
           if (!isSame || isExpired(found, now)) throw new ServiceError('scope_refused');
           lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
@@ -89,7 +89,7 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
         },
       );
     },
-    /** @returns undefined for a key without a limit. Source: docs/interface.md §5.3. */
+    /** @returns undefined for a key without a limit. Source: docs/interface §5.3. */
     countRequest(caller: KeyCaller): AtOnce<RateState | undefined> {
       const limit = limits.get(caller);
       return limit === undefined ? undefined : rateLimits.count(caller.keyId, limit);
@@ -152,7 +152,7 @@ export function createLastUse(database: Database) {
   };
 }
 
-/** Source: docs/interface.md §5.3. */
+/** Source: docs/interface §5.3. */
 const WINDOW_SECONDS = 60;
 
 /**
@@ -197,7 +197,7 @@ interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
   readonly onWritten: () => void;
 }
 
-/** A key reaches the keys of its own scope and below; all others are not_found. Source: docs/interface.md §5.2, §14.2. */
+/** A key reaches the keys of its own scope and below; all others are not_found. Source: docs/interface §5.2, §14.2. */
 export function createKeyManagement(parts: KeyManagementParts) {
   const { clock, projects, lastUse } = parts;
   const keys = createResources<ApiKey, Reach>(parts, {

@@ -29,7 +29,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { isProtectedUrl } from '../../kernel/protected-url.ts';
 import type { RoleRule } from '../../kernel/role-rules.ts';
 
-/** As the operator configured it. Source: docs/interface.md §5.7. */
+/** As the operator configured it. Source: docs/interface §5.7. */
 export interface ProviderSettings {
   readonly issuer: string;
   readonly clientId: string;

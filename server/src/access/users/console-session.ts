@@ -18,7 +18,7 @@ import {
 } from './user-store.ts';
 
 const HOUR_MS = 3_600_000;
-/** An idle session ends overnight, but not over lunch. Source: docs/interface.md §5.6 rule 6. */
+/** An idle session ends overnight, but not over lunch. Source: docs/interface §5.6 rule 6. */
 export const IDLE_MS = 12 * HOUR_MS;
 /** Even a session in use ends, so that the password is required once a week. */
 const LIFETIME_MS = 7 * 24 * HOUR_MS;
@@ -146,7 +146,7 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
   };
 }
 
-/** A user's sessions, to list and end; an ended one is refused from the moment a call returns. Source: docs/interface.md §5.6. */
+/** A user's sessions, to list and end; an ended one is refused from the moment a call returns. Source: docs/interface §5.6. */
 export function createOwnSessions(parts: UserParts) {
   const { database, clock, projects } = parts;
   const end = (change: Change, work: (tx: ControlTransaction) => Promise<unknown>): Promise<void> =>

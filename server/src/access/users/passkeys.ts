@@ -50,7 +50,7 @@ export async function challengePasskey(
   return { challenge, host, passkeys: await listPasskeys(database.read, userId) };
 }
 
-/** The second factor of users with a password. Source: docs/interface.md §5.8. */
+/** The second factor of users with a password. Source: docs/interface §5.8. */
 export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimit }) {
   const { database, clock, projects, limit } = parts;
 

@@ -124,7 +124,7 @@ interface Attempt {
 /**
  * The limits of password attempts. One address may try few; many addresses together may try more for one user, but
  * far too few to guess, and so many that locking a user out takes many addresses. The keys are hashed, because
- * addresses that were tried are private, above all those of unknown users. Source: docs/interface.md §5.6 rule 9.
+ * addresses that were tried are private, above all those of unknown users. Source: docs/interface §5.6 rule 9.
  */
 function limitsOf({ email, address }: Attempt) {
   const place = networkOf(address);

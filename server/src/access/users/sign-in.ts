@@ -23,7 +23,7 @@ import {
 /** Until an operator has freed space. */
 const FULL_RETRY_SECONDS = 60;
 
-/** Sign-ins, each recorded in the audit log. Source: docs/interface.md §5.6. */
+/** Sign-ins, each recorded in the audit log. Source: docs/interface §5.6. */
 export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit }) {
   const { database, projects, limit } = parts;
 
@@ -118,7 +118,7 @@ const AT_ONCE = 16;
 /** When to retry: a sign-in in progress seldom takes longer. */
 const RETRY_SECONDS = 5;
 
-/** Signing in with a company account. Source: docs/interface.md §5.7. */
+/** Signing in with a company account. Source: docs/interface §5.7. */
 export function createCompanySignIn(parts: CompanySignInParts) {
   const { database, clock, oidc, projects } = parts;
   const provider = oidc && createProvider(oidc, clock);

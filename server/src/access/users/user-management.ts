@@ -29,9 +29,9 @@ import {
   updateUser,
 } from './user-store.ts';
 
-/** Source: docs/interface.md §14.6 rule 4. */
+/** Source: docs/interface §14.6 rule 4. */
 const INVITATION_MS = 7 * 24 * 3_600_000;
-/** Source: docs/interface.md §14.5 rule 3. */
+/** Source: docs/interface §14.5 rule 3. */
 const OWNER_LINK_MS = 3_600_000;
 
 type UserChange = Partial<Pick<User, 'name' | 'role' | 'roles'>>;
@@ -40,7 +40,7 @@ type InvitationWriter = Writer<Invitation, Author>;
 
 /**
  * The users of the caller's account; those of another are not_found. Owners and account keys that may manage
- * may call this; others are refused. Source: docs/interface.md §14.6.
+ * may call this; others are refused. Source: docs/interface §14.6.
  */
 export function createUserManagement(parts: UserParts) {
   const users = createResources<User, Author>(parts, {
@@ -127,7 +127,7 @@ interface Acceptance {
   readonly password: string;
 }
 
-/** Links by which people become users of the caller's account, or recover a lost password. Source: docs/interface.md §14.5, §14.6. */
+/** Links by which people become users of the caller's account, or recover a lost password. Source: docs/interface §14.5, §14.6. */
 export function createLinks(parts: UserParts) {
   const { database, clock, projects } = parts;
   const invitations = createResources<Invitation, Author & InvitationPlace>(parts, {

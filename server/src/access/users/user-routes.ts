@@ -60,7 +60,7 @@ const PartRoles = Type.Array(WirePartRole, { description });
 const NewPartRoles = Type.Array(WirePartRole, { maxItems: PART_ROLES, description });
 /** An upper limit, so that no caller can make the service hash megabytes. */
 const KnownPassword = Type.String({ minLength: 1, maxLength: 256 });
-/** Source: docs/interface.md §5.6 rule 4. */
+/** Source: docs/interface §5.6 rule 4. */
 const NewPassword = Type.String({ minLength: 12, maxLength: 256 });
 
 const UserParams = Type.Object({ id: Id });
@@ -75,7 +75,7 @@ const wireUserFields = {
 };
 const SignedInUser = Type.Object({ ...wireUserFields, signsInWith: SignsInWith });
 
-/** Source: docs/interface.md §5.6 rule 3. */
+/** Source: docs/interface §5.6 rule 3. */
 const SignedIn = titled('SignedIn', {
   user: SignedInUser,
   account: Type.Object({ id: Type.Integer(), name: Type.String() }),
@@ -212,7 +212,7 @@ const about = { config: own, tags };
 /** How long a sign-in at the provider may take, with a second factor. */
 const ATTEMPT_SECONDS = 600;
 
-/** Source: docs/interface.md §5.6 to §5.8. */
+/** Source: docs/interface §5.6 to §5.8. */
 export const sessionRoutes =
   (parts: SessionRouteParts): Routes =>
   (server) => {
@@ -503,7 +503,7 @@ function describeProblem(error: Error): string {
   return cause instanceof Error ? `${message}: ${describeProblem(cause)}` : message;
 }
 
-/** Source: docs/interface.md §14.6. */
+/** Source: docs/interface §14.6. */
 export const userRoutes =
   ({ access, answerOnce, findBaseUrl }: RouteTools & { readonly access: Access }): Routes =>
   (server) => {

@@ -261,7 +261,7 @@ export async function dropExpired(
   await drop((tx) => tx.deleteFrom('password_window').where('ends_at', '<=', now).execute());
 }
 
-/** The second factor of a user. Source: docs/interface.md §5.8. */
+/** The second factor of a user. Source: docs/interface §5.8. */
 export type Passkey = Readonly<ReturnType<typeof toPasskey>>;
 
 const toPasskey = (row: Selectable<ControlSchema['passkey']>) => ({

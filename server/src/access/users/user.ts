@@ -19,7 +19,7 @@ export interface Roles {
   readonly roles: readonly PartRole[];
 }
 
-/** A person who signs in to the console. Source: docs/interface.md §5.6. */
+/** A person who signs in to the console. Source: docs/interface §5.6. */
 export interface User extends Roles {
   readonly id: number;
   readonly accountId: number;
@@ -52,7 +52,7 @@ export function normalizeEmail(given: string): string {
 }
 
 /**
- * Unknown groups and projects are refused like those of another account. Source: docs/interface.md §14.6 rule 8.
+ * Unknown groups and projects are refused like those of another account. Source: docs/interface §14.6 rule 8.
  * @throws request_invalid, scope_refused
  */
 export async function refuseUnfitRoles(

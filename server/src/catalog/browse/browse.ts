@@ -48,7 +48,7 @@ import {
 } from '../products/products.ts';
 import { type WrittenChange, writeChanges } from './written-changes.ts';
 
-/** How a list shows products. Source: docs/interface.md §14.3. `upload`: all that was uploaded. `table`: a row of a table. */
+/** How a list shows products. Source: docs/interface §14.3. `upload`: all that was uploaded. `table`: a row of a table. */
 export type ListForm = 'upload' | 'table';
 
 type UploadFront = Omit<UploadedProduct, 'attributes' | 'settings'>;
@@ -78,7 +78,7 @@ export const toTableItem = (row: ListedRow, front = readFront(row)) => ({
   lastUpdateTs: row.updatedAt,
 });
 
-/** The short form for lists of products; image and category as in docs/interface.md §12.5 rules 7 and 8. */
+/** The short form for lists of products; image and category as in docs/interface §12.5 rules 7 and 8. */
 export const describeBriefly = ({ identifier, groupIdentifier, name, images, categories }: UploadFront) => ({
   identifier,
   groupId: groupIdentifier,
@@ -117,7 +117,7 @@ interface MadePage extends Pick<FoundProduct, 'updatedAt' | 'updatedBy'> {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
 }
 
-/** @returns a page, or the bytes of a large one; undefined if there is no such product. Source: docs/interface.md §14.3 */
+/** @returns a page, or the bytes of a large one; undefined if there is no such product. Source: docs/interface §14.3 */
 export async function readProductPage(
   { store, scans, tasks }: { readonly store: CatalogStore; readonly scans: Scans; readonly tasks: Tasks },
   { projectId, identifier }: PageOrder,
@@ -190,7 +190,7 @@ function describeValue(uploaded: AttributeValue, attribute: Attribute | undefine
 
 /**
  * Counting over a catalog, or an even sample of it, part by part, in the scanning thread. The counts so far
- * stay in the thread, under the handle of the survey. Source: docs/interface.md §11.6.
+ * stay in the thread, under the handle of the survey. Source: docs/interface §11.6.
  */
 
 interface SurveyOrder {

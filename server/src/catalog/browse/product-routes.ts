@@ -21,7 +21,7 @@ import { type ListedPage, type ListForm, readCategory, toListItem, writeTableIte
 const about = { config: { guard: 'management', access: 'manage' }, tags: ['Products'] } as const;
 const EXPORT_PAGE = 500;
 
-/** Source: docs/interface.md §14.3. */
+/** Source: docs/interface §14.3. */
 export const productRoutes =
   ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {

@@ -17,7 +17,7 @@ import type { AttributeUse } from '../ontology/ontology.ts';
 import { CategoryPath, SentAttribute } from '../products/products.ts';
 import { readCategory, type SurveyPart, type SurveyQuestion, type SurveyResult } from './browse.ts';
 
-/** Source: docs/interface.md §11.6. */
+/** Source: docs/interface §11.6. */
 const SurveyQuery = Type.Object({
   sample: Type.Optional(
     oneOf(['even', 'all'], 'even (the default): 50,000 products of a larger catalog; all: every product'),
@@ -101,7 +101,7 @@ const about = {
   why: 'lines say how far it got',
 } as const;
 
-/** Source: docs/interface.md §11.6. */
+/** Source: docs/interface §11.6. */
 export const surveyRoutes =
   (parts: SurveyRouteParts): Routes =>
   (server) => {

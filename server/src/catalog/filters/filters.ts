@@ -38,7 +38,7 @@ export interface ComparedAttribute
   readonly term?: MeasureTerm;
 }
 
-/** A computation on a number in a definition: multiplied first, then added to. Source: docs/interface.md §12.3. */
+/** A computation on a number in a definition: multiplied first, then added to. Source: docs/interface §12.3. */
 export interface Computation {
   readonly times?: number;
   /** In the unit of the attribute, or with a unit of the same dimension. */
@@ -184,7 +184,7 @@ function readInstant(value: string): number {
 
 /**
  * A value of a filter as the attribute reads it: a number in the attribute's unit, or text with a unit of the
- * same dimension; true and false; text. Source: docs/interface.md §12.2 rules 4 to 6.
+ * same dimension; true and false; text. Source: docs/interface §12.2 rules 4 to 6.
  */
 export function readOperand(value: unknown, attribute: ComparedAttribute): Comparable | undefined {
   const kind = kindOf(attribute);
@@ -290,7 +290,7 @@ export const COMPARISONS: Readonly<Record<Operator, (order: number) => boolean>>
 
 /**
  * @param operands the value of the condition, the list of `in`, or both ends of `between`
- * @returns whether a value satisfies the operator. Source: docs/interface.md §12.2 rules 4 to 7 and 10
+ * @returns whether a value satisfies the operator. Source: docs/interface §12.2 rules 4 to 7 and 10
  */
 export function compileOperator(
   operator: Exclude<FilterOperator, 'exists'>,
@@ -327,7 +327,7 @@ export function combineTests<Subject>(
   return (subject) => !tests.some((test) => test(subject));
 }
 
-/** Selects products. Source: docs/interface.md §12.2. */
+/** Selects products. Source: docs/interface §12.2. */
 export type Filter =
   | { readonly all: readonly Filter[] }
   | { readonly any: readonly Filter[] }
@@ -376,7 +376,7 @@ class UploadView implements ProductView {
   }
 }
 
-/** Why a comparison cannot work with the present attributes. Source: docs/interface.md §12.4. */
+/** Why a comparison cannot work with the present attributes. Source: docs/interface §12.4. */
 export class ComparisonProblem extends Error {}
 
 export type FindAttribute = (name: string) => ComparedAttribute;
@@ -398,7 +398,7 @@ export function compileFilter(filter: Filter, findAttribute: FindAttribute): Pro
   return compileCondition(filter, findAttribute(filter.attribute));
 }
 
-/** No condition holds without a value; of several values one suffices. Source: docs/interface.md §12.2 rules 8, 9. */
+/** No condition holds without a value; of several values one suffices. Source: docs/interface §12.2 rules 8, 9. */
 function compileCondition(
   { operator, value }: AttributeCondition,
   attribute: ComparedAttribute,
@@ -426,7 +426,7 @@ export function listConditions(filter: Filter): readonly Filter[] {
   return 'not' in filter ? listConditions(filter.not) : [filter];
 }
 
-/** Limits of a filter that is stored. Source: docs/interface.md §12.2. */
+/** Limits of a filter that is stored. Source: docs/interface §12.2. */
 
 const LISTED = 10_000;
 const TEXT_LENGTH = 65_536;
@@ -508,7 +508,7 @@ const OPERANDS = {
 
 /**
  * False, unknown or true: Kleene's strong logic (Introduction to Metamathematics, 1952, §64), in which the
- * unknown stays so unless the rest decides. Source: docs/interface.md §12.10.
+ * unknown stays so unless the rest decides. Source: docs/interface §12.10.
  */
 export type Truth = -1 | 0 | 1;
 

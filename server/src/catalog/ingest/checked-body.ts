@@ -57,7 +57,7 @@ const LEAST_SCANNED_BYTES = 8 * 1024;
 
 /**
  * Checks a body in one pass over its bytes, and if that leaves doubts, with the validator, whose errors are exact.
- * @throws every refusal of docs/interface.md §7.3
+ * @throws every refusal of docs/interface §7.3
  */
 export function openBody(source: BodySource, form: BodyForm, isDigested = false): CheckedBody {
   const bytes = unpackBody(source);
@@ -78,7 +78,7 @@ function checkPlain(source: PlainSource, form: BodyForm): CheckedBody {
   return { ...describeScanned(bytes, scanned), refuseOther: () => refuseOtherBytes(bytes, sample) };
 }
 
-/** @throws every refusal of docs/interface.md §7.3 */
+/** @throws every refusal of docs/interface §7.3 */
 export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
   const { products: valid, ...checked } = checkBody(source, form);
   return {

@@ -68,7 +68,7 @@ export interface CheckInput extends Omit<IngestSource, 'payloadName'> {
   readonly bytes: Uint8Array;
 }
 
-/** The result of checking a body. Source: docs/interface.md §4.3. */
+/** The result of checking a body. Source: docs/interface §4.3. */
 export interface CheckResult {
   readonly sent: number;
   readonly parsed: number;
@@ -171,7 +171,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
   const held = new Map<number, CheckedBody>();
   const compiled = new Map<number, CompiledOntology>();
 
-  /** Holds the body; if there are too many, the oldest are dropped. @throws every refusal of docs/interface.md §7.3 */
+  /** Holds the body; if there are too many, the oldest are dropped. @throws every refusal of docs/interface §7.3 */
   function check({ handle, form, isDigested, ...source }: CheckInput) {
     const body = openBody(source, form, isDigested);
     held.set(handle, body);

@@ -90,7 +90,7 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
 
   /**
    * Checks a body and makes it durable, in parallel.
-   * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is stored
+   * @throws every refusal of docs/interface §7.3, storage_full; then nothing is stored
    */
   async function accept({ projectId, body, form, ...rules }: SentBody): Promise<AcceptedBody> {
     const { onInvalid = 'refuse', isDigested = false } = rules;

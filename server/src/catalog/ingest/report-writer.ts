@@ -12,7 +12,7 @@ import type { UploadedProduct } from '../products/products.ts';
 import { countDropped, countEmpty } from '../report-lines.ts';
 import type { CheckedBody } from './checked-body.ts';
 
-/** The limit of a task's report, too. Source: docs/interface.md §4.7. */
+/** The limit of a task's report, too. Source: docs/interface §4.7. */
 const REPORT_LINES = 100_000;
 
 const writeLine = (line: object) => `${JSON.stringify(line)}\n`;

@@ -15,7 +15,7 @@ import type { VersionWriter } from './cached-writer.ts';
 const COMMA = 0x2c;
 const MIB = 1024 * 1024;
 const KNOWN_CATALOGS = 10_000;
-/** Source: docs/interface.md §8. */
+/** Source: docs/interface §8. */
 const ANSWER_MAX_MIB = 32;
 /** The longest answer takes a second. */
 const MAKING: BudgetTerms = { ms: 60_000, refusal: 'question_too_long' };
@@ -83,7 +83,7 @@ export interface LookupParts {
   readonly buffers: BufferPool;
 }
 
-/** Lookups of one thread, from the cache if possible: docs/interface.md §4.2. */
+/** Lookups of one thread, from the cache if possible: docs/interface §4.2. */
 export class LookupAnswers {
   private readonly parts: LookupParts;
   private readonly buffers = createAnswerBuffers();

@@ -32,7 +32,7 @@ const takesIdentifiers = {
 const config = { guard: 'project', access: 'read' } as const;
 const about = { config, tags: ['Lookup'], why: 'answers are kept as bytes, and joined without being parsed' };
 
-/** Source: docs/interface.md §4.2. */
+/** Source: docs/interface §4.2. */
 export const lookupRoutes =
   ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {

@@ -1,7 +1,7 @@
 import { type Attribute, listFacts, readMeasure } from '../ontology/ontology.ts';
 import { computeValueId, mainCategory, mainImage, type UploadedProduct } from '../products/products.ts';
 
-/** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface.md §2.5. */
+/** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface §2.5. */
 export type AnswerForm = 'bulk' | 'single';
 
 export interface ItemSettings {
@@ -16,7 +16,7 @@ export interface ItemSettings {
 type Values = UploadedProduct['attributes'];
 type Category = UploadedProduct['categories'][number];
 
-/** A product as a hit or as a related one, without its relevance. Source: docs/interface.md §2.5 rules 3 to 5, §12.5. */
+/** A product as a hit or as a related one, without its relevance. Source: docs/interface §2.5 rules 3 to 5, §12.5. */
 export function makeItem(sxId: number, product: UploadedProduct, settings: ItemSettings) {
   const main = mainCategory(product.categories);
   const image = mainImage(product.images)?.url ?? '';

@@ -42,7 +42,7 @@ interface KnownAttribute {
 
 /**
  * Writes answers of the lookup, without id and time, from stored uploads: bytes are copied, and only rare
- * forms are parsed. Source: docs/interface.md §2.2, §11.4.
+ * forms are parsed. Source: docs/interface §2.2, §11.4.
  */
 export class AnswerWriter {
   readonly byKey: ReadonlyMap<string, Attribute>;

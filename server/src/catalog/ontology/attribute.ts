@@ -5,7 +5,7 @@ import { isSameUnit, type UnitAliases } from './units.ts';
 
 /**
  * How numbers are written. `plain`: a decimal point and nothing else, as programs write them. `comma` and `point`:
- * with that decimal sign, and thousands in groups, as `1.234,50` and `1,234.50`. Source: docs/interface.md §11.3.
+ * with that decimal sign, and thousands in groups, as `1.234,50` and `1,234.50`. Source: docs/interface §11.3.
  */
 export const NUMBER_FORMS = ['plain', 'comma', 'point'] as const;
 export type NumberForm = (typeof NUMBER_FORMS)[number];
@@ -53,7 +53,7 @@ export function splitMeasure(value: string) {
     : { number: value.slice(0, sign), unit: value.slice(sign) };
 }
 
-/** Source: docs/interface.md §11.1. `reason` and `typing` are absent if a person chose the type. */
+/** Source: docs/interface §11.1. `reason` and `typing` are absent if a person chose the type. */
 export interface Attribute extends Omit<Sent<Static<typeof AttributeSchema>>, 'id'> {
   readonly id: number;
   /** The aliases of its project, if the attribute has a unit. */
@@ -120,7 +120,7 @@ export function toOntology(stored: StoredOntology, rows: readonly AttributeRow[]
 export const knownAliases = (unitAliases: UnitAliases = {}) =>
   Object.keys(unitAliases).length > 0 ? { unitAliases } : {};
 
-/** Why a value makes no fact. Source: docs/interface.md §4.7, report codes. */
+/** Why a value makes no fact. Source: docs/interface §4.7, report codes. */
 export type NotExtracted =
   | 'value_empty'
   | 'value_not_numeric'
@@ -146,7 +146,7 @@ export function isBlank(value: string): boolean {
 
 export const isTruth = (value: string) => /^(?:true|false)$/i.test(value);
 
-/** Reads a value as its attribute requires. Nothing is guessed. Source: docs/interface.md §11.3. */
+/** Reads a value as its attribute requires. Nothing is guessed. Source: docs/interface §11.3. */
 export function readValue(value: string, attribute: Attribute): ReadValue {
   if (isBlank(value)) return { kind: 'none', why: 'value_empty' };
   switch (attribute.type) {

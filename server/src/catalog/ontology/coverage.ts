@@ -14,7 +14,7 @@ import {
 import { shorten } from './extraction.ts';
 import { findNumericOnly, type RequestedAttribute } from './ontology-change.ts';
 
-/** How well an ontology fits a catalog, counted product by product. Source: docs/interface.md §11.6. */
+/** How well an ontology fits a catalog, counted product by product. Source: docs/interface §11.6. */
 
 type ValueExample = Readonly<Record<'identifier' | 'value', string>>;
 
@@ -132,7 +132,7 @@ function tallyAttribute(attribute: Attribute | { readonly name: string; readonly
   };
 }
 
-/** What a changed attribute would do to the facts of a catalog. Source: docs/interface.md §11.6. */
+/** What a changed attribute would do to the facts of a catalog. Source: docs/interface §11.6. */
 
 /**
  * Finds the attribute that a changed one replaces: by its id, else by its name. `deleted`: ids of others that

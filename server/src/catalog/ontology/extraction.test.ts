@@ -62,7 +62,7 @@ interface Fact {
   userGroups?: string[];
 }
 
-/** Facts by their definition, without the extractor's shortcuts. Source: docs/interface.md §11.3 and §11.4. */
+/** Facts by their definition, without the extractor's shortcuts. Source: docs/interface §11.3 and §11.4. */
 function expectFacts(values: readonly AttributeValue[]): Fact[] {
   const read = values.flatMap(({ key, value, userGroups }) => {
     const attribute = ATTRIBUTES.find(({ name, synonyms = [] }) => [name, ...synonyms].includes(key));

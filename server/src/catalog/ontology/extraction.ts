@@ -47,7 +47,7 @@ interface ObservedKey {
 const CACHED_VALUES = 20_000;
 const CACHED_LENGTH = 64;
 
-/** Finds the raw values that make no fact under an ontology. Source: docs/interface.md §11.3. */
+/** Finds the raw values that make no fact under an ontology. Source: docs/interface §11.3. */
 export type Extractor = ReturnType<typeof createExtractor>;
 
 /** Outlives an extraction, for the sake of the values that it has judged. */
@@ -133,7 +133,7 @@ export function describeUnextracted(identifier: string, { attribute, value, why 
   };
 }
 
-/** An attribute and a value that the ontology reads from a product. Source: docs/interface.md §11.4. */
+/** An attribute and a value that the ontology reads from a product. Source: docs/interface §11.4. */
 export interface Fact {
   readonly attribute: Attribute;
   readonly value: string;

@@ -18,7 +18,7 @@ export interface RequestedOntology {
 
 /**
  * An attribute with a known id or name is that one, whatever else changed; others are new. `known`: ids of requested names that
- * have had one. Source: docs/interface.md §11.1.
+ * have had one. Source: docs/interface §11.1.
  * @returns `forgotten`: names that no longer mean an attribute, because it was renamed; `named`: names with their ids from now on
  */
 export function identifyAttributes(
@@ -94,7 +94,7 @@ function describe({ mode, unitAliases, attributes }: Described): string {
 
 /**
  * Checks what the document's schema cannot express: only numbers have units, and a key means one attribute. Source:
- * docs/interface.md §11.1. @throws request_invalid that names every wrong attribute
+ * docs/interface §11.1. @throws request_invalid that names every wrong attribute
  */
 export function checkOntology({ unitAliases = {}, attributes }: RequestedOntology): void {
   const problems = [
@@ -146,7 +146,7 @@ function findRepeated(
   );
 }
 
-/** Renaming attributes together with the definitions that name them. Source: docs/interface.md §11.8. */
+/** Renaming attributes together with the definitions that name them. Source: docs/interface §11.8. */
 
 /** New names by former ones: several attributes may change names at once, even swap them. */
 export type Renames = Readonly<Record<string, string>>;

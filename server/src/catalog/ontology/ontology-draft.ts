@@ -54,7 +54,7 @@ export function isCodeName(name: string): boolean {
 
 /**
  * What all values of an attribute that the ontology does not know look like so far, each finding with the
- * first value that showed it. Source: docs/interface.md §11.2.
+ * first value that showed it. Source: docs/interface §11.2.
  */
 export interface Observed {
   readonly first: string;

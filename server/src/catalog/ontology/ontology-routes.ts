@@ -18,7 +18,7 @@ interface OntologyRouteParts extends RouteTools {
 const config = { guard: 'management', access: 'manage' } as const;
 const about = { tags: ['Ontology'], params: ProjectParams, answer: { 200: OntologyDocument } };
 
-/** Source: docs/interface.md §11.1. */
+/** Source: docs/interface §11.1. */
 export const ontologyRoutes =
   ({ catalog, answerOnce, projects, database }: OntologyRouteParts): Routes =>
   (server) => {

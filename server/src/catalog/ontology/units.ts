@@ -69,7 +69,7 @@ const UNITS: ReadonlyMap<string, Unit> = new Map(
     .map(([spelling, unit]) => [keyOf(spelling), unit]),
 );
 
-/** A project's own names for units: its word to a spelling of the table. Source: docs/interface.md §11.7. */
+/** A project's own names for units: its word to a spelling of the table. Source: docs/interface §11.7. */
 export type UnitAliases = Readonly<Record<string, string>>;
 
 function findUnit(spelling: string, aliases?: UnitAliases): Unit | undefined {

@@ -7,7 +7,7 @@ export const readIdentifiers = (given: string | readonly string[] | undefined): 
 
 /**
  * Reads the parameter `identifiers`, of any length: a single value that begins with `[` or `{` is a JSON
- * array of strings; otherwise each value is one identifier, taken literally. Source: docs/interface.md §4.2.
+ * array of strings; otherwise each value is one identifier, taken literally. Source: docs/interface §4.2.
  * @returns them in the order of the request, with repetitions
  * @throws query_invalid
  */

@@ -264,7 +264,7 @@ function withoutRepetitions<Sent extends { identifier: string }>(
   return { products: repeated.length === 0 ? list : [...last.values()], repeated };
 }
 
-/** An invalid product that is left out of its request. Source: docs/interface.md §4.12. */
+/** An invalid product that is left out of its request. Source: docs/interface §4.12. */
 export interface SkippedProduct {
   readonly index: number;
   /** null if it is none that a product could have. */
@@ -284,7 +284,7 @@ interface MendedPaths {
   readonly dropped: number;
 }
 
-/** Limits of invalid products that are named; the rest is counted. Source: docs/interface.md §7.3. */
+/** Limits of invalid products that are named; the rest is counted. Source: docs/interface §7.3. */
 const VIOLATIONS = { most: 100, bytes: 48 * 1024 };
 const IDENTIFIER_LENGTH = 255;
 

@@ -14,7 +14,7 @@ import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 
-/** Source of the limits: docs/interface.md §2.3 and §8. */
+/** Source of the limits: docs/interface §2.3 and §8. */
 export const PRODUCTS_PER_REQUEST = 10_000;
 export const IDENTIFIERS_PER_REQUEST = 1_000;
 const IDENTIFIER_LENGTH = 255;
@@ -150,7 +150,7 @@ const UploadedRow = Type.Optional(
   Type.Union([Type.String(), Type.Integer()], { description: 'as uploaded' }),
 );
 
-/** Source: docs/interface.md §2.2. */
+/** Source: docs/interface §2.2. */
 const Fact = titled('Fact', {
   attributeId: Type.Integer(),
   attribute: Type.String(),
@@ -176,7 +176,7 @@ export const LookupProduct = titled('Product', {
 export type LookedUp = Static<typeof LookupProduct>;
 export const ProductList = Type.Object({ products: Type.Array(LookupProduct) });
 
-/** Source: docs/interface.md §4.2. */
+/** Source: docs/interface §4.2. */
 export const identifierList = (description: string, most = IDENTIFIERS_PER_REQUEST) =>
   Type.Optional(
     Type.Unsafe<string | string[]>({
@@ -202,7 +202,7 @@ export const IdentifierQuery = Type.Object({
   identifier: Type.String({ minLength: 1, maxLength: 255 }),
 });
 
-/** Source: docs/interface.md §11.1. */
+/** Source: docs/interface §11.1. */
 const ATTRIBUTES = 20_000;
 const UnitName = Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S+$' });
 
@@ -230,7 +230,7 @@ export const AttributeSchema = closedAs('Attribute', {
     oneOf(['automatic'], 'sets the type back to automatic: the next full update judges the values anew'),
   ),
 });
-/** An attribute as sent: it may be renamed, together with all that names it. Source: docs/interface.md §11.8. */
+/** An attribute as sent: it may be renamed, together with all that names it. Source: docs/interface §11.8. */
 export const SentAttribute = closedAs('SentAttribute', {
   ...AttributeSchema.properties,
   renameTo: optional.text({
@@ -263,7 +263,7 @@ export const CategoryPath = Type.String({
   maxLength: 32_768,
   description: 'the top of a category path as a JSON list, such as ["Tools","Drills"]',
 });
-/** Parameters that find products in the index of search. Source: docs/interface.md §4.13. */
+/** Parameters that find products in the index of search. Source: docs/interface §4.13. */
 export const FoundBy = {
   q: optional.text({
     maxLength: 500,
@@ -276,7 +276,7 @@ export const FoundBy = {
   }),
   category: Type.Optional(CategoryPath),
 };
-/** Source: docs/interface.md §14.3. */
+/** Source: docs/interface §14.3. */
 export const ProductListQuery = Type.Object({
   ...ListQuery.properties,
   format: Type.Optional(
@@ -360,7 +360,7 @@ export const ProductDetail = Type.Object({
   }),
 });
 
-/** Source: docs/interface.md §14.8. */
+/** Source: docs/interface §14.8. */
 export const Commit = titled('Commit', {
   id: Type.Integer({ description: 'never given again' }),
   at: Type.Integer({ description: 'epoch milliseconds' }),

@@ -8,7 +8,7 @@ import type {
   SentValue,
 } from './product-schemas.ts';
 
-/** An uploaded product, with its defaults filled in and its fields in a fixed order. Source: docs/interface.md §2.3. */
+/** An uploaded product, with its defaults filled in and its fields in a fixed order. Source: docs/interface §2.3. */
 export interface UploadedProduct {
   readonly identifier: string;
   readonly groupIdentifier: string;
@@ -45,7 +45,7 @@ export function normaliseProduct(sent: SentProduct): UploadedProduct {
   };
 }
 
-/** `image` becomes the first image, a LARGE one. Source: docs/interface.md §2.3. */
+/** `image` becomes the first image, a LARGE one. Source: docs/interface §2.3. */
 function readImages({ image, images }: Pick<SentProduct, 'image' | 'images'>): Image[] {
   const listed = (images ?? []).map(({ url, type }) => ({ url, type }));
   return typeof image === 'string' ? [{ url: image, type: 'LARGE' }, ...listed] : listed;
@@ -80,7 +80,7 @@ function readSettings(sent: SentProduct['settings']): ProductSettings | undefine
 
 /**
  * Changes only what is sent: a top-level field is replaced as a whole, and all values of a named attribute
- * are replaced, in the place of the first. Source: docs/interface.md §4.3.
+ * are replaced, in the place of the first. Source: docs/interface §4.3.
  */
 export function patchProduct(present: UploadedProduct, patch: SentPatch): UploadedProduct {
   const settings = patch.settings ? readSettings(patch.settings) : present.settings;
@@ -97,7 +97,7 @@ export function patchProduct(present: UploadedProduct, patch: SentPatch): Upload
   };
 }
 
-/** Merges several changes of one product in a request, as if one followed the other. Source: docs/interface.md §4.3 rule 4. */
+/** Merges several changes of one product in a request, as if one followed the other. Source: docs/interface §4.3 rule 4. */
 export function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
   const sent = Object.entries(second).filter(([, value]) => value !== null);
   const merged = { ...first, ...Object.fromEntries(sent) } as SentPatch;
@@ -139,7 +139,7 @@ function readPatchValue(key: string, given: SentPartialValue): SentValue {
   return { ...given, key };
 }
 
-/** @returns the one with the smallest priority, or the first if none has any. Source: docs/interface.md §12.5 rule 7 */
+/** @returns the one with the smallest priority, or the first if none has any. Source: docs/interface §12.5 rule 7 */
 export function mainCategory<
   Category extends Pick<UploadedCategory, 'path'> & { priority?: number | undefined },
 >(categories: readonly Category[]): Category | undefined {
@@ -150,12 +150,12 @@ export function mainCategory<
   return main;
 }
 
-/** @returns the first LARGE image, or else the first. Source: docs/interface.md §12.5 rule 8 */
+/** @returns the first LARGE image, or else the first. Source: docs/interface §12.5 rule 8 */
 export const mainImage = (images: readonly Image[]): Image | undefined =>
   images.find(({ type }) => type === 'LARGE') ?? images[0];
 
 const SMALL = ['THUMB', 'SMALL'];
 
-/** @returns for lists, the first THUMB or SMALL image, or else the main one. Source: docs/interface.md §14.3 rule 4 */
+/** @returns for lists, the first THUMB or SMALL image, or else the main one. Source: docs/interface §14.3 rule 4 */
 export const smallImage = (images: readonly Image[]): Image | undefined =>
   images.find(({ type }) => SMALL.includes(type)) ?? mainImage(images);

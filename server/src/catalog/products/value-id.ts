@@ -2,7 +2,7 @@
  * The id of a value of an attribute: 53 bits computed from both, so that every process and every reload gives the
  * same one without asking a store (a row per distinct value would halve the ingest rate). The chance that any two of
  * a million distinct values of one attribute share an id is 1 in 18,000; the value itself is always right beside it.
- * Two 32-bit multiplicative hashes over the UTF-16 units, mixed at the end. Source: docs/interface.md §11.4.
+ * Two 32-bit multiplicative hashes over the UTF-16 units, mixed at the end. Source: docs/interface §11.4.
  */
 export function computeValueId(attributeId: number, value: string): number {
   let high = beginHigh(attributeId);

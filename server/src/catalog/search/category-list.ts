@@ -4,7 +4,7 @@ import type { CategoryPage as CategoryPageSchema } from '../products/products.ts
 import { type OpenIndex, readPlace, startPart, writePlace } from './search-index.ts';
 import { lexemeOf } from './words.ts';
 
-/** Which categories to list. Source: docs/interface.md §14.3 rule 11. */
+/** Which categories to list. Source: docs/interface §14.3 rule 11. */
 export interface CategoryQuestion {
   /** Only those below it; undefined: all. */
   readonly under: readonly string[] | undefined;

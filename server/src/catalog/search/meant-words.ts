@@ -3,7 +3,7 @@ import { listForgivable } from './lexemes.ts';
 import { type OpenIndex, startPart } from './search-index.ts';
 import { errorsOf, listPatterns, NearestWords } from './typing-errors.ts';
 
-/** What the words of a search may mean. Source: docs/interface.md §4.13 rule 4. */
+/** What the words of a search may mean. Source: docs/interface §4.13 rule 4. */
 
 /** How long words are compared: the 17,582 words of a million products take some milliseconds. */
 const COMPARING_MS = 1_000;

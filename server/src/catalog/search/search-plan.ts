@@ -17,7 +17,7 @@ import type { LexemeGroups } from '../port.ts';
 import { planTiers, type SearchTiers, type WordedSearch } from './tiers.ts';
 import { keyOfGroup, lexemeOf, listWords } from './words.ts';
 
-/** Which products to find. Source: docs/interface.md §4.13. */
+/** Which products to find. Source: docs/interface §4.13. */
 export interface SearchQuestion {
   readonly q?: string | undefined;
   /** The language of filters as JSON, or a line such as `TDP > 100`. */

@@ -10,7 +10,7 @@ import type { Catalog } from '../catalog.ts';
 import { FoundBy } from '../products/products.ts';
 import { SearchedProducts } from './search-schemas.ts';
 
-/** Source: docs/interface.md §4.13. */
+/** Source: docs/interface §4.13. */
 const question = {
   ...FoundBy,
   sort: optional.text({
@@ -30,7 +30,7 @@ const about = {
   answer: { 200: SearchedProducts },
 };
 
-/** Source: docs/interface.md §4.13. */
+/** Source: docs/interface §4.13. */
 export const searchRoutes =
   ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {

@@ -210,7 +210,7 @@ export function openSearch(
         return encode(answerSuggestions({ ...question, suggested }, await search.group(read)));
       }),
     ),
-    /** A page of a listing, which has neither facets nor a total. Source: docs/interface.md §14.3 rule 6. */
+    /** A page of a listing, which has neither facets nor a total. Source: docs/interface §14.3 rule 6. */
     listFound: onIndex(async ({ question, form }: Order<SearchQuestion> & { form: ListForm }, snapshot) => {
       const plan = planSearch(question, await readAttributes(snapshot));
       const run = async (index: OpenIndex) =>

@@ -12,7 +12,7 @@ import type { Catalog } from '../catalog.ts';
 import { PartialMark } from './search-schemas.ts';
 import type { ShopFilter, SuggestionLimits } from './shop-search.ts';
 
-/** What connectors send; anything that is not listed is ignored. Source: docs/interface.md §4.14. */
+/** What connectors send; anything that is not listed is ignored. Source: docs/interface §4.14. */
 const count = (description: string) => optional.integer({ minimum: 0, description });
 const text = (maxLength: number, description: string) => optional.text({ maxLength, description });
 const UNUSED = {
@@ -125,7 +125,7 @@ const about = {
   config: { guard: 'project', access: 'read' },
 } as const;
 
-/** Source: docs/interface.md §4.14. */
+/** Source: docs/interface §4.14. */
 export const shopRoutes =
   ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {

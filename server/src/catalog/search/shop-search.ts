@@ -10,7 +10,7 @@ import type { SearchQuestion } from './search-plan.ts';
 import type { Facet } from './search-schemas.ts';
 import { listWords } from './words.ts';
 
-/** The search of shop connectors: what they send, and what they read. Source: docs/interface.md §4.14. */
+/** The search of shop connectors: what they send, and what they read. Source: docs/interface §4.14. */
 export interface ShopQuestion extends Pick<SearchQuestion, 'named'> {
   /** Words; `*` for all products, `_#Tools#Drills` for a category. */
   readonly query: string;

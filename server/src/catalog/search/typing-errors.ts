@@ -1,4 +1,4 @@
-/** Words that may have been meant. Source: docs/interface.md §4.13 rule 4. */
+/** Words that may have been meant. Source: docs/interface §4.13 rule 4. */
 
 /** Model numbers differ in one character, so only words consisting of letters are forgiven. */
 const LETTERS = /^\p{L}{3,64}$/u;

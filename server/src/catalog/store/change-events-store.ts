@@ -3,7 +3,7 @@ import { among, column, own, type Program, pairs, rows, type Sql, sql, text } fr
 import type { ChangeCounts, ChangeOrder } from '../port.ts';
 import { planForParts } from './state-store.ts';
 
-/** Events of a catalog, recorded in the transaction of the change. Source: docs/interface.md §6.2. */
+/** Events of a catalog, recorded in the transaction of the change. Source: docs/interface §6.2. */
 
 export interface ChangedProduct {
   readonly identifier: string;

@@ -67,7 +67,7 @@ type Written = ChangeOrder & { readonly revision: number };
 
 /** Commits, updates, deletes and their garbage. Call changes in a transaction that holds the catalog's lock. */
 
-/** Applies the difference of staged and present products, by batch, in one transaction. Source: docs/interface.md §4.4. */
+/** Applies the difference of staged and present products, by batch, in one transaction. Source: docs/interface §4.4. */
 export function* commitFullUpdate(
   state: CatalogState,
   order: Order,
@@ -142,7 +142,7 @@ function* deleteAbsent(fullUpdateId: number, undo: Undo): Program<void> {
 
 /**
  * One pass over the sorted list: a join would depend on statistics, and SQLite would scan the list again for each product.
- * @returns by batch the products that a later batch has too: the last accepted one wins, docs/interface.md §4.4
+ * @returns by batch the products that a later batch has too: the last accepted one wins, docs/interface §4.4
  */
 function* findRepeated(
   fullUpdateId: number,

@@ -36,7 +36,7 @@ import { type CatalogState, planForParts, planForWholeTables } from './state-sto
 
 /**
  * What a commit or delete replaced. Its size is that of the change: documents stay where they are, and the
- * log points to them. Source: docs/interface.md §4.5.
+ * log points to them. Source: docs/interface §4.5.
  */
 
 /** Marks documents that nothing points to as garbage; `from` selects them, with a condition. */

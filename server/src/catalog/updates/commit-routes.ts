@@ -76,7 +76,7 @@ interface CommitRouteParts extends RouteTools {
 
 const tags = ['Updates'];
 
-/** Restores, and the commits that can be undone. Source: docs/interface.md §4.5 and §14.8. */
+/** Restores, and the commits that can be undone. Source: docs/interface §4.5 and §14.8. */
 export const commitRoutes =
   ({ catalog, answerOnce, limitScans, projects, uploadMaxMib }: CommitRouteParts): Routes =>
   (server) => {

@@ -2,7 +2,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { DeleteLimit } from '../port.ts';
 
 /** Whether a commit may not delete that many. The exact number that a caller allows holds whatever the share says.
- * Source: docs/interface.md §4.4, delete guard. */
+ * Source: docs/interface §4.4, delete guard. */
 export function isGuarded({ maxDeletePercent, allowDeletes }: DeleteLimit, present: number, deleted: number) {
   if (allowDeletes !== undefined) return deleted !== allowDeletes;
   // Not by division, as 7 / 100 * 100 is more than 7.

@@ -35,7 +35,7 @@ type Parts = Pick<CatalogParts, 'database' | 'clock' | 'logger'>;
  * Keeps a commit from running without a batch that was refused or is arriving. A batch has a row before it is
  * read, so the store knows of it whatever happens next. What could not be stored, because the database was
  * unreachable or the disk full, is held here until it can be; a process that ends without having stored it
- * puts open full updates in doubt. Source: docs/interface.md §3.1 rules 3, 10 and 11.
+ * puts open full updates in doubt. Source: docs/interface §3.1 rules 3, 10 and 11.
  */
 /** @param origin of the full updates */
 export function createFailedBatches({ database, clock, logger }: Parts, origin: string) {

@@ -46,7 +46,7 @@ const describeRefused = (fullUpdateId: number, error: TaskFailure) => ({
   data: { fullUpdateId, error },
 });
 
-/** The end of full updates: the commit, as a task, or a discard. Uploads end with it. Source: docs/interface.md §4.4. */
+/** The end of full updates: the commit, as a task, or a discard. Uploads end with it. Source: docs/interface §4.4. */
 export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
   const { database, store, tasks, clock, logger } = parts;
   const task: TaskDefinition<CommitPayload> = {

@@ -27,7 +27,7 @@ export interface FullUpdate extends BatchesState {
   readonly held: AcceptedBatches | undefined;
 }
 
-/** The counts of docs/interface.md §4.4 rule 29. */
+/** The counts of docs/interface §4.4 rule 29. */
 export interface AcceptedBatches {
   readonly batches: number;
   readonly products: number;

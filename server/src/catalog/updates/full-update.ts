@@ -76,7 +76,7 @@ const ORIGIN = 'LIVE-API';
 /** A task has its own, which neither discards others nor is discarded by them. */
 const originOf = ({ origin, id }: Task) => `${origin} ${id}`;
 
-/** The full updates that callers and tasks fill, from initiate to commit or discard. Source: docs/interface.md §4.4. */
+/** The full updates that callers and tasks fill, from initiate to commit or discard. Source: docs/interface §4.4. */
 export type FullUpdates = ReturnType<typeof createFullUpdates>;
 
 export function createFullUpdates(parts: CatalogParts, staging: Staging) {
@@ -400,7 +400,7 @@ function refuseOtherCounts(held: AcceptedBatches, counts: AcceptedCounts): void 
   }
 }
 
-/** Source: docs/interface.md §4.4, answer of start. */
+/** Source: docs/interface §4.4, answer of start. */
 const describeStarted = (task: Task): StartAnswered => ({
   status: 'success',
   data: answerToTask(SUCCESS_TEXTS.start, task),

@@ -51,7 +51,7 @@ const WAIT_MS = 10_000;
 /** An update is extracted again if the ontology changed meanwhile; more often than this, it waits. */
 const ATTEMPTS = 10;
 
-/** Incremental and partial updates, deletion and restore. Source: docs/interface.md §4.3, §4.5, §4.6. */
+/** Incremental and partial updates, deletion and restore. Source: docs/interface §4.3, §4.5, §4.6. */
 export type ProductUpdates = ReturnType<typeof createProductUpdates>;
 
 export function createProductUpdates(

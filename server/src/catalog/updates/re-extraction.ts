@@ -19,7 +19,7 @@ import type { CatalogParts } from '../parts.ts';
 import type { SentAttribute, SentOntology } from '../products/products.ts';
 import { openPassage } from '../report-lines.ts';
 
-/** Changes of the ontology, and re-extraction, the task that follows them. Source: docs/interface.md §11.5. */
+/** Changes of the ontology, and re-extraction, the task that follows them. Source: docs/interface §11.5. */
 export type OntologyChanges = ReturnType<typeof createOntologyChanges>;
 
 interface FollowUp {

@@ -6,7 +6,7 @@ import type { InitiateAnswered, ProductsAccepted, StartAnswered } from './update
 /**
  * Refuses to repeat the first answer to an `Idempotency-Key` where it is not true any more: a replayed upload was
  * answered `success` although the open full update did not hold the batch, and the commit deleted its products.
- * Source: docs/interface.md §7.5 rule 14.
+ * Source: docs/interface §7.5 rule 14.
  */
 export function createRepeatChecks(
   { database, tasks }: Pick<CatalogParts, 'database' | 'tasks'>,

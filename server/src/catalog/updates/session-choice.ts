@@ -13,7 +13,7 @@ export type { ChosenSession };
 /**
  * Finds the full update that a call concerns. Without a name a call never concerns a full update that another key or
  * user began: its batches would go into a foreign catalog state, and its start would delete the products of the other
- * caller. Source: docs/interface.md §4.4 rule 33.
+ * caller. Source: docs/interface §4.4 rule 33.
  */
 export function createSessionChoice(database: Database, origin: string) {
   const findLatest = (projectId: number) => findLatestFullUpdate(database, { projectId, origin });

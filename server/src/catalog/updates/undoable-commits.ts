@@ -3,7 +3,7 @@ import type { WrittenChange } from '../browse/browse.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
 import type { ChangePage, ChangePlace, RestoreOrder, UndoableCommit } from '../port.ts';
 
-/** The undo depth: how many commits and deletes can be undone, and how far back. Source: docs/interface.md §4.5. */
+/** The undo depth: how many commits and deletes can be undone, and how far back. Source: docs/interface §4.5. */
 
 const DAY_MS = 24 * 3_600_000;
 

@@ -4,7 +4,7 @@ import { optional } from '../../kernel/optional.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import type { CheckResult } from '../ingest/ingest.ts';
 
-/** The texts of success. Source: docs/interface.md §7.4. */
+/** The texts of success. Source: docs/interface §7.4. */
 export const SUCCESS_TEXTS = {
   initiate: 'You can now send batches of the full update',
   upload: 'Upload initiated',
@@ -58,7 +58,7 @@ export function answerToUpdate(
   };
 }
 
-/** Source: docs/interface.md §4.4 rule 2. */
+/** Source: docs/interface §4.4 rule 2. */
 export const InitiateAnswer = Type.Object({
   message: Type.String(),
   status: successWord,
@@ -66,6 +66,6 @@ export const InitiateAnswer = Type.Object({
 });
 export type InitiateAnswered = Sent<Static<typeof InitiateAnswer>>;
 
-/** Source: docs/interface.md §4.4, answer of start. */
+/** Source: docs/interface §4.4, answer of start. */
 export const StartAnswer = Type.Object({ status: successWord, data: TaskStarted });
 export type StartAnswered = Sent<Static<typeof StartAnswer>>;

@@ -185,7 +185,7 @@ const PreviewAnswer = Type.Object({
   deleted: Counted,
   deletePercent: Type.Number(),
 });
-/** Source: docs/interface.md §4.4 rule 28. */
+/** Source: docs/interface §4.4 rule 28. */
 const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...ListQuery.properties });
 const DeletedAnswer = Type.Object({
   status: successWord,
@@ -202,7 +202,7 @@ const Shown = Type.Object({
   lastBatchAt: Type.Integer({ description: 'epoch milliseconds; without a batch when it was opened' }),
 });
 
-/** Source: docs/interface.md §4.3, §4.4 and §4.6. */
+/** Source: docs/interface §4.3, §4.4 and §4.6. */
 export const updateRoutes =
   ({ catalog, answerOnce, projects, uploadMaxMib }: UpdateRouteParts): Routes =>
   (server) => {
@@ -365,7 +365,7 @@ export const updateRoutes =
         }),
     });
 
-    // Source: docs/interface.md §4.4 rules 30 to 32.
+    // Source: docs/interface §4.4 rules 30 to 32.
     const open = { ...about, config, failures: { '4xx': ErrorAnswer } } as const;
 
     serve(server, 'GET /products/batch', {
@@ -403,7 +403,7 @@ export const updateRoutes =
 
 /**
  * Without an answer, a connector that sends pages as well as products would never get to its products. Source:
- * docs/interface.md §4.11.
+ * docs/interface §4.11.
  */
 export const contentRoutes =
   ({ catalog, uploadMaxMib }: UpdateRouteParts): Routes =>

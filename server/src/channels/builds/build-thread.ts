@@ -62,7 +62,7 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
   };
 }
 
-/** Brings what a build has published to a destination. Runs in the build's thread. Source: docs/interface.md §16.8. */
+/** Brings what a build has published to a destination. Runs in the build's thread. Source: docs/interface §16.8. */
 
 export interface DeliveryOrder {
   readonly snapshot: Snapshot;

@@ -47,7 +47,7 @@ const BUILDING_RETRY_SECONDS = 10;
 
 export type ChannelBuilds = ReturnType<typeof createChannelBuilds>;
 
-/** Builds of channels. Source: docs/interface.md §16.3. */
+/** Builds of channels. Source: docs/interface §16.3. */
 export function createChannelBuilds(parts: ChannelBuildParts) {
   const { tasks, threads, database, payloads, countProducts } = parts;
   const buildTask: TaskDefinition<BuildPayload> = {

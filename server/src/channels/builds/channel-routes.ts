@@ -36,7 +36,7 @@ const question = { guard: 'management', access: 'manage', maxBodyMib: 2, role: '
 /** A mapping may name 2,000 fields; a filter holds many identifiers. */
 const takesDefinition = { body: SentChannel, config: { maxBodyMib: 2 } };
 
-/** Source: docs/interface.md §16. */
+/** Source: docs/interface §16. */
 export const channelRoutes =
   ({ channels, answerOnce, findBaseUrl }: RouteTools & { readonly channels: Channels }): Routes =>
   (server) => {
@@ -71,7 +71,7 @@ export const channelRoutes =
     });
     serve(server, `POST ${PATH}/:channelId/build`, {
       ...about,
-      // A caller who may change products may also publish them. Source: docs/interface.md §14.1.
+      // A caller who may change products may also publish them. Source: docs/interface §14.1.
       config: { guard: 'management', access: 'write', isOnce: true },
       summary: 'Build a channel now, and publish it',
       answer: { 200: BuildAnswer },

@@ -12,7 +12,7 @@ import { startSftpServer } from '../../../test/support/outbound/sftp-server.ts';
 import { createPayloadFiles } from '../../storage/payloads/payloads.ts';
 import { type DeliveryOrder, deliver } from './build-thread.ts';
 
-/** Source: docs/interface.md §16.8 rules 2, 4. */
+/** Source: docs/interface §16.8 rules 2, 4. */
 
 const file = (name: string) => ({
   name,

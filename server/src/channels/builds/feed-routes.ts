@@ -11,7 +11,7 @@ import type { ServedFile } from './served-files.ts';
 
 const ABSENT = 'the address is not one that a channel has now, or it has no such file';
 
-/** Source: docs/interface.md §16.6. */
+/** Source: docs/interface §16.6. */
 export const feedRoutes =
   ({ channels }: { readonly channels: Channels }): Routes =>
   (server) => {

@@ -1,5 +1,5 @@
 /**
- * Starts builds when a schedule is due or a catalog has changed. Source: docs/interface.md §16.4. A channel that follows
+ * Starts builds when a schedule is due or a catalog has changed. Source: docs/interface §16.4. A channel that follows
  * its catalog has a time before which it is not built again. If the catalog is unchanged at that time, the channel waits
  * without a time, and is no longer read. The next write of the catalog gives the waiting channels a time.
  */

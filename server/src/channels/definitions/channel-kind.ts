@@ -65,7 +65,7 @@ export function planNext(trigger: Trigger, now: number, waitMs: number): number 
   return trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined;
 }
 
-/** Source: docs/interface.md §16.1. */
+/** Source: docs/interface §16.1. */
 export const channelKind = ({
   database: { read },
   clock,
@@ -96,7 +96,7 @@ export const channelKind = ({
   },
 });
 
-/** Checks of a definition that a schema cannot express. Source: docs/interface.md §16.1. */
+/** Checks of a definition that a schema cannot express. Source: docs/interface §16.1. */
 
 /** The most mistakes that a refusal lists. */
 const SHOWN = 20;

@@ -77,7 +77,7 @@ const SentTrigger = closedAs('ChannelTrigger', {
   }),
 });
 
-/** Source: docs/interface.md §16.1. */
+/** Source: docs/interface §16.1. */
 const definition = {
   name: Name,
   format: Format,
@@ -203,7 +203,7 @@ const Problem = titled('FieldProblem', {
   message: Type.String(),
 });
 
-/** Source: docs/interface.md §16.5. */
+/** Source: docs/interface §16.5. */
 export const WirePreview = titled('ChannelPreview', {
   fileName: Type.String(),
   columns: Type.Array(Type.String()),
@@ -236,7 +236,7 @@ export const WirePreview = titled('ChannelPreview', {
 });
 export type FeedPreview = Sent<Static<typeof WirePreview>>;
 
-/** Source: docs/interface.md §16.4. */
+/** Source: docs/interface §16.4. */
 export type Trigger =
   | { readonly type: 'manual' }
   | { readonly type: 'schedule'; readonly cron: string; readonly timeZone: string }
@@ -248,7 +248,7 @@ export type ChannelRelation = Sent<Static<typeof Relation>> & {
   readonly limit: number;
 };
 
-/** Source: docs/interface.md §16.1, with its defaults filled in, and *** in place of sealed values of destinations. */
+/** Source: docs/interface §16.1, with its defaults filled in, and *** in place of sealed values of destinations. */
 export type ChannelDefinition = Sent<Pick<SentChannel, 'name' | 'format'>> &
   Sent<Required<Pick<SentChannel, 'filter' | 'destinations' | 'maxDeletePercent' | 'maxLeftOutPercent'>>> & {
     /** Absent: each build suggests it from the ontology at that time. */
@@ -300,7 +300,7 @@ export interface Snapshot {
 
 export const NO_COUNTS: BuildCounts = Value.Create(Counts);
 
-/** Source: docs/interface.md §16.1. */
+/** Source: docs/interface §16.1. */
 export function toWireChannel(
   { resource, seen: published, lastRun: lastBuild }: Shown<Channel, Snapshot>,
   findBaseUrl: () => string,

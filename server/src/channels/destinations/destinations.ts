@@ -145,7 +145,7 @@ const sftp = defineDestination({
 /** Everything else about destinations is derived from this list: docs/openapi.json, checks, masks, the console's choice. */
 const DESTINATIONS = [sftp, s3] as const;
 
-/** Source: docs/interface.md §16.8. */
+/** Source: docs/interface §16.8. */
 export const DestinationSchema = Type.Union(DESTINATIONS.map(({ schema }) => schema));
 export type Destination = Static<(typeof DESTINATIONS)[number]['schema']>;
 

@@ -257,7 +257,7 @@ class RowCheck {
 
 const SHOWN = 200;
 
-/** The source of a field's value. Source: docs/interface.md §16.2. */
+/** The source of a field's value. Source: docs/interface §16.2. */
 
 export type FieldSource =
   | { readonly attribute: string }

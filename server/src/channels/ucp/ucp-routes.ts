@@ -59,7 +59,7 @@ const sendMembers = (reply: FastifyReply, ucp: object, members: Uint8Array): Raw
 const PAGE = 10;
 const LARGEST_PAGE = 50;
 
-/** Source: docs/interface.md §16.9. */
+/** Source: docs/interface §16.9. */
 export const ucpRoutes =
   ({ channels, findBaseUrl }: { channels: Channels } & Pick<RouteTools, 'findBaseUrl'>): Routes =>
   (server) => {

@@ -123,7 +123,7 @@ export function describeCommand(program: string): string {
   return path.endsWith('relata.js') ? `node '${path}'` : 'npm run -s relata --';
 }
 
-/** A product in the form of an upload request. Source: docs/interface.md §2.3. */
+/** A product in the form of an upload request. Source: docs/interface §2.3. */
 export interface DemoProduct {
   identifier: string;
   groupIdentifier: string;

@@ -7,7 +7,7 @@ import { type Connection, type ConnectionFlags, chooseProject, connect, UsageErr
 import { measureFiles, readProducts, writeWhole } from './product-files.ts';
 import { ask, countOf, isInteractive, print, say } from './terminal.ts';
 
-/** How many identifiers a request may name. Source: docs/interface.md §8. */
+/** How many identifiers a request may name. Source: docs/interface §8. */
 const IDENTIFIERS = 10_000;
 /** How many of each kind a difference shows. */
 const SHOWN = 20;

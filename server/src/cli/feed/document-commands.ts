@@ -87,7 +87,7 @@ async function readRelations({ connection: { relata }, projectId }: Place): Prom
   return { document, tag: JSON.stringify(document) };
 }
 
-/** Source: docs/interface.md §12.1. */
+/** Source: docs/interface §12.1. */
 const DEFAULTS = { kind: 'rule', twoWay: false, enabled: true, excludeSameGroup: true };
 
 const DEFINITION = [

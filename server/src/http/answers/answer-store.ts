@@ -44,12 +44,12 @@ export async function saveAnswer(
   return stored !== undefined;
 }
 
-/** The limit for the stored answers of one key or user. Source: docs/interface.md §7.5. */
+/** The limit for the stored answers of one key or user. Source: docs/interface §7.5. */
 const BYTES_OF_CALLER = 64 * 1024 * 1024;
 /** Approximate size of a row besides its answer. */
 const BYTES_OF_ROW = 512;
 
-/** Answers are kept for 24 hours, or less for the oldest of a caller who has too many. Source: docs/interface.md §7.5. */
+/** Answers are kept for 24 hours, or less for the oldest of a caller who has too many. Source: docs/interface §7.5. */
 export async function dropAnswersBefore(database: Database, before: number, bytesOfCaller = BYTES_OF_CALLER) {
   await database.write('rows', async (tx) => {
     await tx.deleteFrom('idempotent_answer').where('created_at', '<', before).execute();
@@ -71,7 +71,7 @@ export async function dropAnswersBefore(database: Database, before: number, byte
  * its size: larger answers are packed, so that none takes much more room than its request took to send.
  */
 const PLAIN_CHARACTERS = 4 * 1024;
-/** In base64 characters. Source: docs/interface.md §8. */
+/** In base64 characters. Source: docs/interface §8. */
 const LARGEST_PACKED = 256 * 1024;
 /** Prefixes of stored texts that are not JSON, which begins with none of these letters. */
 const [PACKED, NOT_STORED] = ['packed ', 'not kept'];

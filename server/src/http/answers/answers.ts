@@ -16,7 +16,7 @@ import { type DigestElsewhere, digestRequest, hashRequest } from './request-dige
 export { dropAnswersBefore } from './answer-store.ts';
 export { digestRequest } from './request-digest.ts';
 
-/** Source: docs/interface.md §8. */
+/** Source: docs/interface §8. */
 const DETAILS = { most: 100, bytes: 32 * 1024 };
 
 /** What follows on the connection is the rest of an unread body, or requests that no sender waits for. */
@@ -37,11 +37,11 @@ const RETRY_SECONDS: Partial<Record<FailureCode, number>> = {
 /** Failures without a code: those of the service, and of requests that reach no route. */
 const OTHER_REASONS = ['unexpected', 'request_timeout'] as const;
 
-/** The closed list of names of failures. Source: docs/interface.md §7.7. */
+/** The closed list of names of failures. Source: docs/interface §7.7. */
 export type Reason = FailureCode | (typeof OTHER_REASONS)[number];
 export const REASONS = [...(Object.keys(REFUSALS) as FailureCode[]), ...OTHER_REASONS].sort();
 
-/** The body of every error answer. Source: docs/interface.md §7.1. */
+/** The body of every error answer. Source: docs/interface §7.1. */
 export interface FailureBody {
   readonly status: 'failure';
   readonly code: number;
@@ -210,7 +210,7 @@ export const closedAs = <Members extends TProperties>(title: string, members: Me
 export const titled = <Members extends TProperties>(title: string, members: Members) =>
   Type.Object(members, { title });
 
-/** Source: docs/interface.md §7.3. */
+/** Source: docs/interface §7.3. */
 const ProductViolation = titled('ProductViolation', {
   product: orNull(
     Type.Object({ identifier: orNull(Type.String()), index: Type.Integer() }),
@@ -220,7 +220,7 @@ const ProductViolation = titled('ProductViolation', {
   errors: Type.Array(Type.String()),
 });
 
-/** Source: docs/interface.md §7.1. */
+/** Source: docs/interface §7.1. */
 export const ErrorAnswer = titled('Error', {
   status: Type.Literal('failure'),
   code: Type.Integer({ description: 'the HTTP status' }),
@@ -240,7 +240,7 @@ export const Id = Type.Integer({ minimum: 1, maximum });
 export const projectIdOf = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum, description }));
 
-/** Source: docs/interface.md §4.10. */
+/** Source: docs/interface §4.10. */
 export const ProjectQuery = Type.Object({
   projectId: projectIdOf('the project; not needed by a key that reaches exactly one'),
 });
@@ -248,7 +248,7 @@ export const ProjectQuery = Type.Object({
 /** For paths below a project. */
 export const ProjectParams = Type.Object({ id: Id });
 
-/** Every list is paged. Source: docs/interface.md §8. */
+/** Every list is paged. Source: docs/interface §8. */
 export const ListQuery = pageQuery({ default: 100 });
 
 function pageQuery(limit: TNumberOptions) {
@@ -290,7 +290,7 @@ export function cutPage<Element>(
   return { page: page.map(({ element }) => element), nextCursor };
 }
 
-/** Documents a route that reads the header with `readIfMatch`. Source: docs/interface.md §7.6. */
+/** Documents a route that reads the header with `readIfMatch`. Source: docs/interface §7.6. */
 export const IfMatch = Type.Object({
   'if-match': Type.Optional(
     Type.String({ description: 'the ETag of the state to be replaced; 412 when it is another one by now' }),
@@ -319,7 +319,7 @@ export function readIfMatch(request: FastifyRequest): ExpectedStates {
   return marks;
 }
 
-/** Whether the caller of a GET already has the answer. Source: docs/interface.md §7.6 rule 6. */
+/** Whether the caller of a GET already has the answer. Source: docs/interface §7.6 rule 6. */
 export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolean {
   const header = request.headers['if-none-match']?.trim();
   const mark = reply.getHeader('etag');
@@ -381,7 +381,7 @@ interface Answered<Answer> {
 }
 
 /**
- * Source: docs/interface.md §7.5.
+ * Source: docs/interface §7.5.
  * @param digestElsewhere the parsing threads; by default this thread, for a server whose routes are only described
  * @throws idempotency_key_reused when the key came with a different request before
  */

@@ -16,7 +16,7 @@ export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
 /** The memory that one body or answer holds. */
 export type HeldMemory = ReturnType<MemoryBudget['open']>;
 
-/** Fractions of the whole. Source: docs/interface.md §7.2 rule 8. */
+/** Fractions of the whole. Source: docs/interface §7.2 rule 8. */
 const CALLER_SHARE = 1 / 2;
 const ACCOUNT_SHARE = 3 / 4;
 
@@ -284,7 +284,7 @@ export function declaredLength(request: IncomingMessage): number | undefined {
 /** The amount of a streamed body that is held at a time. */
 const STREAMED_BYTES = 8 * MIB;
 
-/** How much larger than its limit a packed body may be when unpacked, as for files. Source: docs/interface.md §8. */
+/** How much larger than its limit a packed body may be when unpacked, as for files. Source: docs/interface §8. */
 const UNPACKED_TIMES = 2;
 
 /**
@@ -334,7 +334,7 @@ function toRefusal(error: unknown): never {
   throw error instanceof ServiceError ? error : brokeOff(error);
 }
 
-/** Source of the four: docs/interface.md §7.2 rule 7. */
+/** Source of the four: docs/interface §7.2 rule 7. */
 const STALL_SECONDS = 30;
 const BASE_SECONDS = 60;
 const SECONDS_PER_MIB = 10;

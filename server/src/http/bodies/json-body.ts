@@ -62,10 +62,10 @@ function boundIntegers<Schema>(schema: Schema): Schema {
   return schema;
 }
 
-/** The validator would convert all that JavaScript reads as a number, e.g. `1e0`, `0x1` and ` 1`. Source: docs/interface.md §4.1. */
+/** The validator would convert all that JavaScript reads as a number, e.g. `1e0`, `0x1` and ` 1`. Source: docs/interface §4.1. */
 const DECIMAL = /^(?!-0)-?\d+$/;
 
-/** Flags in the spellings of PHP (1, 0) and Python (True, False). Source: docs/interface.md §4.3 rule 1. */
+/** Flags in the spellings of PHP (1, 0) and Python (True, False). Source: docs/interface §4.3 rule 1. */
 const FLAGS: Readonly<Record<string, boolean>> = { '1': true, '0': false, true: true, false: false };
 
 type Parameters = Record<string, unknown>;
@@ -196,7 +196,7 @@ const isEmptyObject = ({ keyword, params, data, parentSchema }: ErrorObject) =>
 const saysNothing = (body: unknown): boolean =>
   body === undefined || body === null || (Array.isArray(body) && body.length === 0);
 
-/** For a POST that needs no body, e.g. one that is like a GET, whose query has everything. Source: docs/interface.md §4 rule 9. */
+/** For a POST that needs no body, e.g. one that is like a GET, whose query has everything. Source: docs/interface §4 rule 9. */
 export async function takeNoBody(request: FastifyRequest): Promise<void> {
   if (saysNothing(request.body)) request.body = {};
 }
@@ -226,7 +226,7 @@ export function joinTwins<Parameters extends object>(
   return { ...query, ...Object.fromEntries(sent) };
 }
 
-/** Limits of a body that is parsed as JSON. Source: docs/interface.md §8. */
+/** Limits of a body that is parsed as JSON. Source: docs/interface §8. */
 export const JSON_LIMITS: JsonLimits = { values: 400_000, names: 50_000, text: MIB };
 
 /** Limits up to which the serving thread unpacks, counts and parses itself, in at most 3 ms; a name takes up to 2 µs. */

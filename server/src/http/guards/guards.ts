@@ -25,7 +25,7 @@ export interface PresentedKey {
   readonly inUrl: boolean;
 }
 
-/** The state of a key's rate limit after a request. Source: docs/interface.md §5.3. */
+/** The state of a key's rate limit after a request. Source: docs/interface §5.3. */
 export interface RateState {
   readonly limit: number;
   readonly remaining: number;
@@ -46,7 +46,7 @@ export interface Guards {
   choosePathProject(caller: Caller, projectId: number): AtOnce<ChosenProject>;
 }
 
-/** Checks credentials, rate and project, before parameters and body. Source: docs/interface.md §7.2. */
+/** Checks credentials, rate and project, before parameters and body. Source: docs/interface §7.2. */
 export const createGuardHook = (guards: Guards, cookie: SessionCookie) =>
   requestHook((request, reply) => {
     const { guard = 'key' } = request.routeOptions.config;
@@ -142,7 +142,7 @@ export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promis
 const CHECK_EVERY_MS = 1_000;
 const OF_CALLERS: ReadonlySet<number> = new Set([401, 403]);
 
-/** Ends a long answer, such as events or exports, after its caller has lost access. Source: docs/interface.md §5.1. */
+/** Ends a long answer, such as events or exports, after its caller has lost access. Source: docs/interface §5.1. */
 export function watchStream(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
   if (!(payload instanceof Readable) || request.checkCaller === undefined) return;
   const timer = setInterval(() => void endForbidden(request, reply), CHECK_EVERY_MS);
@@ -219,7 +219,7 @@ function refuseLowCaller(request: FastifyRequest): void {
 
 /**
  * `Authorization: Bearer KEY`, `Authorization: KEY`, then `?apiKey=KEY`. The header wins; an empty one counts as
- * absent; management takes the header only. Source: docs/interface.md §5.1.
+ * absent; management takes the header only. Source: docs/interface §5.1.
  */
 export function readPresentedKey(request: FastifyRequest, headerOnly: boolean): PresentedKey | undefined {
   const header = request.headers.authorization?.trim().replace(/^bearer(\s+|$)/i, '');
@@ -282,7 +282,7 @@ export function markProjectRoute(route: RouteOptions): void {
   route.config = { ...config, isBelowProject: config.findsDeletedProject !== true };
 }
 
-/** Finds the project of the path before the other parameters and the body are read. Source: docs/interface.md §7.2. */
+/** Finds the project of the path before the other parameters and the body are read. Source: docs/interface §7.2. */
 export function createPathProjectHook(projects: Pick<Guards, 'choosePathProject'>) {
   const choose = createPathProjectChoice(projects);
   return parsingHook((request) =>
@@ -359,7 +359,7 @@ async function chooseByRoles(
 const roleRefused = (required: Role, held: string) =>
   new ServiceError('role_refused', `this takes the role ${required}, ${held}`);
 
-/** The cookie of a console session, and the requests that may carry it. Source: docs/interface.md §5.6. */
+/** The cookie of a console session, and the requests that may carry it. Source: docs/interface §5.6. */
 export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';

@@ -9,7 +9,7 @@ import { Turns } from '../../kernel/turns.ts';
 import { createMemoryBudget } from '../bodies/bodies.ts';
 import { changesSomething } from '../guards/guards.ts';
 
-/** Smaller answers fit into a packet unpacked. Source: docs/interface.md §4 rule 8. */
+/** Smaller answers fit into a packet unpacked. Source: docs/interface §4 rule 8. */
 const LEAST_BYTES = 1024;
 /** A larger answer is packed and sent part by part, so that it is not held twice and others get their turns. */
 const AT_ONCE_BYTES = 1024 * 1024;
@@ -193,7 +193,7 @@ const STREAM_BYTES = 4 * 1024 * 1024;
 
 /**
  * Counts answers that are made but not yet read: a slow reader keeps them in memory. An answer that does not fit
- * is refused; its caller has to read the others and retry. Source: docs/interface.md §8. @throws answers_unread
+ * is refused; its caller has to read the others and retry. Source: docs/interface §8. @throws answers_unread
  */
 export function createAnswerMemory(limitBytes: number) {
   const budget = createMemoryBudget(limitBytes);

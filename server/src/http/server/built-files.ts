@@ -18,6 +18,8 @@ const MEDIA: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
   '.json': 'application/json; charset=utf-8',
   '.woff2': 'font/woff2',
+  '.md': 'text/markdown; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
 };
 
 /** Best first. The build puts both beside each file that becomes smaller. */
@@ -95,7 +97,7 @@ const policyOf = (...sources: readonly string[]): string =>
 /** Open to everyone, and not described in the interface. */
 const HIDDEN = { config: { guard: 'none' }, schema: { hide: true } } as const;
 
-/** The output of `npm run build`. Source: docs/interface.md §14.5. */
+/** The output of `npm run build`. Source: docs/interface §14.5. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
 
 export const isConsoleBuilt = (folder = CONSOLE_FOLDER): boolean => existsSync(join(folder, 'index.html'));
@@ -114,7 +116,7 @@ const CONSOLE_POLICY = policyOf(
 
 /**
  * Serves the console under `/console/`. Its few files are read once, with the first request, so a path can
- * name no other file. Source: docs/interface.md §14.5.
+ * name no other file. Source: docs/interface §14.5.
  * @returns whether it was built
  */
 export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
@@ -139,7 +141,7 @@ export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
   return isBuilt;
 }
 
-/** The output of `npm run docs`. Source: docs/interface.md §10.3. */
+/** The output of `npm run docs`. Source: docs/interface §10.3. */
 const DOCS_FOLDER = fileURLToPath(new URL('../../../../site/dist/', import.meta.url));
 
 /** The output of `npm run openapi`. */
@@ -171,7 +173,7 @@ function readOnce<Read>(read: () => Read): () => Read {
 
 /**
  * Serves the description of the interface, and the documentation under `/docs/`, which without its build redirects to
- * the API page. Files are read at the first request: most processes never need them. Source: docs/interface.md §10.3.
+ * the API page. Files are read at the first request: most processes never need them. Source: docs/interface §10.3.
  */
 export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUMENT): void {
   const files = readOnce(() => readBuiltFiles(folder, '**'));
@@ -205,10 +207,17 @@ export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUM
 
   server.get('/docs/*', HIDDEN, async (request, reply) => {
     const { '*': name } = request.params as { '*': string };
-    const page = files().get(name.endsWith('.svg') ? name : `${name}.html`);
+    const page = files().get(/\.(?:svg|md)$/.test(name) ? name : `${name}.html`);
     if (page === undefined) throw new ServiceError('not_found');
     return sendPage(page, DOCS_POLICY, { request, reply });
   });
 
   server.get('/docs/assets/:file', HIDDEN, async (request, reply) => sendAsset(files(), request, reply));
+
+  // Programs that read the documentation look for this list at the root. Source: llmstxt.org.
+  server.get('/llms.txt', HIDDEN, async (request, reply) => {
+    const list = files().get('llms.txt');
+    if (list === undefined) throw new ServiceError('not_found');
+    return sendFile(list, request, reply.header('cache-control', 'no-cache'));
+  });
 }

@@ -9,7 +9,7 @@ import { parsingHook, sendingHook } from '../guards/guards.ts';
 import type { Server } from './endpoint.ts';
 import { createRefusalLog } from './request-log.ts';
 
-/** A reader who takes nothing for this long is gone. Source of all of these: docs/interface.md §8. */
+/** A reader who takes nothing for this long is gone. Source of all of these: docs/interface §8. */
 export const READER_MS = 30_000;
 /** How long the rest of an unread body may take, so that its sender gets to read the answer. */
 const LINGER_MS = 10_000;

@@ -17,7 +17,7 @@ export type Door = Awaited<ReturnType<typeof openDoor>>;
 
 /**
  * Takes the address of the service before anything else of a start, and answers there until the service does: 200 on
- * `/health/live`, because the process runs, and 503 on all other paths. Source: docs/interface.md §10.3.
+ * `/health/live`, because the process runs, and 503 on all other paths. Source: docs/interface §10.3.
  * @throws Error that names the settings, when it cannot listen there
  */
 export async function openDoor(address: Address) {

@@ -120,7 +120,7 @@ export type Sent<Value> = unknown extends Value
 /** The type that a schema describes. Not inferred from what a handler answers, which would take TypeScript 10 seconds. */
 type Value<Schema extends TSchema> = NoInfer<Static<Schema>>;
 
-/** Method and path, as docs/interface.md names an endpoint: `GET /tasks/:id`. */
+/** Method and path, as docs/interface names an endpoint: `GET /tasks/:id`. */
 type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
 
 /** A route, declared once: what it accepts, who may call it, what it answers. */
@@ -136,7 +136,7 @@ export interface Endpoint<Params = TSchema, Query = TSchema, Body = TSchema> {
   readonly body?: Body;
   /** Media types of a body that is not JSON. */
   readonly consumes?: readonly string[];
-  /** Default: any 4xx in the form of docs/interface.md §7.1. */
+  /** Default: any 4xx in the form of docs/interface §7.1. */
   readonly failures?: Readonly<Record<string, object>>;
   readonly hooks?: Pick<RouteShorthandOptions, 'onRequest' | 'preParsing' | 'preValidation' | 'onError'>;
 }
@@ -184,7 +184,7 @@ export function serve<
 
 /**
  * Adds a write that is done once for each `Idempotency-Key`. `record` stores the answer for a repetition, in the write's
- * transaction. A write that also acts on repetitions calls `answerOnce` in its handler. Source: docs/interface.md §7.5.
+ * transaction. A write that also acts on repetitions calls `answerOnce` in its handler. Source: docs/interface §7.5.
  */
 export function serveOnce<
   Answer extends TSchema,
@@ -268,7 +268,7 @@ export function serveRaw<
   addRoute(server, call, { ...(endpoint as Added), ...answer });
 }
 
-/** For a call that takes no body: enough for what an empty one may look like. Source: docs/interface.md §8. */
+/** For a call that takes no body: enough for what an empty one may look like. Source: docs/interface §8. */
 const NO_BODY_MIB = 1 / 64;
 
 interface Added extends Endpoint {
@@ -285,7 +285,7 @@ function addRoute(
   const [method, url] = call.split(' ') as [HTTPMethods, string];
   const schema = { ...about, ...(query && { querystring: query }), response: { ...answer, ...failures } };
   const own = [hooks?.preValidation ?? []].flat();
-  // Source: docs/interface.md §14.1 rule 8.
+  // Source: docs/interface §14.1 rule 8.
   const refusesBody =
     config.guard === 'management' &&
     method !== 'GET' &&
@@ -331,7 +331,7 @@ interface Served<Resource, Place> {
   readonly tags: readonly string[];
   readonly answerOnce: AnswerOnce;
   readonly answer: Answer<Resource>;
-  /** The ETag of a resource, if its kind has one. Source: docs/interface.md §7.6. */
+  /** The ETag of a resource, if its kind has one. Source: docs/interface §7.6. */
   markOf?(resource: Resource): string;
   /** The same for an answer, which may be that of an earlier request; without it new resources are sent without an ETag. */
   markOfAnswer?(answer: never): string;

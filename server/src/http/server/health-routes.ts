@@ -20,7 +20,7 @@ const ReadyAnswer = titled('Readiness', {
   ),
 });
 
-/** Source: docs/interface.md §10.3. */
+/** Source: docs/interface §10.3. */
 export function addHealthRoutes(
   server: Server,
   service: {
@@ -83,7 +83,7 @@ const schema = {
   response: { 200: RootAnswer, 302: { type: 'null', description: 'for a browser' } },
 };
 
-/** Answers `/` for callers who know only the address of the service. Source: docs/interface.md §10.3. */
+/** Answers `/` for callers who know only the address of the service. Source: docs/interface §10.3. */
 export function serveRoot(server: Server, { version, page }: { version: string; page: string }): void {
   const addresses = {
     name: 'Relata',

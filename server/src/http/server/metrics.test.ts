@@ -90,7 +90,7 @@ test('requests are measured by method, route pattern and status', async (t) => {
   assert.match(text, /le="0.001",.*\n[\s\S]*le="60",/);
 });
 
-test('a figure that cannot be read is left out, and the others are given (docs/operating.md, "Metrics")', async () => {
+test('a figure that cannot be read is left out, and the others are given (docs/operating/monitoring.md, "Metrics")', async () => {
   let isAway = false;
   const read = async <Figures>(figures: Figures): Promise<Figures> => {
     if (isAway) throw new Error('the database is away');

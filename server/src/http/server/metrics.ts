@@ -9,7 +9,7 @@ import { requestHook } from '../guards/guards.ts';
 import type { Server } from './endpoint.ts';
 import { describeSent, type SentRequest, SLOW_MS } from './request-log.ts';
 
-/** What the parts of the service count. Names and labels: docs/operating.md. */
+/** What the parts of the service count. Names and labels: docs/operating/monitoring.md. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Values that are read when the metrics are requested. */
@@ -205,7 +205,7 @@ const metricsSchema = {
   },
 };
 
-/** Source: docs/interface.md §10.3. */
+/** Source: docs/interface §10.3. */
 export function serveMetrics(server: Server, metrics: Metrics): void {
   const config = { guard: 'key', role: 'owner' } as const;
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readLazily, readQuery } from './server.ts';
 
-/** The limit is 128 KiB: docs/interface.md §8. */
+/** The limit is 128 KiB: docs/interface §8. */
 const LONGEST = 120_000;
 
 test('a query is read as a form is, names that repeat as lists (§4.2 rule 4)', () => {

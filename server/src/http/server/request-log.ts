@@ -7,7 +7,7 @@ import { BEGINNING_BYTES } from '../bodies/bodies.ts';
 import type { Server } from './endpoint.ts';
 import { showPath, showQuery } from './shown-request.ts';
 
-/** A request that takes this long is slow. Source: docs/interface.md §14.7. */
+/** A request that takes this long is slow. Source: docs/interface §14.7. */
 export const SLOW_MS = 1_000;
 
 /**
@@ -83,9 +83,9 @@ export function createRefusalLog(message: string): (log: Server['log'], facts: o
 /** What was sent and why it was refused, as far as it may be shown: secrets are masked, long texts truncated. */
 export type SentRequest = Readonly<ReturnType<typeof describeSent>>;
 
-/** Source: docs/interface.md §14.9. */
+/** Source: docs/interface §14.9. */
 const LONGEST = { url: 1_000, body: 1_024, line: 300, lines: 5 };
-/** The name of an attribute in a product that is sent. Source: docs/interface.md §2.3. */
+/** The name of an attribute in a product that is sent. Source: docs/interface §2.3. */
 const ATTRIBUTE_NAME = 'key';
 const OF_PRODUCTS = /^\/(products|content)\b/;
 

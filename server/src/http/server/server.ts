@@ -1,6 +1,6 @@
 /**
  * The server without routes. It reads bodies, checks credentials through the given guards, finds the project, validates
- * parameters and turns refusals into answers, in the order of docs/interface.md §7.2. It never knows what a route does.
+ * parameters and turns refusals into answers, in the order of docs/interface §7.2. It never knows what a route does.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -240,12 +240,12 @@ function readParameters(server: Server): void {
   server.setValidatorCompiler(({ schema, httpPart }) =>
     httpPart === 'body' ? compileBody(schema as object) : compileParameters(schema as object),
   );
-  // Parameters are checked before the body is read. Source: docs/interface.md §7.2.
+  // Parameters are checked before the body is read. Source: docs/interface §7.2.
   server.addHook(
     'preParsing',
     parsingHook((request) => {
       const query = request.query as { projectId?: unknown };
-      // Source: docs/interface.md §4.10 rule 5.
+      // Source: docs/interface §4.10 rule 5.
       if (query.projectId === '') delete query.projectId;
       const check = request.getValidationFunction('querystring');
       if (check === undefined || check(request.query)) return;
@@ -260,7 +260,7 @@ function readParameters(server: Server): void {
   });
 }
 
-/** Enough for 100 names of 255 characters, however JSON writes them. Source: docs/interface.md §8. */
+/** Enough for 100 names of 255 characters, however JSON writes them. Source: docs/interface §8. */
 const DEFAULT_MIB = 1 / 2;
 
 /** One reader for all bodies: bounded in size, time and the memory that they share. */
@@ -346,7 +346,7 @@ function afterAnswer({ rawReply }: FastifyRequest, release: () => void): void {
 /** Paths at which shop connectors search products by text, which this service does not offer. */
 const SEARCHES = /^\/(suggest|suggestions)\/?$|^\/search\/suggest\/?$/;
 
-/** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface.md §7.2. */
+/** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface §7.2. */
 function answerUnknownPaths(server: Server, paths: KnownPaths): void {
   server.addHook('onRoute', (route) => paths.add(route));
   server.addHook(
@@ -380,7 +380,7 @@ function traceRequests(server: Server): void {
   });
 }
 
-/** The paths that browsers may call from other origins. Source: docs/interface.md §5.4. */
+/** The paths that browsers may call from other origins. Source: docs/interface §5.4. */
 const CORS_PATHS = ['/projects', '/product-service/', '/search/relations/', '/project/check-credentials'];
 
 /** Headers that scripts of other origins may read. */

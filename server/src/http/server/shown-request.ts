@@ -10,7 +10,7 @@ const MOST_UNKNOWN_LETTERS = 20;
 const NUMBER = /^\d{1,15}$/;
 const WORD = /^[a-z]+(?:[._-][a-z]+)*$/i;
 
-/** How log lines show requests, answers and errors. Source: docs/interface.md §5.1 rule 9. */
+/** How log lines show requests, answers and errors. Source: docs/interface §5.1 rule 9. */
 export function createSerializers() {
   const words = new Set<string>();
   return {

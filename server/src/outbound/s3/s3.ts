@@ -181,7 +181,7 @@ function decodeKey(key: string): string {
   }
 }
 
-/** Source: docs/interface.md §13.1. */
+/** Source: docs/interface §13.1. */
 export const s3BucketOptions = {
   endpoint: Type.String({
     minLength: 1,

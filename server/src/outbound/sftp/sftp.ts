@@ -16,7 +16,7 @@ const secret = (
   { maxLength, label, description }: { maxLength: number; label: string; description: string },
 ) => optional.text({ minLength: 1, maxLength, 'x-label': label, 'x-secret': kind, description });
 
-/** Source: docs/interface.md §13.1. */
+/** Source: docs/interface §13.1. */
 export const sftpOptions = {
   host: Type.String({
     minLength: 1,

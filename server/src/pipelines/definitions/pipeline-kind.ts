@@ -52,7 +52,7 @@ export const PIPELINE_SECRETS: SecretPart<PipelineDefinition> = {
   fill: (sent, stored) => fillSource(sent, stored?.source),
 };
 
-/** Source: docs/interface.md §13.1. */
+/** Source: docs/interface §13.1. */
 export const pipelineKind = (
   clock: Clock,
   textChecks: TextChecks,
@@ -108,7 +108,7 @@ const SHOWN = 20;
 type CheckTexts = (texts: CheckedTexts) => Promise<TextProblems>;
 
 /**
- * Checks what a schema cannot express. Source: docs/interface.md §13.1.
+ * Checks what a schema cannot express. Source: docs/interface §13.1.
  * @param now for the schedule
  * @returns the definition with its defaults; masked secrets of its source are not filled in yet
  * @throws request_invalid that names every mistake with its path

@@ -51,14 +51,14 @@ const PipelineTrigger = byType<SentTrigger>(
   Type.Union([ManualTrigger, ScheduleTrigger, WebhookTrigger]),
   'PipelineTrigger',
 );
-/** Source: docs/interface.md §13.3. */
+/** Source: docs/interface §13.3. */
 export type Trigger =
   | Sent<Static<typeof ManualTrigger | typeof ScheduleTrigger>>
   | { readonly type: 'webhook'; readonly minSecondsBetween: number };
 
 const Mode = Type.Enum(['full', 'incremental', 'partial', 'delete', 'links', 'table']);
 
-/** Source: docs/interface.md §13.1. */
+/** Source: docs/interface §13.1. */
 const definition = {
   name: Name,
   source: PipelineSource,
@@ -153,7 +153,7 @@ const WireRun = titled('PipelineRun', {
 });
 export const RunPage = pageOf(WireRun, 'newest first');
 
-/** Source: docs/interface.md §4.9. */
+/** Source: docs/interface §4.9. */
 export const TriggeredAnswer = titled('TriggeredPipeline', {
   status: Type.Literal('success'),
   message: Type.Literal('Pipeline triggered'),
@@ -171,7 +171,7 @@ export const UploadQuery = Type.Object({
   }),
 });
 
-/** A definition to try before it is stored. Source: docs/interface.md §13.5. */
+/** A definition to try before it is stored. Source: docs/interface §13.5. */
 export const SentPreview = closedAs('PipelineToTry', {
   // A whole definition can be tried before it is stored, as relations can.
   ...Type.Partial(SentPipeline).properties,
@@ -193,7 +193,7 @@ export const SentPreview = closedAs('PipelineToTry', {
 });
 export type SentPreview = Static<typeof SentPreview>;
 
-/** Source: docs/interface.md §13.5 rule 9. */
+/** Source: docs/interface §13.5 rule 9. */
 const WirePreviewCatalog = titled('PreviewCatalog', {
   rows: Type.Integer({ description: 'that were read' }),
   isWhole: Type.Boolean({ description: 'the source has no further rows' }),
@@ -222,7 +222,7 @@ const WirePreviewCatalog = titled('PreviewCatalog', {
   hasMoreAttributes: Type.Boolean(),
 });
 
-/** Source: docs/interface.md §13.5. */
+/** Source: docs/interface §13.5. */
 export const WirePreview = titled('PipelinePreview', {
   found: Type.Record(Type.String(), Type.String(), {
     description: 'what was found out about the file: encoding, delimiter, path, record, sheet, feed',
@@ -260,7 +260,7 @@ export type Preview = Sent<Static<typeof WirePreview>>;
 /** What an invalid row does to a run: fails it, is skipped, or is skipped up to a share of all rows. */
 export type RejectedRowPolicy = NonNullable<SentPipeline['onRejectedRow']>;
 
-/** Source: docs/interface.md §13.1, with its defaults filled in. */
+/** Source: docs/interface §13.1, with its defaults filled in. */
 export type PipelineDefinition = Readonly<
   Pick<SentPipeline, 'name' | 'source' | 'format' | 'mapping' | 'relationId' | 'tableName'>
 > &
@@ -303,7 +303,7 @@ export interface ReadSummary extends BatchCounts {
   readonly revision: number;
 }
 
-/** Source: docs/interface.md §13.1, §13.3. */
+/** Source: docs/interface §13.1, §13.3. */
 export function toWirePipeline({ resource, lastRun }: Shown<Pipeline>, findBaseUrl: () => string) {
   const { id, definition: defined, state, dueAt, createdAt, updatedAt } = resource;
   const { trigger, source } = defined;
@@ -341,7 +341,7 @@ function countsOf({ result }: Task): RunCounts | null {
   return { ...NO_COUNTS, ...counts };
 }
 
-/** Source: docs/interface.md §4.9. */
+/** Source: docs/interface §4.9. */
 export const toTriggered = (task: Task) => ({
   status: 'success' as const,
   message: 'Pipeline triggered' as const,

@@ -115,7 +115,7 @@ export class FormatProblem extends Error {
 
 /**
  * How much one file may make the service hold at a time. An attribute value has at most 65,536 characters and a
- * product at most 2,000 of them (docs/interface.md §2.3); descriptions in HTML are longer before they are mapped.
+ * product at most 2,000 of them (docs/interface §2.3); descriptions in HTML are longer before they are mapped.
  */
 export const LIMITS = {
   fieldCharacters: 1024 * 1024,
@@ -123,7 +123,7 @@ export const LIMITS = {
   rowCharacters: 8 * 1024 * 1024,
   /** Elements, attributes and values of a row, including empty ones: 150 bytes each, 40 MB in all. */
   rowParts: 250_000,
-  /** As in docs/interface.md §8, plus the few levels around the list of products. */
+  /** As in docs/interface §8, plus the few levels around the list of products. */
   depth: 40,
   columns: 10_000,
 } as const;

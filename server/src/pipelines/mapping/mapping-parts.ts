@@ -32,14 +32,14 @@ export interface MappedValue {
   /** null removes the attribute, in mode partial. */
   readonly value: string | null;
   readonly userGroups?: readonly string[];
-  /** Values of a product with the same row belong together. Source: docs/interface.md §13.8 rule 12. */
+  /** Values of a product with the same row belong together. Source: docs/interface §13.8 rule 12. */
   readonly row?: number;
 }
 
 /** Adds its part to a product, or notes why it cannot. */
 export type MapPart = (row: RowView, product: MappedProduct) => void;
 
-/** Source: docs/interface.md §2.3. Checked here by column, so that a report can name it. */
+/** Source: docs/interface §2.3. Checked here by column, so that a report can name it. */
 const LENGTHS = {
   identifier: 255,
   source: 255,
@@ -165,7 +165,7 @@ export function toList(value: ColumnValue | undefined): readonly string[] {
   return typeof value === 'string' ? [value] : value;
 }
 
-/** Source: docs/interface.md §2.3. */
+/** Source: docs/interface §2.3. */
 export const KEY_LENGTH = 255;
 const VALUE_LENGTH = 65_536;
 const ATTRIBUTES = 2_000;
@@ -339,7 +339,7 @@ function readKeyValues(
   return pairs;
 }
 
-/** Links of rows: a source, and its targets in the order of the columns. Source: docs/interface.md §13.9. */
+/** Links of rows: a source, and its targets in the order of the columns. Source: docs/interface §13.9. */
 
 /** The parts that a mapping of pairs may have. */
 const PARTS = {
@@ -347,7 +347,7 @@ const PARTS = {
   table: ['source', 'target', 'filter'],
 };
 const OWN_PARTS = ['source', 'targets', 'target', 'quantity', 'separator'] as const;
-/** Source: docs/interface.md §12.8. Checked here by column, so that a report can name it. */
+/** Source: docs/interface §12.8. Checked here by column, so that a report can name it. */
 const IDENTIFIER_LENGTH = 255;
 const TARGETS = 1_000;
 

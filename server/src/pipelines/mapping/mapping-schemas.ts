@@ -76,7 +76,7 @@ const from = {
 };
 const columnSpec = { ...from, ...transformations };
 
-/** Source: docs/interface.md §13.1. */
+/** Source: docs/interface §13.1. */
 export const ColumnSchema = either('MappedColumn', ColumnName, Type.Object(columnSpec, closed));
 
 const ImageColumn = either(

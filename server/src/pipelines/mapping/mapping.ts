@@ -307,7 +307,7 @@ interface FilterPlace {
 
 /**
  * Takes a filter as it was sent, because it is recursive. Operators and comparison are those of all filters
- * (docs/interface.md §12.2): no condition holds without a value, and of several values one suffices.
+ * (docs/interface §12.2): no condition holds without a value, and of several values one suffices.
  * `startsWith`, `matches` and expressions only exist for rows.
  * @throws MappingProblem
  */

@@ -40,11 +40,11 @@ const takesDefinition = { body: SentPipeline, config: { maxBodyMib: 2 } };
 /** 8 MiB as base64, and the definition. */
 const takesFile = { maxBodyMib: 14, holds: { text: 14 * 1024 * 1024 } } as const;
 const PATH = '/management/projects/:id/pipelines';
-/** A caller who may change products may also run a pipeline that changes them. Source: docs/interface.md §14.1. */
+/** A caller who may change products may also run a pipeline that changes them. Source: docs/interface §14.1. */
 const runs = { guard: 'management', access: 'write' } as const;
 const aboutOne = { tags: ['Pipelines'], params: PipelineParams };
 
-/** Source: docs/interface.md §13. */
+/** Source: docs/interface §13. */
 export const pipelineRoutes =
   ({ pipelines, answerOnce, findBaseUrl, sourceMaxMib }: RouteTools & { pipelines: Pipelines }): Routes =>
   (server) => {

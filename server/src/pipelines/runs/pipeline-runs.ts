@@ -57,7 +57,7 @@ interface RunPayload extends Pick<RunRequest, 'isForced'> {
   readonly pipelineId: number;
 }
 
-/** How long a caller should wait while a run is in progress, as its end is unknown. Source: docs/interface.md §4.9. */
+/** How long a caller should wait while a run is in progress, as its end is unknown. Source: docs/interface §4.9. */
 const RUNNING_SECONDS = 30;
 
 /** What a source is read with: the stamp of the last run, unless the run is forced, and the uploaded file. */
@@ -71,7 +71,7 @@ interface Accepted {
 
 type PipelineRuns = ReturnType<typeof createPipelineRuns>;
 
-/** Runs of pipelines: they fetch, read, map and write. Source: docs/interface.md §13.2. */
+/** Runs of pipelines: they fetch, read, map and write. Source: docs/interface §13.2. */
 export function createPipelineRuns({
   database,
   payloads,
@@ -375,7 +375,7 @@ async function removePieces(pieces: readonly string[], { payloads, projectId }: 
   for (const name of pieces) await payloads.remove(projectId, name);
 }
 
-/** Starts pipelines when their schedules are due. Source: docs/interface.md §13.3. */
+/** Starts pipelines when their schedules are due. Source: docs/interface §13.3. */
 export function createPipelineSchedule({ database, logger }: Base, runs: PipelineRuns) {
   async function startDue({ resource: pipeline, project }: Found<Pipeline>): Promise<void> {
     const { trigger } = pipeline.definition;

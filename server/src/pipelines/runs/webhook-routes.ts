@@ -24,7 +24,7 @@ const failures = {
   ),
 };
 
-/** Source: docs/interface.md §4.9, §5.5. */
+/** Source: docs/interface §4.9, §5.5. */
 export const webhookRoutes =
   ({ pipelines, guards, answerOnce }: WebhookRouteParts): Routes =>
   (server) => {

@@ -32,7 +32,7 @@ export { readCharset, SourceProblem } from './source.ts';
 /** Everything else about sources is derived from this list: docs/openapi.json, checks, masks, the console's choice. */
 const SOURCES = [http, upload, directory, sftp, s3] as const;
 
-/** Source: docs/interface.md §13.1. */
+/** Source: docs/interface §13.1. */
 export const SourceSchema = Type.Union(SOURCES.map(({ schema }) => schema));
 export type Source = Static<(typeof SOURCES)[number]['schema']>;
 

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 
-/** The lists of a request for related products. Source: docs/interface.md §4.8. */
+/** The lists of a request for related products. Source: docs/interface §4.8. */
 const LISTS = ['includeRelations', 'includeTags'] as const;
 type ListName = (typeof LISTS)[number];
 

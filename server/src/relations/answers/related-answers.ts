@@ -214,7 +214,7 @@ class Plans {
 
 /**
  * Tags in the order of their first mention, those of `includeTags` first; in a tag relations by id, each once
- * with the larger limit. Source: docs/interface.md §4.8 rules 12, 13 and 15.
+ * with the larger limit. Source: docs/interface §4.8 rules 12, 13 and 15.
  */
 function planAnswer(requested: IncludedRelations, relations: readonly Relation[]): AnswerPlan {
   const included = listIncluded(requested, relations);

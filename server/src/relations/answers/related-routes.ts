@@ -51,7 +51,7 @@ const takesSources = {
 } as const;
 const hooks = { onRequest: requestHook(({ query }) => joinPhpLists(query)), preValidation: takeNoBody };
 
-/** Checked first: the text of the refusal is part of the contract. Source: docs/interface.md §4.8 rule 6. */
+/** Checked first: the text of the refusal is part of the contract. Source: docs/interface §4.8 rule 6. */
 const common = {
   hooks: {
     onRequest: requestHook(({ query }) => {
@@ -63,7 +63,7 @@ const common = {
 };
 const isNothing = (given: unknown) => given === undefined || given === '' || given === '[]';
 
-/** Source: docs/interface.md §4.8 and §12.7. */
+/** Source: docs/interface §4.8 and §12.7. */
 export const relatedRoutes =
   ({ relations, catalog }: { readonly relations: Relations; readonly catalog: Catalog }): Routes =>
   (server) => {
@@ -128,7 +128,7 @@ export const relatedRoutes =
       },
     });
 
-    // Source: docs/interface.md §12.7.
+    // Source: docs/interface §12.7.
     serve(server, 'GET /management/projects/:id/products/:identifier/relations', {
       config: { guard: 'management', access: 'manage' },
       tags: ['Products'],
@@ -238,7 +238,7 @@ async function* resume(read: readonly RelatedBytes[], rest: RelatedSteps): Async
   for await (const { bytes } of rest) yield bytes;
 }
 
-/** Source: docs/interface.md §4.8. */
+/** Source: docs/interface §4.8. */
 const limit = (description: string) =>
   optional.integer({
     minimum: 1,
@@ -323,7 +323,7 @@ const tagsOf = (relation: ReturnType<typeof Type.Object>, title: string) =>
     { title },
   );
 
-/** Source: docs/interface.md §2.5. */
+/** Source: docs/interface §2.5. */
 const SingleAnswer = tagsOf(
   Type.Object({ ...relationHead, searchResult: Type.Array(SingleItem) }),
   'RelatedProducts',
@@ -342,7 +342,7 @@ const BulkAnswer = Type.Record(
   ),
 );
 
-/** Source: docs/interface.md §12.7. */
+/** Source: docs/interface §12.7. */
 const ProductSide = orNull(
   Type.Object({
     stands: Type.Boolean({ description: 'whether the product is on this side' }),

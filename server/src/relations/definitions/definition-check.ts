@@ -8,7 +8,7 @@ import { COMPARISONS_PER_RULE } from './rule.ts';
 
 /**
  * Whether a definition can be stored; whether it works with the ontology is checked later (`rule.ts`). Source:
- * docs/interface.md §12.1.
+ * docs/interface §12.1.
  */
 
 const MATCHES = 16;

@@ -1,6 +1,6 @@
 import type { Operator } from '../../catalog/filters/filters.ts';
 
-/** The sentences about matches in the languages of the service. Advice follows the name of an attribute. Source: docs/interface.md §12.6 rule 8. */
+/** The sentences about matches in the languages of the service. Advice follows the name of an attribute. Source: docs/interface §12.6 rule 8. */
 
 type Comparing = Exclude<Operator, 'equals'>;
 

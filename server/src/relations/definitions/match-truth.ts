@@ -11,7 +11,7 @@ import { attributeOf, type CompiledElement, type CompiledMatch } from './rule.ts
 
 /**
  * Whether an element of a rule holds for two products: true, false, or unknown if a value is missing. Pure. Source:
- * docs/interface.md §12.3.
+ * docs/interface §12.3.
  */
 
 /** A value with its row within the product; without a row it belongs to every row. */

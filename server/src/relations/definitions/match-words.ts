@@ -17,7 +17,7 @@ import { attributeOf, type CompiledMatch, withoutTerm } from './rule.ts';
 
 /**
  * What a match compares, and what it needs, in words: the only place that makes these sentences. Each named value, put in the
- * place of the present ones, makes the match hold. Source: docs/interface.md §12.6 rule 8.
+ * place of the present ones, makes the match hold. Source: docs/interface §12.6 rule 8.
  */
 export interface MatchWords {
   /** A true statement on the values, such as `1600 W ≥ 8 × 120 W + 100 W`. */

@@ -30,7 +30,7 @@ const PATH = '/management/projects/:id/relations';
 const about = { config, tags: ['Relations'], params: ProjectParams };
 const aboutOne = { ...about, params: RelationParams };
 
-/** Source: docs/interface.md §12. */
+/** Source: docs/interface §12. */
 export const relationRoutes =
   (parts: DefinitionRouteParts): Routes =>
   (server) => {

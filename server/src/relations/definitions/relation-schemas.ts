@@ -99,7 +99,7 @@ export type TotalValue = Sent<Static<TObject<typeof total>>>;
 export const TOTAL_OPERATORS = ['less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
 export type TotalOperator = (typeof TOTAL_OPERATORS)[number];
 
-/** Source: docs/interface.md §12.1. */
+/** Source: docs/interface §12.1. */
 const definition = {
   kind: optional.choice(
     ['rule', 'links', 'total'],
@@ -182,7 +182,7 @@ export const RelationDocument = closedObject({
   tables: optional.list(SentTable, { maxItems: 100, description: 'those that the relations name' }),
 });
 
-/** Source: docs/interface.md §12.6. */
+/** Source: docs/interface §12.6. */
 export const PairToExplain = closedObject({
   source: Type.String(named),
   target: Type.String(named),
@@ -243,7 +243,7 @@ const explainedPair = {
     ),
   ),
 };
-/** Why two products are related or are not. Source: docs/interface.md §12.6. */
+/** Why two products are related or are not. Source: docs/interface §12.6. */
 export const RelatedReason = Type.Object(explainedPair, { title: 'RelatedReason' });
 export type RelatedReason = Sent<Static<typeof RelatedReason>>;
 export const Explanation = titled('RelationExplanation', {
@@ -255,7 +255,7 @@ export const Explanation = titled('RelationExplanation', {
 });
 export type Explanation = Sent<Static<typeof Explanation>>;
 
-/** A short form of a product, with the reason why it is a result. Source: docs/interface.md §12.7 rule 3. */
+/** A short form of a product, with the reason why it is a result. Source: docs/interface §12.7 rule 3. */
 const brief = {
   identifier: Type.String(),
   groupId: Type.String(),
@@ -267,7 +267,7 @@ const brief = {
 export const RelatedProduct = Type.Object({ ...brief, explain: RelatedReason });
 const CardProduct = Type.Object({ ...brief, explain: RelatedReason, variants: Type.Integer() });
 
-/** Source: docs/interface.md §12.6 rule 7. */
+/** Source: docs/interface §12.6 rule 7. */
 const SurveyCard = titled('SurveyCard', {
   source: Type.Object(brief),
   results: Type.Array(CardProduct),
@@ -281,7 +281,7 @@ export const PreviewQuery = Type.Object({
 
 const products = Type.Object({ products: Type.Integer() });
 const counted = { count: Type.Integer(), identifiers: Type.Array(Type.String()) };
-/** The health of a relation on a catalog. Source: docs/interface.md §12.6. */
+/** The health of a relation on a catalog. Source: docs/interface §12.6. */
 const RelationSurvey = Type.Object({
   source: products,
   target: products,
@@ -324,7 +324,7 @@ export const toWireSurvey = <Found extends object>(survey: Found) => ({
   ...survey,
 });
 
-/** A product in answers for one product, without its reason. Source: docs/interface.md §2.5. */
+/** A product in answers for one product, without its reason. Source: docs/interface §2.5. */
 export const SingleProduct = Type.Object({
   identifier: Type.String(),
   groupId: Type.String(),

@@ -37,7 +37,7 @@ export const listTables = ({ match }: Pick<RelationRule, 'match'>): string[] => 
 
 /**
  * @param tables the existing ones; those that the rule does not name may be missing
- * @returns the rule with its attributes, or why it cannot work (docs/interface.md §12.4)
+ * @returns the rule with its attributes, or why it cannot work (docs/interface §12.4)
  */
 export function bindRule(
   rule: RelationRule,

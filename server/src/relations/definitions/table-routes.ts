@@ -13,7 +13,7 @@ const PAGE = 100;
 
 const nameOf = ({ id }: Chosen<unknown>) => String(id);
 
-/** Source: docs/interface.md §12.9. */
+/** Source: docs/interface §12.9. */
 export const tableRoutes =
   (parts: DefinitionRouteParts): Routes =>
   (server) => {

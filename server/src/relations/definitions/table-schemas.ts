@@ -3,7 +3,7 @@ import { closedAs, Name, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { markOf } from '../../storage/storage.ts';
 
-/** Source: docs/interface.md §12.9. */
+/** Source: docs/interface §12.9. */
 
 /** Two texts each; a table is read completely. */
 export const PAIRS_PER_TABLE = 100_000;

@@ -14,7 +14,7 @@ import { listKeys, readFrom, type SingleProduct } from '../definitions/definitio
 import { type CatalogColumns, type PresentUpload, UPLOADS_AT_ONCE } from '../search/search.ts';
 import { judgeUpload, type MayBeNegative, type SetJudge, type SetProduct } from './judgement.ts';
 
-/** Products that could replace those that do not fit. Source: docs/interface.md §12.10. */
+/** Products that could replace those that do not fit. Source: docs/interface §12.10. */
 
 /** Where alternatives are looked for. */
 export interface AlternativeCatalog {

@@ -4,7 +4,7 @@ import { type Routes, type RouteTools, sendJson, serve, serveRaw } from '../../h
 import type { Relations } from '../relations.ts';
 import { FitAnswer, FitQuestion, MissingValues, readQuestion } from './fit-schemas.ts';
 
-/** Source: docs/interface.md §12.10. */
+/** Source: docs/interface §12.10. */
 export const fitRoutes =
   ({ relations, limitScans }: RouteTools & { readonly relations: Relations }): Routes =>
   (server) => {

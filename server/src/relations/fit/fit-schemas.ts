@@ -10,7 +10,7 @@ import {
 } from '../definitions/definitions.ts';
 import { MOST_QUANTITY } from '../links/links.ts';
 
-/** Source: docs/interface.md §12.10. */
+/** Source: docs/interface §12.10. */
 
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 

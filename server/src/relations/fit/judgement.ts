@@ -36,7 +36,7 @@ import { compareSum } from './possible-sums.ts';
 
 /**
  * Whether products can be used together: judges each pair by every constraint whose sides they are on. Pure. Source:
- * docs/interface.md §12.10.
+ * docs/interface §12.10.
  */
 
 /** The verdict on a pair, a total or a whole set; `no_rule`: no constraint concerns any of its products. */

@@ -7,7 +7,7 @@ import type { FitCatalog, FitParts } from './fit-answer.ts';
 import type { MissingValues } from './fit-schemas.ts';
 import { type Constraint, Judge, type JudgedProduct, listAttributes } from './judgement.ts';
 
-/** Which missing values make verdicts unknown. Source: docs/interface.md §12.10 rule 14. */
+/** Which missing values make verdicts unknown. Source: docs/interface §12.10 rule 14. */
 
 /** @returns the missing values, ordered by the number of verdicts @throws search_too_long */
 export async function surveyMissing(

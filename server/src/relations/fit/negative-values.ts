@@ -4,7 +4,7 @@ import type { Budget } from '../../storage/threads/threads.ts';
 
 /**
  * Whether a product of a catalog has a negative value of an attribute: only then may a missing value be negative. Source:
- * docs/interface.md §12.10 rule 11.
+ * docs/interface §12.10 rule 11.
  */
 
 /** Versions of products by their ids, which grow, in one state of a catalog. */

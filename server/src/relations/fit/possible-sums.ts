@@ -10,7 +10,7 @@ import {
 
 /**
  * What a sum can be under the completions of its missing values, and whether a comparison holds for all of them.
- * Pure. Source: docs/interface.md §12.10 rule 11.
+ * Pure. Source: docs/interface §12.10 rule 11.
  */
 
 /** What a product adds to a sum, as often as the set has it. */

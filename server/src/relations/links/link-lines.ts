@@ -1,7 +1,7 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 
-/** Reads lists of links, a line for each source. Pure. Source: docs/interface.md §12.8. */
+/** Reads lists of links, a line for each source. Pure. Source: docs/interface §12.8. */
 
 export interface LinkLine {
   readonly source: string;
@@ -14,7 +14,7 @@ export type LinkTarget = string | { readonly identifier: string; readonly quanti
 
 export const LINES_PER_LIST = 1_000_000;
 export const TARGETS_PER_SOURCE = 1_000;
-/** Source: docs/interface.md §12.10. */
+/** Source: docs/interface §12.10. */
 export const MOST_QUANTITY = 1_000_000;
 /** 1,000 identifiers of 255 characters of up to four bytes each, or six if escaped. */
 const LINE_BYTES = 2 * 1024 * 1024;

@@ -31,7 +31,7 @@ const AllowDeletes = Type.Object({
   }),
 });
 
-/** Source: docs/interface.md §12.8. */
+/** Source: docs/interface §12.8. */
 export const linkRoutes =
   (parts: LinkRouteParts): Routes =>
   (server) => {

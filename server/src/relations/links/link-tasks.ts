@@ -9,7 +9,7 @@ import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts'
 import { isListed, type Relation } from '../definitions/definitions.ts';
 import { type LinkLine, TARGETS_PER_SOURCE, unpackLines } from './link-lines.ts';
 
-/** Lists of links become those of a relation by tasks, in the order of the project. Source: docs/interface.md §12.8. */
+/** Lists of links become those of a relation by tasks, in the order of the project. Source: docs/interface §12.8. */
 
 /** `change`: only for the sources that the list names. */
 export type LinkMode = 'replace' | 'change';

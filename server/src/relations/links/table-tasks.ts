@@ -6,7 +6,7 @@ import { PAIRS_PER_TABLE, type SentTable, type StoredTable } from '../definition
 import { identifierOf, unpackLines } from './link-lines.ts';
 import { gatherPieces, removeAll } from './link-tasks.ts';
 
-/** Tables that runs of pipelines replace, in the order of the project. Source: docs/interface.md §12.9, §13.9. */
+/** Tables that runs of pipelines replace, in the order of the project. Source: docs/interface §12.9, §13.9. */
 
 interface TablePayload {
   readonly name: string;

@@ -3,7 +3,7 @@ import type { Comparable } from '../../catalog/filters/filters.ts';
 
 /**
  * Values as bytes that a store compares from the left: equal keys are equal values, and ranks and compared values sort
- * like the values. Numbers take 8 bytes; text is UTF-8 up to a NUL, which no value contains (docs/interface.md §2.3).
+ * like the values. Numbers take 8 bytes; text is UTF-8 up to a NUL, which no value contains (docs/interface §2.3).
  * Index entries are bounded, as an index row of PostgreSQL takes at most 2,704 bytes in all (nbtree, a third of a page).
  */
 

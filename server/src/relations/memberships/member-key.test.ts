@@ -6,7 +6,7 @@ import { type Comparable, compareValues } from '../../catalog/filters/filters.ts
 import { encodeKey, encodeRank, encodeValue, RANK_TEXT_BYTES, UNMATCHED_KEY } from './index-key.ts';
 
 const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
-/** Values in a catalog have no NUL or unpaired surrogate (docs/interface.md §2.3). */
+/** Values in a catalog have no NUL or unpaired surrogate (docs/interface §2.3). */
 const text = fc.string({ unit: 'binary' }).map((value) => value.replaceAll('\0', ''));
 const kinds: [string, fc.Arbitrary<Comparable>][] = [
   ['numbers', number],

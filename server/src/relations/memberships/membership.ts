@@ -127,7 +127,7 @@ function encodeProbes(index: RuleIndex, member: Membership): EncodedProbes {
 
 /**
  * Whether a source and a target match that are on their sides already. `operators` are those of the rule's
- * comparisons. Source: docs/interface.md §12.3 rule 1.
+ * comparisons. Source: docs/interface §12.3 rule 1.
  */
 export function isMatch(source: Membership, target: Membership, operators: readonly Operator[]): boolean {
   if (!source.keys.some((key) => target.keys.includes(key))) return false;
@@ -283,7 +283,7 @@ class IndexRows {
   }
 }
 
-/** @param derived the group, a NUL and the stored memberships: no group contains a NUL (docs/interface.md §2.3) */
+/** @param derived the group, a NUL and the stored memberships: no group contains a NUL (docs/interface §2.3) */
 export function splitDerived(derived: string): { readonly group: string; readonly packed: string } {
   const end = derived.indexOf('\0');
   return { group: derived.slice(0, end), packed: derived.slice(end + 1) };

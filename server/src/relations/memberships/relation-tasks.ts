@@ -43,7 +43,7 @@ const PAGE = 1_000;
 /** For many relations at once. */
 const SMALLEST_PAGE = 200;
 
-/** Builds the index of relations whose rule or attributes changed. Source: docs/interface.md §12.4 rule 2. */
+/** Builds the index of relations whose rule or attributes changed. Source: docs/interface §12.4 rule 2. */
 export function createRelationBuilds(parts: {
   store: BuildStore;
   tasks: Tasks;

@@ -52,7 +52,7 @@ interface SearchedProduct {
 
 /**
  * Finds related products: along the relation, and if that finds nothing and the relation is two-way, in the
- * other direction. Source: docs/interface.md §4.8 rules 2 and 3, §12.3, §12.5.
+ * other direction. Source: docs/interface §4.8 rules 2 and 3, §12.3, §12.5.
  */
 export function searchRelated(
   view: RelationView,
@@ -332,7 +332,7 @@ function judgeCandidate(
 
 /**
  * Finds what a product is listed with: groups in the order in which the list first names one of their
- * products, and within them products in that order. Source: docs/interface.md §12.8.
+ * products, and within them products in that order. Source: docs/interface §12.8.
  */
 function searchListed(
   view: RelationView,

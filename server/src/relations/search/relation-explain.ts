@@ -191,7 +191,7 @@ interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
   readonly locale: string;
 }
 
-/** Why a relation leads from one product to another. Source: docs/interface.md §12.6 rule 1. */
+/** Why a relation leads from one product to another. Source: docs/interface §12.6 rule 1. */
 export const explainFound = (
   view: RelationView,
   relation: SearchedRelation,
@@ -208,7 +208,7 @@ interface LinkedPair {
   readonly matchType: MatchType;
 }
 
-/** By which product a pair is listed, and where. Source: docs/interface.md §12.6, §12.8. */
+/** By which product a pair is listed, and where. Source: docs/interface §12.6, §12.8. */
 export function explainLinked(
   view: RelationView,
   { build }: SearchedRelation,
@@ -224,7 +224,7 @@ export function explainLinked(
   return { source: side, target: side, match: [], listed: listed ?? null };
 }
 
-/** Why a product is, or is not, among the results of another. Source: docs/interface.md §12.6. */
+/** Why a product is, or is not, among the results of another. Source: docs/interface §12.6. */
 
 export interface ExplainInput {
   readonly projectId: number;
@@ -275,7 +275,7 @@ function describeExclusion(requested: UploadedProduct, found: UploadedProduct, e
   return isApart(requested, found, excludeSameGroup) ? null : 'same group';
 }
 
-/** What a product leads to and what leads to it, by relation, with the reason. Source: docs/interface.md §12.7. */
+/** What a product leads to and what leads to it, by relation, with the reason. Source: docs/interface §12.7. */
 
 export interface ProductRelationsInput {
   readonly projectId: number;

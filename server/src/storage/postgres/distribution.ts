@@ -6,7 +6,7 @@ const FIRST = 'document';
 
 /**
  * Tables stored on the worker of their project, by `project_id`, so that a statement on a project runs on a single worker, when the
- * database is a Citus coordinator (docs/operating.md, "Sharding"). All others are on the coordinator: small rows, written in
+ * database is a Citus coordinator (docs/operating/postgresql.md, "Sharding"). All others are on the coordinator: small rows, written in
  * transactions of many tables and read across projects. No statement on a distributed table reads one, so none has to be a reference
  * table, which is changed on all workers each time. distributed-sql.test.ts fails for a new table of catalogs that is not listed.
  */

@@ -49,7 +49,7 @@ async function bringToNewest(tx: SqlTransaction, migrations: readonly Migration[
   const older = needed === undefined || present === 0 ? [] : await listOlder(tx, present, needed);
   if (older.length > 0)
     return `This program would bring the database from schema ${present} to ${newest}, but an older one still runs on it: \
-${older.join('; ')}. Stop all older processes, then start this one again (docs/operating.md, "Upgrade").`;
+${older.join('; ')}. Stop all older processes, then start this one again (docs/operating/install.md, "Upgrade").`;
   for (const migration of pending) await apply(tx, migration);
   if (pending.length > 0 && newest >= NOTED_SINCE)
     await tx.run(

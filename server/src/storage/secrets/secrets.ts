@@ -1,6 +1,6 @@
 /**
  * The door of secrets: what others trust the service with (passwords of servers, keys that sign webhooks) is
- * sealed before it is stored, with a key that is in no backup. Source: docs/operating.md, "Secrets".
+ * sealed before it is stored, with a key that is in no backup. Source: docs/operating/settings.md, "Secrets".
  */
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';

@@ -146,5 +146,5 @@ function isOtherInstallation(folder: DataFolder, catalogs: readonly number[]): b
 const strayCatalogs = ({ root, catalogs }: DataFolder, what: string) =>
   new Error(
     `The data directory ${root} holds catalogs in ${catalogs}, but ${what}: restore the whole directory from a backup, or move ` +
-      'its catalogs and control.db to another place and start with an empty one (docs/operating.md, "A lost control.db").',
+      'its catalogs and control.db to another place and start with an empty one (docs/operating/backup.md, "A lost control.db").',
   );

@@ -5,7 +5,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 export type StopFlag = Int32Array<SharedArrayBuffer>;
 
 const MIB = 1024 * 1024;
-/** The most bytes of an answer. Source: docs/interface.md §8. */
+/** The most bytes of an answer. Source: docs/interface §8. */
 const ANSWER_MIB = 32;
 /** How often work that waits elsewhere is checked. */
 const LOOK_EVERY_MS = 100;

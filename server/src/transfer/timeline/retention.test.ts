@@ -42,7 +42,7 @@ const bytesOf = (file: string, text: string): Entry => ({
   bytes: Buffer.from(text),
 });
 
-test('hours later every second, days later every hour, and then nothing is there (docs/operating.md)', async (t) => {
+test('hours later every second, days later every hour, and then nothing is there (docs/operating/backup.md)', async (t) => {
   const target = openTarget({ url: pathToFileURL(makeFolder(t)).href, s3: undefined, key: KEY });
   await target.writeIdentity(makeBackupId());
   await takeLease(target, undefined, { holder: 'one', from: 0 });

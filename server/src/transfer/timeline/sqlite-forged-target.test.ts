@@ -16,7 +16,7 @@ import { createStandby, promote } from './standby.ts';
 import { createStreamState, STATE } from './stream-state.ts';
 import { openTarget, type TargetSettings } from './target.ts';
 
-/** Somebody who can write to the target forges, copies and removes objects (docs/operating.md, "Continuous backup"). */
+/** Somebody who can write to the target forges, copies and removes objects (docs/operating/backup.md, "Continuous backup"). */
 
 const KEY = Buffer.alloc(32, 'forged');
 

@@ -11,7 +11,7 @@ import { mergeObjects } from './retention.ts';
 import { nameOf, readSpan } from './spans.ts';
 import { inspectTarget } from './target-check.ts';
 
-/** A target that loses objects, or is gone (docs/operating.md, "When the target is damaged or gone"). */
+/** A target that loses objects, or is gone (docs/operating/backup.md, "When the target is damaged or gone"). */
 
 const KEY = Buffer.alloc(32, 'lost');
 const INCOMPLETE = FAILURES.indexOf('incomplete');

@@ -86,7 +86,7 @@ function describeAfter(old: ModelCatalog, change: Exclude<Change, { kind: 'resto
   }
 }
 
-/** `gainsFacts`: a product with a colour changes although it is equal. Source: docs/interface.md §4.5 rule 2. */
+/** `gainsFacts`: a product with a colour changes although it is equal. Source: docs/interface §4.5 rule 2. */
 function describeBefore(old: ModelCatalog, next: ModelCatalog, gainsFacts: boolean): Before {
   const before = new Map<string, ModelProduct | undefined>();
   for (const identifier of new Set([...old.keys(), ...next.keys()])) {

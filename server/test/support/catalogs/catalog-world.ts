@@ -51,7 +51,7 @@ const REFRESHED_AT = 7;
 const REFRESHED_BY = 1_000_000;
 /** More than any catalog here has. */
 const ALL = 10_000;
-/** Source: docs/interface.md §4.4. */
+/** Source: docs/interface §4.4. */
 const PREVIEWED = 100;
 const FIRST_CATEGORY_ID = 1_000_000_001;
 

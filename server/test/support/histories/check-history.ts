@@ -1,6 +1,6 @@
 /**
  * The clients' view of projects in which each write gives all products one new value, and checks that the service kept
- * its promises (docs/interface.md §3.3, §7.5). Times are of one clock, in ms.
+ * its promises (docs/interface §3.3, §7.5). Times are of one clock, in ms.
  */
 export interface History {
   readonly writes: readonly Write[];

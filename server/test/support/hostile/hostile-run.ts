@@ -11,7 +11,7 @@ import { KnownThings } from './known-things.ts';
 import { readStored, type StoredParts, writeBack } from './stored-things.ts';
 
 const DOCUMENT = new URL('../../../../docs/openapi.json', import.meta.url);
-/** Refusals for a temporary state, which are no faults. Source: docs/interface.md §7.7. */
+/** Refusals for a temporary state, which are no faults. Source: docs/interface §7.7. */
 const NOT_NOW = new Set([
   ...['not_ready', 'search_not_ready', 'provider_unavailable', 'company_sign_in_absent'],
 ]);

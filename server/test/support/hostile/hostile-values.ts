@@ -116,7 +116,7 @@ export const HOSTILE_TEXTS: readonly string[] = [
   ...ADDRESSES,
 ];
 
-/** Lengths around the limits of docs/interface.md §8. */
+/** Lengths around the limits of docs/interface §8. */
 const LENGTHS = [63, 64, 65, 128, 254, 255, 256, 257, 1_000, 1_001, 4_096, 4_097];
 const RARE_LENGTHS = [65_536, 65_537, 200_000];
 

@@ -152,7 +152,7 @@ export function createSchemaValues(document: OpenApiDocument, random: Random): S
   const pickKnown = (name: string, type: string): string | number | undefined =>
     pick(random, KNOWN[name]?.filter((one) => typeof one === type) ?? []);
 
-  /** docs/interface.md §12.2 describes filters; the schema says only that they are objects. */
+  /** docs/interface §12.2 describes filters; the schema says only that they are objects. */
   function makeFilter(depth: number): JsonNode {
     const inner = () => makeFilter(depth + 1);
     const kinds: (() => [string, JsonNode][])[] = [

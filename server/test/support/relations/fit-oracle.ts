@@ -1,6 +1,6 @@
 /**
  * A second implementation of whether products fit, as plain as possible: every pair by every rule, with words for true,
- * false and unknown. It shares nothing with the service. Source: docs/interface.md §12.3, §12.10.
+ * false and unknown. It shares nothing with the service. Source: docs/interface §12.3, §12.10.
  */
 
 type Truth = 'false' | 'unknown' | 'true';

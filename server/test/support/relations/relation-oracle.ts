@@ -1,6 +1,6 @@
 /**
  * A second implementation of the rules of relations, as plain as possible: for a product, check every product of the
- * other side. It shares nothing with the service. Source: docs/interface.md §4.8, §11.3, §11.7, §12.
+ * other side. It shares nothing with the service. Source: docs/interface §4.8, §11.3, §11.7, §12.
  */
 
 /** The upload shape of §2.3 with the integer id of the product. */
@@ -209,7 +209,7 @@ export class RelationOracle {
     };
   }
 
-  /** Source: docs/interface.md §12.3. */
+  /** Source: docs/interface §12.3. */
   private fit({ match }: Definition, target: Candidate, source: Candidate): Fit {
     return leastOf(
       match.map((element, at) => {
@@ -295,7 +295,7 @@ export class RelationOracle {
     }));
   }
 
-  /** Source: docs/interface.md §12.2 rule 1. */
+  /** Source: docs/interface §12.2 rule 1. */
   private holds(filter: Filter, entry: Entry): boolean {
     if ('all' in filter) return filter.all.every((one) => this.holds(one, entry));
     if ('any' in filter) return filter.any.some((one) => this.holds(one, entry));
@@ -306,7 +306,7 @@ export class RelationOracle {
     return categories.some(({ path }) => filter.category.every((name, at) => path[at] === name));
   }
 
-  /** Source: docs/interface.md §12.2 rules 4 to 9. */
+  /** Source: docs/interface §12.2 rules 4 to 9. */
   private isSatisfied({ attribute: name, operator, value: wanted }: Condition, entry: Entry): boolean {
     const attribute = this.ontology.get(name);
     const read = (one: unknown) => readWanted(one, attribute);
@@ -403,7 +403,7 @@ function isApart(a: Entry, b: Entry, { excludeSameGroup = true }: Definition): b
   return a.product !== b.product && !(excludeSameGroup && a.group === b.group);
 }
 
-/** Source: docs/interface.md §12.3 rules 3 to 5. */
+/** Source: docs/interface §12.3 rules 3 to 5. */
 function compareEntries(a: Entry, b: Entry, sort: readonly Sort[]): number {
   for (const one of sort) {
     const order = compareBy(one, a, b);

@@ -323,7 +323,7 @@ function afterEscape(bytes: Uint8Array, at: number): number {
   return SHORT_ESCAPES[byte] === 1 ? at + 1 : UNCERTAIN;
 }
 
-/** NUL and lone surrogates are not text. Source: docs/interface.md §2.3 rule 9. */
+/** NUL and lone surrogates are not text. Source: docs/interface §2.3 rule 9. */
 function afterUnit(bytes: Uint8Array, at: number): number {
   const unit = readUnit(bytes, at);
   if (unit <= 0) return UNCERTAIN;

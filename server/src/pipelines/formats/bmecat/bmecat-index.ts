@@ -5,9 +5,9 @@ import type { XmlElement } from '../xml/xml.ts';
 const GROUPS = 200_000;
 /** As many products as a catalog of this service may have, in two groups each. */
 const MEMBERSHIPS = 2_000_000;
-/** The limit of docs/interface.md §2.3; one more is stored, so that a report names it. */
+/** The limit of docs/interface §2.3; one more is stored, so that a report names it. */
 const GROUPS_OF_PRODUCT = 100;
-/** The limit of docs/interface.md §2.3; also stops at groups that are their own parents. */
+/** The limit of docs/interface §2.3; also stops at groups that are their own parents. */
 const LEVELS = 20;
 
 /** Describes a feature of a classification. */

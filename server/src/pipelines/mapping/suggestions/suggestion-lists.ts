@@ -3,7 +3,7 @@ import type { SourceRow } from '../../formats/formats.ts';
 import type { Mapping, PipelineMode } from '../mapping-schemas.ts';
 import { describeList, findList, findPictures, LIST_SIGNS } from './suggestion-values.ts';
 
-/** A column whose cells look like lists but are taken as single values. Source: docs/interface.md §13.5 rule 11. */
+/** A column whose cells look like lists but are taken as single values. Source: docs/interface §13.5 rule 11. */
 export const FoundList = Type.Object(
   {
     field: Type.String({ description: 'the part of the mapping, as attributes.Socket' }),
