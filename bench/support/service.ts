@@ -18,12 +18,20 @@ const KEY = 'bench-key-of-at-least-thirty-two-characters';
 /** As published: from source, each of its threads reads 1,300 files, and it takes 90 MiB more. */
 export const PROGRAM = fileURLToPath(new URL('../../dist/server/src/main.mjs', import.meta.url));
 
+/** How the image and the units of systemd set up the allocator of the C library. */
+const ALLOCATOR = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '1048576',
+  MALLOC_TRIM_THRESHOLD_: '1048576',
+};
+
 /** RELATA_ variables; undefined: not set. */
 export type Settings = Readonly<Record<string, string | undefined>>;
 
 /** Other settings come from the environment of the bench. */
 export async function startService(dataDir: string, settings: Settings = {}): Promise<BenchService> {
   const env = {
+    ...ALLOCATOR,
     ...process.env,
     RELATA_DATA_DIR: dataDir,
     RELATA_PORT: '0',

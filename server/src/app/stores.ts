@@ -188,6 +188,11 @@ const UPDATE_YOUNG_MIB = 12;
 
 /** A question that needs more is refused; 64 MiB of a catalog that rules are tried on take about four times as much. */
 const QUESTION_HEAP_MIB = 1_024;
+/**
+ * V8 keeps up to 96 MiB for young values in each thread by default, also while the thread waits. Scans and long answers
+ * pass over products once, so they need less than questions about relations.
+ */
+const YOUNG_MIB = { question: 48, scan: 16 };
 
 /** The threads that catalogs and relations share. */
 export function openThreads(
@@ -199,18 +204,19 @@ export function openThreads(
   const open = (name: string, size: number, settings: Partial<PoolSettings> = {}) =>
     createThreadPool(threadEntry(name), { size, ...settings, workerData });
   const young = { youngMib: UPDATE_YOUNG_MIB };
-  const questions = { onReplaced, heapMib: QUESTION_HEAP_MIB };
+  const questions = { onReplaced, heapMib: QUESTION_HEAP_MIB, youngMib: YOUNG_MIB.question };
+  const scans = { ...questions, youngMib: YOUNG_MIB.scan };
   const ask = (name: string, size: number, settings: Partial<PoolSettings> = {}): QuestionPool =>
     open(name, size, { ...questions, accountOf, ...settings });
   return {
     parsers: open('ingest-worker', parserThreads, { ...young, onReplaced }),
     writers: tellWrites(open('store-worker', writerThreads, young), uses),
-    scanners: ask('scan-worker', 1),
+    scanners: ask('scan-worker', 1, scans),
     // One more than an account may use, so that no account keeps the others waiting.
     relationReaders: ask('relation-worker', readerThreads + 1, { share: readerThreads }),
     relationSurveyors: ask('relation-worker', 1),
     // One at a time, so that long answers take no more memory; no other work waits behind them.
-    makers: open('scan-worker', 1, questions) as QuestionPool,
+    makers: open('scan-worker', 1, scans) as QuestionPool,
   };
 }
 
