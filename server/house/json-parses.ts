@@ -55,8 +55,9 @@ const IN_THREADS: readonly Group[] = [
     places: { 'catalog/lookup/made-answers.ts': 1 },
   },
   {
-    why: 'writing threads: uploads, rows of the index, members of relations',
+    why: 'writing threads: uploads, lists of identifiers, rows of the index, members of relations',
     places: {
+      'catalog/store/commit-store.ts': 1,
       'catalog/store/search-store.ts': 2,
       'relations/memberships/membership.ts': 3,
       'relations/store/membership-store.ts': 2,
@@ -160,10 +161,6 @@ const SMALL: readonly Group[] = [
 
 /** The serving thread parses these too, and they may be large: each is to move to a thread. */
 const TO_MOVE: readonly Group[] = [
-  {
-    why: 'up to 10,000 identifiers of a delete, 2.5 MB, once for its task',
-    places: { 'catalog/updates/product-updates.ts': 1 },
-  },
   {
     why: 'notes of a staged batch, a batch at a time: up to 1 MB where every value is a new attribute',
     places: { 'catalog/updates/staging.ts': 2 },

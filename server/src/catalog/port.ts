@@ -48,7 +48,7 @@ export interface CatalogWrites {
   commit(order: ChangeOrder & CommitOrder): CommitResult;
   applyProducts(order: ChangeOrder & AppliedProducts): ChangeCounts | Stale;
   /** @throws delete_guard */
-  deleteProducts(order: ChangeOrder & DeleteOrder): { deleted: number; unknown: readonly string[] };
+  deleteProducts(order: ChangeOrder & DeleteOrder): DeleteResult;
   /** @returns null if there is nothing to undo */
   restore(order: ChangeOrder & RestoreOrder): { result: RestoreResult | OtherLast | null };
   dropEvents(ids: readonly string[]): void;
@@ -404,8 +404,17 @@ export interface CommitOrder extends DeleteLimit, UndoOrder {
   readonly newAttributes: readonly Attribute[];
 }
 
+export interface DeleteResult {
+  readonly deleted: number;
+  /** How many identifiers no product has. */
+  readonly unknown: number;
+  /** NDJSON: a line for each of them. */
+  readonly report: Uint8Array;
+}
+
 export interface DeleteOrder extends UndoOrder {
-  readonly identifiers: readonly string[];
+  /** JSON lists of identifiers, which the writing thread parses. */
+  readonly lists: readonly Uint8Array[];
   /** The limit of the pipeline that deletes; absent for a caller, who named each product. */
   readonly maxDeletePercent?: number;
 }

@@ -89,6 +89,10 @@ for (const part of ['payloads', 'control'] as const) {
     for (const answer of [
       await catalog.post('/products', batchOf('B')),
       await catalog.post('/products?partial=true', { products: [{ identifier: 'A', name: 'other' }] }),
+      // Too many for the task itself, so they are a payload.
+      await catalog.call('DELETE', '/products', {
+        body: ['A', ...Array.from({ length: 2_000 }, (_, at) => `${at}`.padEnd(20, 'u'))],
+      }),
       ...(part === 'control'
         ? [
             await catalog.call('DELETE', '/products', { body: ['A'] }),

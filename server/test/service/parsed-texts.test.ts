@@ -26,18 +26,23 @@ const FAT = ids.map((identifier) =>
 /** Calls from a thread of its own, because the test runs in the watched thread. */
 const CALLER = `
   const { parentPort, workerData } = require('node:worker_threads');
-  parentPort.on('message', async ({ path, method = 'POST', body, key }) => {
+  parentPort.on('message', async ({ path, method = 'POST', body, type = 'application/json', key }) => {
     const headers = { accept: 'application/json, text/event-stream',
-      ...(key && { authorization: 'Bearer ' + workerData.key }), ...(body && { 'content-type': 'application/json' }) };
-    const answer = await fetch(workerData.address + path, { method, headers, body: body && JSON.stringify(body) });
+      ...(key && { authorization: 'Bearer ' + workerData.key }), ...(body && { 'content-type': type }) };
+    const sent = typeof body === 'object' ? JSON.stringify(body) : body;
+    const answer = await fetch(workerData.address + path, { method, headers, body: sent });
     const text = await answer.text();
     parentPort.postMessage({ status: answer.status, text: text.slice(0, 2_000) });
   });`;
 
 interface Call {
   readonly path: string;
-  readonly method?: 'GET';
-  readonly body?: object;
+  /** Default: POST. */
+  readonly method?: 'GET' | 'PUT' | 'PATCH' | 'DELETE';
+  /** A string is sent unchanged. */
+  readonly body?: object | string;
+  /** Default: JSON. */
+  readonly type?: string;
   /** Default: true. */
   readonly key?: boolean;
 }
@@ -45,11 +50,12 @@ interface Call {
 function openCaller(t: TestContext, { address, key }: TestService) {
   const worker = new Worker(CALLER, { eval: true, workerData: { address, key } });
   t.after(() => worker.terminate());
-  return async ({ key: hasKey = true, ...call }: Call): Promise<void> => {
+  return async ({ key: hasKey = true, ...call }: Call): Promise<string> => {
     worker.postMessage({ key: hasKey, ...call });
     const [{ status, text }] = await once(worker, 'message');
     assert.equal(status, 200, `${call.path}: ${text}`);
     assert.doesNotMatch(text, /"isError":true/, `${call.path}: ${text}`);
+    return text;
   };
 }
 
@@ -127,7 +133,9 @@ test('the serving thread parses no upload and no answer of a thread, whoever ask
   const long: string[] = [];
   for (const [name, work] of Object.entries(works)) {
     const ms = await findLongestPause(async () => {
-      long.push(...(await findLongParses(() => call(work))).map((one) => `${name}: ${one}`));
+      long.push(
+        ...(await findLongParses(async () => void (await call(work)))).map((one) => `${name}: ${one}`),
+      );
     });
     t.diagnostic(`${name}: longest piece ${ms.toFixed(1)} ms`);
   }
@@ -138,3 +146,36 @@ async function lastCommit(service: TestService, root: string): Promise<number | 
   const { body } = await service.call('GET', `${root}/commits`);
   return body.items[0]?.id;
 }
+
+/** 10,000 of 100 characters. */
+const MANY = Array.from({ length: 10_000 }, (_, at) => `${at}`.padEnd(100, 'i'));
+/** A project whose calls are watched. */
+async function openWatched(t: TestContext) {
+  const service = await startTestService(t);
+  const project = await createChannelProject(service);
+  await project.load({ identifier: 'A', name: 'A' });
+  const call = openCaller(t, service);
+  return {
+    service,
+    project,
+    at: (path: string) => `${path}?projectId=${project.projectId}`,
+    /** Sends the calls one after another. @returns the long parses until the task of the last call has ended */
+    findLongParsesOf: (...calls: readonly Call[]) =>
+      findLongParses(async () => {
+        let answer = '';
+        for (const one of calls) answer = await call(one);
+        await service.ended(/"id":"([0-9a-f]+)"/.exec(answer)?.[1] ?? answer);
+      }),
+  };
+}
+
+test('the serving thread parses no list of 10,000 identifiers when a caller deletes them (§4.6)', async (t) => {
+  const { service, project, at, findLongParsesOf } = await openWatched(t);
+  const body = ['A', ...MANY.slice(1)];
+  assert.deepEqual(await findLongParsesOf({ method: 'DELETE', path: at('/products'), body }), []);
+  assert.deepEqual(await project.list(), []);
+  const [task] = await project.tasks();
+  const unknown = (await project.report(task)).map(({ identifier }) => identifier);
+  assert.deepEqual(unknown.sort(), MANY.slice(1).sort());
+  assert.deepEqual(await service.store.listBodies(), [], 'the list is removed with its task');
+});

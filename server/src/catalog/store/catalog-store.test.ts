@@ -476,7 +476,7 @@ test('identifiers that no product can have find nothing', async () => {
   assert.equal((await store.makeAnswers(order, new AbortController().signal)).count, 1);
   const { deleted } = await store.deleteProducts(projectId, {
     ...world.nextOrder(),
-    identifiers: [...impossible, 'a'],
+    lists: [Buffer.from(JSON.stringify([...impossible, 'a']))],
     undoDepth: 0,
   });
   assert.equal(deleted, 1);

@@ -308,7 +308,7 @@ export function* followOntology(
 }
 
 export function* deleteProducts(state: CatalogState, order: ChangeOrder & DeleteOrder) {
-  const requested = new Set(order.identifiers);
+  const requested = new Set(order.lists.flatMap(readList));
   yield* planForParts();
   const known = yield* column<string>`select p.identifier from ${productsOf([...requested])}`;
   const unknown = [...requested.difference(new Set(known))];
@@ -323,6 +323,17 @@ export function* deleteProducts(state: CatalogState, order: ChangeOrder & Delete
     known.map((identifier) => ({ identifier, kind: 'deleted' })),
   );
   return { result: { deleted, unknown }, isDone: true };
+}
+
+const readList = (list: Uint8Array): string[] => JSON.parse(Buffer.from(list).toString());
+
+/** The result of `deleteProducts`, as it is stored with the task, in the form in which the serving thread passes it on. */
+export function describeDeleted({ deleted, unknown }: { deleted: number; unknown: readonly string[] }) {
+  const message = 'the catalog holds no such product';
+  const lines = unknown.map(
+    (identifier) => `${JSON.stringify({ identifier, code: 'unknown_identifier', message })}\n`,
+  );
+  return { deleted, unknown: unknown.length, report: new TextEncoder().encode(lines.join('')) };
 }
 
 /** @throws delete_guard */

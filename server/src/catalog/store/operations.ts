@@ -26,6 +26,7 @@ import {
   commitFullUpdate,
   compareStaged,
   deleteProducts,
+  describeDeleted,
   followOntology,
   listDeleted,
   listStagedDocuments,
@@ -180,7 +181,9 @@ const WRITES: WritePrograms<CatalogWrites> = {
   followOntology: locked(followOntology),
   commit: once(commitFullUpdate),
   applyProducts: once(applyProducts),
-  deleteProducts: once(deleteProducts),
+  *deleteProducts(order, documents) {
+    return describeDeleted(yield* once(deleteProducts)(order, documents));
+  },
   restore: once(restoreCommit),
   // Changes nothing that a reader sees, so it waits for no commit.
   dropEvents: dropCatalogEvents,

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordAnswer } from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { ControlTransaction } from '../../storage/storage.ts';
+import { type ControlTransaction, mayBeStored } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
@@ -25,7 +26,7 @@ type UpdatePayload = { readonly source: IngestSource };
 
 interface DeletePayload {
   readonly identifiers?: readonly string[];
-  /** Lists of identifiers, if there are too many for the task itself. */
+  /** JSON lists of identifiers that are too long for the task itself. */
   readonly payloadNames?: readonly string[];
   readonly maxDeletePercent?: number;
   /** Absent: accepted by an earlier version. */
@@ -34,6 +35,11 @@ interface DeletePayload {
 
 interface Recording<Answer> {
   readonly record: RecordAnswer<Answer>;
+}
+
+interface SentDelete extends Recording<TaskAccepted> {
+  readonly project: ChosenProject;
+  readonly author: ChangeAuthor;
 }
 
 interface UpdateOptions extends Recording<ProductsAccepted> {
@@ -46,6 +52,8 @@ interface UpdateOptions extends Recording<ProductsAccepted> {
 
 const ordered = { increment: 'STEP_BASED', acceptedAs: 'RUNNING', isOrdered: true } as const;
 const SEARCHED_AT_ONCE = 500;
+/** The serving thread parses the payload of a task several times, so a longer list of identifiers is a payload of its own. */
+const MOST_BYTES_IN_TASK = 16 * 1024;
 /** A caller waits for the answer, and many give up after half a minute. */
 const WAIT_MS = 10_000;
 /** An update is extracted again if the ontology changed meanwhile; more often than this, it waits. */
@@ -136,10 +144,26 @@ export function createProductUpdates(
       const details = identifiers.slice(0, 20).map((one) => `${JSON.stringify(one)} is not known`);
       throw new ServiceError('no_known_identifier', { details });
     }
-    const payload = { identifiers: [...distinct], author };
-    return accept(deleteTask, { project, payload, record }, (task) =>
-      answerToTask(SUCCESS_TEXTS.delete, task),
-    );
+    return acceptDelete({ project, author, record }, [...distinct]);
+  }
+
+  async function acceptDelete(
+    { author, ...order }: SentDelete,
+    identifiers: readonly string[],
+  ): Promise<TaskAccepted> {
+    const projectId = order.project.id;
+    const describe = (task: Task) => answerToTask(SUCCESS_TEXTS.delete, task);
+    const list = await writeList(identifiers);
+    if (list.length <= MOST_BYTES_IN_TASK)
+      return accept(deleteTask, { ...order, payload: { identifiers, author } }, describe);
+    const name = `${randomUUID()}.identifiers`;
+    try {
+      await payloads.write(projectId, name, list);
+      return await accept(deleteTask, { ...order, payload: { payloadNames: [name], author } }, describe);
+    } catch (error) {
+      if (!mayBeStored(error)) await payloads.remove(projectId, name);
+      throw error;
+    }
   }
 
   /** @throws nothing_to_restore, changed_meanwhile */
@@ -193,25 +217,20 @@ export function createProductUpdates(
     throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   }
 
-  async function readIdentifiers(projectId: number, names: readonly string[]): Promise<string[]> {
-    const lists = await Array.fromAsync(names, async (name) => {
-      return JSON.parse(Buffer.from(await payloads.read(projectId, name)).toString()) as string[];
-    });
-    return lists.flat();
-  }
-
   async function runDelete(payload: DeletePayload, run: TaskRun): Promise<void> {
     const { projectId, number: taskNumber } = run.task;
     const settings = await getSettings(projectId);
-    const { payloadNames = [], ...order } = payload;
-    const identifiers = payload.identifiers ?? (await readIdentifiers(projectId, payloadNames));
+    const { payloadNames = [], identifiers, ...order } = payload;
+    const lists =
+      identifiers === undefined
+        ? await Array.fromAsync(payloadNames, (name) => payloads.read(projectId, name))
+        : [await writeList(identifiers)];
     const at = clock.now();
-    const change = { ...order, taskNumber, at, identifiers, ...undoLimitsOf(settings, at) };
-    const { deleted, unknown } = await run.takeEffect(() => store.deleteProducts(projectId, change));
-    for (const identifier of unknown)
-      run.report({ identifier, code: 'unknown_identifier', message: 'the catalog holds no such product' });
-    await run.log(`deleted ${deleted} products, ${unknown.length} identifiers were not known`);
-    run.count({ deleted, unknown: unknown.length });
+    const change = { ...order, taskNumber, at, lists, ...undoLimitsOf(settings, at) };
+    const { deleted, unknown, report } = await run.takeEffect(() => store.deleteProducts(projectId, change));
+    await openPassage(run).pass(report);
+    await run.log(`deleted ${deleted} products, ${unknown} identifiers were not known`);
+    run.count({ deleted, unknown });
     parts.onProductsWritten(projectId, { deleted });
     parts.collectGarbage(projectId);
   }
@@ -249,4 +268,15 @@ export function createProductUpdates(
       payload: { payloadNames, ...limits } satisfies DeletePayload,
     }),
   };
+}
+
+/** @returns a JSON list, written in pieces between which other requests get turns */
+async function writeList(identifiers: readonly string[]): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < identifiers.length; at += SEARCHED_AT_ONCE) {
+    const some = identifiers.slice(at, at + SEARCHED_AT_ONCE);
+    pieces.push(Buffer.from(`${at === 0 ? '[' : ','}${JSON.stringify(some).slice(1, -1)}`));
+    if (at > 0) await nextTurn();
+  }
+  return Buffer.concat([...pieces, Buffer.from(pieces.length === 0 ? '[]' : ']')]);
 }

@@ -7,6 +7,7 @@ import type {
   CatalogSnapshot,
   ChangeCounts,
   CommitOrder,
+  DeleteResult,
   PresentProduct,
   ReportPart,
   ReportPlace,
@@ -356,9 +357,11 @@ export class CatalogWorld {
 
   async delete(identifiers: readonly string[]): Promise<void> {
     const task = this.nextOrder();
-    const change = { ...task, identifiers, undoDepth: this.undoDepth };
+    const lists = [Buffer.from(JSON.stringify(identifiers))];
+    const change = { ...task, lists, undoDepth: this.undoDepth };
     const before = await this.readRows();
-    const { deleted, unknown } = await this.twice(() => this.store.deleteProducts(this.projectId, change));
+    const result = await this.twice(() => this.store.deleteProducts(this.projectId, change));
+    const { deleted, unknown } = readDeleted(result);
     const after = await this.readRows();
     assert.deepEqual(this.checkRows(before, after, task), { created: 0, changed: 0, deleted });
     const wanted = [...new Set(identifiers)];
@@ -736,4 +739,12 @@ function pack(
 /** The last accepted batch wins. */
 function expectedOf({ batches }: Session): Map<string, number> {
   return new Map(batches.flatMap(({ products }) => [...products]));
+}
+
+/** @returns a result of `deleteProducts` with the identifiers that its report names */
+function readDeleted({ deleted, unknown: count, report }: DeleteResult) {
+  const lines = Buffer.from(report).toString().split('\n').slice(0, -1);
+  const unknown: string[] = lines.map((line) => JSON.parse(line).identifier);
+  assert.equal(unknown.length, count);
+  return { deleted, unknown };
 }
