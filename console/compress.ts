@@ -9,7 +9,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 const FOLDER = resolve(process.argv[2] ?? '');
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
 
-for (const name of globSync('**/*.{html,js,css,svg,json,md,txt}', { cwd: FOLDER })) {
+for (const name of globSync('**/*.{html,js,css,svg,json}', { cwd: FOLDER })) {
   const path = join(FOLDER, name);
   const plain = readFileSync(path);
   for (const [suffix, packed] of [

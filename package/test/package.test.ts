@@ -66,9 +66,9 @@ const ALLOWED = [
   /^dist\/console\/dist\/(?:index\.html|assets\/[\w.-]+\.(?:js|css|svg|woff2))(?:\.br|\.gz)?$/,
   /^dist\/site\/dist\/(?:[\w/-]+\.(?:html|md|svg|txt)|assets\/[\w-]+\.(?:js|json|css|svg))(?:\.br|\.gz)?$/,
 ];
-/** 5.0 and 16.4 MB in November 2026. */
-const MAX_SIZE = 6_000_000;
-const MAX_UNPACKED = 20_000_000;
+/** 6.2 and 20.3 MB in November 2026. The documentation has 8 MB of it. */
+const MAX_SIZE = 6_500_000;
+const MAX_UNPACKED = 21_000_000;
 
 test('the package holds the program, the console, the documentation and the migrations, and nothing else', () => {
   const paths = packed.files.map(({ path }) => path);
