@@ -34,9 +34,13 @@ let filled: number;
 let other: number;
 let empty: number;
 
-before(async (context) => {
+/** What ends the service that fills the backup. */
+const stops: (() => Promise<void>)[] = [];
+
+before(async () => {
   // Nothing here applies to PostgreSQL.
   if (ofFiles.skip) return;
+  const context = { after: (stop: () => Promise<void>) => void stops.push(stop) };
   const service = await startTestService(context as unknown as TestContext);
   filled = service.projectId;
   other = await service.createProject('Other');
@@ -54,7 +58,10 @@ before(async (context) => {
   await createBackup(service.store.dataDir, made);
 });
 
-after(() => rmSync(root, { recursive: true, force: true }));
+after(async () => {
+  for (const stop of stops) await stop();
+  rmSync(root, { recursive: true, force: true });
+});
 
 let copies = 0;
 
