@@ -18,6 +18,7 @@ const IN_THREADS: readonly Group[] = [
     places: {
       'catalog/ingest/checked-body.ts': 1,
       'catalog/ingest/ingest-thread.ts': 3,
+      'catalog/ingest/legacy-items.ts': 1,
       'catalog/ingest/report-writer.ts': 1,
       'catalog/ingest/scan/attribute-scan.ts': 1,
       'catalog/ingest/scan/scan.ts': 1,
@@ -55,10 +56,11 @@ const IN_THREADS: readonly Group[] = [
     places: { 'catalog/lookup/made-answers.ts': 1 },
   },
   {
-    why: 'writing threads: uploads, lists of identifiers, rows of the index, members of relations',
+    why: 'writing threads: uploads, lists of identifiers and of links, rows of the index, members of relations',
     places: {
       'catalog/store/commit-store.ts': 1,
       'catalog/store/search-store.ts': 2,
+      'relations/links/link-lines.ts': 2,
       'relations/memberships/membership.ts': 3,
       'relations/store/membership-store.ts': 2,
       'relations/store/sqlite/membership-store.ts': 3,
@@ -164,14 +166,6 @@ const TO_MOVE: readonly Group[] = [
   {
     why: 'notes of a staged batch, a batch at a time: up to 1 MB where every value is a new attribute',
     places: { 'catalog/updates/staging.ts': 2 },
-  },
-  {
-    why: 'a body of the former interface, of the size of an upload, in a task of deletions',
-    places: { 'catalog/updates/legacy-items.ts': 1 },
-  },
-  {
-    why: 'a piece of a list of links, of 10,000 links',
-    places: { 'relations/links/link-lines.ts': 2 },
   },
 ];
 

@@ -132,6 +132,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
       readProductPage(parts, order, signal),
     openPayload: given.ingest.openPayload,
     countPages: given.ingest.countPages,
+    readLegacyForm: given.ingest.readLegacyForm,
     /** Resumes what a former process left. */
     async start({ takesBatches }: { takesBatches: boolean }): Promise<void> {
       await fullUpdates.closeEnded();

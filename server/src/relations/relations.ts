@@ -57,9 +57,8 @@ export function createRelations(parts: RelationParts) {
   const gather = createTableTasks({
     tasks,
     payloads: parts.payloads,
-    find: store.findTable,
     follow: builds.follow,
-    save: (projectId, saved) => store.saveTable(projectId, { ...saved, isFollowed: true, at: clock.now() }),
+    replace: (projectId, table) => store.replaceTable(projectId, { ...table, at: clock.now() }),
   });
   const links = new RelationLinks({ ...parts, maxMib, dropOld: builds.dropOld });
 

@@ -106,6 +106,20 @@ test('PUT replaces all links and PATCH those of its sources; GET exports them in
   assert.equal(await exported(catalog, relation.id), '');
 });
 
+test('the report of a list names each source that has more than 1,000 targets, and keeps its first 1,000 (§12.8)', async () => {
+  const { catalog, relation } = await createLinks();
+  const targets = Array.from({ length: 600 }, (_, at) => `B${at}`);
+  const others = targets.map((target) => `${target}-2`);
+  const lines = [line('A1', ...targets), line('A2', 'B1'), line('A1', ...others)];
+  const task = await write(catalog, `PUT ${relation.id}/links`, lines);
+  assert.deepEqual(
+    (await catalog.report(task)).map(({ identifier, code, message }) => [identifier, code, message]),
+    [['A1', 'too_many_targets', 'a source has at most 1000 targets, further ones are left out']],
+  );
+  const first = [...targets, ...others].slice(0, 1_000);
+  assert.equal(await exported(catalog, relation.id), listOf(line('A1', ...first), line('A2', 'B1')));
+});
+
 test('the delete guard counts pairs; allowDeletes must be exact (§12.8)', async () => {
   const { catalog, relation } = await createLinks({}, { maxDeletePercent: 50 });
   const path = `${relation.id}/links`;

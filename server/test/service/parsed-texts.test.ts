@@ -149,6 +149,10 @@ async function lastCommit(service: TestService, root: string): Promise<number | 
 
 /** 10,000 of 100 characters. */
 const MANY = Array.from({ length: 10_000 }, (_, at) => `${at}`.padEnd(100, 'i'));
+const LINES = MANY.map(
+  (source, at) => `${JSON.stringify({ source, targets: [MANY[at + 1] ?? 'last'] })}\n`,
+).join('');
+
 /** A project whose calls are watched. */
 async function openWatched(t: TestContext) {
   const service = await startTestService(t);
@@ -178,4 +182,22 @@ test('the serving thread parses no list of 10,000 identifiers when a caller dele
   const unknown = (await project.report(task)).map(({ identifier }) => identifier);
   assert.deepEqual(unknown.sort(), MANY.slice(1).sort());
   assert.deepEqual(await service.store.listBodies(), [], 'the list is removed with its task');
+});
+
+test('the serving thread parses no large product in the form of an old plug-in (§4.3)', async (t) => {
+  const { at, findLongParsesOf } = await openWatched(t);
+  const item = { articleNumber: 'L', name: 'L', description: VALUE, attributes: { Long: VALUE } };
+  const body = `productsJsonArray=${JSON.stringify([item])}&full=false`;
+  assert.deepEqual(await findLongParsesOf({ method: 'PUT', path: at('/products'), body }), []);
+});
+
+test('the serving thread parses no list of 10,000 links (§12.8)', async (t) => {
+  const { service, project, findLongParsesOf } = await openWatched(t);
+  const relations = `/management/projects/${project.projectId}/relations`;
+  const definition = { name: 'Goes with', tag: 'cross-sell', kind: 'links' };
+  const { body: relation } = await service.call('POST', relations, { body: definition });
+  const path = `${relations}/${relation.id}/links`;
+  const list = { path, type: 'application/x-ndjson', body: LINES };
+  assert.deepEqual(await findLongParsesOf({ method: 'PUT', ...list }), []);
+  assert.deepEqual(await findLongParsesOf({ method: 'PATCH', ...list }), []);
 });

@@ -45,6 +45,7 @@ import {
   type ProductSource,
   sourceOfParsed,
 } from './checked-body.ts';
+import { readLegacyForm } from './legacy-items.ts';
 import { ReportWriter, reportChanged, reportDropped } from './report-writer.ts';
 
 /**
@@ -294,6 +295,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
     extract,
     review,
     follow,
+    readLegacyForm: ({ bytes }: Pick<CheckInput, 'bytes'>) => new Passed(readLegacyForm(bytes), bytes.length),
     countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) =>
       new Passed(countPages({ bytes, encoding, maxMib: COUNTED_MIB }), bytes.length),
     prepareWalk: ({ projectId, after }: PlaceInCatalog, budget: Budget) =>

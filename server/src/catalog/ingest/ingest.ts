@@ -29,6 +29,8 @@ import {
   type ReviewInput,
 } from './ingest-thread.ts';
 
+import { isLegacyForm, type LegacyProducts, readLegacyForm } from './legacy-items.ts';
+
 export { type CheckResult, type IngestSource, ingestOperations } from './ingest-thread.ts';
 
 /** The parsing threads as the serving thread sees them. */
@@ -56,6 +58,11 @@ interface SentBody {
 
 interface AcceptedBody extends CheckResult {
   readonly source: IngestSource;
+}
+
+interface LegacyBody {
+  readonly body: RawBody;
+  readonly items: number;
 }
 
 /** A body of the largest size takes seconds. */
@@ -127,6 +134,23 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
     /** What the index of search takes in next, after a document. */
     prepareWalk: (projectId: number, after: number): Promise<PreparedWalk> =>
       threads.run('prepareWalk', { projectId, after }, { key: projectId, unordered: true }),
+    /**
+     * @returns the body in the form of an update, and its number of items; undefined if it is not of the form of an old plug-in
+     * @throws body_not_json, request_invalid
+     */
+    async readLegacyForm(projectId: number, body: RawBody): Promise<LegacyBody | undefined> {
+      if (!isLegacyForm(body)) return undefined;
+      const { bytes: sent, encoding } = body;
+      const { bytes, items } =
+        sent.length > SMALL_BODY_BYTES
+          ? await threads.ask<LegacyProducts>(
+              'readLegacyForm',
+              { bytes: sent },
+              { key: projectId, terms: READING },
+            )
+          : readLegacyForm(sent);
+      return { body: { bytes, encoding }, items };
+    },
     /** @returns how many pages of a shop a body contains; undefined if that is unclear, or it is too large */
     countPages: (projectId: number, { bytes, encoding }: RawBody): Promise<number | undefined> =>
       threads.ask('countPages', { bytes, encoding }, { key: projectId, terms: READING }),

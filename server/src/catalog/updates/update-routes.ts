@@ -28,7 +28,6 @@ import {
   UploadBody,
 } from '../products/products.ts';
 import type { ArrivingBatch, FailedBatch } from './full-update-store.ts';
-import { readLegacyForm } from './legacy-items.ts';
 import { type ChosenSession, OF_OTHERS } from './session-choice.ts';
 import {
   InitiateAnswer,
@@ -222,11 +221,11 @@ export const updateRoutes =
         handle(request) {
           const { onInvalid, partial } = request.query;
           const raw = rawBodyOf(request);
-          const legacy = readLegacyForm(raw);
-          const options = { partial: partial === true, onInvalid, legacyItems: legacy?.items };
-          const updating = answerOnce<ProductsAccepted>(request, (record) =>
-            catalog.updates.update(request.project, legacy?.body ?? raw, { ...options, record }),
-          );
+          const updating = answerOnce<ProductsAccepted>(request, async (record) => {
+            const legacy = await catalog.readLegacyForm(request.project.id, raw);
+            const options = { partial: partial === true, onInvalid, legacyItems: legacy?.items };
+            return catalog.updates.update(request.project, legacy?.body ?? raw, { ...options, record });
+          });
           return untilDone(request, updating);
         },
       });

@@ -7,7 +7,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { type Base, type ControlTransaction, mayBeStored } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import { isListed, type Relation } from '../definitions/definitions.ts';
-import { type LinkLine, TARGETS_PER_SOURCE, unpackLines } from './link-lines.ts';
+import type { LinkLine } from './link-lines.ts';
 
 /** Lists of links become those of a relation by tasks, in the order of the project. Source: docs/interface §12.8. */
 
@@ -33,7 +33,8 @@ export interface AcceptedLinks {
 export interface StagedPiece {
   /** The build of the staged list. */
   readonly build: number;
-  readonly lines: readonly LinkLine[];
+  /** A JSON list of lines, which the writing thread parses. */
+  readonly list: Uint8Array;
 }
 
 export interface LinkOrder extends ChangeOrder, DeleteLimit {
@@ -71,7 +72,7 @@ interface LinkStore {
   find(projectId: number, id: number): Promise<Relation | undefined>;
   acceptLinks(projectId: number, sent: SentLinks): Promise<AcceptedLinks>;
   beginLinks(projectId: number, relationId: number): Promise<number | undefined>;
-  stageLinks(projectId: number, piece: StagedPiece): Promise<readonly string[]>;
+  stageLinks(projectId: number, piece: StagedPiece): Promise<string>;
   applyLinks(projectId: number, order: LinkOrder): Promise<LinkResult>;
   freeLinks(projectId: number, build: number): Promise<void>;
   readLinks(projectId: number, page: LinkPage): Promise<readonly ReadLine[] | undefined>;
@@ -235,11 +236,9 @@ export class RelationLinks {
     const { projectId } = run.task;
     for (const [at, name] of payloadNames.entries()) {
       run.signal.throwIfAborted();
-      const lines = unpackLines(await payloads.read(projectId, name));
-      for (const identifier of await store.stageLinks(projectId, { build, lines })) {
-        const message = `a source has at most ${TARGETS_PER_SOURCE} targets, further ones are left out`;
-        run.report({ identifier, code: 'too_many_targets', message });
-      }
+      const list = await payloads.read(projectId, name);
+      const report = await store.stageLinks(projectId, { build, list });
+      for (const line of report.split('\n')) if (line !== '') run.report(line);
       await run.progress((80 * (at + 1)) / payloadNames.length);
     }
   }

@@ -10,6 +10,7 @@ export {
   mergeLines,
   TARGETS_PER_SOURCE,
   toTarget,
+  unpackLines,
 } from './link-lines.ts';
 export {
   type AcceptedLinks,

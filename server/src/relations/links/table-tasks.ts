@@ -1,9 +1,6 @@
 import type { GatheredWrites } from '../../catalog/updates/updates.ts';
-import { ServiceError } from '../../kernel/errors.ts';
 import type { Base } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
-import { PAIRS_PER_TABLE, type SentTable, type StoredTable } from '../definitions/definitions.ts';
-import { identifierOf, unpackLines } from './link-lines.ts';
 import { gatherPieces, removeAll } from './link-tasks.ts';
 
 /** Tables that runs of pipelines replace, in the order of the project. Source: docs/interface §12.9, §13.9. */
@@ -16,8 +13,11 @@ interface TablePayload {
 
 interface TableTaskParts extends Pick<Base, 'payloads'> {
   readonly tasks: Tasks;
-  find(projectId: number, name: string): Promise<StoredTable | undefined>;
-  save(projectId: number, saved: { readonly table: SentTable; readonly isNew: boolean }): Promise<unknown>;
+  /** Puts JSON lists of lines in place. @returns the number of pairs @throws request_invalid */
+  replace(
+    projectId: number,
+    table: { readonly name: string; readonly lists: readonly Uint8Array[] },
+  ): Promise<number>;
   /** Builds the relations that use the table. */
   follow(run: TaskRun): Promise<void>;
 }
@@ -44,25 +44,14 @@ export function createTableTasks(parts: TableTaskParts) {
 }
 
 async function replaceTable(
-  { payloads, find, save, follow }: TableTaskParts,
+  { payloads, replace, follow }: TableTaskParts,
   { name, payloadNames }: TablePayload,
   run: TaskRun,
 ): Promise<void> {
   const { projectId } = run.task;
-  const pairs = new Map<string, [string, string]>();
-  for (const payloadName of payloadNames) {
-    for (const { source, targets } of unpackLines(await payloads.read(projectId, payloadName)))
-      for (const target of targets.map(identifierOf))
-        pairs.set(JSON.stringify([source, target]), [source, target]);
-  }
-  if (pairs.size > PAIRS_PER_TABLE) {
-    throw new ServiceError('request_invalid', `${pairs.size} pairs, a table has at most ${PAIRS_PER_TABLE}`);
-  }
-  const present = await find(projectId, name);
-  const { description } = present ?? {};
-  const table = { name, ...(description !== undefined && { description }), pairs: [...pairs.values()] };
-  await run.takeEffect(() => save(projectId, { table, isNew: present === undefined }));
+  const lists = await Array.fromAsync(payloadNames, (payloadName) => payloads.read(projectId, payloadName));
+  const pairs = await run.takeEffect(() => replace(projectId, { name, lists }));
   await follow(run);
-  await run.log(`the table ${name} has ${pairs.size} pairs`);
-  run.count({ pairs: pairs.size });
+  await run.log(`the table ${name} has ${pairs} pairs`);
+  run.count({ pairs });
 }

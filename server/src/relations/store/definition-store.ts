@@ -22,6 +22,7 @@ import {
   listTables,
   markOfRelation,
   markOfTable,
+  PAIRS_PER_TABLE,
   type Relation,
   type RelationDefinition,
   type RemovedRelation,
@@ -30,6 +31,7 @@ import {
   type SentTable,
   type StoredTable,
 } from '../definitions/definitions.ts';
+import { identifierOf, unpackLines } from '../links/links.ts';
 import type { BuildRule, ServedRelation } from '../memberships/memberships.ts';
 import { findTable, findTables } from './table-store.ts';
 
@@ -222,6 +224,39 @@ export function* saveTable(
   for (const { id } of users) yield* bindRelation(catalog, id, at);
   catalog.affect('answers');
   return { table: yield* findTable(name) };
+}
+
+/** A table that a run of a pipeline has gathered. */
+export interface GatheredTable {
+  readonly name: string;
+  /** JSON lists of lines, in order: a line has the values that go with one of the source. */
+  readonly lists: readonly Uint8Array[];
+  readonly at: number;
+}
+
+/** Creates or replaces a table, whose relations the caller builds. @returns its number of pairs @throws request_invalid */
+export function* replaceTable(catalog: ChangedCatalog, { name, lists, at }: GatheredTable): Program<number> {
+  const pairs = readPairs(lists);
+  if (pairs.length > PAIRS_PER_TABLE)
+    throw new ServiceError(
+      'request_invalid',
+      `${pairs.length} pairs, a table has at most ${PAIRS_PER_TABLE}`,
+    );
+  const present = yield* findTable(name);
+  const { description } = present ?? {};
+  const table = { name, ...(description !== undefined && { description }), pairs };
+  yield* saveTable(catalog, { table, isNew: present === undefined, isFollowed: true, at });
+  return pairs.length;
+}
+
+/** @returns the pairs of the lists in order, each once */
+function readPairs(lists: readonly Uint8Array[]): [string, string][] {
+  const pairs = new Map<string, [string, string]>();
+  for (const list of lists)
+    for (const { source, targets } of unpackLines(list))
+      for (const target of targets.map(identifierOf))
+        pairs.set(JSON.stringify([source, target]), [source, target]);
+  return [...pairs.values()];
 }
 
 /** @returns whether it existed @throws table_in_use, changed_meanwhile */

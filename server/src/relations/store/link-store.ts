@@ -35,6 +35,7 @@ import {
   type StagedPiece,
   TARGETS_PER_SOURCE,
   toTarget,
+  unpackLines,
 } from '../links/links.ts';
 import { announceRelation, insertStagedList } from './definition-store.ts';
 
@@ -64,12 +65,12 @@ function* requireStaged(build: number): Program<void> {
 
 /**
  * Adds lines to a staged list: for a source that it already has, after its targets.
- * @returns sources that exceed the limit of targets, whose further ones are omitted
+ * @returns NDJSON: a line of a report for each source that exceeds the limit of targets, whose further ones are omitted
  * @throws not_ready if the list was released
  */
-export function* stageLinks({ build, lines }: StagedPiece): Program<string[]> {
+export function* stageLinks({ build, list }: StagedPiece): Program<string> {
   yield* requireStaged(build);
-  const merged = mergeLines(lines);
+  const merged = mergeLines(unpackLines(list));
   const sources = yield* openSources(build, [...merged.keys()]);
   const added: [number, number, string, number | null][] = [];
   const tooMany: string[] = [];
@@ -85,7 +86,12 @@ export function* stageLinks({ build, lines }: StagedPiece): Program<string[]> {
   const table = tabled('w', columns, added);
   yield* run`${insertInto('relation_link', 'build_id, line, place, target, quantity')}
     ${build}, w.line, w.place, w.target, w.quantity from ${table} where true`;
-  return tooMany;
+  return tooMany.map(reportTooMany).join('');
+}
+
+function reportTooMany(identifier: string): string {
+  const message = `a source has at most ${TARGETS_PER_SOURCE} targets, further ones are left out`;
+  return `${JSON.stringify({ identifier, code: 'too_many_targets', message })}\n`;
 }
 
 interface KnownSource {

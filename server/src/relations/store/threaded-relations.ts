@@ -13,6 +13,7 @@ import {
   listRelations,
   listUnbuilt,
   readListed,
+  replaceTable,
   saveRelation,
   saveTable,
 } from './definition-store.ts';
@@ -59,6 +60,7 @@ const CHANGES = {
   saveRelation: saveRelation,
   deleteRelation: deleteRelation,
   saveTable: saveTable,
+  replaceTable,
   deleteTable: deleteTable,
   beginLinks,
   stageLinks: (_: ChangedIndex, piece: StagedPiece) => stageLinks(piece),

@@ -13,13 +13,17 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 type Item = Readonly<Record<string, unknown>>;
 
-/**
- * @returns the body in the form of an update, and its number of items; undefined if it is not such a form
- * @throws body_not_json, request_invalid
- */
-export function readLegacyForm({ bytes, encoding }: RawBody): { body: RawBody; items: number } | undefined {
-  if (encoding !== 'identity' || Buffer.from(bytes.subarray(0, START.length)).toString('latin1') !== START)
-    return undefined;
+export const isLegacyForm = ({ bytes, encoding }: RawBody): boolean =>
+  encoding === 'identity' && Buffer.from(bytes.subarray(0, START.length)).toString('latin1') === START;
+
+export interface LegacyProducts {
+  /** The body in the form of an update, in shared memory. */
+  readonly bytes: Uint8Array;
+  readonly items: number;
+}
+
+/** @throws body_not_json, request_invalid */
+export function readLegacyForm(bytes: Uint8Array): LegacyProducts {
   if (bytes.length > MOST_BYTES) throw refusal(`the form is larger than ${MOST_BYTES} bytes, the limit`);
   const { list, full } = splitForm(Buffer.from(bytes).toString());
   if (/^(true|1)$/i.test(full))
@@ -28,7 +32,7 @@ export function readLegacyForm({ bytes, encoding }: RawBody): { body: RawBody; i
   const products = items.map((item) =>
     readItem(typeof item === 'object' && item !== null ? (item as Item) : {}),
   );
-  return { body: { bytes: shareText(JSON.stringify({ products })), encoding }, items: items.length };
+  return { bytes: shareText(JSON.stringify({ products })), items: items.length };
 }
 
 const refusal = (detail: string) => new ServiceError('request_invalid', detail);
