@@ -94,7 +94,7 @@ async function previewAfter({ figures, order }: Attack): Promise<void> {
   const path = `/management/projects/${projectId}/relations/preview`;
   const begun = performance.now();
   const { status, text } = await Promise.race([
-    client.call('POST', path, { ...EVERY, match }),
+    client.call('POST', path, { name: 'Same brand', tag: 'same', ...EVERY, match }),
     pause(LONGEST_AFTER_MS, { status: 0, text: '' }, { ref: false }),
   ]);
   figures.push({
