@@ -124,6 +124,11 @@ const SEARCH_SINCE = 9;
 const ARRIVING = `drop table arriving_batch;
   alter table full_update add column uploads_under_way bigint not null default 0;`;
 
+/** The owners of full updates, which the embedded store has in another file. */
+const OWNERS = `alter table full_update drop column opened_by, drop column replaced_by, drop column batch_count,
+    drop column product_count;
+  alter table full_update_batch drop column digest;`;
+
 /** PostgreSQL only, between the answers and the paths. */
 const MARKS = `drop table upload_process;
   alter table full_update drop column uploads_under_way, drop column batch_at;`;
@@ -172,7 +177,7 @@ export async function takeBack(
     const marks = before === 'paths' ? MARKS : '';
     const search = postgres < SEARCH_SINCE ? SEARCH_ALL : SEARCH;
     await store.change(
-      `${ARRIVING} ${PROCESSES} ${TRACES} ${USERS} ${EVENTS} ${search} ${SECRETS} ${CHANNELS} ${DISMISSALS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
+      `${ARRIVING} ${OWNERS} ${PROCESSES} ${TRACES} ${USERS} ${EVENTS} ${search} ${SECRETS} ${CHANNELS} ${DISMISSALS} ${undo.join('')} ${marks} ${stored} update service set schema_version = ${postgres}`,
     );
     return;
   }
