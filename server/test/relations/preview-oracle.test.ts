@@ -140,7 +140,7 @@ async function openReaders(): Promise<Readers> {
     return async (projectId, sent) => {
       const definition = { ...rule(EMPTY), ...sent } as unknown as RelationDefinition;
       const output = await tryRelation(
-        { projectId, definition, hasCards: true, limitMs: FOREVER_MS },
+        { projectId, definition, hasCards: true, locale: 'en-GB', limitMs: FOREVER_MS },
         Budget.unlimited(),
       );
       return JSON.stringify(output, null, 1);
