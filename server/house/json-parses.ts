@@ -14,8 +14,9 @@ interface Group {
 /** The serving thread never calls these. */
 const IN_THREADS: readonly Group[] = [
   {
-    why: 'parsing threads: bodies and stored uploads; the serving thread runs their check for bodies of up to 64 KiB and 256 KiB (ARCHITECTURE.md, "Threads")',
+    why: 'parsing threads: bodies, stored uploads and notes on batches; the serving thread runs their check for bodies of up to 64 KiB and 256 KiB (ARCHITECTURE.md, "Threads")',
     places: {
+      'catalog/ingest/batch-notes.ts': 1,
       'catalog/ingest/checked-body.ts': 1,
       'catalog/ingest/ingest-thread.ts': 3,
       'catalog/ingest/legacy-items.ts': 1,
@@ -161,15 +162,7 @@ const SMALL: readonly Group[] = [
   },
 ];
 
-/** The serving thread parses these too, and they may be large: each is to move to a thread. */
-const TO_MOVE: readonly Group[] = [
-  {
-    why: 'notes of a staged batch, a batch at a time: up to 1 MB where every value is a new attribute',
-    places: { 'catalog/updates/staging.ts': 2 },
-  },
-];
-
 /** @returns the number of places that a file may have */
 export const PLACES: ReadonlyMap<string, number> = new Map(
-  [...IN_THREADS, ...SMALL, ...TO_MOVE].flatMap(({ places }) => Object.entries(places)),
+  [...IN_THREADS, ...SMALL].flatMap(({ places }) => Object.entries(places)),
 );

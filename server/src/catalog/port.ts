@@ -56,6 +56,8 @@ export interface CatalogWrites {
 
 /** Changes that a loss of power may undo, because they are repeated. */
 export interface CatalogRepeatables {
+  /** Gives names, a JSON list, their permanent ids. @returns a JSON list of them in the same order */
+  reserveNames(reserved: { names: Uint8Array }): Uint8Array;
   /** Gives names and category paths their permanent ids. */
   reserveIds(reserved: { names: readonly string[]; paths: readonly string[] }): ReadonlyMap<string, number>;
   /** @returns false, with nothing staged, if the derivation from products has changed */
@@ -96,7 +98,10 @@ export interface CatalogStore
 /** Reads of one state of a catalog by parsing and scanning threads, in whole batches, so that the store may be remote. */
 export interface CatalogStateOperations
   extends CatalogStateReads,
-    Pick<CatalogReads, 'countProducts' | 'listRange' | 'measureDocuments'> {
+    Pick<
+      CatalogReads,
+      'countProducts' | 'listRange' | 'measureDocuments' | 'listStagedBatches' | 'findStagedBatch'
+    > {
   readOntology(): Ontology;
   readCatalogVersion(): number;
   /** @returns the attributes before a change that a person made; undefined if that is long ago */
@@ -372,7 +377,7 @@ export interface SoughtCategories {
 
 export type BatchKey = Readonly<Record<'fullUpdateId' | 'batch', number>>;
 
-export interface StagedProducts extends BatchKey, StagedBatch {
+export interface StagedProducts extends BatchKey, StagedNotes {
   readonly packed: PackedProducts;
   /** Identifies the derivation used for the products. */
   readonly derivationRevision: number;
@@ -389,7 +394,7 @@ export interface AppliedProducts {
 
 /** The results for a staged batch under a different ontology than it was staged with. */
 export interface BatchReview extends BatchKey {
-  readonly extractedBy: string;
+  readonly extractedBy: StagedNotes['extractedBy'];
   readonly report: string;
   /** Its products that exist already and gain facts. */
   readonly gaining: readonly number[];
@@ -401,7 +406,8 @@ export interface CommitOrder extends DeleteLimit, UndoOrder {
   readonly batches: number;
   readonly revision: number;
   readonly mode: OntologyMode;
-  readonly newAttributes: readonly Attribute[];
+  /** A JSON list of attributes, which the writing thread parses. */
+  readonly newAttributes: Uint8Array;
 }
 
 export interface DeleteResult {
@@ -449,6 +455,12 @@ export interface StagedBatch {
   readonly observed: string;
   /** JSON: {revision, drafts: [name, definition][]} */
   readonly extractedBy: string;
+}
+
+/** The same as parsing threads pass it on to writing threads. */
+export interface StagedNotes {
+  readonly observed: string | Uint8Array;
+  readonly extractedBy: string | Uint8Array;
 }
 
 /** How many products a catalog may lose. */

@@ -34,7 +34,15 @@ interface FullParts {
   controlWritesLeft?: number;
 }
 
-const WRITES = ['applyProducts', 'commit', 'deleteProducts', 'reserveIds', 'restore', 'stageBatch'] as const;
+const WRITES = [
+  'applyProducts',
+  'commit',
+  'deleteProducts',
+  'reserveIds',
+  'reserveNames',
+  'restore',
+  'stageBatch',
+] as const;
 
 function fillOnDemand(full: FullParts): Replacements {
   const refuse = () => Promise.reject(new ServiceError('storage_full'));

@@ -149,6 +149,15 @@ async function lastCommit(service: TestService, root: string): Promise<number | 
 
 /** 10,000 of 100 characters. */
 const MANY = Array.from({ length: 10_000 }, (_, at) => `${at}`.padEnd(100, 'i'));
+/** Together they have 3,000 attributes that no ontology knows. */
+const STRANGE = ['M', 'N'].map((identifier) => ({
+  identifier,
+  name: identifier,
+  attributes: Array.from({ length: 1_500 }, (_, at) => ({
+    key: `New ${identifier} ${at}`.padEnd(60, 'n'),
+    value: '5 mm',
+  })),
+}));
 const LINES = MANY.map(
   (source, at) => `${JSON.stringify({ source, targets: [MANY[at + 1] ?? 'last'] })}\n`,
 ).join('');
@@ -182,6 +191,16 @@ test('the serving thread parses no list of 10,000 identifiers when a caller dele
   const unknown = (await project.report(task)).map(({ identifier }) => identifier);
   assert.deepEqual(unknown.sort(), MANY.slice(1).sort());
   assert.deepEqual(await service.store.listBodies(), [], 'the list is removed with its task');
+});
+
+test('the serving thread parses no notes of a batch when a full update brings 3,000 attributes (§4.4)', async (t) => {
+  const { at, findLongParsesOf } = await openWatched(t);
+  const long = await findLongParsesOf(
+    { path: at('/products/batch/initiate') },
+    { path: at('/products/batch/upload'), body: { products: STRANGE } },
+    { path: at('/products/batch/start') },
+  );
+  assert.deepEqual(long, []);
 });
 
 test('the serving thread parses no large product in the form of an old plug-in (§4.3)', async (t) => {

@@ -39,6 +39,14 @@ import {
   type UploadedProduct,
 } from '../products/products.ts';
 import {
+  type BatchNotes,
+  buffersOf,
+  describeBatch,
+  noteOperations,
+  readNotes,
+  readObservations,
+} from './batch-notes.ts';
+import {
   type CheckedBody,
   countPages,
   openBody,
@@ -88,8 +96,8 @@ export const describeChecked = ({ sent, parsed, skipped, digest }: CheckedBody):
 
 /** What a batch of a full update is judged by besides the ontology. */
 interface FullUpdateContext extends Pick<DraftSettings, 'locale'> {
-  /** Values of attributes that the ontology does not know, in the batches before. */
-  readonly observed: Observations;
+  /** Values of attributes that the ontology does not know, in the batches before: `joined` of their notes. */
+  readonly observed: Uint8Array;
 }
 
 export interface ExtractionOrder {
@@ -113,16 +121,14 @@ export interface Extracted {
   /** NDJSON, as bytes that pass between threads without a copy: a report at its limit has 16 MB. */
   readonly report: Uint8Array<ArrayBuffer>;
   readonly unknownIdentifiers: number;
-  /** For a full update: attributes that the ontology does not know, or whose type is judged anew. */
-  readonly observed: readonly [string, Observed][];
-  /** Those of them that the full update will create, still without an id. */
-  readonly drafts: readonly Attribute[];
+  /** For a full update: notes on attributes that the ontology does not know, or whose type is judged anew. */
+  readonly notes: BatchNotes | undefined;
 }
 
 export interface ReviewInput extends BatchKey {
   readonly projectId: number;
-  /** Attributes that the full update will create. */
-  readonly drafts: readonly Attribute[];
+  /** A JSON list of the attributes that the full update will create. */
+  readonly drafts: Uint8Array;
 }
 
 /** A staged batch judged again, by another ontology. */
@@ -191,7 +197,8 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
     held.delete(source.handle);
     const extracted = await snapshots.read(projectId, budget, async (snapshot): Promise<Extracted> => {
       const present = await snapshot.readOntology();
-      const { observed, drafts } = context ? draftUnknown(body, present, context) : NO_DRAFTS;
+      const before = readObservations(context?.observed ?? '[]');
+      const { observed, drafts } = context ? draftUnknown(body, present, { ...context, before }) : NO_DRAFTS;
       const { extractor, known, paths } = compile(projectId, present, drafts);
       const { revision: derivationRevision, derive } = await snapshot.openDerivation();
       const report = new ReportWriter();
@@ -210,12 +217,12 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
         derivationRevision,
         report: new TextEncoder().encode(report.toText()),
         unknownIdentifiers,
-        observed,
-        drafts,
+        notes: context && describeBatch({ before, observed, revision: present.revision, drafts }),
       };
     });
-    const { packed, report } = extracted;
-    return new Passed(extracted, packed.bytes.length, [...transferOf(packed), report.buffer]);
+    const { packed, report, notes } = extracted;
+    const buffers = [...transferOf(packed), report.buffer, ...buffersOf(notes ?? {})];
+    return new Passed(extracted, packed.bytes.length, buffers);
   }
 
   /** An accepted body: what is invalid in it is left out, and if it cannot be read at all, no sender is at fault. */
@@ -230,8 +237,12 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
   }
 
   /** Judges a staged batch again: which values make no fact, and which products gain facts of `drafts`. */
-  const review = ({ projectId, drafts, ...staged }: ReviewInput, budget: Budget): Promise<ReviewedBatch> =>
+  const review = (
+    { projectId, drafts: given, ...staged }: ReviewInput,
+    budget: Budget,
+  ): Promise<ReviewedBatch> =>
     snapshots.read(projectId, budget, async (snapshot) => {
+      const drafts = readNotes<readonly Attribute[]>(given);
       const present = await snapshot.readOntology();
       const { extractor, known } = compile(projectId, present, drafts);
       const names = listKeys(drafts);
@@ -295,6 +306,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
     extract,
     review,
     follow,
+    ...noteOperations(snapshots),
     readLegacyForm: ({ bytes }: Pick<CheckInput, 'bytes'>) => new Passed(readLegacyForm(bytes), bytes.length),
     countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) =>
       new Passed(countPages({ bytes, encoding, maxMib: COUNTED_MIB }), bytes.length),
@@ -314,14 +326,20 @@ function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, Attribute>
   ];
 }
 
-const NO_DRAFTS: Pick<Extracted, 'observed' | 'drafts'> = { observed: [], drafts: [] };
+interface DraftedBatch {
+  readonly observed: readonly [string, Observed][];
+  /** Those of them that the full update will create, still without an id. */
+  readonly drafts: readonly Attribute[];
+}
+
+const NO_DRAFTS: DraftedBatch = { observed: [], drafts: [] };
 
 /** They get their ids at the commit, when the values of all batches are known. */
 function draftUnknown(
   body: CheckedBody,
   { mode, unitAliases, attributes }: Ontology,
-  { locale, observed: before }: FullUpdateContext,
-): typeof NO_DRAFTS {
+  { locale, before }: Pick<DraftSettings, 'locale'> & { readonly before: Observations },
+): DraftedBatch {
   const observed = observeUnknown(body, indexByKey(attributes));
   if (mode === 'own') return { observed, drafts: [] };
   const settings = { locale, unitAliases };

@@ -16,6 +16,7 @@ import {
 } from '../../storage/threads/threads.ts';
 import type { PreparedWalk } from '../port.ts';
 import type { BodyForm, OnInvalid } from '../products/products.ts';
+import type { DraftedNotes, DraftOrder, JudgedNotes } from './batch-notes.ts';
 import { openBody } from './checked-body.ts';
 import {
   type CheckInput,
@@ -165,6 +166,13 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
       if (bytes.buffer.byteLength !== room.bytes.length) room.giveBack();
       return { ...extracted, loan: room };
     },
+    /** @returns the observations of all staged batches, for `ExtractionOrder` */
+    joinNotes: (projectId: number, fullUpdateId: number) =>
+      run<Uint8Array>('joinNotes', projectId, { fullUpdateId }),
+    /** Finds what a full update will create, and which of its batches other definitions have judged. */
+    judgeNotes: (projectId: number, fullUpdateId: number) =>
+      run<JudgedNotes>('judgeNotes', projectId, { fullUpdateId }),
+    draftNotes: (projectId: number, order: DraftOrder) => run<DraftedNotes>('draftNotes', projectId, order),
     /** Drops a body that will not be extracted. */
     release: held.release,
     review: (projectId: number, batch: Omit<ReviewInput, 'projectId'>) =>

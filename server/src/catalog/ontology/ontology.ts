@@ -75,4 +75,5 @@ export {
   nameInTable,
   type Rounding,
   solveMeasure,
+  type UnitAliases,
 } from './units.ts';

@@ -397,7 +397,7 @@ test('a commit that creates an attribute changes products whose equal uploads ga
     batches: 3,
     revision,
     mode: 'automatic',
-    newAttributes: [attribute],
+    newAttributes: Buffer.from(JSON.stringify([attribute])),
     maxDeletePercent: 100,
     undoDepth: 1,
   });

@@ -18,6 +18,7 @@ import {
   tabled,
   text,
 } from '../../storage/storage.ts';
+import type { Attribute } from '../ontology/ontology.ts';
 import type {
   AppliedProducts,
   BatchKey,
@@ -59,7 +60,13 @@ import {
   stagedList,
   writeDocuments,
 } from './staged-store.ts';
-import { type CatalogState, insertAttributes, planForParts, planForWholeTables } from './state-store.ts';
+import {
+  type CatalogState,
+  insertAttributes,
+  planForParts,
+  planForWholeTables,
+  reserveIds,
+} from './state-store.ts';
 import { discard, dropUndoBefore, INTO_PRODUCT, openUndo, type Undo } from './undo-store.ts';
 
 type Order = ChangeOrder & CommitOrder;
@@ -79,7 +86,7 @@ export function* commitFullUpdate(
   const deleted = present - staged;
   if (isGuarded(order, present, deleted))
     return { result: { kind: 'guarded', present, deleted }, isDone: false };
-  yield* insertAttributes(order.newAttributes);
+  yield* insertAttributes(readList<Attribute>(order.newAttributes));
   const subscribed = yield* listSubscribed();
   const undo = openUndo(state, order, subscribed.has('products.changed'));
   if (deleted > 0) yield* deleteAbsent(order.fullUpdateId, undo);
@@ -308,7 +315,7 @@ export function* followOntology(
 }
 
 export function* deleteProducts(state: CatalogState, order: ChangeOrder & DeleteOrder) {
-  const requested = new Set(order.lists.flatMap(readList));
+  const requested = new Set(order.lists.flatMap((list) => readList<string>(list)));
   yield* planForParts();
   const known = yield* column<string>`select p.identifier from ${productsOf([...requested])}`;
   const unknown = [...requested.difference(new Set(known))];
@@ -325,7 +332,14 @@ export function* deleteProducts(state: CatalogState, order: ChangeOrder & Delete
   return { result: { deleted, unknown }, isDone: true };
 }
 
-const readList = (list: Uint8Array): string[] => JSON.parse(Buffer.from(list).toString());
+const readList = <One>(list: Uint8Array): One[] => JSON.parse(Buffer.from(list).toString());
+
+/** `reserveIds` for names that the serving thread only passes on. */
+export function* reserveNames(state: CatalogState, reserved: { names: Uint8Array }): Program<Uint8Array> {
+  const names = readList<string>(reserved.names);
+  const ids = yield* reserveIds(state, { names, paths: [] });
+  return new TextEncoder().encode(JSON.stringify(names.map((name) => ids.get(name))));
+}
 
 /** The result of `deleteProducts`, as it is stored with the task, in the form in which the serving thread passes it on. */
 export function describeDeleted({ deleted, unknown }: { deleted: number; unknown: readonly string[] }) {

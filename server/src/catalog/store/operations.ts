@@ -30,6 +30,7 @@ import {
   followOntology,
   listDeleted,
   listStagedDocuments,
+  reserveNames,
 } from './commit-store.ts';
 import {
   countProducts,
@@ -121,6 +122,8 @@ const OF_SNAPSHOT: Programs<CatalogStateOperations> = {
   countProducts,
   listRange,
   measureDocuments,
+  listStagedBatches,
+  findStagedBatch,
   readOntology,
   readCatalogVersion,
   readPastOntology,
@@ -190,6 +193,7 @@ const WRITES: WritePrograms<CatalogWrites> = {
 };
 
 const REPEATABLES: WritePrograms<CatalogRepeatables> = {
+  reserveNames: locked(reserveNames),
   reserveIds: locked(reserveIds),
   stageBatch: locked(stageBatch),
   dropOutdated: locked(dropOutdated),

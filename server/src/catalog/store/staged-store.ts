@@ -47,7 +47,7 @@ export interface DocumentWriter {
  */
 export function* stageBatch(
   state: CatalogState,
-  { packed, derivationRevision, report, ...staged }: StagedProducts,
+  { packed, derivationRevision, report, observed, extractedBy, ...staged }: StagedProducts,
   documents: DocumentWriter,
 ): Program<boolean> {
   const known = yield* row`select 1 from staged_batch where ${ofBatch(staged)}`;
@@ -68,7 +68,9 @@ export function* stageBatch(
     ...staged,
     catalogVersion: packed.catalogVersion,
     ...range,
-    report: typeof report === 'string' ? report : Buffer.from(report).toString(),
+    report: textOf(report),
+    observed: textOf(observed),
+    extractedBy: textOf(extractedBy),
     identifiers: created.map(({ identifier }) => identifier),
     products: present.map(idOf),
     gaining: unchanged.filter(({ row }) => packed.gains[row] === 1).map(idOf),
@@ -76,6 +78,9 @@ export function* stageBatch(
   });
   return true;
 }
+
+const textOf = (text: string | Uint8Array): string =>
+  typeof text === 'string' ? text : Buffer.from(text).toString();
 
 interface DocumentRows {
   readonly documents: DocumentWriter;
@@ -111,7 +116,8 @@ interface PackedBatch {
   readonly hashes: Uint8Array;
 }
 
-type BatchRow = Omit<StagedProducts, 'packed' | 'derivationRevision' | 'report'> &
+type BatchRow = BatchKey &
+  Pick<StagedBatch, 'observed' | 'extractedBy'> &
   DocumentRange &
   PackedBatch & {
     readonly catalogVersion: number;
@@ -164,7 +170,7 @@ export function* readStagedReports(
 export function* reviewBatch(_: CatalogState, reviewed: BatchReview): Program<void> {
   const { extractedBy, report, gaining } = reviewed;
   const known = yield* readReport(reviewed);
-  yield* run`update staged_batch set extracted_by = ${extractedBy},
+  yield* run`update staged_batch set extracted_by = ${textOf(extractedBy)},
     report = ${keepRequestLines(known) + report}, gaining = ${JSON.stringify(gaining)} where ${ofBatch(reviewed)}`;
 }
 

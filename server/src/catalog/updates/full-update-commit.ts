@@ -1,7 +1,6 @@
 import { recordEvents } from '../../events/events.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, Task, TaskDefinition, TaskFailure, TaskRun } from '../../tasks/tasks.ts';
-import { describeCreated } from '../ontology/ontology.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
 import type { ChangeAuthor, ChangeCounts, DeleteLimit, ReportPart, ReportPlace, UndoOrder } from '../port.ts';
 import { openPassage } from '../report-lines.ts';
@@ -14,7 +13,7 @@ import {
   listBatches,
   listUnclosed,
 } from './full-update-store.ts';
-import { inTurns, type Staging } from './staging.ts';
+import type { Staging } from './staging.ts';
 import { undoLimitsOf } from './undoable-commits.ts';
 
 interface CommitPayload {
@@ -100,14 +99,14 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     const settings = await parts.getSettings(projectId);
     const maxDeletePercent = Math.min(settings.maxDeletePercent, own);
     const limits = { ...settings, maxDeletePercent, allowDeletes, author };
-    const { result, newAttributes } = await commitSettled(run, fullUpdateId, limits);
+    const { result, created } = await commitSettled(run, fullUpdateId, limits);
     if (result.kind === 'guarded') {
       const refusal = refuseDeletes(result, limits, own < settings.maxDeletePercent ? 'pipeline' : 'project');
       parts.onCommitRefused(refusal.code);
       throw refusal;
     }
     await parts.onOntologyFollowed(run);
-    await inTurns(newAttributes, (attribute) => run.report(describeCreated(attribute)));
+    await openPassage(run).pass(created);
     await reportCommit(run, fullUpdateId, result.counts);
     // The commit is reported before its bodies are removed, which takes 2 ms for each of 15 MB.
     const bodies = await end(projectId, fullUpdateId, 'committed');
@@ -128,14 +127,15 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
       const batches = await complete(projectId, fullUpdateId);
       await run.progress(30);
       const ontology = await store.getOntology(projectId);
-      const newAttributes = await staging.settle(projectId, fullUpdateId, ontology);
-      if (newAttributes === undefined) continue;
       const { mode, revision } = ontology;
+      const settled = await staging.settle(projectId, fullUpdateId, revision);
+      if (settled === undefined) continue;
+      const { newAttributes, report: created } = settled;
       const prepared = { fullUpdateId, batches, revision, mode, newAttributes, ...limits };
       const at = clock.now();
       const order = { taskNumber, at, ...prepared, ...undoLimitsOf({ keptCommits, keptDays }, at) };
       const result = await run.takeEffect(() => store.commit(projectId, order));
-      if (result.kind !== 'stale') return { result, newAttributes };
+      if (result.kind !== 'stale') return { result, created };
     }
     throw new Error('the ontology changed again and again while a full update was committed');
   }

@@ -1,22 +1,9 @@
-import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import { traced } from '../../kernel/trace.ts';
 import type { Database } from '../../storage/storage.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
-import {
-  type Attribute,
-  type DraftedAttribute,
-  describeDefinition,
-  draftAttribute,
-  indexByKey,
-  isWaiting,
-  joinObserved,
-  type Observations,
-  type Observed,
-  type Ontology,
-} from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
-import type { StagedBatch } from '../port.ts';
 
 /** An accepted batch that is to be staged. */
 interface AcceptedBatch {
@@ -30,7 +17,8 @@ interface Session {
   readonly fullUpdateId: number;
   /** Batches that this process accepted; others are staged by the process that accepted them, unless it died. */
   readonly own: Set<number>;
-  readonly observed: Map<string, Observed>;
+  /** The observations of its batches so far, as parsing threads join them. */
+  observed: Uint8Array;
   readonly locale: string;
   turn: Promise<void>;
   /** The last write, which may be in progress while the next batch is extracted. */
@@ -47,6 +35,8 @@ const ATTEMPTS = 10;
 /** Another process takes a second or two per batch; one that stages nothing for this long counts as dead. */
 const STALL_TIMEOUT_MS = 5_000;
 const CHECK_EVERY_MS = 100;
+/** An empty list, as JSON. */
+const NOTHING: Uint8Array = new TextEncoder().encode('[]');
 /** A full update closed by another process is never mentioned again, so the oldest sessions are dropped. */
 const MOST_SESSIONS = 2_000;
 
@@ -97,46 +87,26 @@ export function createStaging(
    * nothing: all values of a new attribute fit it.
    * @returns the attributes to create; undefined if the ontology changed meanwhile
    */
-  async function settle(projectId: number, fullUpdateId: number, present: Ontology) {
-    const { known, observed, unsettled } = await readNotes(projectId, fullUpdateId, present);
-    const drafts = await findDrafts(projectId, present, { known, observed });
+  async function settle(projectId: number, fullUpdateId: number, revision: number) {
+    const { unsettled, names, nameCount, ...judged } = await ingest.judgeNotes(projectId, fullUpdateId);
+    if (judged.revision !== revision) return undefined;
+    const ids = nameCount === 0 ? NOTHING : await store.reserveNames(projectId, { names });
+    const order = { ...judged, ids, locale: await getLocale(projectId) };
+    const { drafts, extractedBy, report } = await ingest.draftNotes(projectId, order);
     for (const batch of unsettled) {
-      const { revision, ...reviewed } = await ingest.review(projectId, { fullUpdateId, batch, drafts });
-      if (revision !== present.revision) return undefined;
-      const anew = await describeExtraction(revision, drafts);
-      await store.reviewBatch(projectId, { ...reviewed, fullUpdateId, batch, extractedBy: anew });
+      const key = { fullUpdateId, batch };
+      const { revision: present, ...reviewed } = await ingest.review(projectId, { ...key, drafts });
+      if (present !== revision) return undefined;
+      await store.reviewBatch(projectId, { ...reviewed, ...key, extractedBy });
     }
-    return drafts;
-  }
-
-  async function readNotes(projectId: number, fullUpdateId: number, present: Ontology) {
-    const { mode, revision } = present;
-    const known = indexByKey(present.attributes);
-    const observed = new Map<string, Observed>();
-    const unsettled: number[] = [];
-    for await (const staged of readStaged(projectId, fullUpdateId)) {
-      if (mode !== 'own') await joinInTurns(observed, readObserved(staged));
-      const extractedBy = JSON.parse(staged.extractedBy) as ExtractedBy;
-      if (!isSettled(extractedBy, revision, known)) unsettled.push(staged.batch);
-    }
-    return { known, observed, unsettled };
-  }
-
-  /** One by one, letting others have their turn in between, as the notes of each may be megabytes. */
-  async function* readStaged(projectId: number, fullUpdateId: number): AsyncGenerator<StagedBatch, void> {
-    for (const { batch } of await store.listStagedBatches(projectId, fullUpdateId)) {
-      const staged = await store.findStagedBatch(projectId, { fullUpdateId, batch });
-      if (staged !== undefined) yield staged;
-      await nextTurn();
-    }
+    return { newAttributes: drafts, report };
   }
 
   async function openSession(projectId: number, fullUpdateId: number): Promise<Session> {
     const known = sessions.get(fullUpdateId);
     if (known !== undefined) return known;
-    const observed = new Map<string, Observed>();
-    for await (const staged of readStaged(projectId, fullUpdateId))
-      await joinInTurns(observed, readObserved(staged));
+    const staged = await store.listStagedBatches(projectId, fullUpdateId);
+    const observed = staged.length === 0 ? NOTHING : await ingest.joinNotes(projectId, fullUpdateId);
     const locale = await getLocale(projectId);
     const opened = sessions.get(fullUpdateId);
     if (opened !== undefined) return opened;
@@ -165,14 +135,14 @@ export function createStaging(
 
   /** Also begins to write the batch; `write` resolves when that is done. */
   async function extract(session: Session, { batch, source }: AcceptedBatch): Promise<void> {
-    const { projectId, fullUpdateId, observed: seen, locale } = session;
-    const extracted = await ingest.extract(projectId, { source, context: { observed: seen, locale } });
-    const { packed, report, revision, derivationRevision, observed, drafts, loan } = extracted;
-    await joinInTurns(seen, observed);
-    const extractedBy = await describeExtraction(revision, drafts);
+    const { projectId, fullUpdateId, observed, locale } = session;
+    const extracted = await ingest.extract(projectId, { source, context: { observed, locale } });
+    const { packed, report, derivationRevision, notes, loan } = extracted;
+    if (notes === undefined) throw new Error('a batch of a full update was extracted without notes');
+    const { joined, ...described } = notes;
+    session.observed = joined;
     await loan.unlessFailed(session.write);
-    const notes = { report, observed: JSON.stringify(observed), extractedBy };
-    const staged = { fullUpdateId, batch, packed, derivationRevision, ...notes };
+    const staged = { fullUpdateId, batch, packed, derivationRevision, report, ...described };
     const write = traced({ name: 'write batch', attributes: { 'relata.batch': batch } }, async () => {
       const isStaged = await loan.until(store.stageBatch(projectId, staged));
       onStaged(projectId, fullUpdateId);
@@ -235,71 +205,5 @@ export function createStaging(
     logger.error({ err: error, fullUpdateId }, 'a batch could not be staged, the commit stages it again');
   }
 
-  /** The attributes that the full update will create: those of its batches that the ontology does not know. */
-  async function findDrafts(
-    projectId: number,
-    { mode, unitAliases }: Ontology,
-    { known, observed }: { known: ReadonlyMap<string, Attribute>; observed: Observations },
-  ): Promise<DraftedAttribute[]> {
-    if (mode === 'own') return [];
-    const open = [...observed].filter(([name]) => isWaiting(known.get(name)) || !known.has(name));
-    if (open.length === 0) return [];
-    const names = open.map(([name]) => name);
-    const ids = await store.reserveIds(projectId, { names, paths: [] });
-    const settings = { locale: await getLocale(projectId), unitAliases };
-    const drafts: DraftedAttribute[] = [];
-    await inTurns(open, ([name, seen]) => {
-      const { synonyms } = known.get(name) ?? {};
-      const draft = draftAttribute({ id: ids.get(name) as number, name }, seen, settings);
-      drafts.push({ ...draft, ...(synonyms && { synonyms }) });
-    });
-    return drafts;
-  }
-
   return { add, complete, settle, forget: (fullUpdateId: number) => void sessions.delete(fullUpdateId) };
 }
-
-/** How many names are joined, judged or reported per turn of the event loop. To judge the values of a name takes up to 50 µs. */
-const NAMES_AT_ONCE = 100;
-
-/** Lets other work of the thread have its turn in between: for 100 batches of 10,000 names each, all took seconds. */
-export async function inTurns<One>(all: Iterable<One>, work: (one: One) => void): Promise<void> {
-  let count = 0;
-  for (const one of all) {
-    work(one);
-    count += 1;
-    if (count % NAMES_AT_ONCE === 0) await nextTurn();
-  }
-}
-
-const joinInTurns = (
-  joined: Map<string, Observed>,
-  observed: Iterable<readonly [name: string, observed: Observed]>,
-): Promise<void> =>
-  inTurns(observed, ([name, one]) => void joined.set(name, joinObserved(joined.get(name), one)));
-
-/** The definitions with which the values of a batch were judged. */
-interface ExtractedBy {
-  readonly revision: number;
-  readonly drafts: readonly (readonly [name: string, definition: string])[];
-}
-
-async function describeExtraction(revision: number, drafts: readonly Attribute[]): Promise<string> {
-  const described: [name: string, definition: string][] = [];
-  await inTurns(drafts, (draft) => described.push([draft.name, describeDefinition(draft)]));
-  return JSON.stringify({ revision, drafts: described } satisfies ExtractedBy);
-}
-
-/** Another full update may have created an attribute that this one would, from other values. */
-function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, Attribute>) {
-  return (
-    made.revision === revision &&
-    made.drafts.every(([name, definition]) => {
-      const attribute = known.get(name);
-      return attribute === undefined || describeDefinition(attribute) === definition;
-    })
-  );
-}
-
-const readObserved = ({ observed }: StagedBatch): Observations =>
-  new Map(JSON.parse(observed) as [string, Observed][]);

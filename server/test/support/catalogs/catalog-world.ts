@@ -195,7 +195,7 @@ export class CatalogWorld {
       batches: batches.length,
       mode,
       revision,
-      newAttributes: [],
+      newAttributes: Buffer.from('[]'),
       maxDeletePercent: 100,
       undoDepth: this.undoDepth,
     };
@@ -220,7 +220,7 @@ export class CatalogWorld {
   private async restage(session: Session): Promise<void> {
     const { fullUpdateId, batches } = session;
     const { mode, revision } = await this.readOntology();
-    const order = { fullUpdateId, batches: batches.length, mode, revision, newAttributes: [] };
+    const order = { fullUpdateId, batches: batches.length, mode, revision, newAttributes: Buffer.from('[]') };
     const noticed = () =>
       this.lastTask % 2 === 0
         ? this.store.dropOutdated(this.projectId, { fullUpdateId })

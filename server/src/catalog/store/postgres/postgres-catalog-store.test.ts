@@ -171,7 +171,7 @@ async function prepareCommit(
       batches: 1,
       mode: 'automatic' as const,
       revision: 1,
-      newAttributes: [],
+      newAttributes: Buffer.from('[]'),
       maxDeletePercent: 100,
       undoDepth: 1,
     },
@@ -228,7 +228,7 @@ test('readers see the old state until a commit is done, and then the new one', o
   const commit = catalog.store.commit(projectId, {
     ...world.nextOrder(),
     ...order,
-    newAttributes: [attribute],
+    newAttributes: Buffer.from(JSON.stringify([attribute])),
   });
   await reached;
   assert.deepEqual(await Promise.all(all.map(look)), before);
@@ -425,7 +425,7 @@ test('all that processes do at once leaves a sound catalog', options, async () =
     const result = await other.store.commit(projectId, {
       ...world.nextOrder(),
       ...order,
-      newAttributes: [],
+      newAttributes: Buffer.from('[]'),
       maxDeletePercent: 100,
       undoDepth: 1,
     });
