@@ -219,15 +219,32 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     }
   }
 
-  async function startOpen(
+  async function startOpen(project: ChosenProject, options: StartOptions): Promise<Task> {
+    const before = await findRepeated(project.id, options);
+    if (before !== undefined) return before;
+    try {
+      return await begin(project, options);
+    } catch (error) {
+      // Another start of the caller may have begun the commit after the first look.
+      const task = error instanceof ServiceError ? await findRepeated(project.id, options) : undefined;
+      if (task === undefined) throw error;
+      return task;
+    }
+  }
+
+  /** @returns the task of the commit that an earlier start began; undefined if there is none */
+  async function findRepeated(projectId: number, options: StartOptions): Promise<Task | undefined> {
+    const started = await sessions.findStarted(projectId, options);
+    return started?.commitTaskId === undefined
+      ? undefined
+      : repeatStart(started, started.commitTaskId, options);
+  }
+
+  async function begin(
     project: ChosenProject,
     { caller, fullUpdateId, allowDeletes, record, author, ...counts }: StartOptions,
   ): Promise<Task> {
-    const chosen = { caller, fullUpdateId };
-    const repeated = { ...counts, caller, allowDeletes };
-    const started = await sessions.findStarted(project.id, chosen);
-    if (started?.commitTaskId !== undefined) return repeatStart(started, started.commitTaskId, repeated);
-    const open = await waitUntilWhole(await sessions.getOpen(project.id, chosen), counts);
+    const open = await waitUntilWhole(await sessions.getOpen(project.id, { caller, fullUpdateId }), counts);
     const { maxDeletePercent } = await getSettings(project.id);
     await checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
     const committing = tasks.accept(commits.task, {
@@ -247,7 +264,8 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     });
     return committing.catch((error: unknown) => {
       const isStarted = error instanceof ServiceError && error.code === 'full_update_started';
-      if (isStarted) return repeatStart(open, String(error.facts.values?.[0]), repeated);
+      if (isStarted)
+        return repeatStart(open, String(error.facts.values?.[0]), { ...counts, caller, allowDeletes });
       throw error;
     });
   }
