@@ -129,7 +129,7 @@ test('every type has a schema that takes its options and no others', () => {
 
 test('the table of formats in docs/interface says what the records say (§13.7)', () => {
   const docs = readFileSync(new URL('../../../../docs/interface/13-pipelines.md', import.meta.url), 'utf8');
-  const section = docs.slice(docs.indexOf('### 13.7'), docs.indexOf('### 13.8'));
+  const section = docs.slice(docs.indexOf('## 13.7'), docs.indexOf('## 13.8'));
   const rows = section.split('\n').filter((line) => /^\| [a-z]/.test(line));
   const documented = rows.map((row) => {
     const [type, options = '', mapping] = row
