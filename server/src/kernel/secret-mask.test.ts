@@ -1,7 +1,7 @@
 // runs: test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maskSecrets } from './secret-mask.ts';
+import { MASK, maskLooks, maskSecrets } from './secret-mask.ts';
 
 const HIDDEN = 'hunter2';
 
@@ -38,4 +38,29 @@ test('what is no secret stays as it was sent, with the members after a masked on
     '{"password":"•••","name":"Drill, 18 V","n":1}',
   );
   assert.equal(maskSecrets('{"keywords":["saw"],"author":"me"}'), '{"keywords":["saw"],"author":"me"}');
+});
+
+test('a secret in base64 is masked when slashes divide it into short parts', () => {
+  for (const secret of [
+    'oFkmB8b8l71WT78=/Y6XzJOrB0/k3JxQ8vTn2LmA5cEw7dR9s',
+    'aB3/cD4/eF5/gH6/iJ7/kL8/mN9/oP0/',
+    'abcDEFghiJKLmn8/pqrSTUvwxYZabCDefGHi/kLM',
+  ])
+    for (const around of [
+      secret,
+      `/docs/${secret}`,
+      `Invalid URL /channels/${secret}/feed.xml, said a caller`,
+    ])
+      assert.equal(maskLooks(around).includes(secret.slice(0, 12)), false, around);
+});
+
+test('paths of files, ids of tasks and names of functions stay as they are', () => {
+  for (const text of [
+    'file:///home/Anna/Relata2/server/test/service/secrets-in-log.test.ts:98:12',
+    '/tasks/abcdef0123456789abcdef01/log',
+    'at createPostgresAnswers (C:/Program Files/nodejs20/node_modules/relata/dist/main.mjs:1:2)',
+    'node:internal/process/task_queues:104:5',
+  ])
+    assert.equal(maskLooks(text), text);
+  assert.equal(maskLooks(`/x/${'A1b'.repeat(12)}`), MASK);
 });

@@ -22,8 +22,38 @@ const LOOKS = new RegExp(`[\\w+=~-]{${SECRET_CHARACTERS},}|${PART_OF_SECRET.sour
 export const looksSecret = (text: string): boolean =>
   text.length >= SECRET_CHARACTERS || PART_OF_SECRET.test(text);
 
+/** A run of characters of base64, which may contain slashes. */
+const BASE64_RUN = /[\w+/=~-]{24,}/g;
+/** Characters that are looked at together. */
+const WINDOW = 24;
+/**
+ * Changes between small letters, capitals and digits in a window. Random base64 has 14 on average, and a path of a file
+ * has at most six. Without the bound the parts of a secret between its slashes would be too short to look secret.
+ */
+const MOST_CHANGES_IN_PATH = 7;
+
 /** Masks every word of a text that may be a key or a token, whatever its name. */
-export const maskLooks = (text: string): string => text.replace(LOOKS, MASK);
+export const maskLooks = (text: string): string =>
+  text.replace(BASE64_RUN, (run) => (run.includes('/') && isRandom(run) ? MASK : run)).replace(LOOKS, MASK);
+
+/** Whether the kinds of characters of a run change so often, in any window, as those of a secret in base64. */
+function isRandom(run: string): boolean {
+  const kinds = [...run].map(kindOf);
+  const isChange = (index: number) => kinds[index] !== '' && (kinds[index - 1] ?? '') !== kinds[index];
+  let changes = 0;
+  for (let end = 1; end < kinds.length; end += 1) {
+    changes += Number(isChange(end)) - Number(end >= WINDOW && isChange(end - WINDOW + 1));
+    if (changes > MOST_CHANGES_IN_PATH && /[A-Z]/.test(run.slice(Math.max(0, end - WINDOW), end + 1)))
+      return true;
+  }
+  return false;
+}
+
+function kindOf(character: string): 'capital' | 'digit' | 'letter' | '' {
+  if (/[a-z]/.test(character)) return 'letter';
+  if (/[A-Z]/.test(character)) return 'capital';
+  return /\d/.test(character) ? 'digit' : '';
+}
 
 /** @param plainName a name that is not secret here, although it looks so: `key` of a product's attribute */
 export function isSecretName(name: string, plainName?: string): boolean {

@@ -38,8 +38,12 @@ export function showPath({ url, routeOptions }: FastifyRequest, words?: Readonly
   // The sender of a request without a route needs no key, so only the beginning of a long path is read.
   const [path = ''] = url.slice(0, MOST_SHOWN).split('?', 1);
   const segments = path.split('/');
-  const shown = pattern === undefined ? showUnknown(segments, words) : segments.map(showSegment);
-  return shown.join('/') + (path.length === MOST_SHOWN ? '…' : '');
+  // A secret in base64 may contain slashes, so the path is also read as a whole.
+  const shown =
+    pattern === undefined
+      ? showUnknown(segments, words).join('/')
+      : maskLooks(segments.map(showSegment).join('/'));
+  return shown + (path.length === MOST_SHOWN ? '…' : '');
 }
 
 const showSegment = (segment: string) => (looksSecret(decodeLeniently(segment)) ? MASK : segment);
