@@ -6,7 +6,7 @@ import { existsSync, globSync } from 'node:fs';
  * seen: dependency-cruiser passes without any when it cannot load the `typescript` package.
  */
 const order =
-  'kernel storage http outbound events tasks projects definitions access statistics catalog relations suggestions agents pipelines channels webhooks transfer app cli'.split(
+  'kernel storage http outbound formats events tasks projects definitions access statistics catalog relations suggestions agents pipelines channels webhooks transfer app cli'.split(
     ' ',
   );
 
@@ -15,6 +15,24 @@ const lines = {
   'server/src/storage': ['threads', 'sqlite', 'postgres', 'payloads', 'secrets'],
   'server/src/http': ['answers', 'bodies', 'guards', 'server'],
   'server/src/outbound': ['s3', 'sftp'],
+  'server/src/formats': [
+    'streams',
+    'reading',
+    'writing',
+    'csv',
+    'json',
+    'xml',
+    'xlsx',
+    'bmecat',
+    'google-merchant',
+    'openai',
+    'shopify-csv',
+    'woocommerce-csv',
+    'magento-csv',
+    'etim-xchange',
+    'json-ld',
+    'ucp',
+  ],
   'server/src/access': ['keys', 'oidc', 'users'],
   'server/src/catalog': [
     'products',
@@ -32,21 +50,9 @@ const lines = {
   'server/src/agents': ['reading'],
   'server/src/relations': ['definitions', 'memberships', 'links', 'search', 'answers', 'fit', 'store'],
   'server/src/relations/store': ['sqlite', 'postgres'],
-  'server/src/pipelines': ['sources', 'formats', 'mapping', 'definitions', 'runs'],
-  'server/src/pipelines/formats': [
-    'csv',
-    'json',
-    'xml',
-    'xlsx',
-    'bmecat',
-    'google-merchant',
-    'shopify-csv',
-    'woocommerce-csv',
-    'magento-csv',
-    'etim-xchange',
-  ],
+  'server/src/pipelines': ['sources', 'mapping', 'definitions', 'runs'],
   'server/src/pipelines/mapping': ['expressions', 'suggestions'],
-  'server/src/channels': ['formats', 'mapping', 'destinations', 'definitions', 'builds', 'ucp'],
+  'server/src/channels': ['mapping', 'destinations', 'definitions', 'builds', 'ucp'],
   'server/src/transfer': ['timeline'],
   'server/src/app': ['threads'],
   'server/src/cli': ['demo', 'feed'],
@@ -90,8 +96,12 @@ const rooms = order.filter((room) => room !== 'app' && room !== 'cli');
 const app = `${src}/app/`;
 const threadEntry = `${src}/app/threads/`;
 const main = `${src}/main[.]ts$`;
-/** The one file another room may import: catalog/catalog.ts, catalog/store/store.ts, … */
-const doorOf = (room) => `^${room}/${room.split('/').at(-1)}[.]ts$`;
+/** The one file another room may import: catalog/catalog.ts, catalog/store/store.ts, …; of a format, what reads and what writes it. */
+const doorOf = (room) => {
+  const door = room.split('/').at(-1);
+  const isFormat = room.startsWith('server/src/formats/');
+  return `^${room}/${isFormat ? `(?:${door}|(?:read|write)-[^/]+)` : door}[.]ts$`;
+};
 const known = `${src}/(?:(?:${order.join('|')})/|(?:config|main)[.]ts$|[^/]+${test})`;
 const inner = Object.entries(lines).flatMap(([room, line]) => line.map((name) => `${room}/${name}`));
 

@@ -5,6 +5,7 @@
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import { createDefinitions, type SentChange, type Shown } from '../definitions/definitions.ts';
+import { getOutputFormat } from '../formats/formats.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { createTextChecks } from '../pipelines/mapping/expressions/expressions.ts';
@@ -22,9 +23,15 @@ import {
   dropPieces,
   findServedFile,
 } from './builds/builds.ts';
-import type { Channel, SentChannel, Snapshot } from './definitions/definitions.ts';
-import { BUILDS, CHANNELS, channelKind, checkChannel } from './definitions/definitions.ts';
-import { getFormat } from './formats/formats.ts';
+import {
+  BUILDS,
+  CHANNELS,
+  type Channel,
+  channelKind,
+  checkChannel,
+  type SentChannel,
+  type Snapshot,
+} from './definitions/definitions.ts';
 import { createUcp, type KeylessLimits, type UcpChannel } from './ucp/ucp.ts';
 
 export interface ChannelParts extends Base {
@@ -78,7 +85,7 @@ export function createChannels(parts: ChannelParts) {
 
     /** @throws channel_building, channel_served */
     build(channel: Channel, project: ChosenProject, alongside: BuildRequest['alongside']) {
-      const { type, servedAs } = getFormat(channel.definition.format.type);
+      const { type, servedAs } = getOutputFormat(channel.definition.format.type);
       if (servedAs !== undefined) throw new ServiceError('channel_served', { values: [type] });
       return builds.start(channel, project, { startedBy: 'manual', ...(alongside && { alongside }) });
     },

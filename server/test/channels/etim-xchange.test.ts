@@ -4,14 +4,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { ETIM_FIELDS } from '../../src/channels/formats/etim-fields.ts';
+import { ETIM_FIELDS } from '../../src/formats/etim-xchange/etim-fields.ts';
 import {
   type ChannelProject,
   createChannelProject,
   FITS,
   sold,
 } from '../support/channels/channel-project.ts';
-import { readAll } from '../support/pipelines/format-reading.ts';
+import { readAll } from '../support/formats/format-reading.ts';
 import { shareService } from '../support/shared-service.ts';
 import type { TestService } from '../support/test-service.ts';
 

@@ -28,6 +28,13 @@ const house: Files = {
   'http/server/server.ts': `import fastify from 'fastify';
     export type Routes = () => void;
     export const server = fastify;`,
+  'formats/formats.ts': `import { read } from './csv/read-csv.ts';
+    import { write } from './csv/write-csv.ts';
+    export const formats = [read, write];`,
+  'formats/csv/read-csv.ts': `import { split } from './split-csv.ts';
+    export const read = split;`,
+  'formats/csv/write-csv.ts': 'export const write = 1;',
+  'formats/csv/split-csv.ts': 'export const split = 1;',
   'events/events.ts': 'export const events = 1;',
   'tasks/tasks.ts': `import { storage } from '../storage/storage.ts';
     export const tasks = storage;`,
@@ -142,6 +149,18 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     rule: 'outbound-imports-left-only',
     file: 'outbound/outbound.ts',
     lines: `import '../events/events.ts';`,
+  },
+  {
+    refused: 'R1: a format that imports what fills a catalog',
+    rule: 'formats-imports-left-only',
+    file: 'formats/catalog-format.ts',
+    lines: `import '../catalog/catalog.ts';`,
+  },
+  {
+    refused: 'R2: a format that reaches inside another',
+    rule: 'through-the-door',
+    file: 'formats/json/read-json.ts',
+    lines: `import '../csv/split-csv.ts';`,
   },
   {
     refused: 'R1: webhooks that import the move of a store',

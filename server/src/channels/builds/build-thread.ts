@@ -1,13 +1,18 @@
 /** The work of a build's thread: it reads one state of a catalog, and writes the files of a channel. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Outbound, WaitLimits } from '../../outbound/outbound.ts';
-import { allowAddresses, createTimeouts, OutboundProblem } from '../../outbound/outbound.ts';
+import { planFiles } from '../../formats/formats.ts';
+import {
+  allowAddresses,
+  createTimeouts,
+  type Outbound,
+  OutboundProblem,
+  type WaitLimits,
+} from '../../outbound/outbound.ts';
 import type { CatalogPasses } from '../../relations/store/store.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import { type Operation, shareText } from '../../storage/threads/threads.ts';
 import type { FeedPreview, Snapshot } from '../definitions/definitions.ts';
 import { type Destination, openDestination } from '../destinations/destinations.ts';
-import { planFiles } from '../formats/formats.ts';
 import { type FeedRows, openFeedRows, type ReadRow } from './feed-rows.ts';
 import { type BuildEvent, type BuildOrder, writeFeed } from './feed-writing.ts';
 import { listServedFiles } from './served-files.ts';

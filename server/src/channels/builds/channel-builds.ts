@@ -1,27 +1,35 @@
 import { randomBytes } from 'node:crypto';
 import { openDefinition } from '../../definitions/definitions.ts';
 import { recordEvents } from '../../events/events.ts';
+import { planFiles } from '../../formats/formats.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
-import type { Base, ControlTransaction, Database, ThreadPlace } from '../../storage/storage.ts';
-import { readNow, WatchedWrite } from '../../storage/storage.ts';
+import {
+  type Base,
+  type ControlTransaction,
+  type Database,
+  readNow,
+  type ThreadPlace,
+  WatchedWrite,
+} from '../../storage/storage.ts';
 import { createThreadSupply } from '../../storage/threads/threads.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
-import type { BuildStart, Channel, Snapshot } from '../definitions/definitions.ts';
 import {
   BUILDS,
+  type BuildStart,
   CHANNEL_SECRETS,
   CHANNELS,
+  type Channel,
   findPublished,
   forgetRows,
   insertSnapshot,
   listSnapshots,
   removeSnapshot,
+  type Snapshot,
   savePublished,
 } from '../definitions/definitions.ts';
 import { describeDestination } from '../destinations/destinations.ts';
-import { planFiles } from '../formats/formats.ts';
 import type { Delivery, DeliveryOrder, PreviewOrder } from './build-thread.ts';
 import type { BuildEvent, BuildOrder, BuildOutput, PublishedBefore } from './feed-writing.ts';
 

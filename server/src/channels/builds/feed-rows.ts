@@ -1,18 +1,26 @@
 /** From one state of a catalog to the rows of a channel. Runs in a thread of its own. */
 import { ComparisonProblem, viewUpload } from '../../catalog/filters/filters.ts';
 import { StoredUpload, type UploadedProduct } from '../../catalog/products/products.ts';
+import { planFiles } from '../../formats/formats.ts';
+import type { FeedRow, OutputFormat, RelatedAs, RelatedProducts } from '../../formats/writing/writing.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { openExpressions } from '../../pipelines/mapping/expressions/expressions.ts';
 import { MappingProblem } from '../../pipelines/mapping/mapping.ts';
 import { type RelatedList, type RelatedSearch, UPLOADS_AT_ONCE } from '../../relations/search/search.ts';
 import type { CatalogPass } from '../../relations/store/store.ts';
-import type { ChannelDefinition, ChannelRelation } from '../definitions/definitions.ts';
-import { compileChannelFilter } from '../definitions/definitions.ts';
-import type { ChannelFormat, FeedRow, RelatedAs, RelatedProducts } from '../formats/formats.ts';
-import { planFiles } from '../formats/formats.ts';
-import type { FieldProblem } from '../mapping/mapping.ts';
-import { createRowMaker, findIdentifying, isForEverybody, suggestMapping } from '../mapping/mapping.ts';
+import {
+  type ChannelDefinition,
+  type ChannelRelation,
+  compileChannelFilter,
+} from '../definitions/definitions.ts';
+import {
+  createRowMaker,
+  type FieldProblem,
+  findIdentifying,
+  isForEverybody,
+  suggestMapping,
+} from '../mapping/mapping.ts';
 import { HashedTexts } from './hashed-texts.ts';
 
 export interface ReadRow {
@@ -250,7 +258,7 @@ async function evaluate(
   }
 }
 
-function planRelated(pass: CatalogPass, relations: readonly ChannelRelation[], rules: ChannelFormat) {
+function planRelated(pass: CatalogPass, relations: readonly ChannelRelation[], rules: OutputFormat) {
   const planned = relations.map((relation) => ({ relation, found: findRelations(pass, relation) }));
   const places = planned.flatMap(({ relation: { as, limit }, found }) =>
     found.flatMap((one): RelatedPlace[] => {
@@ -276,7 +284,7 @@ const describeRelation = ({ tag, id }: ChannelRelation) =>
 function chooseRelated(
   places: readonly RelatedPlace[],
   found: readonly RelatedList[],
-  { mostRelated = Number.POSITIVE_INFINITY, relatedIdentifier, type }: ChannelFormat,
+  { mostRelated = Number.POSITIVE_INFINITY, relatedIdentifier, type }: OutputFormat,
 ): { related: RelatedProducts[]; notes: FieldProblem[] } {
   const related: RelatedProducts[] = [];
   const refused: string[] = [];

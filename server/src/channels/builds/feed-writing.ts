@@ -3,11 +3,17 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
+import { type FeedFiles, planFiles } from '../../formats/formats.ts';
+import type { RowWriter } from '../../formats/writing/writing.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
-import type { BuildCounts, ChannelDefinition, FeedFile, PublishedRows } from '../definitions/definitions.ts';
-import { NO_COUNTS } from '../definitions/definitions.ts';
-import { type FeedFiles, planFiles, type RowWriter } from '../formats/formats.ts';
+import {
+  type BuildCounts,
+  type ChannelDefinition,
+  type FeedFile,
+  NO_COUNTS,
+  type PublishedRows,
+} from '../definitions/definitions.ts';
 import type { FeedRows, ReadPage, ReadRow } from './feed-rows.ts';
 import { HashedTexts } from './hashed-texts.ts';
 import { readPieces } from './served-files.ts';

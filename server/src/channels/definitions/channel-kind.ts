@@ -7,8 +7,15 @@ import {
   toCompared,
 } from '../../catalog/filters/filters.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
-import type { DefinitionKind, SecretPart } from '../../definitions/definitions.ts';
-import { checkSchedule, findNextRun, sealedColumnOf } from '../../definitions/definitions.ts';
+import {
+  checkSchedule,
+  type DefinitionKind,
+  findNextRun,
+  type SecretPart,
+  sealedColumnOf,
+} from '../../definitions/definitions.ts';
+import { getOutputFormat } from '../../formats/formats.ts';
+import type { OutputFormat } from '../../formats/writing/writing.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { TextChecks } from '../../pipelines/mapping/expressions/expressions.ts';
 import { NO_PATTERNS } from '../../pipelines/mapping/mapping.ts';
@@ -23,9 +30,14 @@ import {
   secretsOf,
   withSecrets,
 } from '../destinations/destinations.ts';
-import { type ChannelFormat, getFormat } from '../formats/formats.ts';
-import type { ChannelMapping, FieldSource } from '../mapping/mapping.ts';
-import { findIdentifying, listNames, OWN_FIELDS, readTemplate } from '../mapping/mapping.ts';
+import {
+  type ChannelMapping,
+  type FieldSource,
+  findIdentifying,
+  listNames,
+  OWN_FIELDS,
+  readTemplate,
+} from '../mapping/mapping.ts';
 import type {
   Channel,
   ChannelDefinition,
@@ -115,7 +127,7 @@ interface ChannelChecks extends CheckedCatalog {
 export async function checkChannel(sent: SentChannel, checks: ChannelChecks): Promise<ChannelDefinition> {
   const definition = withDefaults(sent);
   const { mapping, relations } = definition;
-  const format = getFormat(sent.format.type);
+  const format = getOutputFormat(sent.format.type);
   const problems = [
     ...checkFormat(sent.format, format),
     ...checkChannelFilter(sent.filter, checks),
@@ -159,7 +171,7 @@ function readTrigger({ type, ...rest }: NonNullable<SentChannel['trigger']> = { 
 /** A served channel has no builds, and answers too fast for expressions, which a process of their own evaluates. */
 function checkServed(
   { mapping = {}, trigger, destinations }: ChannelDefinition,
-  { type, servedAs }: ChannelFormat,
+  { type, servedAs }: OutputFormat,
 ): string[] {
   if (servedAs === undefined) return [];
   const why = `${type} is served and not built`;
@@ -174,7 +186,7 @@ function checkServed(
 
 function checkChanges(
   { changes, mapping }: ChannelDefinition,
-  { type, wholeBecause, identifiedBy }: ChannelFormat,
+  { type, wholeBecause, identifiedBy }: OutputFormat,
 ): string[] {
   if (!changes) return [];
   if (wholeBecause !== undefined) return [`/changes: a file of ${type} has all products: ${wholeBecause}`];
@@ -199,7 +211,7 @@ function checkTrigger(sent: SentChannel['trigger'], now: number): string[] {
   return problems.length === 0 && trigger.type === 'schedule' ? checkSchedule(trigger, now) : problems;
 }
 
-function checkFormat({ variant }: SentChannel['format'], { type, variants }: ChannelFormat): string[] {
+function checkFormat({ variant }: SentChannel['format'], { type, variants }: OutputFormat): string[] {
   if (variant === undefined || Object.hasOwn(variants, variant)) return [];
   return [`/format/variant: of ${type} must be one of ${Object.keys(variants).join(', ')}`];
 }
@@ -236,7 +248,7 @@ const describeUnknown = (name: string) => `the ontology has no attribute ${JSON.
 
 function checkFields(
   mapping: ChannelMapping | undefined,
-  { type, fields, takesOthers, fieldNamed }: ChannelFormat,
+  { type, fields, takesOthers, fieldNamed }: OutputFormat,
 ): string[] {
   if (mapping === undefined || fields === undefined || takesOthers) return [];
   const known = new Set(fields.map(({ name }) => name));
@@ -284,7 +296,7 @@ function checkRelations(relations: readonly ChannelRelation[], known: CheckedCat
 function checkIdentity(
   mapping: ChannelMapping | undefined,
   relations: readonly ChannelRelation[],
-  { identifiedBy, identity: field, type }: ChannelFormat,
+  { identifiedBy, identity: field, type }: OutputFormat,
 ): string[] {
   if (relations.length === 0 || mapping === undefined || identifiedBy === undefined) return [];
   const identity = field ?? 'identifier';

@@ -1,13 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
+import { describeOutputFormat, OUTPUT_FORMATS, planFiles } from '../../formats/formats.ts';
+import { RELATED_AS, type RelatedAs } from '../../formats/writing/writing.ts';
 import { byType, closedAs, Id, Instant, Name, orNull, pageOf, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import { WireFilter } from '../../relations/definitions/definitions.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
-import { describeFormat, FORMATS, planFiles, RELATED_AS, type RelatedAs } from '../formats/formats.ts';
 import { type ChannelMapping, OWN_FIELDS } from '../mapping/mapping.ts';
 
 const Percent = (description: string) => optional.number({ minimum: 0, maximum: 100, description });
@@ -16,14 +17,18 @@ export const ChannelParams = Type.Object({ id: Id, channelId: Id });
 
 const Format = Type.Object(
   {
-    type: Type.Enum(FORMATS.map(({ type }) => type)),
+    type: Type.Enum(OUTPUT_FORMATS.map(({ type }) => type)),
     variant: optional.text({
       maxLength: 32,
-      description: `${FORMATS.map(({ type, variants }) => `${type}: ${Object.keys(variants).join(', ')}`).join('; ')}; default the first`,
+      description: `${OUTPUT_FORMATS.map(({ type, variants }) => `${type}: ${Object.keys(variants).join(', ')}`).join('; ')}; default the first`,
     }),
     compression: optional.choice(['gzip', 'none'], 'default none; gzip for openai as jsonl'),
   },
-  { additionalProperties: false, title: 'ChannelFormat', 'x-formats': FORMATS.map(describeFormat) },
+  {
+    additionalProperties: false,
+    title: 'ChannelFormat',
+    'x-formats': OUTPUT_FORMATS.map(describeOutputFormat),
+  },
 );
 
 const Source = Type.Object(

@@ -1,9 +1,21 @@
 import { type Attribute, indexByKey, isBlank } from '../../catalog/ontology/ontology.ts';
-import type { UploadedProduct } from '../../catalog/products/products.ts';
-import { mainCategory, mainImage, StoredUpload, StoredValues } from '../../catalog/products/products.ts';
+import {
+  mainCategory,
+  mainImage,
+  StoredUpload,
+  StoredValues,
+  type UploadedProduct,
+} from '../../catalog/products/products.ts';
+import {
+  type FeedRow,
+  type Field,
+  freeField,
+  type OutputFormat,
+  type ReadField,
+  readField,
+  type SuggestedSource,
+} from '../../formats/writing/writing.ts';
 import type { ExpressionResult } from '../../pipelines/mapping/mapping.ts';
-import type { ChannelFormat, FeedRow, Field, ReadField, SuggestedSource } from '../formats/formats.ts';
-import { freeField, readField } from '../formats/formats.ts';
 
 /** The door of mapping: from a product of the catalog to the fields of a format, and the problems found. Pure. */
 
@@ -86,7 +98,7 @@ class Slots {
 
 /** @param attributes of the ontology; names that it no longer knows have no value */
 export function createRowMaker(
-  format: ChannelFormat,
+  format: OutputFormat,
   mapping: ChannelMapping,
   attributes: readonly Attribute[],
 ) {
@@ -332,7 +344,7 @@ const plain = (name: string) =>
     .replace(/[^\p{Letter}\p{Number}]/gu, '');
 
 /** @returns a source for each field that the products seem to have, for a channel without a mapping */
-export function suggestMapping(format: ChannelFormat, attributes: readonly Attribute[]): ChannelMapping {
+export function suggestMapping(format: OutputFormat, attributes: readonly Attribute[]): ChannelMapping {
   // Of attributes with the same plain name, the first one in the ontology takes precedence.
   const byName = new Map(
     attributes

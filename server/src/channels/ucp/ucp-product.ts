@@ -1,7 +1,8 @@
 import { type Attribute, indexByKey, readMeasure } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { getOutputFormat } from '../../formats/formats.ts';
+import { CURRENCY_SIGNS, readField } from '../../formats/writing/writing.ts';
 import type { ChannelDefinition } from '../definitions/definitions.ts';
-import { CURRENCY_SIGNS, getFormat, readField } from '../formats/formats.ts';
 import { createRowMaker, suggestMapping } from '../mapping/mapping.ts';
 
 /** Products of the Universal Commerce Protocol: one per group, with its variants. Pure. */
@@ -25,7 +26,7 @@ export function openVariants(
   { mapping }: Pick<ChannelDefinition, 'mapping'>,
   attributes: readonly Attribute[],
 ) {
-  const format = getFormat('ucp');
+  const format = getOutputFormat('ucp');
   const chosen = mapping ?? suggestMapping(format, attributes);
   const { columns, make } = createRowMaker(format, chosen, attributes);
   const known = new Set(format.fields?.map(({ name }) => name));

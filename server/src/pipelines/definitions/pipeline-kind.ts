@@ -7,13 +7,13 @@ import {
   sealDefinition,
   sealedColumnOf,
 } from '../../definitions/definitions.ts';
+import { getInputFormat } from '../../formats/formats.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeMasked } from '../../outbound/outbound.ts';
 import { makeToken } from '../../projects/projects.ts';
 import type { Secrets } from '../../storage/secrets/secrets.ts';
 import type { Database } from '../../storage/storage.ts';
-import { getFormat } from '../formats/formats.ts';
 import type { CheckedTexts, TextChecks, TextProblems } from '../mapping/expressions/expressions.ts';
 import {
   type CompiledMapping,
@@ -178,7 +178,7 @@ const PAIRS = {
 } as const;
 
 function checkNeedOfMapping({ format: { type }, mapping, mode }: SentPipeline): string[] {
-  const { mapping: need } = getFormat(type);
+  const { mapping: need } = getInputFormat(type);
   const isMissing = mapping === undefined;
   if (isOfPairs(mode)) {
     const pairs = PAIRS[mode];

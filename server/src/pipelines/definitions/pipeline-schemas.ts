@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
+import { InputFormatSchema, type InputFormatSettings } from '../../formats/formats.ts';
 import {
   byType,
   closedAs,
@@ -15,7 +16,6 @@ import {
 import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import { type ReportLine, type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
-import { type Format, FormatSchema } from '../formats/formats.ts';
 import { CellProblem, type MappedProduct, MappingSchema } from '../mapping/mapping.ts';
 import { FoundList, PreviewWarning, SuggestionReason } from '../mapping/suggestions/suggestions.ts';
 import { maskSource, type Source, SourceSchema, type SourceStamp } from '../sources/sources.ts';
@@ -23,7 +23,7 @@ import { maskSource, type Source, SourceSchema, type SourceStamp } from '../sour
 export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });
 
 const PipelineSource = byType<Source>(SourceSchema, 'PipelineSource');
-const PipelineFormat = byType<Format>(FormatSchema, 'PipelineFormat');
+const PipelineFormat = byType<InputFormatSettings>(InputFormatSchema, 'PipelineFormat');
 
 const ManualTrigger = closedObject({ type: Type.Literal('manual') });
 const ScheduleTrigger = closedObject({

@@ -1,7 +1,7 @@
 // runs: test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAll } from '../../../test/support/pipelines/format-reading.ts';
+import { readAll } from '../../../test/support/formats/format-reading.ts';
 import { compileMapping, type Mapping } from './mapping.ts';
 
 const SLOTS = `{"products":[{"sku":"A1","name":"Board","slots":[{"size":"2280 ","key":"M"},{"size":"2242","key":"B"}],"tags":["x","y"]}]}`;

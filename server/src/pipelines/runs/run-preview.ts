@@ -8,15 +8,9 @@ import {
   type Observed,
   observeValue,
 } from '../../catalog/ontology/ontology.ts';
+import { findDefaultMapping, getInputFormat, type SourceReading } from '../../formats/formats.ts';
+import { type ColumnValue, FormatProblem, type SourceRow } from '../../formats/reading/reading.ts';
 import type { Preview, TriedDefinition } from '../definitions/definitions.ts';
-import {
-  type ColumnValue,
-  FormatProblem,
-  findDefaultMapping,
-  getFormat,
-  type SourceReading,
-  type SourceRow,
-} from '../formats/formats.ts';
 import {
   type CellProblem,
   isOfPairs,
@@ -161,7 +155,7 @@ async function sketchCatalog(
   return sketch.describe(settings, isEnded && file?.isBeginning !== true);
 }
 
-const isMapped = ({ format }: PreviewOrder) => getFormat(format.type).mapping !== 'none';
+const isMapped = ({ format }: PreviewOrder) => getInputFormat(format.type).mapping !== 'none';
 
 /** The parts that a suggestion found no column for. */
 const listMissingParts = (order: PreviewOrder): PreviewWarning[] =>

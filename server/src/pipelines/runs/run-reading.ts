@@ -1,16 +1,10 @@
 import { listProductErrors, PRODUCTS_PER_REQUEST } from '../../catalog/products/products.ts';
+import { findDefaultMapping, getInputFormat, readRows, type SourceReading } from '../../formats/formats.ts';
+import { FormatProblem, type SourceRow } from '../../formats/reading/reading.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { shareText } from '../../storage/threads/threads.ts';
 import { REPORT_LINES, type ReportLine } from '../../tasks/tasks.ts';
 import type { BatchCounts, TriedDefinition, UploadedFile } from '../definitions/definitions.ts';
-import {
-  FormatProblem,
-  findDefaultMapping,
-  getFormat,
-  readRows,
-  type SourceReading,
-  type SourceRow,
-} from '../formats/formats.ts';
 import {
   type CellProblem,
   compileMapping,
@@ -143,7 +137,7 @@ async function* mapFile(
   }: { mapper: RowMapper; label: string | undefined; sample: SourceRow[] },
 ): AsyncGenerator<readonly RowOutcome[]> {
   // A default mapping fits files that have some of its columns.
-  let isChecked = mapping === undefined || getFormat(format.type).isTable !== true;
+  let isChecked = mapping === undefined || getInputFormat(format.type).isTable !== true;
   for await (const rows of reading) {
     if (!isChecked) refuseMissing(mapper.columns, reading.columns, label);
     isChecked = true;
@@ -162,7 +156,7 @@ export function openReading(
 
 /** @throws MappingProblem if the mapping cannot be used, or is missing for a format that needs one */
 export function openMapper({ format, mapping, mode }: Omit<TriedDefinition, 'source'>): RowMapper {
-  if (getFormat(format.type).mapping === 'none')
+  if (getInputFormat(format.type).mapping === 'none')
     return {
       columns: [],
       hasExpressions: false,

@@ -2,7 +2,7 @@
 
 import { pipeline, Readable, type Transform } from 'node:stream';
 import zlib from 'node:zlib';
-import { type ByteStream, peekBytes } from '../streams.ts';
+import { type ByteStream, peekBytes } from '../../formats/streams/streams.ts';
 import { SourceProblem } from './source.ts';
 
 export const MIB = 1024 * 1024;

@@ -2,7 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { lstat, open, opendir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { Type } from 'typebox';
-import type { ByteStream } from '../streams.ts';
+import type { ByteStream } from '../../formats/streams/streams.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
 import { type MatchingFile, openMatching, takeOption, walkFolders } from './matching-files.ts';
 import { defineSource, SourceProblem } from './source.ts';

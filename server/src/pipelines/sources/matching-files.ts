@@ -1,7 +1,7 @@
 /** The common part of files in a directory, on a server and in a bucket: which matching files are read, and whether they are new. */
 import { createHash } from 'node:crypto';
+import type { ByteStream } from '../../formats/streams/streams.ts';
 import { optional } from '../../kernel/optional.ts';
-import type { ByteStream } from '../streams.ts';
 import { tooLarge } from './byte-streams.ts';
 import type { Glob } from './glob.ts';
 import { type OpenedSource, openOrClose, SourceProblem, type SourceStamp } from './source.ts';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
+import type { ByteStream } from '../../formats/streams/streams.ts';
 import { checkS3Endpoint, S3, s3AccessOptions, s3BucketOptions, s3Secrets } from '../../outbound/s3/s3.ts';
-import type { ByteStream } from '../streams.ts';
 import { boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
 import { type FileChoice, openMatching, takeOption } from './matching-files.ts';

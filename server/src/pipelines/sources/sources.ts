@@ -3,6 +3,7 @@
  * the last run as byte streams, bounded in size and time, and undoes gzip and zip. The contents of a file are for the formats.
  */
 import { type Static, Type } from 'typebox';
+import type { ByteStream } from '../../formats/streams/streams.ts';
 import {
   allowAddresses,
   fillMembers,
@@ -10,7 +11,6 @@ import {
   maskMembers,
   pickSecrets,
 } from '../../outbound/outbound.ts';
-import type { ByteStream } from '../streams.ts';
 import { directory } from './directory.ts';
 import { globProblem } from './glob.ts';
 import { http } from './http.ts';

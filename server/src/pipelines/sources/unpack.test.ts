@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { crc32, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { isFaultOfArchive } from '../streams.ts';
+import { isFaultOfArchive } from '../../formats/streams/zip.ts';
 import { SourceProblem } from './source.ts';
 import { type UnpackOptions, unpackBytes } from './unpack.ts';
 

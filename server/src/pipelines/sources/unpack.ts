@@ -13,7 +13,7 @@ import {
   writeSpool,
   type Zip,
   type ZipLimits,
-} from '../streams.ts';
+} from '../../formats/streams/streams.ts';
 import { boundBytes, checkRatio, tooLarge, unpackStream } from './byte-streams.ts';
 import { compileGlob } from './glob.ts';
 import { SourceProblem } from './source.ts';

@@ -1,4 +1,4 @@
-import { bookParts, escapeXml, writeZip } from '../pipelines/format-files.ts';
+import { bookParts, escapeXml, writeZip } from '../formats/format-files.ts';
 
 /** A product in upload shape, limited to the fields in these files. */
 export interface FileProduct {

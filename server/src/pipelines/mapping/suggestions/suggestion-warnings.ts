@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import type { Format } from '../../formats/formats.ts';
+import type { InputFormatSettings } from '../../../formats/formats.ts';
 import type { MappedProduct } from '../mapping-parts.ts';
 import { isOfPairs, type Mapping, type PipelineMode } from '../mapping-schemas.ts';
 import { isAmount, isFraction, isUrl, PRICE_NAME } from './suggestion-values.ts';
@@ -95,8 +95,8 @@ const show = (text: string | undefined) => JSON.stringify((text ?? '').slice(0, 
 
 /** Columns that only files of one format have, with the names that the readers of general formats in `readAs` give them. */
 const SIGNS: readonly {
-  readonly readAs: readonly Format['type'][];
-  readonly type: Format['type'];
+  readonly readAs: readonly InputFormatSettings['type'][];
+  readonly type: InputFormatSettings['type'];
   readonly columns: readonly RegExp[];
   readonly reason: string;
 }[] = [
@@ -136,7 +136,7 @@ const SIGNS: readonly {
 ];
 
 /** @returns the format of a file that was read as a more general one */
-export function suggestFormat(type: Format['type'], columns: readonly string[]) {
+export function suggestFormat(type: InputFormatSettings['type'], columns: readonly string[]) {
   const hasOne = (column: RegExp) => columns.some((name) => column.test(name));
   const found = SIGNS.find((sign) => sign.readAs.includes(type) && sign.columns.every(hasOne));
   return found && { type: found.type, reason: found.reason };

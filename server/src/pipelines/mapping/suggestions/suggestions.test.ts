@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
-import { type ColumnValue, createColumns, type SourceRow } from '../../formats/format.ts';
-import { DEFAULT_MAPPINGS, findDefaultMapping } from '../../formats/formats.ts';
+import { readAll } from '../../../../test/support/formats/format-reading.ts';
+import { DEFAULT_MAPPINGS, findDefaultMapping } from '../../../formats/input-formats.ts';
+import { type ColumnValue, createColumns, type SourceRow } from '../../../formats/reading/source-row.ts';
 import { compileMapping, type Mapping, MappingSchema } from '../mapping.ts';
-import { suggestMapping } from './suggestions.ts';
+import { suggestFormat, suggestMapping } from './suggestions.ts';
 
 function makeRows(columns: readonly string[], rows: readonly (readonly ColumnValue[])[]): SourceRow[] {
   return rows.map((cells, at) => {
@@ -60,6 +61,14 @@ test('the columns that a format maps by itself are found in files of other forma
     const [path] = [found.categories ?? []].flat();
     assert.equal(path?.from, [categories ?? []].flat()[0]?.from);
   }
+});
+
+test('a CSV with the columns of Magento is suggested as such (§13.5)', async () => {
+  const file = `sku,product_type,categories,name,base_image,additional_images,additional_attributes,configurable_variations
+MH01-XS-Gray,simple,"Default Category/Men,Default Category/New",Hoodie XS,/m/h.jpg,"/a.jpg,/b.jpg","color=Gray,size=XS,climate=Cool|Mild,note=wash, then dry",
+`;
+  const { columns } = await readAll({ type: 'csv' }, file);
+  assert.equal(suggestFormat('csv', columns)?.type, 'magento-csv');
 });
 
 test('a German export is understood by its header and its values', () => {

@@ -1,0 +1,26 @@
+import {
+  type OutputFormat,
+  PLAIN_FORMAT,
+  REMOVED,
+  relatedBy,
+  type WriterOptions,
+  writeDelimited,
+} from '../writing/writing.ts';
+
+const openCsv = (options: WriterOptions) =>
+  writeDelimited(options, {
+    related: {
+      names: options.changes ? [...options.as, REMOVED] : options.as,
+      cells: (row) => options.as.map((as) => relatedBy(row, as).join(',')),
+      removed: [...options.as.map(() => ''), 'true'],
+    },
+  });
+
+export const csv: OutputFormat = {
+  ...PLAIN_FORMAT,
+  type: 'csv',
+  label: 'CSV',
+  description: 'a line a product with a header line; several values of a field have commas between',
+  defaultVariant: 'csv',
+  variants: { csv: { ending: 'csv', mediaType: 'text/csv; charset=utf-8', open: openCsv } },
+};

@@ -1,0 +1,175 @@
+import { readJson } from '../json/read-json.ts';
+import {
+  defineInputFormat,
+  languageOption,
+  ReadingNotes,
+  RowValues,
+  readAfterPeek,
+  type SourceRow,
+  writePlainNumber,
+} from '../reading/reading.ts';
+import {
+  findUnitMember,
+  isAmount,
+  NAMED_LISTS,
+  type NamedList,
+  SILENT_LISTS,
+  UNIT_WORDS,
+} from './etim-names.ts';
+
+/** Source: ETIM International, ETIM xChange guideline 2.0 of 2025-11-27. */
+export const etimXchange = defineInputFormat({
+  type: 'etim-xchange',
+  label: 'ETIM xChange',
+  description:
+    'a row is a product of ETIM xChange 2.0; columns by dots, features by their codes, measures and prices with their units, objects of lists as rows',
+  options: {
+    language: languageOption('as en-GB, of the name and the address; default: the first description'),
+  },
+  mapping: {
+    identifier: 'ProductIdentification.ManufacturerProductNumber',
+    name: 'name',
+    productUrl: 'productUrl',
+    images: ['images'],
+    categories: { from: 'categories' },
+    attributes: '*',
+  },
+  endings: [],
+  open: ({ decode, notes }, { language }) =>
+    readAfterPeek(decode(), HEAD_CHARACTERS, async function* (head, whole) {
+      const currency = /"CurrencyCode"\s*:\s*"([A-Z]{3})"/.exec(head)?.[1] ?? '';
+      const read = (row: SourceRow) =>
+        row.problems === undefined ? new ProductReader(row, { language, currency }).read() : row;
+      const own = new ReadingNotes((path) => !ABOUT_CATALOGUE.test(path) && notes.noteUnread(path));
+      for await (const rows of readJson(whole, own, 'Supplier.Product')) yield rows.map(read);
+    }),
+});
+
+/** Members of the head that describe the whole catalogue. */
+const ABOUT_CATALOGUE =
+  /^(?:SchemaVersion|Catalogue(?:Id|Name|Version|Type|ValidityStart|ValidityEnd)|ContractReferenceNumber|ChangeReferenceCatalogueVersion|GenerationDate|(?:Name|Email)DataCreator|Buyer(?:Name|IdGln|IdDuns)|Datapool(?:Name|Gln)|Country|Language|CurrencyCode|Supplier\.Supplier(?:Name|IdGln|IdDuns|VatNo))$|^CatalogueName\.|^CountrySpecificExtensions(?:\.|$)|^Supplier\.SupplierAttachments\./;
+
+/** The head precedes the products, and has a few hundred characters. */
+const HEAD_CHARACTERS = 64 * 1024;
+
+type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+interface JsonObject {
+  readonly [name: string]: Json;
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const objectsOf = (value: Json | undefined): JsonObject[] =>
+  Array.isArray(value) ? value.filter(isObject) : [];
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+
+/** The place of an object's members: their prefix, and the row of the list that they are in. */
+interface Place {
+  readonly prefix: string;
+  readonly row: number | undefined;
+}
+
+class ProductReader {
+  readonly #values = new RowValues();
+  readonly #row: SourceRow;
+  readonly #options: { readonly language: string | undefined; readonly currency: string };
+
+  constructor(row: SourceRow, options: { language: string | undefined; currency: string }) {
+    this.#row = row;
+    this.#options = options;
+  }
+
+  read(): SourceRow {
+    const source = this.#row.source as JsonObject;
+    this.#addShown(source);
+    this.#addObject(source, { prefix: '', row: undefined });
+    const { values, rows } = this.#values;
+    return { ...this.#row, values, ...(rows && { rows }) };
+  }
+
+  /** Adds the fields that are shown; they are in the file under names of their own, too. */
+  #addShown({ ProductDetails, ProductAttachments, EtimClassification }: JsonObject): void {
+    const descriptions = isObject(ProductDetails) ? objectsOf(ProductDetails.ProductDescriptions) : [];
+    const { language } = this.#options;
+    const chosen = descriptions.find((one) => one.DescriptionLanguage === language) ?? descriptions[0] ?? {};
+    const name = chosen.UniqueMainProductDescription ?? chosen.MinimalProductDescription;
+    this.#addScalars(name, { prefix: 'name', row: undefined });
+    this.#addScalars(chosen.ProductPageUrl, { prefix: 'productUrl', row: undefined });
+    for (const picture of listPictures(objectsOf(ProductAttachments)))
+      this.#values.add('images', picture, true);
+    for (const code of new Set(objectsOf(EtimClassification).map((one) => textOf(one.EtimClassCode))))
+      this.#values.add('categories', code, true);
+  }
+
+  #addObject(object: JsonObject, { prefix, row }: Place, skipped: readonly string[] = []): void {
+    const words = findWords(object);
+    for (const [name, value] of Object.entries(object)) {
+      if (words.has(name) || skipped.includes(name)) continue;
+      const place = { prefix: joinName(prefix, name), row };
+      const elements = objectsOf(value);
+      for (const element of elements) this.#addElement(name, element, { prefix, row });
+      if (isObject(value)) this.#addObject(value, place);
+      else if (elements.length === 0) this.#addScalars(value, place, this.#unitOf(name, words));
+    }
+  }
+
+  #unitOf(name: string, words: ReadonlyMap<string, string>): string {
+    return isAmount(name) ? this.#options.currency : (words.get(findUnitMember(name) ?? '') ?? '');
+  }
+
+  #addScalars(value: Json | undefined, { prefix, row }: Place, word = ''): void {
+    const all = Array.isArray(value) ? value : [value];
+    for (const one of all.filter((one) => one !== null && one !== undefined && one !== '')) {
+      const text = typeof one === 'number' ? writePlainNumber(String(one)) : String(one).trim();
+      const whole = word === '' ? text : `${text} ${word}`;
+      if (row === undefined) this.#values.add(prefix, whole, Array.isArray(value));
+      else this.#values.addInRow(prefix, whole, row);
+    }
+  }
+
+  #addElement(list: string, element: JsonObject, { prefix, row }: Place): void {
+    const silent = SILENT_LISTS[list];
+    const behind = silent === undefined ? joinName(prefix, list) : prefix;
+    const within = list === 'EtimFeatures' ? '' : behind;
+    const named = NAMED_LISTS[list];
+    if (named !== undefined && textOf(element[named.key]) !== '') {
+      this.#addNamed(element, named, { prefix: within, row });
+      return;
+    }
+    const place = { prefix: within, row: this.#values.beginRow() };
+    if (silent) this.#addScalars(element[silent], place);
+    this.#addObject(element, place, silent ? [silent] : []);
+  }
+
+  #addNamed(element: JsonObject, { key, values }: NamedList, { prefix, row }: Place): void {
+    const place = { prefix: joinName(prefix, textOf(element[key])), row };
+    const words = findWords(element);
+    for (const name of values) this.#addScalars(element[name], place, words.get(findUnitMember(name) ?? ''));
+    this.#addObject(element, place, [key, ...values]);
+  }
+}
+
+/** @returns the units that have a word, of an object's measures, by the member that holds the unit */
+function findWords(object: JsonObject): ReadonlyMap<string, string> {
+  const units = new Set(Object.keys(object).map((name) => findUnitMember(name) ?? ''));
+  return new Map(
+    [...units].flatMap((unit): [string, string][] => {
+      const code = textOf(object[unit]);
+      const word = unit === 'ClassificationFeatureUnit' ? symbolOf(code) : UNIT_WORDS[code];
+      return word ? [[unit, word]] : [];
+    }),
+  );
+}
+
+/** The main picture first. */
+const listPictures = (attachments: readonly JsonObject[]): string[] =>
+  ['ATX015', 'ATX018']
+    .flatMap((type) => attachments.filter(({ AttachmentType }) => AttachmentType === type))
+    .flatMap(({ AttachmentDetails }) => objectsOf(AttachmentDetails))
+    .map(({ AttachmentUri }) => textOf(AttachmentUri));
+
+const joinName = (prefix: string, name: string): string => (prefix === '' ? name : `${prefix}.${name}`);
+
+/** `ampere (A)` is A, the unit as measures have it. */
+const symbolOf = (unit: string): string =>
+  /\((\S{1,12})\)$/.exec(unit)?.[1] ?? (/^[^\s\d]\S{0,11}$/.test(unit) ? unit : '');

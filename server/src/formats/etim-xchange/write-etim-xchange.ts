@@ -1,0 +1,183 @@
+/** Products in ETIM xChange 2.0: writes back what its input format reads. Source: its guideline of 2025-11-27. */
+import type {
+  FeedRow,
+  Field,
+  OutputFormat,
+  RelatedAs,
+  RowWriter,
+  WriterOptions,
+} from '../writing/writing.ts';
+import { findTarget, matches, membersOf, type Step, type Target } from './etim-members.ts';
+import { type Cell, type Notes, openProduct, readValue } from './etim-product.ts';
+
+function fieldOf(name: string): Field | undefined {
+  const target = findTarget(name);
+  if (target === undefined) return undefined;
+  return {
+    name,
+    kind: 'checked',
+    most: Number.POSITIVE_INFINITY,
+    check(value) {
+      const { leaf, text } = readValue(target, value);
+      return matches(text, membersOf(target).get(leaf)?.form ?? '');
+    },
+  };
+}
+
+const RELATION_TYPES: Readonly<Record<RelatedAs, string>> = {
+  accessory: 'ACCESSORY',
+  required_part: 'MANDATORY',
+  substitute: 'SIMILAR',
+  often_bought_with: 'CROSS-SELLING',
+  part_of_set: 'CONSISTS_OF',
+  different_brand: 'SIMILAR',
+};
+
+/** The limit of the shortest description, and of a supplier. */
+const NAME_LENGTH = 80;
+const NAME = 'ProductDetails.ProductDescriptions.MinimalProductDescription';
+const PAGE = 'ProductDetails.ProductDescriptions.ProductPageUrl';
+const IDENTIFICATION = 'ProductIdentification.ManufacturerProductNumber';
+const MANUFACTURER = 'ProductIdentification.ManufacturerName';
+const ATTACHED = 'ProductAttachments.AttachmentDetails.AttachmentUri';
+
+/** The place of a column that corresponds to something a file of the standard may already have. */
+const SHOWN: Readonly<Record<string, string>> = { name: NAME, productUrl: PAGE, images: ATTACHED };
+
+function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
+  const notes: Notes = { supplier: '', currency: '', languages: new Set() };
+  const targets = columns.map(({ name }) => findTarget(SHOWN[name] ?? name));
+  const placeOf = new Map(columns.map(({ name }, at) => [name, at]));
+  let count = 0;
+
+  /** Products from such a file have their own descriptions and attachments. */
+  const isSaid = (column: string, { values }: FeedRow) =>
+    (values[placeOf.get(SHOWN[column] ?? '') ?? -1] ?? []).length > 0;
+
+  function listCells(row: FeedRow): Cell[] {
+    const numberOf = numberRows(row);
+    return columns.flatMap(({ name }, at): Cell[] => {
+      const target = isSaid(name, row) ? undefined : targets[at];
+      if (target === undefined) return [];
+      const rows = row.rows?.[at];
+      const cells = (row.values[at] ?? []).map((value, place) => ({
+        target,
+        value,
+        row: numberOf(rows?.[place]),
+      }));
+      return FORMED[name] === undefined ? cells : cells.flatMap(FORMED[name]);
+    });
+  }
+
+  function build(row: FeedRow) {
+    const builder = openProduct(notes);
+    const cells = listCells(row);
+    notes.supplier ||= row.values[placeOf.get('SupplierName') ?? -1]?.[0] ?? '';
+    const inRows = cells.filter((cell) => cell.row !== undefined);
+    // Elements within a list are placed after the element that contains them.
+    inRows.sort((a, b) => depthOf(a) - depthOf(b) || (a.row ?? 0) - (b.row ?? 0));
+    for (const cell of [...inRows, ...cells.filter((cell) => cell.row === undefined)]) builder.add(cell);
+    for (const cell of listRelated(row)) builder.add(cell);
+    return builder.finish();
+  }
+
+  /** A row is asked what it leaves out before it is written. */
+  const built = new WeakMap<FeedRow, ReturnType<typeof build>>();
+  const buildOnce = (row: FeedRow) => built.getOrInsertComputed(row, build);
+
+  return {
+    // Read when the first rows are written, which determine what is known about the catalogue.
+    get head() {
+      const { currency, supplier } = notes;
+      const head = {
+        SchemaVersion: '2.0',
+        CatalogueId: channelName.slice(0, 20),
+        CatalogueType: 'FULL',
+        GenerationDate: day,
+        CatalogueValidityStart: day,
+        ...(currency !== '' && { CurrencyCode: currency }),
+      };
+      const named = JSON.stringify(supplier || channelName.slice(0, NAME_LENGTH));
+      return `${JSON.stringify(head).slice(0, -1)},"Supplier":[{"SupplierName":${named},"Product":[`;
+    },
+    get tail() {
+      return `]}],"Language":${JSON.stringify([...notes.languages])}}\n`;
+    },
+    write(row) {
+      count += 1;
+      return `${count === 1 ? '' : ','}\n${JSON.stringify(buildOnce(row).product)}`;
+    },
+    listLeftOut: (row) => buildOnce(row).leftOut,
+  };
+}
+
+const depthOf = ({ target }: Cell) => target.steps.filter(({ member }) => member.isList).length;
+
+/** Numbers named rows, in the order of their appearance, after all numbered ones. */
+function numberRows({ rows = [] }: FeedRow): (row: string | number | undefined) => number | undefined {
+  const texts = new Set(
+    rows.flatMap((ofColumn) => (ofColumn ?? []).filter((row) => typeof row === 'string')),
+  );
+  const numbers = new Map([...texts].map((row, at) => [row, Number.MAX_SAFE_INTEGER - texts.size + at]));
+  return (row) => (typeof row === 'string' ? numbers.get(row) : row);
+}
+
+function listRelated({ related }: FeedRow): Cell[] {
+  return related.flatMap(({ as, identifiers, quantities }) => {
+    const target = findTarget(`ProductRelations.${RELATION_TYPES[as]}`) as Target;
+    return identifiers.flatMap((value): Cell[] => {
+      const quantity = quantities?.get(value);
+      const counted = { target: countOf(target, value), value: String(quantity) };
+      return quantity === undefined ? [{ target, value }] : [{ target, value }, counted];
+    });
+  });
+}
+
+/** The place of the quantity of one related product; a value of the product itself takes precedence. */
+function countOf({ steps, leaf }: Target, identifier: string): Target {
+  const [list, product] = steps as [Step, Step];
+  const key = { name: leaf, value: identifier, isUnique: true } as const;
+  return { steps: [list, { ...product, key }], leaf: 'RelatedProductQuantity' };
+}
+
+const TYPE = findTarget('ProductAttachments.AttachmentType') as Target;
+
+const FORMED: Readonly<Record<string, (cell: Cell, place: number) => Cell[]>> = {
+  // The first picture is the main one; each is a separate attachment.
+  images: (cell, place) => [
+    { target: TYPE, value: place === 0 ? 'ATX015' : 'ATX018', row: place + 1 },
+    { ...cell, row: place + 1 },
+  ],
+  name: (cell) => [{ ...cell, value: cell.value.slice(0, NAME_LENGTH) }],
+};
+
+const checked = (name: string): Field => fieldOf(name) ?? { name, kind: 'text' };
+
+export const etimXchange: OutputFormat = {
+  type: 'etim-xchange',
+  label: 'ETIM xChange',
+  description:
+    'a JSON document of ETIM xChange 2.0; attributes by the names that its pipeline format gives them',
+  fields: [
+    { ...checked(IDENTIFICATION), isRequired: true, most: 1 },
+    { ...checked(MANUFACTURER), isRequired: true, most: 1 },
+    { name: 'name', kind: 'text' },
+    { ...checked(PAGE), name: 'productUrl', most: 1 },
+    { ...checked(ATTACHED), name: 'images' },
+    { name: 'SupplierName', kind: 'identifier', maxLength: 80 },
+  ],
+  fieldNamed: fieldOf,
+  identifiedBy: IDENTIFICATION,
+  suggestions: {
+    [IDENTIFICATION]: { field: 'identifier' },
+    [MANUFACTURER]: { attributes: ['manufacturername', 'manufacturer', 'hersteller', 'brand', 'marke'] },
+    name: { field: 'name' },
+    productUrl: { field: 'productUrl' },
+    images: { field: 'images' },
+  },
+  wholeBecause: 'the standard has no word for a product that is gone',
+  suggestsAttributes: true,
+  relatedIdentifier: /^.{1,35}$/,
+  defaultVariant: 'json',
+  variants: { json: { ending: 'json', mediaType: 'application/json; charset=utf-8', open: openXchange } },
+};

@@ -1,0 +1,21 @@
+import { defineInputFormat, readAfterPeek } from '../reading/reading.ts';
+import { readJson } from './read-json.ts';
+import { readNdjson } from './read-ndjson.ts';
+
+/** Enough to see how the list begins. */
+const HEAD_CHARACTERS = 1_024;
+
+/** Products as an upload has them: `{"products":[…]}`, just the list, or one product per line. They are the `source` of their rows. */
+export const native = defineInputFormat({
+  type: 'native',
+  label: 'Relata',
+  description: 'a product in the shape of an upload, in a JSON list or one a line; takes no mapping',
+  options: {},
+  mapping: 'none',
+  endings: [],
+  open: ({ decode, notes }) =>
+    readAfterPeek(decode(), HEAD_CHARACTERS, (head, whole) => {
+      if (/^\s*\{\s*"products"\s*:/.test(head)) return readJson(whole, notes, 'products');
+      return /^\s*\[/.test(head) ? readJson(whole, notes, '$') : readNdjson(whole);
+    }),
+});

@@ -1,0 +1,89 @@
+import { type Static, type TLiteral, type TObject, type TProperties, Type } from 'typebox';
+import { optional } from '../../kernel/optional.ts';
+import type { ByteStream } from '../streams/streams.ts';
+import type { ReadingNotes } from './reading-notes.ts';
+import type { SourceRow } from './source-row.ts';
+import type { TextStream } from './text-chunks.ts';
+
+/** A mapping that fits a format whatever the file contains. Its columns may be missing, in which case nothing is mapped. */
+export interface DefaultMapping {
+  readonly identifier: string;
+  readonly groupIdentifier?: string;
+  readonly name: string;
+  readonly productUrl?: string;
+  readonly images?: readonly string[];
+  readonly categories?: DefaultPath | readonly DefaultPath[];
+  /** `*` with `*`: all columns that are not used otherwise. */
+  readonly attributes?: '*' | Readonly<Record<string, string>>;
+}
+
+export interface DefaultPath {
+  readonly from: string;
+  readonly separator?: string;
+}
+
+/** A file to be read. */
+export interface FormatReading {
+  /** The bytes, unpacked. */
+  readonly bytes: ByteStream;
+  readonly notes: ReadingNotes;
+  /** A folder for files that are removed when reading ends. */
+  readonly tempDir: string;
+  /** @returns the bytes as text; refuses a web page. Call it once, and do not read `bytes` as well. */
+  decode(encoding?: string, isMarkup?: boolean): TextStream;
+}
+
+/** An input format: a record in the list of `input-formats.ts`. Each option has a default that is detected. */
+interface InputFormatParts<Type extends string, Options extends TProperties> {
+  readonly type: Type;
+  readonly label: string;
+  /** What becomes a row, and how columns are named. */
+  readonly description: string;
+  readonly options: Options;
+  /** Whether a definition must have a mapping, must not, or may, as the format has a default one known to suggestions. */
+  readonly mapping: 'needed' | 'none' | DefaultMapping;
+  /** File name endings, without a dot; none if the ending is less specific than the format. */
+  readonly endings: readonly string[];
+  /** Whether the header names all columns, so that a mapping with another one is refused. */
+  readonly isTable?: true;
+  open(
+    reading: FormatReading,
+    options: { type: Type } & Static<TObject<Options>>,
+  ): AsyncIterable<readonly SourceRow[]>;
+}
+
+/** A format of the list, for code that reads any; `Settings` is how a definition describes it. */
+export interface InputFormat<Settings>
+  extends Pick<InputFormatParts<string, TProperties>, 'type' | 'mapping' | 'isTable'> {
+  open(reading: FormatReading, options: Settings): AsyncIterable<readonly SourceRow[]>;
+}
+
+/** Adds the schema of a definition's format. */
+export function defineInputFormat<const Type extends string, Options extends TProperties>(
+  format: InputFormatParts<Type, Options>,
+) {
+  const { type, label, description, options, mapping, endings } = format;
+  const schema: TObject<{ type: TLiteral<Type> } & Options> = Type.Object(
+    { type: Type.Literal(type), ...options },
+    {
+      additionalProperties: false,
+      description,
+      'x-label': label,
+      'x-mapping': typeof mapping === 'string' ? mapping : 'own',
+      'x-endings': endings,
+    },
+  );
+  return { ...format, schema };
+}
+
+/** Which of several languages is read. */
+export const languageOption = (description: string) =>
+  optional.text({ minLength: 2, maxLength: 10, 'x-label': 'Language', description });
+
+export const headerRowOption = optional.integer({
+  minimum: 0,
+  maximum: 1_048_576,
+  'x-label': 'Header row',
+  description:
+    'first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, …',
+});

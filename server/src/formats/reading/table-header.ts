@@ -1,0 +1,91 @@
+import { FormatProblem, tooManyColumns } from './reading-limits.ts';
+import type { ReadingNotes } from './reading-notes.ts';
+
+interface TableOptions<Row> {
+  /** As the owner chose; undefined: the first row that is not a title. */
+  readonly headerRow: number | undefined;
+  readonly maxColumns?: number;
+  /** By position; a row may lack some cells. */
+  textsOf(row: Row): readonly string[];
+}
+
+/** Finds the row that names the columns, and passes on the rows after it. */
+export function openTable<Row extends { readonly number: number; readonly problem?: string | undefined }>(
+  notes: ReadingNotes,
+  { headerRow, maxColumns = Number.POSITIVE_INFINITY, textsOf }: TableOptions<Row>,
+) {
+  let first = headerRow ?? 1;
+  /** The first rows, until the header is found among them. */
+  let head: Row[] | undefined = headerRow === undefined ? [] : undefined;
+  let names: readonly string[] | undefined;
+
+  function isBehindHeader(row: Row): boolean {
+    if (row.number < first) return false;
+    if (names !== undefined) return true;
+    if (row.problem !== undefined) throw new FormatProblem('damaged', row.problem, { line: row.number });
+    const texts = textsOf(row);
+    if (texts.length > maxColumns) throw tooManyColumns('The first row', row.number);
+    names = first > 0 ? readHeader(texts) : texts.map((_, index) => nameByPlace(index));
+    // The list has holes where the row has no cell.
+    names.forEach((name) => {
+      notes.noteColumn(name);
+    });
+    return first === 0;
+  }
+
+  function end(): Row[] {
+    const rows = head ?? [];
+    head = undefined;
+    const sound = rows.filter(({ problem }) => problem === undefined).slice(0, HEAD_ROWS);
+    const place = findHeader(sound.map(textsOf));
+    if (place > 0) {
+      first = sound[place]?.number ?? 1;
+      notes.found.headerRow = String(first);
+    }
+    return rows.filter(isBehindHeader);
+  }
+
+  return {
+    take(rows: readonly Row[]): Row[] {
+      if (head === undefined) return rows.filter(isBehindHeader);
+      for (const row of rows) head.push(row);
+      return head.length < HEAD_ROWS ? [] : end();
+    },
+    /** Call it after the last row. @returns the rows whose header was not known yet */
+    end,
+    /** The names of the columns, by position. */
+    get names(): readonly string[] {
+      return names ?? [];
+    },
+  };
+}
+
+/**
+ * @returns the names in a header: trimmed, nameless ones by position, repeated ones numbered, as Name, Name
+ * 2, and without those after the last name
+ */
+function readHeader(cells: readonly string[]): string[] {
+  const given = Array.from(cells, (cell = '', index) => cell.trim() || nameByPlace(index));
+  const names = given.slice(0, cells.findLastIndex((cell = '') => cell.trim() !== '') + 1);
+  const taken = new Set(names);
+  const numbers = new Map<string, number>();
+  return names.map((name) => {
+    let number = numbers.get(name) ?? 1;
+    while (number > 1 && taken.has(`${name} ${number}`)) number += 1;
+    numbers.set(name, number + 1);
+    return number === 1 ? name : `${name} ${number}`;
+  });
+}
+
+export const nameByPlace = (index: number): string => `Column ${index + 1}`;
+
+/** How many rows are searched for the column names. */
+const HEAD_ROWS = 10;
+
+/** @returns the index of the row that may hold names: a title above them fills only one or two of many cells */
+function findHeader(rows: readonly (readonly string[])[]): number {
+  const filled = rows.map((cells) => cells.filter((cell) => cell.trim() !== '').length);
+  const usual = filled.toSorted((a, b) => a - b)[Math.floor(filled.length / 2)] ?? 0;
+  const place = filled.findIndex((count) => count > 2 || count * 2 > usual);
+  return Math.max(0, place);
+}

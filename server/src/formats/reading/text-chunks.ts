@@ -1,0 +1,45 @@
+import { type ByteStream, Peekable } from '../streams/streams.ts';
+
+/** A substring retains the whole text, so what outlives its chunk has to be a copy. */
+export function copyText(text: string): string {
+  // Through UTF-8 plain text takes one byte a character; only a lone surrogate would not survive.
+  const encoding = text.isWellFormed() ? 'utf8' : 'utf16le';
+  return Buffer.from(text, encoding).toString(encoding);
+}
+
+export type TextStream = AsyncIterable<string>;
+
+/** How much is parsed at once, which determines how much a reader holds and how long it occupies its thread. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** Cuts large chunks, so that a source that returns a whole file is read like any other. */
+export async function* cutChunks(bytes: ByteStream): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) {
+    for (let start = 0; start < chunk.length; start += CHUNK_BYTES)
+      yield chunk.subarray(start, start + CHUNK_BYTES);
+  }
+}
+
+/** A parser that is fed piece by piece. */
+export interface ChunkParser<Part> {
+  /** @returns what the chunk completes */
+  push(chunk: string): readonly Part[];
+  end(): readonly Part[];
+}
+
+/** @returns what each chunk of a text completes */
+export async function* parseText<Part>(text: TextStream, parser: ChunkParser<Part>) {
+  for await (const chunk of text) yield parser.push(chunk);
+  yield parser.end();
+}
+
+/** Reads the beginning of a text and passes all of it to the reader chosen by it; closes the text if there is none. */
+export async function* readAfterPeek<Row>(
+  text: TextStream,
+  length: number,
+  read: (head: string, text: TextStream) => AsyncIterable<Row>,
+): AsyncGenerator<Row> {
+  await using stream = new Peekable(text);
+  const head = (await stream.peek(length)).join('');
+  yield* read(head, stream);
+}

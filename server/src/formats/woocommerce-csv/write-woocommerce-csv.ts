@@ -1,0 +1,16 @@
+import { defineShopList, GOES_WITH, INSTEAD } from '../writing/writing.ts';
+
+/** Source: WooCommerce, "Product CSV Importer and Exporter", the schema of its columns. */
+export const woocommerceCsv = defineShopList({
+  type: 'woocommerce-csv',
+  label: 'WooCommerce CSV',
+  description: 'a row a product by its SKU, with its cross-sells and upsells by SKU',
+  identifiedBy: 'SKU',
+  required: ['SKU'],
+  suggestions: { SKU: { field: 'identifier' }, Name: { field: 'name' } },
+  separator: ', ',
+  lists: [
+    { column: 'Cross-sells', as: GOES_WITH },
+    { column: 'Upsells', as: INSTEAD },
+  ],
+});
