@@ -97,11 +97,11 @@ const SMALL: readonly Group[] = [
     why: 'rows of the control database that the service wrote: a definition of up to 256 KiB, all others below 16 KiB',
     places: {
       'access/users/user-store.ts': 3,
-      'channels/definitions/channel-store.ts': 1,
+      'channels/channel-definitions/channel-store.ts': 1,
       'definitions/definition-store.ts': 1,
       'definitions/definitions.ts': 1,
       'events/outbox-store.ts': 1,
-      'pipelines/definitions/pipeline-store.ts': 3,
+      'pipelines/pipeline-definitions/pipeline-store.ts': 3,
       'projects/audit-store.ts': 3,
       'projects/project-store.ts': 2,
       'projects/resource-store.ts': 1,

@@ -1,7 +1,7 @@
 /** Periodic maintenance: removes what is old or no longer has an owner. */
-import { CHANNEL_SECRETS } from '../channels/definitions/definitions.ts';
+import { CHANNEL_SECRETS } from '../channels/channel-definitions/channel-definitions.ts';
 import { dropAnswersBefore as dropOldAnswers } from '../http/answers/answers.ts';
-import { PIPELINE_SECRETS } from '../pipelines/definitions/definitions.ts';
+import { PIPELINE_SECRETS } from '../pipelines/pipeline-definitions/pipeline-definitions.ts';
 import { resealColumn } from '../storage/secrets/secrets.ts';
 import { listNeededPayloads } from '../transfer/transfer.ts';
 import type { Parts } from './parts.ts';

@@ -31,7 +31,7 @@ import {
   checkChannel,
   type SentChannel,
   type Snapshot,
-} from './definitions/definitions.ts';
+} from './channel-definitions/channel-definitions.ts';
 import { createUcp, type KeylessLimits, type UcpChannel } from './ucp/ucp.ts';
 
 export interface ChannelParts extends Base {

@@ -3,11 +3,11 @@ import { basename, join } from 'node:path';
 import { countAccountKeys } from '../access/keys/keys.ts';
 import { createProvider } from '../access/oidc/oidc.ts';
 import { openSecrets } from '../app/app.ts';
-import { CHANNEL_SECRETS } from '../channels/definitions/definitions.ts';
+import { CHANNEL_SECRETS } from '../channels/channel-definitions/channel-definitions.ts';
 import { type Config, readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { allowAddresses } from '../outbound/outbound.ts';
-import { PIPELINE_SECRETS } from '../pipelines/definitions/definitions.ts';
+import { PIPELINE_SECRETS } from '../pipelines/pipeline-definitions/pipeline-definitions.ts';
 import { inspectPostgres, type PostgresFacts } from '../storage/postgres/postgres.ts';
 import { countUnreadable, type Secrets } from '../storage/secrets/secrets.ts';
 import {

@@ -19,7 +19,7 @@ import {
   RUNS,
   type SentPreview,
   sealPlainSources,
-} from './definitions/definitions.ts';
+} from './pipeline-definitions/pipeline-definitions.ts';
 import { createTextChecks } from './mapping/expressions/expressions.ts';
 import {
   createPipelineRuns,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PIPELINES } from '../../src/pipelines/definitions/definitions.ts';
+import { PIPELINES } from '../../src/pipelines/pipeline-definitions/pipeline-definitions.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import {
   byUpload,

@@ -7,7 +7,7 @@ import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 import { isIPv4 } from 'node:net';
 import { allowAddresses } from '../../src/outbound/outbound.ts';
-import { http } from '../../src/pipelines/sources/http.ts';
+import { http } from '../../src/pipelines/sources/http-source.ts';
 
 const [PUBLIC_4 = '', PUBLIC_6 = '', ...urls] = process.argv.slice(2);
 const PORT = 8080;

@@ -11,7 +11,7 @@ import {
 import type { CatalogPasses } from '../../relations/store/store.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import { type Operation, shareText } from '../../storage/threads/threads.ts';
-import type { FeedPreview, Snapshot } from '../definitions/definitions.ts';
+import type { FeedPreview, Snapshot } from '../channel-definitions/channel-definitions.ts';
 import { type Destination, openDestination } from '../destinations/destinations.ts';
 import { type FeedRows, openFeedRows, type ReadRow } from './feed-rows.ts';
 import { type BuildEvent, type BuildOrder, writeFeed } from './feed-writing.ts';

@@ -12,5 +12,5 @@ export {
   createChannelBuilds,
   dropPieces,
 } from './channel-builds.ts';
-export { createChangeNotices, createChannelSchedule } from './schedule.ts';
+export { createChangeNotices, createChannelSchedule } from './build-schedule.ts';
 export { findServedFile } from './served-files.ts';

@@ -28,7 +28,7 @@ import {
   removeSnapshot,
   type Snapshot,
   savePublished,
-} from '../definitions/definitions.ts';
+} from '../channel-definitions/channel-definitions.ts';
 import { describeDestination } from '../destinations/destinations.ts';
 import type { Delivery, DeliveryOrder, PreviewOrder } from './build-thread.ts';
 import type { BuildEvent, BuildOrder, BuildOutput, PublishedBefore } from './feed-writing.ts';

@@ -13,14 +13,14 @@ import {
   type ChannelDefinition,
   type ChannelRelation,
   compileChannelFilter,
-} from '../definitions/definitions.ts';
+} from '../channel-definitions/channel-definitions.ts';
 import {
   createRowMaker,
   type FieldProblem,
   findIdentifying,
   isForEverybody,
   suggestMapping,
-} from '../mapping/mapping.ts';
+} from '../field-mapping/field-mapping.ts';
 import { HashedTexts } from './hashed-texts.ts';
 
 export interface ReadRow {

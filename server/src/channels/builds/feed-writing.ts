@@ -13,7 +13,7 @@ import {
   type FeedFile,
   NO_COUNTS,
   type PublishedRows,
-} from '../definitions/definitions.ts';
+} from '../channel-definitions/channel-definitions.ts';
 import type { FeedRows, ReadPage, ReadRow } from './feed-rows.ts';
 import { HashedTexts } from './hashed-texts.ts';
 import { readPieces } from './served-files.ts';

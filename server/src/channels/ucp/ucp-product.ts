@@ -2,8 +2,8 @@ import { type Attribute, indexByKey, readMeasure } from '../../catalog/ontology/
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { getOutputFormat } from '../../formats/formats.ts';
 import { CURRENCY_SIGNS, readField } from '../../formats/writing/writing.ts';
-import type { ChannelDefinition } from '../definitions/definitions.ts';
-import { createRowMaker, suggestMapping } from '../mapping/mapping.ts';
+import type { ChannelDefinition } from '../channel-definitions/channel-definitions.ts';
+import { createRowMaker, suggestMapping } from '../field-mapping/field-mapping.ts';
 
 /** Products of the Universal Commerce Protocol: one per group, with its variants. Pure. */
 

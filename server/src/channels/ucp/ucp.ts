@@ -8,7 +8,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { joinSteps } from '../../relations/answers/answers.ts';
 import type { Relations } from '../../relations/relations.ts';
-import type { ChannelDefinition } from '../definitions/definitions.ts';
+import type { ChannelDefinition } from '../channel-definitions/channel-definitions.ts';
 import { type ChannelBudget, createChannelBudgets, type KeylessLimits } from './channel-budget.ts';
 import type { ProductRequest, UcpLookup, UcpSearch, UcpUse } from './ucp-schemas.ts';
 import {

@@ -31,7 +31,7 @@ import {
   saveRead,
   saveStamp,
   type UploadedFile,
-} from '../definitions/definitions.ts';
+} from '../pipeline-definitions/pipeline-definitions.ts';
 import { isOfPairs } from '../mapping/mapping.ts';
 import { describeSource, takesFile } from '../sources/sources.ts';
 import type { RunThreads } from './run-client.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../catalog/ontology/ontology.ts';
 import { findDefaultMapping, getInputFormat, type SourceReading } from '../../formats/formats.ts';
 import { type ColumnValue, FormatProblem, type SourceRow } from '../../formats/reading/reading.ts';
-import type { Preview, TriedDefinition } from '../definitions/definitions.ts';
+import type { Preview, TriedDefinition } from '../pipeline-definitions/pipeline-definitions.ts';
 import {
   type CellProblem,
   isOfPairs,
@@ -31,7 +31,7 @@ import {
   suggestLinks,
   suggestMapping,
   suggestPairs,
-} from '../mapping/suggestions/suggestions.ts';
+} from '../mapping/mapping-suggestions/mapping-suggestions.ts';
 import { SourceProblem } from '../sources/sources.ts';
 import {
   describeUnread,

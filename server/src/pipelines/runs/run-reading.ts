@@ -4,7 +4,7 @@ import { FormatProblem, type SourceRow } from '../../formats/reading/reading.ts'
 import { ServiceError } from '../../kernel/errors.ts';
 import { shareText } from '../../storage/threads/threads.ts';
 import { REPORT_LINES, type ReportLine } from '../../tasks/tasks.ts';
-import type { BatchCounts, TriedDefinition, UploadedFile } from '../definitions/definitions.ts';
+import type { BatchCounts, TriedDefinition, UploadedFile } from '../pipeline-definitions/pipeline-definitions.ts';
 import {
   type CellProblem,
   compileMapping,
@@ -17,7 +17,7 @@ import {
   type RowMapper,
   type RowOutcome,
 } from '../mapping/mapping.ts';
-import { type FoundList, findUnsplit } from '../mapping/suggestions/suggestions.ts';
+import { type FoundList, findUnsplit } from '../mapping/mapping-suggestions/mapping-suggestions.ts';
 import {
   type OpenedSource,
   type SourceFile,

@@ -6,7 +6,7 @@ import { type Routes, type RouteTools, serve } from '../../http/server/server.ts
 import { allows, type Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Found } from '../../projects/projects.ts';
-import { type Pipeline, TriggeredAnswer, toTriggered } from '../definitions/definitions.ts';
+import { type Pipeline, TriggeredAnswer, toTriggered } from '../pipeline-definitions/pipeline-definitions.ts';
 import type { Pipelines } from '../pipelines.ts';
 
 interface WebhookRouteParts extends RouteTools {

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { allowAddresses } from '../../outbound/outbound.ts';
-import { http } from './http.ts';
+import { http } from './http-source.ts';
 import { type OpenSettings, SourceProblem, type SourceStamp } from './source.ts';
 
 const MIB = 1024 * 1024;

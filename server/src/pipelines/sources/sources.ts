@@ -11,11 +11,11 @@ import {
   maskMembers,
   pickSecrets,
 } from '../../outbound/outbound.ts';
-import { directory } from './directory.ts';
+import { directory } from './directory-source.ts';
 import { globProblem } from './glob.ts';
-import { http } from './http.ts';
-import { s3 } from './s3.ts';
-import { sftp } from './sftp.ts';
+import { http } from './http-source.ts';
+import { s3 } from './s3-source.ts';
+import { sftp } from './sftp-source.ts';
 import {
   type FileSource,
   type OpenedSource,

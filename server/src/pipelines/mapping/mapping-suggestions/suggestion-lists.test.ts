@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ColumnValue, createColumns, type SourceRow } from '../../../formats/reading/source-row.ts';
-import { findUnsplit, suggestLinks, suggestMapping } from './suggestions.ts';
+import { findUnsplit, suggestLinks, suggestMapping } from './mapping-suggestions.ts';
 
 function rowsOf(cells: Readonly<Record<string, readonly string[]>>): SourceRow[] {
   const length = Math.max(...Object.values(cells).map((column) => column.length));

@@ -14,7 +14,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { directory } from './directory.ts';
+import { directory } from './directory-source.ts';
 import { type OpenedSource, type OpenSettings, SourceProblem, type SourceStamp } from './source.ts';
 
 interface DirectoryRun {

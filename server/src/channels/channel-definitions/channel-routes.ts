@@ -27,7 +27,7 @@ import {
   toWireChannel,
   WireChannel,
   WirePreview,
-} from '../definitions/definitions.ts';
+} from './channel-schemas.ts';
 
 const PATH = '/management/projects/:id/channels';
 const about = { tags: ['Channels'], params: ChannelParams };

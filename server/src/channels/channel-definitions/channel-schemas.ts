@@ -9,7 +9,7 @@ import { optional } from '../../kernel/optional.ts';
 import { WireFilter } from '../../relations/definitions/definitions.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
-import { type ChannelMapping, OWN_FIELDS } from '../mapping/mapping.ts';
+import { type ChannelMapping, OWN_FIELDS } from '../field-mapping/field-mapping.ts';
 
 const Percent = (description: string) => optional.number({ minimum: 0, maximum: 100, description });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readCharset } from '../sources/sources.ts';
-import { readFileName } from './pipeline-routes.ts';
+import { readFileName } from './upload-name.ts';
 
 test('a file is named by ?name=, else by Content-Disposition, else upload (§13.1)', () => {
   assert.equal(readFileName('feed.csv', 'attachment; filename="other.csv"'), 'feed.csv');

@@ -7,7 +7,7 @@ import { readAll } from '../../../../test/support/formats/format-reading.ts';
 import { DEFAULT_MAPPINGS, findDefaultMapping } from '../../../formats/input-formats.ts';
 import { type ColumnValue, createColumns, type SourceRow } from '../../../formats/reading/source-row.ts';
 import { compileMapping, type Mapping, MappingSchema } from '../mapping.ts';
-import { suggestFormat, suggestMapping } from './suggestions.ts';
+import { suggestFormat, suggestMapping } from './mapping-suggestions.ts';
 
 function makeRows(columns: readonly string[], rows: readonly (readonly ColumnValue[])[]): SourceRow[] {
   return rows.map((cells, at) => {

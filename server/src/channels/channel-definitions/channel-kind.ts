@@ -37,7 +37,7 @@ import {
   listNames,
   OWN_FIELDS,
   readTemplate,
-} from '../mapping/mapping.ts';
+} from '../field-mapping/field-mapping.ts';
 import type {
   Channel,
   ChannelDefinition,
