@@ -17,8 +17,8 @@ const lines = {
   'server/src/outbound': ['s3', 'sftp'],
   'server/src/formats': [
     'streams',
-    'reading',
-    'writing',
+    'input',
+    'output',
     'csv',
     'json',
     'xml',

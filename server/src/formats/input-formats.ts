@@ -4,10 +4,6 @@ import { bmecat } from './bmecat/read-bmecat.ts';
 import { csv, tsv } from './csv/read-csv.ts';
 import { etimXchange } from './etim-xchange/read-etim-xchange.ts';
 import { googleMerchant } from './google-merchant/read-google-merchant.ts';
-import { json } from './json/read-json.ts';
-import { native } from './json/read-native.ts';
-import { ndjson } from './json/read-ndjson.ts';
-import { magentoCsv } from './magento-csv/read-magento-csv.ts';
 import {
   cutChunks,
   type DefaultMapping,
@@ -20,7 +16,11 @@ import {
   reportDamage,
   type SourceRow,
   type TextStream,
-} from './reading/reading.ts';
+} from './input/input.ts';
+import { json } from './json/read-json.ts';
+import { native } from './json/read-native.ts';
+import { ndjson } from './json/read-ndjson.ts';
+import { magentoCsv } from './magento-csv/read-magento-csv.ts';
 import { shopifyCsv } from './shopify-csv/read-shopify-csv.ts';
 import type { ByteStream } from './streams/streams.ts';
 import { woocommerceCsv } from './woocommerce-csv/read-woocommerce-csv.ts';

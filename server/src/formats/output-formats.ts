@@ -7,10 +7,10 @@ import { ndjson } from './json/write-ndjson.ts';
 import { jsonLd } from './json-ld/write-json-ld.ts';
 import { magentoCsv } from './magento-csv/write-magento-csv.ts';
 import { openai } from './openai/write-openai.ts';
+import type { OutputFormat } from './output/output.ts';
 import { shopifyCsv } from './shopify-csv/write-shopify-csv.ts';
 import { ucp } from './ucp/write-ucp.ts';
 import { woocommerceCsv } from './woocommerce-csv/write-woocommerce-csv.ts';
-import type { OutputFormat } from './writing/writing.ts';
 
 export const OUTPUT_FORMATS: readonly OutputFormat[] = [
   ...[googleMerchant, openai, shopifyCsv, woocommerceCsv, magentoCsv],

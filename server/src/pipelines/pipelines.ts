@@ -9,6 +9,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import { makeToken, type Projects } from '../projects/projects.ts';
 import type { Base } from '../storage/storage.ts';
 import { AccountPlaces } from './account-places.ts';
+import { createTextChecks } from './mapping/expressions/expressions.ts';
 import {
   checkTried,
   fillSource,
@@ -20,7 +21,6 @@ import {
   type SentPreview,
   sealPlainSources,
 } from './pipeline-definitions/pipeline-definitions.ts';
-import { createTextChecks } from './mapping/expressions/expressions.ts';
 import {
   createPipelineRuns,
   createPipelineSchedule,

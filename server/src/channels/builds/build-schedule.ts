@@ -8,7 +8,12 @@ import type { Found } from '../../projects/projects.ts';
 import { type Base, readNow } from '../../storage/storage.ts';
 import { createDueWatch } from '../../tasks/tasks.ts';
 import type { Channel } from '../channel-definitions/channel-definitions.ts';
-import { CHANNELS, listFollowing, listUnnoticed, planNext } from '../channel-definitions/channel-definitions.ts';
+import {
+  CHANNELS,
+  listFollowing,
+  listUnnoticed,
+  planNext,
+} from '../channel-definitions/channel-definitions.ts';
 import type { ChannelBuilds } from './channel-builds.ts';
 
 export interface ChannelScheduleParts extends Pick<Base, 'database' | 'logger'> {

@@ -3,6 +3,7 @@
  * it reads and writes in a thread of its own.
  */
 
+export { createChangeNotices, createChannelSchedule } from './build-schedule.ts';
 export { channelThreadOperations } from './build-thread.ts';
 export {
   type BuildRequest,
@@ -12,5 +13,4 @@ export {
   createChannelBuilds,
   dropPieces,
 } from './channel-builds.ts';
-export { createChangeNotices, createChannelSchedule } from './build-schedule.ts';
 export { findServedFile } from './served-files.ts';

@@ -2,7 +2,7 @@
 import { ComparisonProblem, viewUpload } from '../../catalog/filters/filters.ts';
 import { StoredUpload, type UploadedProduct } from '../../catalog/products/products.ts';
 import { planFiles } from '../../formats/formats.ts';
-import type { FeedRow, OutputFormat, RelatedAs, RelatedProducts } from '../../formats/writing/writing.ts';
+import type { FeedRow, OutputFormat, RelatedAs, RelatedProducts } from '../../formats/output/output.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { openExpressions } from '../../pipelines/mapping/expressions/expressions.ts';

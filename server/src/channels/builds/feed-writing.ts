@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import { type FeedFiles, planFiles } from '../../formats/formats.ts';
-import type { RowWriter } from '../../formats/writing/writing.ts';
+import type { RowWriter } from '../../formats/output/output.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
 import {

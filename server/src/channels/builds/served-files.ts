@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { Base } from '../../storage/storage.ts';
-import { CHANNELS, type FeedFile, findPublished, type Snapshot } from '../channel-definitions/channel-definitions.ts';
+import {
+  CHANNELS,
+  type FeedFile,
+  findPublished,
+  type Snapshot,
+} from '../channel-definitions/channel-definitions.ts';
 
 export interface ServedFile {
   readonly mediaType: string;

@@ -10,26 +10,17 @@ export {
   planNext,
 } from './channel-kind.ts';
 export {
-  BuildAnswer,
   type BuildCounts,
-  BuildPage,
   type BuildStart,
   type Channel,
   type ChannelDefinition,
-  ChannelParams,
   type ChannelRelation,
   type FeedFile,
   type FeedPreview,
   NO_COUNTS,
   type PublishedRows,
   SentChannel,
-  SentPreview,
   type Snapshot,
-  toStartedBuild,
-  toWireBuild,
-  toWireChannel,
-  WireChannel,
-  WirePreview,
 } from './channel-schemas.ts';
 export {
   BUILDS,

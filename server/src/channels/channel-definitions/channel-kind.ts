@@ -15,7 +15,7 @@ import {
   sealedColumnOf,
 } from '../../definitions/definitions.ts';
 import { getOutputFormat } from '../../formats/formats.ts';
-import type { OutputFormat } from '../../formats/writing/writing.ts';
+import type { OutputFormat } from '../../formats/output/output.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { TextChecks } from '../../pipelines/mapping/expressions/expressions.ts';
 import { NO_PATTERNS } from '../../pipelines/mapping/mapping.ts';

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
 import { describeOutputFormat, OUTPUT_FORMATS, planFiles } from '../../formats/formats.ts';
-import { RELATED_AS, type RelatedAs } from '../../formats/writing/writing.ts';
+import { RELATED_AS, type RelatedAs } from '../../formats/output/output.ts';
 import { byType, closedAs, Id, Instant, Name, orNull, pageOf, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';

@@ -14,7 +14,7 @@ import {
   type ReadField,
   readField,
   type SuggestedSource,
-} from '../../formats/writing/writing.ts';
+} from '../../formats/output/output.ts';
 import type { ExpressionResult } from '../../pipelines/mapping/mapping.ts';
 
 /** The door of mapping: from a product of the catalog to the fields of a format, and the problems found. Pure. */

@@ -1,7 +1,7 @@
 import { type Attribute, indexByKey, readMeasure } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { getOutputFormat } from '../../formats/formats.ts';
-import { CURRENCY_SIGNS, readField } from '../../formats/writing/writing.ts';
+import { CURRENCY_SIGNS, readField } from '../../formats/output/output.ts';
 import type { ChannelDefinition } from '../channel-definitions/channel-definitions.ts';
 import { createRowMaker, suggestMapping } from '../field-mapping/field-mapping.ts';
 

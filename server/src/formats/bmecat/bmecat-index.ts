@@ -1,4 +1,4 @@
-import { copyText, FormatProblem, tooLarge } from '../reading/reading.ts';
+import { copyText, FormatProblem, tooLarge } from '../input/input.ts';
 import type { XmlElement } from '../xml/read-xml.ts';
 
 /** The catalog of a wholesaler has some ten thousand groups. */

@@ -9,7 +9,7 @@ import {
   languageOption,
   type ReadingNotes,
   RowValues,
-} from '../reading/reading.ts';
+} from '../input/input.ts';
 import { type ByteStream, openNamelessFile, readSpool, writeSpool } from '../streams/streams.ts';
 import { readElements, readXmlRows, type XmlChoice, type XmlElement } from '../xml/read-xml.ts';
 import { BmecatIndex, type Feature } from './bmecat-index.ts';

@@ -9,7 +9,7 @@ import {
   readInEveryWay,
   readValues,
 } from '../../../test/support/formats/format-reading.ts';
-import { FormatProblem } from '../reading/reading-limits.ts';
+import { FormatProblem } from '../input/reading-limits.ts';
 import { splitCsv } from './read-csv.ts';
 
 const csv = { type: 'csv' } as const;

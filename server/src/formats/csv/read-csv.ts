@@ -20,7 +20,7 @@ import {
   rowTooLarge,
   type SourceRow,
   type TextStream,
-} from '../reading/reading.ts';
+} from '../input/input.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 

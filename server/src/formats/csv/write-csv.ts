@@ -5,7 +5,7 @@ import {
   relatedBy,
   type WriterOptions,
   writeDelimited,
-} from '../writing/writing.ts';
+} from '../output/output.ts';
 
 const openCsv = (options: WriterOptions) =>
   writeDelimited(options, {

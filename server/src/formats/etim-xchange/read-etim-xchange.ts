@@ -1,4 +1,3 @@
-import { readJson } from '../json/read-json.ts';
 import {
   defineInputFormat,
   languageOption,
@@ -7,7 +6,8 @@ import {
   readAfterPeek,
   type SourceRow,
   writePlainNumber,
-} from '../reading/reading.ts';
+} from '../input/input.ts';
+import { readJson } from '../json/read-json.ts';
 import {
   findUnitMember,
   isAmount,

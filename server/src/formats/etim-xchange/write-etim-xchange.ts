@@ -1,12 +1,5 @@
 /** Products in ETIM xChange 2.0: writes back what its input format reads. Source: its guideline of 2025-11-27. */
-import type {
-  FeedRow,
-  Field,
-  OutputFormat,
-  RelatedAs,
-  RowWriter,
-  WriterOptions,
-} from '../writing/writing.ts';
+import type { FeedRow, Field, OutputFormat, RelatedAs, RowWriter, WriterOptions } from '../output/output.ts';
 import { findTarget, matches, membersOf, type Step, type Target } from './etim-members.ts';
 import { type Cell, type Notes, openProduct, readValue } from './etim-product.ts';
 

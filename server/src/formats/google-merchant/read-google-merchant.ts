@@ -11,7 +11,7 @@ import {
   readAfterPeek,
   type SourceRow,
   type TextStream,
-} from '../reading/reading.ts';
+} from '../input/input.ts';
 import { readXmlRows, type XmlChoice, type XmlElement } from '../xml/read-xml.ts';
 
 /** Source: Google Merchant Center, product data specification. */

@@ -1,7 +1,7 @@
 // runs: test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Field, readField } from '../writing/fields.ts';
+import { type Field, readField } from '../output/fields.ts';
 import { googleMerchant } from './write-google-merchant.ts';
 
 const fieldOf = (name: string) => googleMerchant.fields?.find((field) => field.name === name) as Field;

@@ -13,7 +13,7 @@ import {
   url,
   type WriterOptions,
   writeDelimited,
-} from '../writing/writing.ts';
+} from '../output/output.ts';
 
 /** A relation names a product once; several relations may name the same one. */
 function listRelated<Named>({ related }: FeedRow, name: (as: string, identifier: string) => Named): Named[] {

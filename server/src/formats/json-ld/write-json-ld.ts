@@ -9,7 +9,7 @@ import {
   searched,
   text,
   type WriterOptions,
-} from '../writing/writing.ts';
+} from '../output/output.ts';
 
 const FIELDS: readonly Field[] = [
   { name: 'sku', kind: 'identifier', isRequired: true },

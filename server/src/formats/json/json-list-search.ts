@@ -1,5 +1,5 @@
 import type { Token } from 'stream-json/core/parser.js';
-import { FormatProblem, LIMITS } from '../reading/reading.ts';
+import { FormatProblem, LIMITS } from '../input/input.ts';
 import { type Container, follow, JsonTokenizer, pathBelow, VALUES } from './json-tokens.ts';
 
 /** A list of objects, and the keys of its elements, without those of nested lists of objects. */

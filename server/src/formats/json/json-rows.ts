@@ -10,7 +10,7 @@ import {
   type SourceRow,
   tooDeep,
   writePlainNumber,
-} from '../reading/reading.ts';
+} from '../input/input.ts';
 
 type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 interface JsonObject extends Columns<JsonValue> {}

@@ -1,6 +1,6 @@
 import { getManyValues, isMany, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
-import { FormatProblem, fieldTooLarge, LIMITS, tooDeep } from '../reading/reading.ts';
+import { FormatProblem, fieldTooLarge, LIMITS, tooDeep } from '../input/input.ts';
 
 export interface Container {
   readonly isArray: boolean;

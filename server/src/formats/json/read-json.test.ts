@@ -9,7 +9,7 @@ import {
   readInEveryWay,
   readValues,
 } from '../../../test/support/formats/format-reading.ts';
-import { writePlainNumber } from '../reading/plain-number.ts';
+import { writePlainNumber } from '../input/plain-number.ts';
 
 const json = { type: 'json' } as const;
 const ndjson = { type: 'ndjson' } as const;

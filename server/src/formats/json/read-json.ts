@@ -8,7 +8,7 @@ import {
   type ReadingNotes,
   type SourceRow,
   type TextStream,
-} from '../reading/reading.ts';
+} from '../input/input.ts';
 import { Peekable } from '../streams/streams.ts';
 import { findList } from './json-list-search.ts';
 import { type JsonRow, JsonRowBuilder } from './json-rows.ts';

@@ -1,4 +1,4 @@
-import { defineInputFormat, readAfterPeek } from '../reading/reading.ts';
+import { defineInputFormat, readAfterPeek } from '../input/input.ts';
 import { readJson } from './read-json.ts';
 import { readNdjson } from './read-ndjson.ts';
 

@@ -6,7 +6,7 @@ import {
   type RowProblem,
   type SourceRow,
   type TextStream,
-} from '../reading/reading.ts';
+} from '../input/input.ts';
 import { type JsonRow, JsonRowBuilder } from './json-rows.ts';
 import { JsonTokenizer } from './json-tokens.ts';
 

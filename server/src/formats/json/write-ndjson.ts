@@ -1,4 +1,4 @@
-import { type OutputFormat, PLAIN_FORMAT, REMOVED, relatedBy } from '../writing/writing.ts';
+import { type OutputFormat, PLAIN_FORMAT, REMOVED, relatedBy } from '../output/output.ts';
 
 export const ndjson: OutputFormat = {
   ...PLAIN_FORMAT,

@@ -7,7 +7,7 @@ import {
   RowValues,
   type SourceRow,
   tooLarge,
-} from '../reading/reading.ts';
+} from '../input/input.ts';
 import { openNamelessFile, readSpool, writeSpool } from '../streams/streams.ts';
 
 /** Source: Adobe Commerce, "Data transfer", the columns of a product export. */

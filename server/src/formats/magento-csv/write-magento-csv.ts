@@ -1,4 +1,4 @@
-import { defineShopList, INSTEAD } from '../writing/writing.ts';
+import { defineShopList, INSTEAD } from '../output/output.ts';
 
 /**
  * Source: Adobe Commerce, "Product attributes reference" of the import; magento/magento2 2.4,

@@ -14,7 +14,7 @@ import {
   text,
   type WriterOptions,
   writeDelimited,
-} from '../writing/writing.ts';
+} from '../output/output.ts';
 
 const of = (kind: FieldKind, ...names: string[]): Field[] => names.map((name) => ({ name, kind }));
 

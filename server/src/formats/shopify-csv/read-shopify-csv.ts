@@ -10,7 +10,7 @@ import {
   type SourceRow,
   type TextStream,
   tooLarge,
-} from '../reading/reading.ts';
+} from '../input/input.ts';
 
 /** Source: Shopify Help Center, "Using CSV files to import and export products". */
 export const shopifyCsv = defineInputFormat({

@@ -1,4 +1,4 @@
-import { defineShopList, GOES_WITH, INSTEAD } from '../writing/writing.ts';
+import { defineShopList, GOES_WITH, INSTEAD } from '../output/output.ts';
 
 const SHOPIFY = 'product.metafields.shopify--discovery--product_recommendation';
 

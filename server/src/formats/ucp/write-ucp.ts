@@ -1,5 +1,5 @@
 import { ndjson } from '../json/write-ndjson.ts';
-import { type Field, type OutputFormat, required, text } from '../writing/writing.ts';
+import { type Field, type OutputFormat, required, text } from '../output/output.ts';
 
 const many = (field: Field, most: number): Field => ({ ...field, most });
 

@@ -1,11 +1,5 @@
 import { delimiter, readRenamed, splitList as splitPlain, textOf } from '../csv/read-csv.ts';
-import {
-  defineInputFormat,
-  encoding,
-  type ReadingNotes,
-  RowValues,
-  type SourceRow,
-} from '../reading/reading.ts';
+import { defineInputFormat, encoding, type ReadingNotes, RowValues, type SourceRow } from '../input/input.ts';
 
 /** Source: WooCommerce, "Product CSV Importer and Exporter", the schema of its columns. */
 export const woocommerceCsv = defineInputFormat({

@@ -1,4 +1,4 @@
-import { defineShopList, GOES_WITH, INSTEAD } from '../writing/writing.ts';
+import { defineShopList, GOES_WITH, INSTEAD } from '../output/output.ts';
 
 /** Source: WooCommerce, "Product CSV Importer and Exporter", the schema of its columns. */
 export const woocommerceCsv = defineShopList({

@@ -18,7 +18,7 @@ import {
   type SourceRow,
   tooLarge,
   writePlainNumber,
-} from '../reading/reading.ts';
+} from '../input/input.ts';
 import {
   type ByteStream,
   openNamelessFile,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { translateSqliteError } from '../../storage/storage.ts';
-import { tooLarge } from '../reading/reading.ts';
+import { tooLarge } from '../input/input.ts';
 
 /** Texts are read nearly in the order in which they were added; cache_size is in KiB. Nothing survives the process. */
 const PRAGMAS = `

@@ -11,7 +11,7 @@ import {
   readAfterPeek,
   type SourceRow,
   type TextStream,
-} from '../reading/reading.ts';
+} from '../input/input.ts';
 import type { ByteStream } from '../streams/streams.ts';
 import { type XmlChoice, type XmlElement, XmlElements } from './xml-elements.ts';
 

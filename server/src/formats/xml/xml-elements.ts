@@ -1,12 +1,5 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
-import {
-  type ChunkParser,
-  FormatProblem,
-  fieldTooLarge,
-  LIMITS,
-  RowSize,
-  tooDeep,
-} from '../reading/reading.ts';
+import { type ChunkParser, FormatProblem, fieldTooLarge, LIMITS, RowSize, tooDeep } from '../input/input.ts';
 
 /** An element with its contents. Names are without prefixes. */
 export interface XmlElement {

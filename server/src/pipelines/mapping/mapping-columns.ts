@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { type Static, Type } from 'typebox';
-import { type ColumnValue, cellOf, type RowCells } from '../../formats/reading/reading.ts';
+import { type ColumnValue, cellOf, type RowCells } from '../../formats/input/input.ts';
 import type { Column, ColumnSpec } from './mapping-schemas.ts';
 
 /**

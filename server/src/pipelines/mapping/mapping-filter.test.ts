@@ -1,7 +1,7 @@
 // runs: test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ColumnValue, createColumns } from '../../formats/reading/source-row.ts';
+import { type ColumnValue, createColumns } from '../../formats/input/source-row.ts';
 import { compileMapping, type Mapping, MappingProblem } from './mapping.ts';
 import type { RowFilter } from './mapping-schemas.ts';
 

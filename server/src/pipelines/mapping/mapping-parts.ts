@@ -1,5 +1,5 @@
 import type { Image } from '../../catalog/products/products.ts';
-import { type ColumnValue, cellOf, isSelector, listColumns } from '../../formats/reading/reading.ts';
+import { type ColumnValue, cellOf, isSelector, listColumns } from '../../formats/input/input.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { isQuantity, MOST_QUANTITY } from '../../relations/links/links.ts';
 import { type CompiledColumn, MappingProblem, quote, type RowView } from './mapping-columns.ts';

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { type ColumnValue, createColumns, type SourceRow } from '../../formats/reading/source-row.ts';
+import { type ColumnValue, createColumns, type SourceRow } from '../../formats/input/source-row.ts';
 import { checkTexts, EXPRESSION_LIMITS, openExpressions } from './expressions/expressions.ts';
 import { compileMapping, createRowMapper, type Mapping, MappingProblem } from './mapping.ts';
 import { PatternList } from './mapping-columns.ts';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { readAll } from '../../../test/support/formats/format-reading.ts';
 import { checkBody } from '../../catalog/products/product-check.ts';
-import { type ColumnValue, createColumns, type SourceRow } from '../../formats/reading/source-row.ts';
+import { type ColumnValue, createColumns, type SourceRow } from '../../formats/input/source-row.ts';
 import { compileMapping, type Mapping, MappingProblem, MappingSchema, type PipelineMode } from './mapping.ts';
 
 function makeRow(cells: Record<string, ColumnValue>, number = 2): SourceRow {

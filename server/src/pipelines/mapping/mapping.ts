@@ -12,7 +12,7 @@ import {
   FILTER_DEPTH,
   type Test,
 } from '../../catalog/filters/filters.ts';
-import type { RowProblem, SourceRow } from '../../formats/reading/reading.ts';
+import type { RowProblem, SourceRow } from '../../formats/input/input.ts';
 import { type ExpressionLimits, openExpressions } from './expressions/expressions.ts';
 import {
   type CellProblem,

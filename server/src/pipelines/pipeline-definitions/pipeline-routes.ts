@@ -17,6 +17,8 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
+import type { Pipelines } from '../pipelines.ts';
+import { readCharset } from '../sources/sources.ts';
 import {
   type Pipeline,
   PipelineParams,
@@ -32,8 +34,6 @@ import {
   WirePipeline,
   WirePreview,
 } from './pipeline-schemas.ts';
-import type { Pipelines } from '../pipelines.ts';
-import { readCharset } from '../sources/sources.ts';
 import { readFileName } from './upload-name.ts';
 
 /** A mapping may name 2,000 attributes; a list holds many of them. */

@@ -17,7 +17,11 @@ import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import { type ReportLine, type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { CellProblem, type MappedProduct, MappingSchema } from '../mapping/mapping.ts';
-import { FoundList, PreviewWarning, SuggestionReason } from '../mapping/mapping-suggestions/mapping-suggestions.ts';
+import {
+  FoundList,
+  PreviewWarning,
+  SuggestionReason,
+} from '../mapping/mapping-suggestions/mapping-suggestions.ts';
 import { maskSource, type Source, SourceSchema, type SourceStamp } from '../sources/sources.ts';
 
 export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });

@@ -15,6 +15,7 @@ import type { Found } from '../../projects/projects.ts';
 import type { Relations } from '../../relations/relations.ts';
 import { type Base, type ControlTransaction, readNow, WatchedWrite } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
+import { isOfPairs } from '../mapping/mapping.ts';
 import {
   countTrigger,
   findRun,
@@ -32,7 +33,6 @@ import {
   saveStamp,
   type UploadedFile,
 } from '../pipeline-definitions/pipeline-definitions.ts';
-import { isOfPairs } from '../mapping/mapping.ts';
 import { describeSource, takesFile } from '../sources/sources.ts';
 import type { RunThreads } from './run-client.ts';
 import type { ReadOrder } from './run-reading.ts';

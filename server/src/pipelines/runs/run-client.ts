@@ -2,7 +2,12 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';
 import { createThreadSupply } from '../../storage/threads/threads.ts';
 import type { ReportLine, TaskRun } from '../../tasks/tasks.ts';
-import type { BatchCounts, Preview, ReadSummary, RejectedRowPolicy } from '../pipeline-definitions/pipeline-definitions.ts';
+import type {
+  BatchCounts,
+  Preview,
+  ReadSummary,
+  RejectedRowPolicy,
+} from '../pipeline-definitions/pipeline-definitions.ts';
 import { createSources, type SourceSettings } from '../sources/sources.ts';
 import { type PreviewOrder, previewSource } from './run-preview.ts';
 import {

@@ -9,8 +9,7 @@ import {
   observeValue,
 } from '../../catalog/ontology/ontology.ts';
 import { findDefaultMapping, getInputFormat, type SourceReading } from '../../formats/formats.ts';
-import { type ColumnValue, FormatProblem, type SourceRow } from '../../formats/reading/reading.ts';
-import type { Preview, TriedDefinition } from '../pipeline-definitions/pipeline-definitions.ts';
+import { type ColumnValue, FormatProblem, type SourceRow } from '../../formats/input/input.ts';
 import {
   type CellProblem,
   isOfPairs,
@@ -32,6 +31,7 @@ import {
   suggestMapping,
   suggestPairs,
 } from '../mapping/mapping-suggestions/mapping-suggestions.ts';
+import type { Preview, TriedDefinition } from '../pipeline-definitions/pipeline-definitions.ts';
 import { SourceProblem } from '../sources/sources.ts';
 import {
   describeUnread,

@@ -1,10 +1,9 @@
 import { listProductErrors, PRODUCTS_PER_REQUEST } from '../../catalog/products/products.ts';
 import { findDefaultMapping, getInputFormat, readRows, type SourceReading } from '../../formats/formats.ts';
-import { FormatProblem, type SourceRow } from '../../formats/reading/reading.ts';
+import { FormatProblem, type SourceRow } from '../../formats/input/input.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { shareText } from '../../storage/threads/threads.ts';
 import { REPORT_LINES, type ReportLine } from '../../tasks/tasks.ts';
-import type { BatchCounts, TriedDefinition, UploadedFile } from '../pipeline-definitions/pipeline-definitions.ts';
 import {
   type CellProblem,
   compileMapping,
@@ -18,6 +17,11 @@ import {
   type RowOutcome,
 } from '../mapping/mapping.ts';
 import { type FoundList, findUnsplit } from '../mapping/mapping-suggestions/mapping-suggestions.ts';
+import type {
+  BatchCounts,
+  TriedDefinition,
+  UploadedFile,
+} from '../pipeline-definitions/pipeline-definitions.ts';
 import {
   type OpenedSource,
   type SourceFile,

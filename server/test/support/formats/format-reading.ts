@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { SourceRow } from '../../../src/formats/input/source-row.ts';
 import { type InputFormatSettings, readRows } from '../../../src/formats/input-formats.ts';
-import type { SourceRow } from '../../../src/formats/reading/source-row.ts';
 
 export interface ReadSource {
   readonly rows: readonly SourceRow[];

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { readAll } from '../../../../test/support/formats/format-reading.ts';
+import { type ColumnValue, createColumns, type SourceRow } from '../../../formats/input/source-row.ts';
 import { DEFAULT_MAPPINGS, findDefaultMapping } from '../../../formats/input-formats.ts';
-import { type ColumnValue, createColumns, type SourceRow } from '../../../formats/reading/source-row.ts';
 import { compileMapping, type Mapping, MappingSchema } from '../mapping.ts';
 import { suggestFormat, suggestMapping } from './mapping-suggestions.ts';
 

@@ -1,5 +1,5 @@
 import { DEFAULT_MAPPINGS } from '../../../formats/formats.ts';
-import { type DefaultMapping, isSelector, type SourceRow } from '../../../formats/reading/reading.ts';
+import { type DefaultMapping, isSelector, type SourceRow } from '../../../formats/input/input.ts';
 import type { Mapping } from '../mapping-schemas.ts';
 import { findTargetSeparator, namesLinks } from './suggestion-lists.ts';
 import {

@@ -1,7 +1,7 @@
 // runs: test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ColumnValue, createColumns, type SourceRow } from '../../../formats/reading/source-row.ts';
+import { type ColumnValue, createColumns, type SourceRow } from '../../../formats/input/source-row.ts';
 import { findUnsplit, suggestLinks, suggestMapping } from './mapping-suggestions.ts';
 
 function rowsOf(cells: Readonly<Record<string, readonly string[]>>): SourceRow[] {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import type { SourceRow } from '../../../formats/reading/reading.ts';
+import type { SourceRow } from '../../../formats/input/input.ts';
 import type { Mapping, PipelineMode } from '../mapping-schemas.ts';
 import { describeList, findList, findPictures, LIST_SIGNS } from './suggestion-values.ts';
 

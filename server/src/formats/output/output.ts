@@ -1,5 +1,5 @@
 /**
- * The door of writing: what all output formats share. An output format has fields, which check and write values, and a
+ * The door of output: what all output formats share. An output format has fields, which check and write values, and a
  * writer, which makes text of rows. It is pure, and never knows where a product comes from.
  */
 export { tsvCell, writeDelimited } from './delimited.ts';
