@@ -68,7 +68,7 @@ const IN_THREADS: readonly Group[] = [
     },
   },
   { why: 'the thread of a build of a channel', places: { 'channels/builds/feed-writing.ts': 1 } },
-  { why: 'the thread of a run of a pipeline', places: { 'pipelines/runs/run-preview.ts': 1 } },
+  { why: 'the thread of a run of a pipeline', places: { 'pipelines/runs/catalog-sketch.ts': 1 } },
   {
     why: 'whole uploads, of lists of channels, only in threads',
     places: { 'catalog/products/stored-upload.ts': 4 },

@@ -22,10 +22,10 @@ import {
   sealPlainSources,
 } from './pipeline-definitions/pipeline-definitions.ts';
 import {
-  createPipelineRuns,
   createPipelineSchedule,
   createPipelineTriggers,
   type PipelineRunParts,
+  PipelineRuns,
 } from './runs/runs.ts';
 import { listMaskedMembers } from './sources/sources.ts';
 
@@ -42,7 +42,7 @@ export type Pipelines = ReturnType<typeof createPipelines>;
 
 export function createPipelines(parts: PipelineParts) {
   const { database, secrets, clock, threads, projects } = parts;
-  const runs = createPipelineRuns(parts);
+  const runs = new PipelineRuns(parts);
   const textChecks = createTextChecks();
   const defined = createDefinitions(parts, pipelineKind(clock, textChecks));
   const previews = new AccountPlaces(PREVIEWS);

@@ -1,3 +1,4 @@
+/** The client side of a run's thread: orders, limits of time, and what it reports. Its operations are in `run-thread.ts`. */
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';
 import { createThreadSupply } from '../../storage/threads/threads.ts';
@@ -8,15 +9,9 @@ import type {
   ReadSummary,
   RejectedRowPolicy,
 } from '../pipeline-definitions/pipeline-definitions.ts';
-import { createSources, type SourceSettings } from '../sources/sources.ts';
-import { type PreviewOrder, previewSource } from './run-preview.ts';
-import {
-  describeUnread,
-  type ReadEvent,
-  type ReadingParts,
-  type ReadOrder,
-  readSource,
-} from './run-reading.ts';
+import type { SourceSettings } from '../sources/sources.ts';
+import type { PreviewOrder } from './run-preview.ts';
+import { describeUnread, type ReadEvent, type ReadOrder } from './run-reading.ts';
 
 /** The data that the thread of a run is started with. */
 export interface RunThreadData {
@@ -166,26 +161,4 @@ function translateDeath(error: unknown): unknown {
   if (code !== 'ERR_WORKER_OUT_OF_MEMORY') return error;
   const details = [`Reading it takes more than ${HEAP_MIB} MiB of memory`];
   return new ServiceError('format_unreadable', { details, cause: error });
-}
-
-/** The operations of a run's thread: reads one source step by step, or the beginning of one. */
-export function runThreadOperations({
-  sources: settings,
-  readPiece,
-}: Pick<RunThreadData, 'sources'> & Pick<ReadingParts, 'readPiece'>) {
-  const parts: ReadingParts = { sources: createSources(settings), tempDir: settings.tempDir, readPiece };
-  let reading: AsyncGenerator<ReadEvent> | undefined;
-  return {
-    open(order: ReadOrder) {
-      reading = readSource(parts, order);
-    },
-    /** The next step; undefined after the last one. */
-    next: async () => (await reading?.next())?.value as ReadEvent | undefined,
-    /** Closes a source that is not read to its end. */
-    async close() {
-      await reading?.return(undefined);
-      reading = undefined;
-    },
-    preview: (order: PreviewOrder) => previewSource(parts, order),
-  };
 }

@@ -1,17 +1,8 @@
 import { Readable } from 'node:stream';
-import {
-  type DraftSettings,
-  draftAttribute,
-  isBlank,
-  isSurelyText,
-  joinObserved,
-  type Observed,
-  observeValue,
-} from '../../catalog/ontology/ontology.ts';
+import type { DraftSettings } from '../../catalog/ontology/ontology.ts';
 import { findDefaultMapping, getInputFormat, type SourceReading } from '../../formats/formats.ts';
 import { type ColumnValue, FormatProblem, type SourceRow } from '../../formats/input/input.ts';
 import {
-  type CellProblem,
   isOfPairs,
   type MappedProduct,
   type Mapping,
@@ -33,6 +24,7 @@ import {
 } from '../mapping/mapping-suggestions/mapping-suggestions.ts';
 import type { Preview, TriedDefinition } from '../pipeline-definitions/pipeline-definitions.ts';
 import { SourceProblem } from '../sources/sources.ts';
+import { CatalogSketch, type PreviewCatalog } from './catalog-sketch.ts';
 import {
   describeUnread,
   judgeRow,
@@ -44,7 +36,6 @@ import {
 } from './run-reading.ts';
 
 type PreviewRow = Preview['rows'][number];
-type PreviewCatalog = NonNullable<Preview['catalog']>;
 
 export interface PreviewOrder extends TriedDefinition {
   readonly projectId: number;
@@ -141,7 +132,7 @@ async function sketchCatalog(
   { outcomes, rest, pieces, mapper, settings }: Counting,
   { mode, file }: PreviewOrder,
 ): Promise<PreviewCatalog> {
-  const sketch = createSketch(mode);
+  const sketch = new CatalogSketch(mode);
   const end = performance.now() + COUNTED_MS;
   sketch.add(outcomes);
   let rows = sketch.add(await mapper.mapRows(rest));
@@ -235,122 +226,4 @@ function showOutcome(outcome: RowOutcome | undefined, { mode }: PreviewOrder): P
   if (product === undefined) return { isFiltered: true };
   const sent = toSent(product, mode);
   return { product: (typeof sent === 'string' ? { identifier: sent } : sent) as MappedProduct };
-}
-
-interface SeenAttribute {
-  observed: Observed;
-  products: number;
-  readonly examples: Set<string>;
-}
-
-/** As many as a person can look through. */
-const SHOWN_CATEGORIES = 200;
-const SHOWN_ATTRIBUTES = 500;
-/** How many names a preview counts: a feed with more has something else in their place. */
-const COUNTED_NAMES = 20_000;
-const EXAMPLES = 3;
-const EXAMPLE_CHARACTERS = 100;
-const REJECTED_EXAMPLES = 5;
-
-/** Counts products as they are mapped, and stores none. */
-function createSketch(mode: PreviewOrder['mode']) {
-  let rows = 0;
-  let filtered = 0;
-  const rejected = { count: 0, examples: [] as { row: number; reason: string }[] };
-  /** What the last row with each identifier was counted under. */
-  const identifiers = new Map<string, { categories: string[]; attributes: string[] }>();
-  const categories = new Map<string, number>();
-  const attributes = new Map<string, SeenAttribute>();
-
-  /** For a product that the catalog would refuse, only the reason is shown. */
-  function reject(row: number, { field, column, reason }: CellProblem, isProduct: boolean): void {
-    rejected.count += 1;
-    if (rejected.examples.length >= REJECTED_EXAMPLES) return;
-    rejected.examples.push({ row, reason: isProduct ? reason : `${column ?? field}: ${reason}` });
-  }
-
-  function addProduct({ identifier, categories: own = [], attributes: values = [] }: MappedProduct) {
-    dropReplaced(identifier);
-    const paths = new Set(own.map(({ path }) => JSON.stringify(path)));
-    const counted = [...paths].filter((path) => hasRoom(categories, path));
-    for (const path of counted) categories.set(path, (categories.get(path) ?? 0) + 1);
-    const seen = new Set<string>();
-    for (const { key, value } of values) {
-      if (value === null || isBlank(value) || !hasRoom(attributes, key)) continue;
-      addValue(key, value, !seen.has(key));
-      seen.add(key);
-    }
-    identifiers.set(identifier, { categories: counted, attributes: [...seen] });
-  }
-
-  /** Of rows with one identifier the last one counts: the previous one is not part of the catalog. */
-  function dropReplaced(identifier: string): void {
-    const before = identifiers.get(identifier);
-    for (const path of before?.categories ?? []) categories.set(path, (categories.get(path) ?? 1) - 1);
-    for (const key of before?.attributes ?? []) {
-      const known = attributes.get(key);
-      if (known !== undefined) known.products -= 1;
-    }
-  }
-
-  function addValue(key: string, value: string, isFirst: boolean): void {
-    const known = attributes.get(key);
-    if (known === undefined) {
-      const observed = observeValue(value);
-      attributes.set(key, { observed, products: 1, examples: new Set([cut(value)]) });
-      return;
-    }
-    if (isFirst) known.products += 1;
-    if (!isSurelyText(known.observed)) known.observed = joinObserved(known.observed, observeValue(value));
-    if (known.examples.size < EXAMPLES) known.examples.add(cut(value));
-  }
-
-  return {
-    /** @returns how many rows there were so far */
-    add(outcomes: readonly RowOutcome[]): number {
-      for (const outcome of outcomes) {
-        const { product, problems: [problem] = [] } = judgeRow(outcome, mode);
-        if (problem !== undefined) reject(outcome.row, problem, product !== undefined);
-        else if (product === undefined) filtered += 1;
-        else addProduct(product);
-      }
-      rows += outcomes.length;
-      return rows;
-    },
-
-    describe: (settings: DraftSettings, isWhole: boolean): PreviewCatalog => ({
-      rows,
-      isWhole,
-      products: identifiers.size,
-      filtered,
-      rejected,
-      categories: [...categories]
-        .filter(([, products]) => products > 0)
-        .sort(([, a], [, b]) => b - a)
-        .slice(0, SHOWN_CATEGORIES)
-        .map(([path, products]) => ({ path: JSON.parse(path) as string[], products })),
-      hasMoreCategories: categories.size > SHOWN_CATEGORIES,
-      attributes: [...attributes]
-        .filter(([, { products }]) => products > 0)
-        .sort(([, a], [, b]) => b.products - a.products)
-        .slice(0, SHOWN_ATTRIBUTES)
-        .map(([name, seen]) => describeAttribute(name, seen, settings)),
-      hasMoreAttributes: attributes.size > SHOWN_ATTRIBUTES,
-    }),
-  };
-}
-
-const cut = (value: string) => value.slice(0, EXAMPLE_CHARACTERS).toWellFormed();
-
-const hasRoom = (counted: ReadonlyMap<string, unknown>, key: string) =>
-  counted.size < COUNTED_NAMES || counted.has(key);
-
-function describeAttribute(
-  name: string,
-  { observed, products, examples }: SeenAttribute,
-  settings: DraftSettings,
-): PreviewCatalog['attributes'][number] {
-  const drafted = draftAttribute({ id: 0, name }, observed, settings);
-  const { id: _, decidedBy: __, reason = '', unitAliases: ___, ...shown } = drafted;
-  return { ...shown, reason, products, examples: [...examples] };
 }
