@@ -8,17 +8,17 @@ import { createDefinitions, type SentChange, type Shown } from '../definitions/d
 import { getOutputFormat } from '../formats/formats.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { createTextChecks } from '../pipelines/mapping/expressions/expressions.ts';
+import { createTextChecks, type TextChecks } from '../pipelines/mapping/expressions/expressions.ts';
 import { AccountPlaces } from '../pipelines/pipelines.ts';
 import { makeToken, type Projects } from '../projects/projects.ts';
 import type { Relations } from '../relations/relations.ts';
-import type { Base } from '../storage/storage.ts';
+import type { Base, Database } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import {
   type BuildRequest,
   type BuildThreads,
+  ChannelBuilds,
   createChangeNotices,
-  createChannelBuilds,
   createChannelSchedule,
   dropPieces,
   findServedFile,
@@ -50,27 +50,19 @@ const PREVIEWS = { inProcess: 2, inAccount: 1, waiting: 4 } as const;
 export type Channels = ReturnType<typeof createChannels>;
 
 export function createChannels(parts: ChannelParts) {
-  const { database, payloads, secrets, clock, logger, tasks, threads, catalog, relations } = parts;
+  const { database, payloads, secrets, clock, logger, tasks, threads, catalog } = parts;
   const { countProducts } = catalog;
-  const builds = createChannelBuilds({ database, payloads, secrets, tasks, threads, countProducts });
+  const builds = new ChannelBuilds({ database, payloads, secrets, tasks, threads, countProducts });
   const scheduled = { database, logger, builds, readVersion: catalog.store.readVersion };
   const textChecks = createTextChecks();
-  const previews = new AccountPlaces(PREVIEWS);
   parts.projects.removeWithProject(CHANNELS.name, BUILDS.name, 'channel_snapshot');
 
-  const readCatalog = async (projectId: number) => ({
-    attributes: (await catalog.store.getOntology(projectId)).attributes,
-    relations: await relations.list(projectId),
-  });
-
-  const kind = channelKind({
-    database,
-    clock,
-    textChecks,
-    readCatalog,
-    dropSnapshots: (snapshots) => dropPieces(payloads, snapshots),
-  });
-  const definitions = createDefinitions(parts, kind);
+  const readCatalog = (projectId: number) => readCheckedCatalog(parts, projectId);
+  const dropSnapshots = (snapshots: readonly Snapshot[]) => dropPieces(payloads, snapshots);
+  const definitions = createDefinitions(
+    parts,
+    channelKind({ database, clock, textChecks, readCatalog, dropSnapshots }),
+  );
 
   return {
     ...definitions,
@@ -92,39 +84,56 @@ export function createChannels(parts: ChannelParts) {
 
     ucp: createUcp(parts),
     /** @returns the channel with this token, which the protocol serves @throws not_found */
-    async findUcp(token: string): Promise<UcpChannel> {
-      const found = await CHANNELS.findByToken(database.read, 'token', token);
-      if (found?.resource.definition.format.type !== 'ucp') throw new ServiceError('not_found');
-      return { token, project: found.project, definition: found.resource.definition };
-    },
-
-    /**
-     * Creates the first rows, and stores nothing.
-     * @param sent a definition to try, instead of the stored one or without one
-     * @throws request_invalid, rate_limited, not_ready, channel_unfit
-     */
-    async preview(
-      project: ChosenProject,
-      sent: Partial<SentChannel> | undefined,
-      { channel, signal }: { readonly channel: Channel | undefined; readonly signal: AbortSignal },
-    ) {
-      const { id: projectId, accountId } = project;
-      const requester = { accountId, signal };
-      const format = sent?.format ?? channel?.definition.format ?? { type: 'ndjson' };
-      const tried = {
-        name: 'preview',
-        ...(sent ?? channel?.definition),
-        format,
-        destinations: [],
-      } as SentChannel;
-      return previews.use(requester, async () => {
-        const checks = { now: clock.now(), checkTexts: textChecks(requester) };
-        const definition = await checkChannel(tried, { ...(await readCatalog(projectId)), ...checks });
-        return threads.preview({ projectId, definition }, signal);
-      });
-    },
-
+    findUcp: (token: string): Promise<UcpChannel> => findUcpChannel(database, token),
+    preview: createPreviews(parts, textChecks),
     /** @returns a file that the channel with this token serves now */
     findFile: (token: string, fileName: string) => findServedFile({ database, payloads }, token, fileName),
+  };
+}
+
+/** What the definition of a channel is checked against. */
+const readCheckedCatalog = async (
+  { catalog, relations }: Pick<ChannelParts, 'catalog' | 'relations'>,
+  projectId: number,
+) => ({
+  attributes: (await catalog.store.getOntology(projectId)).attributes,
+  relations: await relations.list(projectId),
+});
+
+async function findUcpChannel(database: Database, token: string): Promise<UcpChannel> {
+  const found = await CHANNELS.findByToken(database.read, 'token', token);
+  if (found?.resource.definition.format.type !== 'ucp') throw new ServiceError('not_found');
+  return { token, project: found.project, definition: found.resource.definition };
+}
+
+function createPreviews(parts: ChannelParts, textChecks: TextChecks) {
+  const { clock, threads } = parts;
+  const previews = new AccountPlaces(PREVIEWS);
+
+  /**
+   * Creates the first rows, and stores nothing.
+   * @param sent a definition to try, instead of the stored one or without one
+   * @throws request_invalid, rate_limited, not_ready, channel_unfit
+   */
+  return async (
+    project: ChosenProject,
+    sent: Partial<SentChannel> | undefined,
+    { channel, signal }: { readonly channel: Channel | undefined; readonly signal: AbortSignal },
+  ) => {
+    const { id: projectId, accountId } = project;
+    const requester = { accountId, signal };
+    const format = sent?.format ?? channel?.definition.format ?? { type: 'ndjson' };
+    const tried = {
+      name: 'preview',
+      ...(sent ?? channel?.definition),
+      format,
+      destinations: [],
+    } as SentChannel;
+    return previews.use(requester, async () => {
+      const checks = { now: clock.now(), checkTexts: textChecks(requester) };
+      const catalog = await readCheckedCatalog(parts, projectId);
+      const definition = await checkChannel(tried, { ...catalog, ...checks });
+      return threads.preview({ projectId, definition }, signal);
+    });
   };
 }

@@ -13,7 +13,7 @@ import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import { type Operation, shareText } from '../../storage/threads/threads.ts';
 import type { FeedPreview, Snapshot } from '../channel-definitions/channel-definitions.ts';
 import { type Destination, openDestination } from '../destinations/destinations.ts';
-import { type FeedRows, openFeedRows, type ReadRow } from './feed-rows.ts';
+import { FeedRows, type ReadRow } from './feed-rows.ts';
 import { type BuildEvent, type BuildOrder, writeFeed } from './feed-writing.ts';
 import { listServedFiles } from './served-files.ts';
 
@@ -31,7 +31,7 @@ function buildFeed(parts: BuildThreadParts, order: BuildOrder) {
   const writer = writable.getWriter();
   const offer = (event: BuildEvent) => writer.write(event);
   const work = parts.passes.pass(order.projectId, async (pass) => {
-    await using rows = openFeedRows(pass, order.definition);
+    await using rows = new FeedRows(pass, order.definition);
     const built = await writeFeed(parts.payloads, { order, rows, offer });
     return { ...built, catalogVersion: pass.version, warnings: rows.warnings };
   });
@@ -138,7 +138,7 @@ const READ = 20_000;
 /** The first products that pass the filter, as the file would have them, and what many of them lack. */
 function previewFeed(passes: CatalogPasses, order: PreviewOrder): Promise<FeedPreview> {
   return passes.pass(order.projectId, async (pass) => {
-    await using rows = openFeedRows(pass, order.definition);
+    await using rows = new FeedRows(pass, order.definition);
     return await readFirst(rows, planFiles(order.definition.format).nameOf(1));
   });
 }

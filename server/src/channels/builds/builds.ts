@@ -3,14 +3,9 @@
  * it reads and writes in a thread of its own.
  */
 
+export { type BuildThreads, type ChannelThreadData, createBuildThreads } from './build-client.ts';
 export { createChangeNotices, createChannelSchedule } from './build-schedule.ts';
 export { channelThreadOperations } from './build-thread.ts';
-export {
-  type BuildRequest,
-  type BuildThreads,
-  type ChannelThreadData,
-  createBuildThreads,
-  createChannelBuilds,
-  dropPieces,
-} from './channel-builds.ts';
+export { type BuildRequest, ChannelBuilds } from './channel-builds.ts';
+export { dropPieces } from './published-snapshots.ts';
 export { findServedFile } from './served-files.ts';

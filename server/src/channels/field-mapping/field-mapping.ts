@@ -1,3 +1,4 @@
+/** The door of field mapping: from a product of the catalog to the fields of a format, and the problems found. Pure. */
 import { type Attribute, indexByKey, isBlank } from '../../catalog/ontology/ontology.ts';
 import {
   mainCategory,
@@ -16,8 +17,6 @@ import {
   type SuggestedSource,
 } from '../../formats/output/output.ts';
 import type { ExpressionResult } from '../../pipelines/mapping/mapping.ts';
-
-/** The door of mapping: from a product of the catalog to the fields of a format, and the problems found. Pure. */
 
 export interface FieldProblem {
   readonly field: string;

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { type ColumnValue, createColumns, type SourceRow } from '../../formats/input/source-row.ts';
-import { checkTexts, EXPRESSION_LIMITS, openExpressions } from './expressions/expressions.ts';
+import { checkTexts, EXPRESSION_LIMITS, RowExpressions } from './expressions/expressions.ts';
 import { compileMapping, createRowMapper, type Mapping, MappingProblem } from './mapping.ts';
 import { PatternList } from './mapping-columns.ts';
 
@@ -27,7 +27,7 @@ const patient = { ...EXPRESSION_LIMITS, rowMs: 60_000 };
 
 /** @returns for each row the expressions' results; a process takes a quarter of a second of processor time to start */
 async function evaluate(expressions: readonly string[], rows: readonly object[], within = patient) {
-  const run = openExpressions(expressions, within);
+  const run = new RowExpressions(expressions, within);
   return run.evaluate(rows).finally(() => run.close());
 }
 
@@ -247,7 +247,7 @@ test('patterns are checked without compiling them here; one that is too much is 
 });
 
 test('when too many rows run away the rest is given up', async (t) => {
-  const expressions = openExpressions(['($f := function(){ $f() }; $f())'], {
+  const expressions = new RowExpressions(['($f := function(){ $f() }; $f())'], {
     ...limits,
     rowMs: 20,
     runaways: 3,
@@ -272,8 +272,8 @@ test('the process ends when the thread that asked is gone, however many rows are
   skip: !existsSync('/proc'),
 }, async () => {
   const asking = new Worker(
-    `import { openExpressions } from ${JSON.stringify(import.meta.resolve('./expressions/expressions.ts'))};
-    const expressions = openExpressions(['($f := function($n){ $f($n) }; $f(1))']);
+    `import { RowExpressions } from ${JSON.stringify(import.meta.resolve('./expressions/expressions.ts'))};
+    const expressions = new RowExpressions(['($f := function($n){ $f($n) }; $f(1))']);
     await expressions.evaluate(Array.from({ length: 100 }, () => ({})));`,
     { eval: true, execArgv: ['--input-type=module'] },
   );

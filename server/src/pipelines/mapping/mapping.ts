@@ -13,7 +13,7 @@ import {
   type Test,
 } from '../../catalog/filters/filters.ts';
 import type { RowProblem, SourceRow } from '../../formats/input/input.ts';
-import { type ExpressionLimits, openExpressions } from './expressions/expressions.ts';
+import { type ExpressionLimits, RowExpressions } from './expressions/expressions.ts';
 import {
   type CellProblem,
   type CompiledColumn,
@@ -167,7 +167,7 @@ const BATCH_CHARACTERS = 1024 * 1024;
 
 export function createRowMapper(mapping: CompiledMapping, limits?: ExpressionLimits): RowMapper {
   const expressions =
-    mapping.expressions.length === 0 ? undefined : openExpressions(mapping.expressions, limits);
+    mapping.expressions.length === 0 ? undefined : new RowExpressions(mapping.expressions, limits);
   return {
     columns: mapping.columns,
     hasExpressions: expressions !== undefined,

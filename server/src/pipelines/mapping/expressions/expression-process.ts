@@ -8,7 +8,7 @@ import type jsonataOf from 'jsonata';
 import type { Expression, JsonataOptions } from 'jsonata';
 import type { RE2JS as Re2js } from 're2js';
 import type { ExpressionResult, PatternReading } from '../mapping-columns.ts';
-import type { ProcessAnswer, ProcessLimits, ToProcess } from './expressions.ts';
+import type { ProcessAnswer, ProcessLimits, ToProcess } from './expression-child.ts';
 
 /** Named by the parent: this process may read these packages and nothing else. */
 const [jsonataUrl = '', re2Url = ''] = process.argv.slice(2);

@@ -1,0 +1,22 @@
+import { StoredUpload } from '../../catalog/products/products.ts';
+import { UPLOADS_AT_ONCE } from '../../relations/search/search.ts';
+import type { CatalogPass } from '../../relations/store/store.ts';
+
+export type ReadProduct = ReturnType<typeof toRead>;
+
+export const toRead = ({ productId, raw }: { productId: number; raw: string }) => ({
+  productId,
+  upload: new StoredUpload(raw),
+});
+
+/** Finds products by identifier, each once. */
+export async function* findPages(
+  pass: CatalogPass,
+  identifiers: readonly string[],
+): AsyncGenerator<ReadProduct[]> {
+  const all = [...new Set(identifiers)];
+  for (let at = 0; at < all.length; at += UPLOADS_AT_ONCE)
+    yield (await pass.findUploads(all.slice(at, at + UPLOADS_AT_ONCE))).map(toRead);
+}
+
+export const lastOf = (page: readonly ReadProduct[]): number => page.at(-1)?.productId ?? 0;

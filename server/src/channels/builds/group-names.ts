@@ -1,0 +1,33 @@
+import type { RelatedList } from '../../relations/search/search.ts';
+import type { CatalogPass } from '../../relations/store/store.ts';
+import { findPages, type ReadProduct } from './catalog-pages.ts';
+
+/** Groups of products, for a format that knows only these. */
+export class GroupNames {
+  readonly #pass: CatalogPass;
+  readonly #taken = new Set<string>();
+  /** The group of each product that was read last, by identifier. */
+  #groups = new Map<string, string>();
+
+  constructor(pass: CatalogPass) {
+    this.#pass = pass;
+  }
+
+  /** @returns the first product of each group that has not come before */
+  takeFirst(products: readonly ReadProduct[]): ReadProduct[] {
+    const taken = this.#taken;
+    return products.filter(({ upload: { groupIdentifier } }) => taken.size < taken.add(groupIdentifier).size);
+  }
+
+  async read(identifiers: readonly string[]): Promise<void> {
+    this.#groups = new Map();
+    for await (const page of findPages(this.#pass, identifiers))
+      for (const { upload } of page) this.#groups.set(upload.identifier, upload.groupIdentifier);
+  }
+
+  nameAll(lists: readonly RelatedList[]): RelatedList[] {
+    return lists.map(({ identifiers }) => ({
+      identifiers: [...new Set(identifiers.map((identifier) => this.#groups.get(identifier) ?? identifier))],
+    }));
+  }
+}
