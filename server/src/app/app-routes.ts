@@ -1,6 +1,8 @@
 /** The list of routes: what each room serves, with the parts that they share. */
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
-import { sessionRoutes, userRoutes } from '../access/users/user-routes.ts';
+import { passkeyRoutes } from '../access/users/passkey-routes.ts';
+import { sessionRoutes } from '../access/users/session-routes.ts';
+import { userRoutes } from '../access/users/user-routes.ts';
 import { agentRoutes } from '../agents/agent-routes.ts';
 import { productRoutes } from '../catalog/browse/product-routes.ts';
 import { surveyRoutes } from '../catalog/browse/survey-routes.ts';
@@ -38,6 +40,7 @@ const ROUTES = [
   projectRoutes,
   apiKeyRoutes,
   sessionRoutes,
+  passkeyRoutes,
   userRoutes,
   statisticsRoutes,
   taskRoutes,

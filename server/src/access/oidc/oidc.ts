@@ -49,6 +49,8 @@ const DISCOVERY_MS = 3_600_000;
 /** How much of the provider's messages is shown. */
 const SHOWN_CHARACTERS = 300;
 
+export type Provider = ReturnType<typeof createProvider>;
+
 /** The company's provider. Every method may fail with provider_unavailable. */
 export function createProvider(settings: ProviderSettings, clock: Clock) {
   const configure = rememberConfiguration(settings, clock);

@@ -3,8 +3,14 @@ import type { Static } from 'typebox';
 import type { UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { hashSecret, makeSecret } from '../keys/keys.ts';
-import type { OpenedSession, UserParts, Visitor } from './console-session.ts';
-import { enter, userChange, writeSessions } from './console-session.ts';
+import {
+  enter,
+  type OpenedSession,
+  type UserParts,
+  userChange,
+  type Visitor,
+  writeSessions,
+} from './console-session.ts';
 import type { NewPasskey, PasskeySignature } from './passkey-schemas.ts';
 import type { PasswordLimit } from './password.ts';
 import { invalid, type User } from './user.ts';
@@ -50,21 +56,13 @@ export async function challengePasskey(
   return { challenge, host, passkeys: await listPasskeys(database.read, userId) };
 }
 
+interface PasskeyParts extends UserParts {
+  readonly limit: PasswordLimit;
+}
+
 /** The second factor of users with a password. Source: docs/interface §5.8. */
-export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimit }) {
-  const { database, clock, projects, limit } = parts;
-
-  /** Taken before anything is checked, so that a challenge allows one attempt. @throws attempt_ended, passkey_refused */
-  async function takeAttempt(clientDataJSON: string, purpose: Purpose) {
-    const challenge = readChallenge(clientDataJSON);
-    const hash = hashSecret(challenge);
-    const userId = await database.write('all', (tx) =>
-      takeChallenge(tx, { hash, purpose, now: clock.now() }),
-    );
-    if (userId === undefined) throw new ServiceError('attempt_ended');
-    return { challenge, userId };
-  }
-
+export function createPasskeys(parts: PasskeyParts) {
+  const { database, projects } = parts;
   return {
     listPasskeys: ({ userId }: UserCaller): Promise<Passkey[]> => listPasskeys(database.read, userId),
 
@@ -82,25 +80,8 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
     },
 
     /** @throws attempt_ended, passkey_refused, request_invalid */
-    async addPasskey(caller: UserCaller, given: Static<typeof NewPasskey>, origin: string) {
-      const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'add');
-      if (userId !== caller.userId) throw new ServiceError('attempt_ended');
-      const made = await checkNewPasskey(given, { challenge, origin });
-      return await writeSessions(parts, async (tx) => {
-        if (await hasCredential(tx, made.credentialId)) throw invalid('this passkey is there already');
-        const user = await findUser(tx, { id: userId });
-        if (user === undefined || user.passkeys >= PASSKEYS) throw new ServiceError('attempt_ended');
-        const passkey = await insertPasskey(tx, {
-          ...made,
-          userId,
-          name: given.name,
-          host: hostOf(origin),
-          createdAt: clock.now(),
-        });
-        await projects.recordChange(userChange(caller, 'passkey-added', { passkey: passkey.name }), tx);
-        return passkey;
-      });
-    },
+    addPasskey: (caller: UserCaller, given: Static<typeof NewPasskey>, origin: string) =>
+      addPasskey(parts, caller, { given, origin }),
 
     /** @throws not_found */
     removePasskey: (caller: UserCaller, id: number): Promise<void> =>
@@ -111,23 +92,69 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
       }),
 
     /** The second step of a sign-in. @throws attempt_ended, passkey_refused */
-    async signInByPasskey(given: Static<typeof PasskeySignature>, visitor: Visitor): Promise<OpenedSession> {
-      const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'sign-in');
-      const passkeys = await listPasskeys(database.read, userId);
-      const passkey = passkeys.find(({ credentialId }) => credentialId === given.id);
-      if (passkey === undefined) throw new ServiceError('passkey_refused');
-      const counter = await checkSignature(given, { challenge, origin: visitor.origin }, passkey);
-      const opened = await enter(parts, visitor, async (tx) => {
-        const user = await findUser(tx, { id: userId });
-        // It was removed, or used with the same count, since it was read.
-        const isNoted = await notePasskeyUse(tx, passkey, { counter, at: clock.now() });
-        if (!isNoted || user === undefined) throw new ServiceError('passkey_refused');
-        return { user, what: 'signed-in', details: { passkey: passkey.name } };
-      });
-      await limit.forgive({ email: opened.user.email, address: visitor.address });
-      return opened;
-    },
+    signInByPasskey: (given: Static<typeof PasskeySignature>, visitor: Visitor): Promise<OpenedSession> =>
+      signInByPasskey(parts, given, visitor),
   };
+}
+
+async function addPasskey(
+  parts: PasskeyParts,
+  caller: UserCaller,
+  { given, origin }: { readonly given: Static<typeof NewPasskey>; readonly origin: string },
+): Promise<Passkey> {
+  const { clock, projects } = parts;
+  const { challenge, userId } = await takeAttempt(parts, given.clientDataJSON, 'add');
+  if (userId !== caller.userId) throw new ServiceError('attempt_ended');
+  const made = await checkNewPasskey(given, { challenge, origin });
+  return await writeSessions(parts, async (tx) => {
+    if (await hasCredential(tx, made.credentialId)) throw invalid('this passkey is there already');
+    const user = await findUser(tx, { id: userId });
+    if (user === undefined || user.passkeys >= PASSKEYS) throw new ServiceError('attempt_ended');
+    const passkey = await insertPasskey(tx, {
+      ...made,
+      userId,
+      name: given.name,
+      host: hostOf(origin),
+      createdAt: clock.now(),
+    });
+    await projects.recordChange(userChange(caller, 'passkey-added', { passkey: passkey.name }), tx);
+    return passkey;
+  });
+}
+
+async function signInByPasskey(
+  parts: PasskeyParts,
+  given: Static<typeof PasskeySignature>,
+  visitor: Visitor,
+): Promise<OpenedSession> {
+  const { database, clock, limit } = parts;
+  const { challenge, userId } = await takeAttempt(parts, given.clientDataJSON, 'sign-in');
+  const passkeys = await listPasskeys(database.read, userId);
+  const passkey = passkeys.find(({ credentialId }) => credentialId === given.id);
+  if (passkey === undefined) throw new ServiceError('passkey_refused');
+  const counter = await checkSignature(given, { challenge, origin: visitor.origin }, passkey);
+  const opened = await enter(parts, visitor, async (tx) => {
+    const user = await findUser(tx, { id: userId });
+    // It was removed, or used with the same count, since it was read.
+    const isNoted = await notePasskeyUse(tx, passkey, { counter, at: clock.now() });
+    if (!isNoted || user === undefined) throw new ServiceError('passkey_refused');
+    return { user, what: 'signed-in', details: { passkey: passkey.name } };
+  });
+  await limit.forgive({ email: opened.user.email, address: visitor.address });
+  return opened;
+}
+
+/** Taken before anything is checked, so that a challenge allows one attempt. @throws attempt_ended, passkey_refused */
+async function takeAttempt(
+  { database, clock }: Pick<UserParts, 'database' | 'clock'>,
+  clientDataJSON: string,
+  purpose: Purpose,
+) {
+  const challenge = readChallenge(clientDataJSON);
+  const hash = hashSecret(challenge);
+  const userId = await database.write('all', (tx) => takeChallenge(tx, { hash, purpose, now: clock.now() }));
+  if (userId === undefined) throw new ServiceError('attempt_ended');
+  return { challenge, userId };
 }
 
 /** ES256, EdDSA and RS256; every authenticator supports one of them. Source: IANA COSE Algorithms. */

@@ -1,11 +1,13 @@
 /**
  * The door of users: people with passwords, their sessions in the console, invitations and the owner link.
  */
+import { type CompanySignInParts, createCompanySignIn } from './company-sign-in.ts';
 import { createOwnSessions, createSessionFinder, IDLE_MS, type UserParts } from './console-session.ts';
+import { checkLink, createInvitations, createOwnerLinks } from './links.ts';
 import { createPasskeys } from './passkeys.ts';
 import { createPasswordLimit } from './password.ts';
-import { type CompanySignInParts, createCompanySignIn, createSignIn } from './sign-in.ts';
-import { createLinks, createUserManagement } from './user-management.ts';
+import { createSignIn } from './sign-in.ts';
+import { createUserManagement } from './user-management.ts';
 import { dropExpired } from './user-store.ts';
 
 export { ownerLinkUrl } from './user.ts';
@@ -25,7 +27,9 @@ export function createUsers(given: Omit<CompanySignInParts, 'onWritten'>) {
     ...createPasskeys(limited),
     ...createCompanySignIn({ ...parts, oidc }),
     ...createUserManagement(parts),
-    ...createLinks(parts),
+    ...createInvitations(parts),
+    ...createOwnerLinks(parts),
+    checkLink: (token: string) => checkLink(parts, token),
     dropEnded: () => {
       const now = clock.now();
       return dropExpired(database, { now, unusedSince: now - IDLE_MS });

@@ -1,0 +1,175 @@
+import type { PartRole, UserCaller } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { describeChange, type Projects } from '../../projects/projects.ts';
+import type { ControlTransaction } from '../../storage/storage.ts';
+import { makeSecret } from '../keys/keys.ts';
+import {
+  type CompanyAccount,
+  createProvider,
+  findRoles,
+  type Provider,
+  type ProviderSettings,
+} from '../oidc/oidc.ts';
+import {
+  type Entered,
+  enter,
+  type OpenedSession,
+  type UserParts,
+  type Visitor,
+  writeSessions,
+} from './console-session.ts';
+import { normalizeEmail, type User } from './user.ts';
+import {
+  findUser,
+  type Identity,
+  insertUser,
+  removeInvitationsBy,
+  removeInvitationsTo,
+  removeSessionsOf,
+  updateUser,
+} from './user-store.ts';
+
+interface ReturnedSignIn {
+  readonly attempt: string | undefined;
+  /** The query that the browser came back with. */
+  readonly query: string;
+  readonly returnUrl: string;
+}
+
+export interface CompanySignInParts extends UserParts {
+  /** The company's provider; undefined: people sign in with passwords only. */
+  readonly oidc?: ProviderSettings | undefined;
+}
+
+/** Signing in with a company account. Source: docs/interface §5.7. */
+export function createCompanySignIn(parts: CompanySignInParts) {
+  const { database, clock, oidc } = parts;
+  const provider = oidc && createProvider(oidc, clock);
+  const finishAtProvider = limitCalls(provider);
+  return {
+    /** The name of the provider, as shown to people; undefined if there is none. */
+    providerName: provider?.name,
+
+    /**
+     * @returns where the browser goes, and a secret that it keeps until it comes back
+     * @throws company_sign_in_absent, provider_unavailable
+     */
+    async beginCompanySignIn(returnUrl: string): Promise<{ url: string; attempt: string }> {
+      if (provider === undefined) throw new ServiceError('company_sign_in_absent');
+      // Nothing has to be stored here, so strangers cannot fill the store.
+      const attempt = makeSecret();
+      return { attempt, url: await provider.begin(attempt, returnUrl) };
+    },
+
+    /**
+     * The first sign-in creates the user; the groups determine the role each time.
+     * @throws attempt_ended, provider_refused, provider_unavailable, no_role, email_taken
+     */
+    async finishCompanySignIn(returned: ReturnedSignIn, visitor: Visitor): Promise<OpenedSession> {
+      return enterFromProvider(parts, await finishAtProvider(returned), visitor);
+    },
+
+    /** @returns where the browser signs out of the provider too; undefined: nowhere, or the provider is unreachable */
+    async findProviderSignOut({ userId }: UserCaller, returnUrl: string): Promise<string | undefined> {
+      const user = provider && (await findUser(database.read, { id: userId }));
+      if (user?.signsInWith !== 'company-account') return undefined;
+      // Signing out here must work while the provider is unreachable.
+      return await provider?.findSignOutUrl(returnUrl).catch(() => undefined);
+    },
+  };
+}
+
+/** A returning browser makes the service call the provider; without a limit strangers could cause endless calls. */
+const AT_ONCE = 16;
+/** When to retry: a sign-in in progress seldom takes longer. */
+const RETRY_SECONDS = 5;
+
+/** @returns a function that finishes a limited number of sign-ins at a time. It throws company_sign_in_absent, attempt_ended, not_ready. */
+function limitCalls(provider: Provider | undefined) {
+  let underWay = 0;
+  return async ({ attempt, query, returnUrl }: ReturnedSignIn): Promise<CompanyAccount> => {
+    if (provider === undefined) throw new ServiceError('company_sign_in_absent');
+    if (attempt === undefined) throw new ServiceError('attempt_ended');
+    if (underWay >= AT_ONCE) throw new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS });
+    underWay += 1;
+    try {
+      return await provider.finish({ attempt, query, returnUrl });
+    } finally {
+      underWay -= 1;
+    }
+  };
+}
+
+/** @throws no_role, email_taken */
+async function enterFromProvider(
+  parts: CompanySignInParts,
+  { issuer, subject, email, name, groups }: CompanyAccount,
+  visitor: Visitor,
+): Promise<OpenedSession> {
+  const identity = { issuer, subject };
+  const { role, roles: named } = findRoles(parts.oidc?.roles ?? [], groups);
+  const roles = await listPresent(parts.projects, named);
+  if (role === 'none' && roles.length === 0) {
+    await endSessions(parts, identity);
+    throw new ServiceError(
+      'no_role',
+      'none of your groups at the provider has a role: ask an owner which one you need',
+    );
+  }
+  const claimed = { email: normalizeEmail(email), name, role, roles };
+  return await enter(parts, visitor, async (tx) => {
+    const known = await findUser(tx, identity);
+    return known === undefined
+      ? addUser(tx, parts, { identity, claimed })
+      : followProvider(tx, known, claimed);
+  });
+}
+
+/** @returns the roles without those in parts that have been deleted or never existed */
+async function listPresent(projects: Projects, roles: readonly PartRole[]): Promise<PartRole[]> {
+  const [first] = await projects.findAccounts();
+  if (first === undefined) return [];
+  const reach = { accountId: first.id, scope: { type: 'account' } } as const;
+  const present = await Promise.all(roles.map(({ scope }) => projects.reachesScope(reach, scope)));
+  return roles.filter((_, index) => present[index]);
+}
+
+const endSessions = (parts: UserParts, identity: Identity): Promise<void> =>
+  writeSessions(parts, async (tx) => {
+    const known = await findUser(tx, identity);
+    if (known !== undefined) await removeSessionsOf(tx, known.id);
+  });
+
+/** What the provider and its groups say about a person. */
+type Claimed = Pick<User, 'email' | 'name' | 'role' | 'roles'>;
+
+/** Adds the user to the first account, as for the first owner. @throws company_sign_in_absent, email_taken */
+async function addUser(
+  tx: ControlTransaction,
+  { clock, projects }: UserParts,
+  { identity, claimed }: { readonly identity: Identity; readonly claimed: Claimed },
+): Promise<Entered> {
+  const [first] = await projects.findAccounts(tx);
+  if (first === undefined) throw new ServiceError('company_sign_in_absent');
+  const { email, role, roles } = claimed;
+  // Never as that user: a person who can choose an address at the provider could take over their account here.
+  if ((await findUser(tx, { email })) !== undefined) {
+    throw new ServiceError('email_taken', 'it signs in with a password: an owner deletes that user first');
+  }
+  await removeInvitationsTo(tx, { accountId: first.id, email });
+  const added = { ...claimed, accountId: first.id, ...identity, createdAt: clock.now() };
+  const details = { email, role, ...(roles.length > 0 && { roles }), by: 'company account' };
+  return { user: await insertUser(tx, added), what: 'created', details };
+}
+
+/** Takes name, address and roles from the provider; an address that another user has here is not changed. */
+async function followProvider(tx: ControlTransaction, known: User, claimed: Claimed): Promise<Entered> {
+  const other = await findUser(tx, { email: claimed.email });
+  const isFree = other === undefined || other.id === known.id;
+  const after = { ...claimed, email: isFree ? claimed.email : known.email };
+  const { email, name, role, roles } = known;
+  await updateUser(tx, known.id, after);
+  if (known.role === 'owner' && after.role !== 'owner') await removeInvitationsBy(tx, known.id);
+  const details = describeChange({ email, name, role, roles }, after);
+  return { user: { ...known, ...after }, what: 'signed-in', details };
+}

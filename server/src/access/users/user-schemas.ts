@@ -1,0 +1,41 @@
+import { Type } from 'typebox';
+import { closedObject, Id } from '../../http/answers/answers.ts';
+import { WirePartScope } from '../../projects/projects.ts';
+
+/** Mail servers accept 254 characters; only sending a mail shows whether an address exists. */
+export const Email = Type.String({
+  minLength: 3,
+  maxLength: 254,
+  pattern: '^[^\\s\\u0000-\\u001f@]+@[^\\s\\u0000-\\u001f@]+$',
+  description: 'upper and lower case are alike',
+});
+
+export const RoleWord = Type.Union(
+  [Type.Literal('owner'), Type.Literal('editor'), Type.Literal('viewer'), Type.Literal('none')],
+  {
+    description:
+      'owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles`',
+  },
+);
+
+/** More should be a group of their own, as each request of the user reads them. */
+const PART_ROLES = 100;
+const WirePartRole = closedObject({
+  scope: WirePartScope,
+  role: Type.Union([Type.Literal('editor'), Type.Literal('viewer')]),
+});
+const description = 'what the user may do in project groups and projects, whatever `role` is';
+export const PartRoles = Type.Array(WirePartRole, { description });
+export const NewPartRoles = Type.Array(WirePartRole, { maxItems: PART_ROLES, description });
+
+/** The `id` of a path. */
+export const IdParams = Type.Object({ id: Id });
+export const SignsInWith = Type.Union([Type.Literal('password'), Type.Literal('company-account')]);
+
+export const wireUserFields = {
+  id: Type.Integer(),
+  email: Type.String(),
+  name: Type.String(),
+  role: RoleWord,
+  roles: PartRoles,
+};
