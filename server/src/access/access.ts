@@ -9,8 +9,8 @@ import type { Base } from '../storage/storage.ts';
 import {
   createKeyFinder,
   createKeyManagement,
-  createLastUse,
   hasAnyKey,
+  LastUse,
   makeKeyValue,
   removeKeysOf,
 } from './keys/keys.ts';
@@ -28,7 +28,7 @@ export interface AccessParts extends Pick<Base, 'clock' | 'database'> {
 }
 
 export function createAccess({ database, postgres, clock, projects, oidc }: AccessParts) {
-  const lastUse = createLastUse(database);
+  const lastUse = new LastUse(database);
   const parts = { database, postgres, clock, projects, lastUse };
   const { dropCache, dropEndedWindows, ...finder } = createKeyFinder(parts);
   const { addKey, ...management } = createKeyManagement({ ...parts, onWritten: dropCache });

@@ -14,6 +14,7 @@ import {
   inReach,
   type Routes,
   type RouteTools,
+  type Server,
   serve,
   serveKind,
 } from '../../http/server/server.ts';
@@ -22,7 +23,7 @@ import { optional } from '../../kernel/optional.ts';
 import { type Projects, type Reach, toWireScope, WireActor, WireScope } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { ApiKey, NewKey } from './api-key.ts';
-import type { MadeKey } from './keys.ts';
+import type { MadeKey } from './key-management.ts';
 
 /** Unlike the one of http, without bounds, which only instants that are also sent need. */
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
@@ -70,6 +71,22 @@ const NewApiKey = closedObject({
   expiresAt: Type.Optional(OptionalInstant),
 });
 
+const ChangedApiKey = closedObject({
+  name: Type.Optional(Name),
+  access: Type.Optional(AccessWord),
+  rateLimit: Type.Optional(orNull(RateLimit, 'null: no limit')),
+  expiresAt: Type.Optional(orNull(Instant, 'null: never')),
+});
+
+const Rotation = closedObject({
+  overlapSeconds: optional.integer({
+    minimum: 0,
+    maximum: 604_800,
+    default: 0,
+    description: 'for so long the old value works too',
+  }),
+});
+
 const toKey = fieldsOf(WireApiKey);
 
 const toWireKey = ({ requestsPerMinute, access, ...key }: ApiKey) =>
@@ -97,69 +114,64 @@ const onlyOnce =
 
 /** Source: docs/interface §4.1 rule 3, §5.2 and §14.2. */
 export const apiKeyRoutes =
-  ({ access, projects, answerOnce }: ApiKeyRouteParts): Routes =>
+  (parts: ApiKeyRouteParts): Routes =>
   (server) => {
-    serve(server, 'GET /project/check-credentials', {
-      config: { guard: 'key' },
-      tags: ['Projects'],
-      summary: 'Check whether a key reaches a project',
-      query: ProjectQuery,
-      answer: { 200: DoneAnswer },
-      async handle({ caller, query }) {
-        const { scope } = caller;
-        const projectId = query.projectId ?? (scope.type === 'project' ? scope.id : undefined);
-        if (projectId !== undefined) await projects.chooseProject(caller, projectId);
-        return successAnswer;
-      },
-    });
-
-    const keys = serveKind<ApiKey, Reach>(server, {
-      ...inReach,
-      path: '/management/api-keys',
-      tags: ['Management'],
-      answerOnce,
-      answer: answerAs(WireApiKey, toWireKey),
-    });
-    const made = answerAs(WireMadeKey, (key: MadeKey) => ({ ...toWireKey(key), key: key.value }));
-    keys.list({ summary: 'List API keys', list: access.listKeys });
-    keys.create({
-      summary: 'Create an API key',
-      description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
-      body: NewApiKey,
-      made,
-      create: (writer, sent) => access.createKey(writer, toNewKey(sent)),
-    });
-    keys.read({ summary: 'Read an API key', get: access.getKey });
-    keys.change({
-      method: 'PATCH',
-      summary: 'Change an API key',
-      body: closedObject({
-        name: Type.Optional(Name),
-        access: Type.Optional(AccessWord),
-        rateLimit: Type.Optional(orNull(RateLimit, 'null: no limit')),
-        expiresAt: Type.Optional(orNull(Instant, 'null: never')),
-      }),
-      change: access.changeKey,
-    });
-    keys.remove({
-      summary: 'Delete an API key',
-      description: 'It is refused from the answer on.',
-      remove: access.deleteKey,
-    });
-    keys.change({
-      method: 'POST',
-      below: '/rotate',
-      summary: 'Rotate an API key',
-      description: `Makes a new key with the same properties; the old one ends after the overlap. ${onlyOnce}`,
-      body: closedObject({
-        overlapSeconds: optional.integer({
-          minimum: 0,
-          maximum: 604_800,
-          default: 0,
-          description: 'for so long the old value works too',
-        }),
-      }),
-      made,
-      change: access.rotateKey,
-    });
+    serveCredentialsCheck(server, parts);
+    serveKeys(server, parts);
   };
+
+function serveCredentialsCheck(server: Server, { projects }: ApiKeyRouteParts): void {
+  serve(server, 'GET /project/check-credentials', {
+    config: { guard: 'key' },
+    tags: ['Projects'],
+    summary: 'Check whether a key reaches a project',
+    query: ProjectQuery,
+    answer: { 200: DoneAnswer },
+    async handle({ caller, query }) {
+      const { scope } = caller;
+      const projectId = query.projectId ?? (scope.type === 'project' ? scope.id : undefined);
+      if (projectId !== undefined) await projects.chooseProject(caller, projectId);
+      return successAnswer;
+    },
+  });
+}
+
+function serveKeys(server: Server, { access, answerOnce }: ApiKeyRouteParts): void {
+  const keys = serveKind<ApiKey, Reach>(server, {
+    ...inReach,
+    path: '/management/api-keys',
+    tags: ['Management'],
+    answerOnce,
+    answer: answerAs(WireApiKey, toWireKey),
+  });
+  const made = answerAs(WireMadeKey, (key: MadeKey) => ({ ...toWireKey(key), key: key.value }));
+  keys.list({ summary: 'List API keys', list: access.listKeys });
+  keys.create({
+    summary: 'Create an API key',
+    description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
+    body: NewApiKey,
+    made,
+    create: (writer, sent) => access.createKey(writer, toNewKey(sent)),
+  });
+  keys.read({ summary: 'Read an API key', get: access.getKey });
+  keys.change({
+    method: 'PATCH',
+    summary: 'Change an API key',
+    body: ChangedApiKey,
+    change: access.changeKey,
+  });
+  keys.remove({
+    summary: 'Delete an API key',
+    description: 'It is refused from the answer on.',
+    remove: access.deleteKey,
+  });
+  keys.change({
+    method: 'POST',
+    below: '/rotate',
+    summary: 'Rotate an API key',
+    description: `Makes a new key with the same properties; the old one ends after the overlap. ${onlyOnce}`,
+    body: Rotation,
+    made,
+    change: access.rotateKey,
+  });
+}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestStore, testedStore } from '../../../test/support/test-store.ts';
-import { createRateLimits } from './keys.ts';
+import { createRateLimits } from './rate-limit.ts';
 
 const shared = { skip: testedStore !== 'postgres' && 'the embedded store has one process' };
 

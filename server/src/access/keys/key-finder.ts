@@ -1,0 +1,71 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { PresentedKey, RateState } from '../../http/guards/guards.ts';
+import { type AtOnce, andThen } from '../../kernel/at-once.ts';
+import type { KeyCaller } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { createShortCache } from '../../projects/projects.ts';
+import type { Postgres } from '../../storage/postgres/postgres.ts';
+import type { Base } from '../../storage/storage.ts';
+import { hashSecret, isExpired, type SecretHash } from './api-key.ts';
+import { findKeyByHash } from './api-key-store.ts';
+import type { LastUse } from './last-use.ts';
+import { createRateLimits } from './rate-limit.ts';
+
+/** How many keys are remembered: one for each of 10,000 projects and as many more, at some 500 bytes each. */
+const REMEMBERED_KEYS = 20_000;
+
+interface FoundKey {
+  readonly hash: Buffer;
+  readonly expiresAt: number | null;
+  readonly caller: KeyCaller;
+}
+
+interface KeyFinderParts extends Pick<Base, 'clock' | 'database'> {
+  /** Where requests are counted if other processes serve too. */
+  readonly postgres: Postgres | undefined;
+  readonly lastUse: LastUse;
+}
+
+/** Runs in every request, usually from memory. */
+export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinderParts) {
+  const keys = createShortCache<SecretHash, FoundKey>(clock, REMEMBERED_KEYS);
+  /** The limits of the callers that were found, released with their callers. */
+  const limits = new WeakMap<KeyCaller, number>();
+  const rateLimits = createRateLimits(postgres);
+
+  async function read(hash: SecretHash): Promise<FoundKey | undefined> {
+    const found = await findKeyByHash(database.read, hash);
+    if (found === undefined) return undefined;
+    const { id, name, accountId, scope, access, expiresAt, requestsPerMinute } = found.key;
+    const caller = { accountId, keyId: id, keyName: name, scope, access };
+    if (requestsPerMinute !== null) limits.set(caller, requestsPerMinute);
+    return { hash: Buffer.from(found.hash), expiresAt, caller };
+  }
+
+  return {
+    /** @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface §5.1 rule 8. */
+    findCaller({ value, inUrl }: PresentedKey): AtOnce<KeyCaller> {
+      const hash = hashSecret(value);
+      return andThen(
+        keys.get(hash, () => read(hash)),
+        (found) => {
+          const now = clock.now();
+          // In constant time, wherever they differ. Source: docs/interface §5.2 rule 5.
+          const isSame = found && timingSafeEqual(found.hash, Buffer.from(hash));
+          if (!isSame || isExpired(found, now)) throw new ServiceError('scope_refused');
+          lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
+          return found.caller;
+        },
+      );
+    },
+    /** @returns undefined for a key without a limit. Source: docs/interface §5.3. */
+    countRequest(caller: KeyCaller): AtOnce<RateState | undefined> {
+      const limit = limits.get(caller);
+      return limit === undefined ? undefined : rateLimits.count(caller.keyId, limit);
+    },
+    /** Removes counts of past windows; called from time to time. */
+    dropEndedWindows: rateLimits.dropEnded,
+    /** Call it when a key was written. */
+    dropCache: () => keys.drop(),
+  };
+}

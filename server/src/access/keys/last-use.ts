@@ -1,0 +1,56 @@
+import type { Database } from '../../storage/storage.ts';
+import { type KeyUse, saveUses } from './api-key-store.ts';
+
+/** A write per request would cost a commit each; the console needs the time to the minute at most. */
+const FLUSH_EVERY_MS = 10_000;
+
+/** Remembers when keys were used; the first use after a write starts the timer of the next. */
+export class LastUse {
+  readonly #database: Database;
+  #uses = new Map<number, KeyUse>();
+  #timer: NodeJS.Timeout | undefined;
+  #underWay: Promise<void> = Promise.resolve();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  note(use: KeyUse): void {
+    this.#keep(use);
+    // A full disk must not stop the service; unwritten uses are written with the next ones.
+    this.#timer ??= setTimeout(() => this.flush().catch(() => {}), FLUSH_EVERY_MS).unref();
+  }
+
+  /** @returns a use that is not written yet */
+  find(keyId: number): KeyUse | undefined {
+    return this.#uses.get(keyId);
+  }
+
+  /** Runs one write after another, so that waiting for the last one waits for all. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    // A failed write is reported to its own caller; this one writes its uses again.
+    this.#underWay = this.#underWay.catch(() => {}).then(() => this.#writeUses());
+    return this.#underWay;
+  }
+
+  async #writeUses(): Promise<void> {
+    if (this.#uses.size === 0) return;
+    const written = this.#uses;
+    this.#uses = new Map();
+    try {
+      await saveUses(this.#database, [...written.values()]);
+    } catch (error) {
+      for (const use of written.values()) this.#keep(use);
+      throw error;
+    }
+  }
+
+  #keep(use: KeyUse): void {
+    const earlier = this.#uses.get(use.id);
+    const at = Math.max(use.at, earlier?.at ?? 0);
+    const inUrlAt = Math.max(use.inUrlAt ?? 0, earlier?.inUrlAt ?? 0);
+    this.#uses.set(use.id, { id: use.id, at, inUrlAt: inUrlAt === 0 ? null : inUrlAt });
+  }
+}
