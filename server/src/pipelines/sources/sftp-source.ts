@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import {
   checkSftpServer,
   openSftp,
-  type Sftp,
   type SftpName,
+  type SftpSession,
   sftpAddressOf,
   sftpOptions,
   sftpSecrets,
@@ -43,7 +43,7 @@ export const sftp = defineSource({
 type SftpFile = MatchingFile & { readonly modifiedAt: number };
 
 /** Yields once for each name; undefined for one that does not match. */
-async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | undefined> {
+async function* findFiles(sftp: SftpSession, path: string): AsyncGenerator<SftpFile | undefined> {
   const names = path.split('/');
   const at = names.findIndex((name) => /[*?]/.test(name));
   if (at < 0) return yield await findOne(sftp, path);
@@ -63,7 +63,7 @@ async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | u
 }
 
 /** Follows links to files only: links to folders may form cycles. */
-async function findFile(sftp: Sftp, found: SftpName, name: string): Promise<SftpFile | undefined> {
+async function findFile(sftp: SftpSession, found: SftpName, name: string): Promise<SftpFile | undefined> {
   const orMissing = (error: unknown): undefined => {
     if (!(error instanceof SourceProblem && error.reason === 'no_file')) throw error;
   };
@@ -71,7 +71,7 @@ async function findFile(sftp: Sftp, found: SftpName, name: string): Promise<Sftp
   return file?.kind === 'file' ? markFile(file) : undefined;
 }
 
-async function findOne(sftp: Sftp, path: string): Promise<SftpFile> {
+async function findOne(sftp: SftpSession, path: string): Promise<SftpFile> {
   const found = await sftp.stat(path);
   if (found.kind === 'file') return markFile(found);
   throw new SourceProblem('no_file', `${path} is no file; ${path.replace(/\/$/, '')}/* are the files in it`);

@@ -1,0 +1,34 @@
+import { OutboundProblem } from '../outbound-problem.ts';
+
+/** Codes of SFTP 3, the version that every server supports (draft-ietf-secsh-filexfer-02, section 7). */
+const STATUS = { endOfFile: 1, noSuchFile: 2, permissionDenied: 3 } as const;
+
+/** The status that a server answered with, or that a problem contains. */
+const statusOf = (error: unknown): unknown =>
+  ((error instanceof OutboundProblem ? error.cause : error) as { code?: unknown })?.code;
+
+export const isMissing = (error: unknown) => statusOf(error) === STATUS.noSuchFile;
+
+/** Whether the server refused, and the call was not just interrupted. */
+export const isRefusal = (error: unknown) =>
+  error instanceof OutboundProblem && typeof statusOf(error) === 'number';
+
+/** Handles the failure of a call: the end of a file or a list is undefined, and all else is thrown. */
+export function orNothing(error: unknown): undefined {
+  if (statusOf(error) !== STATUS.endOfFile) throw error;
+}
+
+/** Handles the failure of a call: a missing file is ignored, and all else is thrown. */
+export function ignoreMissing(error: unknown): void {
+  if (!isMissing(error)) throw error;
+}
+
+/** The server's own words are not passed on. */
+export function describeFile(error: unknown, host: string, path: string): unknown {
+  if (error instanceof OutboundProblem) return error;
+  const cause = { cause: error };
+  if (isMissing(error)) return new OutboundProblem('no_file', `${host} has no ${path}`, cause);
+  if (statusOf(error) === STATUS.permissionDenied)
+    return new OutboundProblem('refused', `${host} does not allow the user to use ${path}`, cause);
+  return new OutboundProblem('broken_off', `${host} broke the transfer of ${path} off`, cause);
+}
