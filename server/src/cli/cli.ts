@@ -133,7 +133,8 @@ function addService(program: Command, act: Act): void {
     .description('show a link that makes its reader an owner, or lets an owner back in')
     .option('--account <NAME>', 'needed where there are several')
     .action(act(async (flags) => (await loadAccess()).ownerLinkCommand(flags)));
-  addStores(program, act);
+  addBackups(program, act);
+  addStoreMoves(program, act);
   program
     .command('doctor')
     .description('say what is wrong with this installation, and what to do; nothing is changed')
@@ -145,7 +146,7 @@ function addService(program: Command, act: Act): void {
   });
 }
 
-function addStores(program: Command, act: Act): void {
+function addBackups(program: Command, act: Act): void {
   program
     .command('backup <DIR>')
     .description('copy the data directory while the service runs')
@@ -187,6 +188,10 @@ function addStores(program: Command, act: Act): void {
     .description('say whether a backup is whole; nothing is restored')
     .option('--without-manifest', 'also a backup of an earlier version, which has no manifest')
     .action(act(async (source, flags) => (await loadBackup()).verifyCommand(source, flags)));
+}
+
+/** Commands that move whole stores while nothing is served. */
+function addStoreMoves(program: Command, act: Act): void {
   program
     .command('migrate-store')
     .description(
@@ -225,6 +230,14 @@ function addFeed(program: Command, act: Act): void {
   connected(program, 'login', 'keep the address of a service and a key').action(
     act(async (flags) => (await loadFeed()).login(flags)),
   );
+  addPush(program, act);
+  addCatalogs(program, act);
+  addQuestions(program, act);
+  addDocuments(program, act, 'relations');
+  addDocuments(program, act, 'ontology');
+}
+
+function addPush(program: Command, act: Act): void {
   connected(
     program,
     'push <FILE...>',
@@ -254,6 +267,10 @@ function addFeed(program: Command, act: Act): void {
     )
     .option('--resume', 'go on where a push of these files was broken off')
     .action(act(async (files, flags) => (await loadFeed()).push(files, flags)));
+}
+
+/** Commands that compare, read and delete products of the catalog. */
+function addCatalogs(program: Command, act: Act): void {
   connected(program, 'diff <FILE...>', 'say what a full update of these files would change').action(
     act(async (files, flags) => (await loadFeed()).diff(files, flags)),
   );
@@ -263,6 +280,10 @@ function addFeed(program: Command, act: Act): void {
   connected(program, 'delete <ID...>', 'delete products')
     .option('--yes', 'do not ask')
     .action(act(async (identifiers, flags) => (await loadFeed()).remove(identifiers, flags)));
+}
+
+/** Commands that show what the service answers. */
+function addQuestions(program: Command, act: Act): void {
   connected(program, 'lookup <ID...>', 'show products with their facts').action(
     act(async (identifiers, flags) => (await loadFeed()).lookUp(identifiers, flags)),
   );
@@ -276,8 +297,6 @@ function addFeed(program: Command, act: Act): void {
     .option('--follow', 'and each change, until it is stopped')
     .option('--limit <COUNT>', 'how many', countTo(1_000), '20')
     .action(act(async (flags) => (await loadFeed()).tasks(flags)));
-  addDocuments(program, act, 'relations');
-  addDocuments(program, act, 'ontology');
 }
 
 function addDocuments(program: Command, act: Act, name: DocumentName): void {
