@@ -29,21 +29,16 @@ export interface CategoryListQuery extends CallOptions {
 
 /** Products: lookup, updates, listing. Source: docs/interface §4.2 to §4.6, §14.3. */
 export function createProducts(transport: Transport) {
-  return { ...createUpdates(transport), ...createPush(transport), ...createListings(transport) };
+  return {
+    ...createUpdates(transport),
+    ...createPush(transport),
+    ...createLookups(transport),
+    ...createListings(transport),
+    ...createPages(transport),
+  };
 }
 
-function createListings({ call, request, sendJson }: Transport) {
-  const listPath = (projectId: number) => `/management/projects/${projectId}/products`;
-  const list = <Item>(
-    projectId: number,
-    { signal, category, ...query }: ProductListQuery & { readonly format?: 'table' },
-  ) =>
-    sendJson<{ items: Item[]; nextCursor: string | null }>({
-      method: 'GET',
-      path: listPath(projectId),
-      query: { ...query, ...(category?.length && { category }) },
-      ...(signal && { signal }),
-    });
+function createLookups({ call }: Transport) {
   return {
     /** @returns the products found, in the order of the identifiers */
     lookUp: async (identifiers: readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
@@ -55,6 +50,34 @@ function createListings({ call, request, sendJson }: Transport) {
     lookUpOne: (identifier: string, { projectId, ...options }: ProjectChoice = {}) =>
       call('getProductServiceProductBySku', { query: { identifier, ...choose(projectId) } }, options),
 
+    /** Words in any order, with filters and facets. Source: docs/interface §4.13. */
+    search: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>
+      call('getSearchProducts', { query: { ...query, ...choose(projectId) } }, options),
+
+    /** @deprecated the name before `search` */
+    find: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>
+      call('getSearchProducts', { query: { ...query, ...choose(projectId) } }, options),
+
+    /** The same for management keys. */
+    findManaged: (projectId: number, query: FindQuery, options: CallOptions = {}) =>
+      call('getManagementProjectsByIdProductsSearch', { path: { id: projectId }, query }, options),
+  };
+}
+
+const listPath = (projectId: number) => `/management/projects/${projectId}/products`;
+
+function createListings({ request, sendJson }: Transport) {
+  const list = <Item>(
+    projectId: number,
+    { signal, category, ...query }: ProductListQuery & { readonly format?: 'table' },
+  ) =>
+    sendJson<{ items: Item[]; nextCursor: string | null }>({
+      method: 'GET',
+      path: listPath(projectId),
+      query: { ...query, ...(category?.length && { category }) },
+      ...(signal && { signal }),
+    });
+  return {
     /** A page of the catalog. */
     list: (projectId: number, query: ProductListQuery = {}) => list<ListedProduct>(projectId, query),
 
@@ -71,18 +94,6 @@ function createListings({ call, request, sendJson }: Transport) {
         ...(signal && { signal }),
       }),
 
-    /** Words in any order, with filters and facets. Source: docs/interface §4.13. */
-    search: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>
-      call('getSearchProducts', { query: { ...query, ...choose(projectId) } }, options),
-
-    /** @deprecated the name before `search` */
-    find: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>
-      call('getSearchProducts', { query: { ...query, ...choose(projectId) } }, options),
-
-    /** The same for management keys. */
-    findManaged: (projectId: number, query: FindQuery, options: CallOptions = {}) =>
-      call('getManagementProjectsByIdProductsSearch', { path: { id: projectId }, query }, options),
-
     /** The whole catalog in upload shape. */
     async *export(projectId: number, { signal }: CallOptions = {}) {
       const response = await request({
@@ -93,7 +104,12 @@ function createListings({ call, request, sendJson }: Transport) {
       });
       yield* readNdjson<UploadProduct>(response);
     },
+  };
+}
 
+/** All that the service knows about one product. */
+function createPages({ call }: Transport) {
+  return {
     /** One product as it was sent, as it is answered, and what made no fact. */
     open: (projectId: number, identifier: string, options: CallOptions = {}) =>
       call(

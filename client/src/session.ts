@@ -9,13 +9,24 @@ export type PartRole = User['roles'][number];
  * The console's session: a cookie that the browser keeps, and a token that this client sends with every change. Source:
  * docs/interface §5.6.
  */
-export function createSession({ call, sendJson, useCsrfToken }: Transport) {
-  /** A password is never sent twice by itself: each attempt counts. The new session has a new token. */
-  async function enter(path: string, body: object): Promise<SignedIn> {
-    const session = await sendJson<SignedIn>({ method: 'POST', path, body, retries: 0 });
-    useCsrfToken(session.csrfToken);
-    return session;
-  }
+export function createSession(transport: Transport) {
+  return {
+    ...createSignIn(transport),
+    ...createPasskeys(transport),
+    ...createOwnSessions(transport),
+    ...createLinks(transport),
+  };
+}
+
+/** A password is never sent twice by itself: each attempt counts. The new session has a new token. */
+async function enter({ sendJson, useCsrfToken }: Transport, path: string, body: object): Promise<SignedIn> {
+  const session = await sendJson<SignedIn>({ method: 'POST', path, body, retries: 0 });
+  useCsrfToken(session.csrfToken);
+  return session;
+}
+
+function createSignIn(transport: Transport) {
+  const { call, sendJson, useCsrfToken } = transport;
   return {
     /** @param usePasskey  signs for a user who has passkeys, in a browser by `navigator.credentials.get` */
     signIn: async (
@@ -28,11 +39,26 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
       const answer = await sendJson<SignedIn | PasskeyWanted>({ method: 'POST', path, body, retries: 0 });
       if ('passkey' in answer) {
         if (usePasskey === undefined) throw new Error('This user signs in with a passkey as well.');
-        return enter('/management/session/passkey', await usePasskey(answer.passkey));
+        return enter(transport, '/management/session/passkey', await usePasskey(answer.passkey));
       }
       useCsrfToken(answer.csrfToken);
       return answer;
     },
+    findWays: (options: CallOptions = {}) => call('getManagementSessionWays', {}, options),
+    /** @returns where the browser goes to sign in with the company account */
+    startCompanyAccount: async (options: CallOptions = {}): Promise<string> =>
+      (await call('postManagementSessionCompanyAccountStart', {}, options)).url,
+    /** @param query  with which the browser came back from the provider */
+    finishCompanyAccount: (query: string) =>
+      enter(transport, '/management/session/company-account', { query }),
+    /** Ends all sessions of the user but the new one that it answers. */
+    changePassword: (current: string, next: string) =>
+      enter(transport, '/management/session/password', { current, new: next }),
+  };
+}
+
+function createPasskeys({ call }: Transport) {
+  return {
     listPasskeys: (options: CallOptions = {}) => call('getManagementSessionPasskeys', {}, options),
     /** @param make  makes it, in a browser by `navigator.credentials.create` */
     addPasskey: async (
@@ -44,12 +70,11 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
     },
     removePasskey: (id: number, options: CallOptions = {}) =>
       call('deleteManagementSessionPasskeysById', { path: { id } }, options),
-    findWays: (options: CallOptions = {}) => call('getManagementSessionWays', {}, options),
-    /** @returns where the browser goes to sign in with the company account */
-    startCompanyAccount: async (options: CallOptions = {}): Promise<string> =>
-      (await call('postManagementSessionCompanyAccountStart', {}, options)).url,
-    /** @param query  with which the browser came back from the provider */
-    finishCompanyAccount: (query: string) => enter('/management/session/company-account', { query }),
+  };
+}
+
+function createOwnSessions({ call, useCsrfToken }: Transport) {
+  return {
     /** @throws RelataError 401 without a session */
     get: async (options: CallOptions = {}): Promise<SignedIn> => {
       const session = await call('getManagementSession', {}, options);
@@ -66,22 +91,26 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
       await call('deleteManagementSessions', { query: {} }, options);
       useCsrfToken(undefined);
     },
-    /** One's own sessions, those that have not ended. */
+    /** The user's own sessions that have not ended. */
     list: (options: CallOptions = {}) => call('getManagementSessions', { query: { limit: 1000 } }, options),
     end: (id: number, options: CallOptions = {}) =>
       call('deleteManagementSessionsById', { path: { id } }, options),
     endOthers: (options: CallOptions = {}) =>
       call('deleteManagementSessions', { query: { others: true } }, options),
-    /** Ends all sessions of the user but the new one that it answers. */
-    changePassword: (current: string, next: string) =>
-      enter('/management/session/password', { current, new: next }),
+  };
+}
+
+/** Links by which people become users. */
+function createLinks(transport: Transport) {
+  const { call } = transport;
+  return {
     /** What an owner link or an invitation is for. @throws RelataError 400 when it is not valid any more */
     checkLink: (token: string, options: CallOptions = {}) =>
       call('postManagementLinksCheck', { body: { token } }, options),
     /** The first user, by the owner link. Source: docs/interface §14.5 rule 3. */
-    createOwner: (owner: BodyOf<'postManagementOwner'>) => enter('/management/owner', owner),
+    createOwner: (owner: BodyOf<'postManagementOwner'>) => enter(transport, '/management/owner', owner),
     acceptInvitation: (answer: BodyOf<'postManagementInvitationsAccept'>) =>
-      enter('/management/invitations/accept', answer),
+      enter(transport, '/management/invitations/accept', answer),
   };
 }
 

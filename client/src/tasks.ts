@@ -36,51 +36,20 @@ const MOST_DOUBLINGS = 6;
 const hasEnded = (task: Task) => task.finishTime !== null;
 
 /** The outcome of an update. Source: docs/interface §4.7. */
-export function createTasks({ call, request }: Transport) {
-  const get = async (id: string, options: CallOptions = {}) =>
-    (await call('getTasksById', { path: { id } }, options)).task;
-
-  /**
-   * Waits until the task has ended, however long it takes.
-   * @throws TaskError when it FAILED or was CANCELLED
-   */
-  async function wait(id: string, options: CallOptions = {}): Promise<Task> {
-    for (;;) {
-      const input = { path: { id }, query: { wait: WAIT_SECONDS } };
-      const { task } = await call('getTasksById', input, options);
-      if (task.taskStatus === 'FINISHED') return task;
-      if (hasEnded(task)) throw new TaskError(task);
-    }
-  }
-
-  /** One connection: it ends with the task, or when something in between breaks it. */
-  async function* listen(id: string, { signal }: CallOptions): AsyncGenerator<Task> {
-    const path = `/tasks/${encodeURIComponent(id)}/events`;
-    const response = await request({ method: 'GET', path, accept: 'text/event-stream', ...rest(signal) });
-    try {
-      yield* readEvents<Task>(response, 'task');
-    } catch (error) {
-      // The stream broke off, which a proxy does to quiet ones: it is followed by another one.
-      if (signal?.aborted || error instanceof SyntaxError) throw error;
-    }
-  }
-
-  /** The task at once and at every change, until it has ended. A connection that breaks is made anew. */
-  async function* follow(id: string, options: CallOptions = {}): AsyncGenerator<Task> {
-    for (let failures = 1; ; failures += 1) {
-      for await (const task of listen(id, options)) {
-        failures = 1;
-        yield task;
-        if (hasEnded(task)) return;
-      }
-      await pause(pauseBefore(Math.min(failures, MOST_DOUBLINGS)), options.signal);
-    }
-  }
-
+export function createTasks(transport: Transport) {
+  const { call, request } = transport;
   return {
-    get,
-    wait,
-    follow,
+    get: async (id: string, options: CallOptions = {}) =>
+      (await call('getTasksById', { path: { id } }, options)).task,
+
+    /**
+     * Waits until the task has ended, however long it takes.
+     * @throws TaskError when it FAILED or was CANCELLED
+     */
+    wait: (id: string, options: CallOptions = {}): Promise<Task> => wait(transport, id, options),
+
+    /** The task at once and at every change, until it has ended. A connection that breaks is made anew. */
+    follow: (id: string, options: CallOptions = {}): AsyncGenerator<Task> => follow(transport, id, options),
 
     /** A page, newest first. */
     list: ({ projectId, signal, ...query }: TaskListQuery = {}) =>
@@ -100,6 +69,38 @@ export function createTasks({ call, request }: Transport) {
     cancel: async (id: string, options: CallOptions = {}) =>
       (await call('postTasksByIdCancel', { path: { id } }, options)).task,
   };
+}
+
+async function wait({ call }: Transport, id: string, options: CallOptions): Promise<Task> {
+  for (;;) {
+    const input = { path: { id }, query: { wait: WAIT_SECONDS } };
+    const { task } = await call('getTasksById', input, options);
+    if (task.taskStatus === 'FINISHED') return task;
+    if (hasEnded(task)) throw new TaskError(task);
+  }
+}
+
+async function* follow(transport: Transport, id: string, options: CallOptions): AsyncGenerator<Task> {
+  for (let failures = 1; ; failures += 1) {
+    for await (const task of listen(transport, id, options)) {
+      failures = 1;
+      yield task;
+      if (hasEnded(task)) return;
+    }
+    await pause(pauseBefore(Math.min(failures, MOST_DOUBLINGS)), options.signal);
+  }
+}
+
+/** One connection: it ends with the task, or when something in between breaks it. */
+async function* listen({ request }: Transport, id: string, { signal }: CallOptions): AsyncGenerator<Task> {
+  const path = `/tasks/${encodeURIComponent(id)}/events`;
+  const response = await request({ method: 'GET', path, accept: 'text/event-stream', ...rest(signal) });
+  try {
+    yield* readEvents<Task>(response, 'task');
+  } catch (error) {
+    // The stream broke off, which a proxy does to quiet ones: it is followed by another one.
+    if (signal?.aborted || error instanceof SyntaxError) throw error;
+  }
 }
 
 const rest = (signal: AbortSignal | undefined) => (signal ? { signal } : {});
