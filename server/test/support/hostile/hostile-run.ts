@@ -6,7 +6,7 @@ import { checkAnswer } from '../check-answer.ts';
 import type { TestService } from '../test-service.ts';
 import { makeFirstThings } from './first-things.ts';
 import { type Answer, createHostileCaller, type HostileCaller } from './hostile-caller.ts';
-import { createHostileRequests, type HostileRequest } from './hostile-requests.ts';
+import { type HostileRequest, HostileRequests } from './hostile-requests.ts';
 import { KnownThings } from './known-things.ts';
 import { readStored, type StoredParts, writeBack } from './stored-things.ts';
 
@@ -111,7 +111,7 @@ class HostileRun {
 
   async send({ seed, requests, atOnce = 1, onRequest }: RunOptions): Promise<void> {
     const source = { list: (template: string) => this.known.list(template), tools: await this.listTools() };
-    const made = createHostileRequests(this.document, createRandom(seed), source);
+    const made = new HostileRequests(this.document, createRandom(seed), source);
     let left = requests;
     const work = async () => {
       for (; left > 0 && this.counts.faults.length < MOST_FAULTS; left -= 1) {

@@ -9,11 +9,6 @@ import {
   type Random,
 } from './hostile-values.ts';
 
-/** Values that a schema of the document allows, mostly at its limits, of things that may exist. */
-export interface SchemaValues {
-  make(schema: ApiSchema, name?: string): JsonNode;
-}
-
 const list = (prefix: string) => Array.from({ length: 12 }, (_, at) => `${prefix}${at}`);
 const ATTRIBUTES = ['Brand', 'Length', 'Colour', 'Weight', 'Width', 'Fits'];
 
@@ -63,120 +58,131 @@ const OPERATORS = ['equals', 'notEquals', 'less', 'greaterOrEqual', 'in', 'conta
 
 const MOST_DEPTH = 8;
 
-export function createSchemaValues(document: OpenApiDocument, random: Random): SchemaValues {
-  const resolve = (schema: ApiSchema): ApiSchema =>
-    schema.$ref === undefined
-      ? schema
-      : (document.components?.schemas?.[schema.$ref.split('/').at(-1) ?? ''] ?? {});
+/** Makes values that a schema of the document allows, mostly at its limits, of things that may exist. */
+export class SchemaValues {
+  readonly #document: OpenApiDocument;
+  readonly #random: Random;
 
-  function make(sent: ApiSchema, name: string, depth: number): JsonNode {
-    const schema = resolve(sent);
-    if (schema.title === 'Filter' && schema.properties === undefined) return makeFilter(0);
-    if (schema.const !== undefined) return schema.const as JsonNode;
-    if (schema.enum !== undefined) return pick(random, schema.enum) as JsonNode;
-    const choices = schema.anyOf ?? schema.oneOf;
-    if (choices !== undefined) return make(pick(random, choices), name, depth);
-    return makeTyped(schema, name, depth);
+  constructor(document: OpenApiDocument, random: Random) {
+    this.#document = document;
+    this.#random = random;
   }
 
-  function makeTyped(schema: ApiSchema, name: string, depth: number): JsonNode {
+  make(sent: ApiSchema, name = '', depth = 0): JsonNode {
+    const schema = this.#resolve(sent);
+    if (schema.title === 'Filter' && schema.properties === undefined) return makeFilter(this.#random, 0);
+    if (schema.const !== undefined) return schema.const as JsonNode;
+    if (schema.enum !== undefined) return pick(this.#random, schema.enum) as JsonNode;
+    const choices = schema.anyOf ?? schema.oneOf;
+    if (choices !== undefined) return this.make(pick(this.#random, choices), name, depth);
+    return this.#makeTyped(schema, name, depth);
+  }
+
+  #resolve(schema: ApiSchema): ApiSchema {
+    if (schema.$ref === undefined) return schema;
+    return this.#document.components?.schemas?.[schema.$ref.split('/').at(-1) ?? ''] ?? {};
+  }
+
+  #makeTyped(schema: ApiSchema, name: string, depth: number): JsonNode {
+    const random = this.#random;
     switch (typeof schema.type === 'string' ? schema.type : pick(random, schema.type ?? ['string'])) {
       case 'object':
-        return makeObject(schema, depth);
+        return this.#makeObject(schema, depth);
       case 'array':
-        return makeList(schema, name, depth);
+        return this.#makeList(schema, name, depth);
       case 'integer':
       case 'number':
-        return makeNumber(schema, name);
+        return makeNumber(random, schema, name);
       case 'boolean':
         return random() < 0.5;
       case 'null':
         return null;
       default:
-        return makeString(schema, name);
+        return makeString(random, schema, name);
     }
   }
 
-  function makeObject(
-    { properties = {}, required = [], additionalProperties }: ApiSchema,
-    depth: number,
-  ): Members {
+  #makeObject({ properties = {}, required = [], additionalProperties }: ApiSchema, depth: number): Members {
+    const random = this.#random;
     const share = depth > MOST_DEPTH ? 0 : random();
     const members = Object.entries(properties)
       .filter(([name]) => required.includes(name) || random() < share * 0.7)
-      .map(([name, schema]): [string, JsonNode] => [name, make(schema, name, depth + 1)]);
+      .map(([name, schema]): [string, JsonNode] => [name, this.make(schema, name, depth + 1)]);
     if (typeof additionalProperties === 'object') {
       const names = Array.from({ length: below(random, 4) }, () =>
         pick(random, [...ATTRIBUTES, 'id', 'title']),
       );
       members.push(
-        ...names.map((name): [string, JsonNode] => [name, make(additionalProperties, name, depth + 1)]),
+        ...names.map((name): [string, JsonNode] => [name, this.make(additionalProperties, name, depth + 1)]),
       );
     }
     return new Members(members);
   }
 
-  function makeList(
-    { items = {}, minItems = 0, maxItems = 3 }: ApiSchema,
-    name: string,
-    depth: number,
-  ): JsonNode[] {
+  #makeList({ items = {}, minItems = 0, maxItems = 3 }: ApiSchema, name: string, depth: number): JsonNode[] {
+    const random = this.#random;
     const most = depth > MOST_DEPTH ? minItems : Math.max(minItems, below(random, Math.min(maxItems, 4) + 1));
-    return Array.from({ length: most }, () => make(items, name, depth + 1));
+    return Array.from({ length: most }, () => this.make(items, name, depth + 1));
   }
+}
 
-  function makeNumber(
-    { minimum: least = 0, maximum: most = least + 10, type }: ApiSchema,
-    name: string,
-  ): JsonNode {
-    const known = pickKnown(name, 'number');
-    if (known !== undefined) return known;
-    if (random() < 0.2) return pick(random, [least, most]);
-    if (type === 'number' && random() < 0.1) return pick(random, HOSTILE_NUMBERS);
-    const value = least + random() * Math.min(10, most - least);
-    return type === 'integer' ? Math.floor(value) : value;
-  }
+function makeNumber(
+  random: Random,
+  { minimum: least = 0, maximum: most = least + 10, type }: ApiSchema,
+  name: string,
+): JsonNode {
+  const sample = pickSample(random, name, 'number');
+  if (sample !== undefined) return sample;
+  if (random() < 0.2) return pick(random, [least, most]);
+  if (type === 'number' && random() < 0.1) return pick(random, HOSTILE_NUMBERS);
+  const value = least + random() * Math.min(10, most - least);
+  return type === 'integer' ? Math.floor(value) : value;
+}
 
-  function makeString({ minLength = 0, maxLength = 60, pattern = '' }: ApiSchema, name: string): string {
-    const known = SAMPLES[pattern] ?? pickKnown(name, 'string');
-    if (known !== undefined && random() < 0.85) return String(known);
-    const made = pick(random, [
-      () => 'x'.repeat(Math.min(maxLength, 70_000)),
-      () => 'y'.repeat(minLength),
-      () => makeText(random),
-      ...Array.from({ length: 5 }, () => () => `${pick(random, ['red', 'Saw', 'a'])}-${below(random, 50)}`),
-    ]);
-    return made().padEnd(minLength, 'z').slice(0, maxLength);
-  }
+function makeString(
+  random: Random,
+  { minLength = 0, maxLength = 60, pattern = '' }: ApiSchema,
+  name: string,
+): string {
+  const sample = SAMPLES[pattern] ?? pickSample(random, name, 'string');
+  if (sample !== undefined && random() < 0.85) return String(sample);
+  const made = pick(random, [
+    () => 'x'.repeat(Math.min(maxLength, 70_000)),
+    () => 'y'.repeat(minLength),
+    () => makeText(random),
+    ...Array.from({ length: 5 }, () => () => `${pick(random, ['red', 'Saw', 'a'])}-${below(random, 50)}`),
+  ]);
+  return made().padEnd(minLength, 'z').slice(0, maxLength);
+}
 
-  const pickKnown = (name: string, type: string): string | number | undefined =>
-    pick(random, KNOWN[name]?.filter((one) => typeof one === type) ?? []);
+const pickSample = (random: Random, name: string, type: string): string | number | undefined =>
+  pick(random, KNOWN[name]?.filter((sample) => typeof sample === type) ?? []);
 
-  /** docs/interface §12.2 describes filters; the schema says only that they are objects. */
-  function makeFilter(depth: number): JsonNode {
-    const inner = () => makeFilter(depth + 1);
-    const kinds: (() => [string, JsonNode][])[] = [
-      () => [['category', ['Tools', 'Saws'].slice(0, 1 + below(random, 2))]],
-      () => [['identifiers', Array.from({ length: below(random, 4) }, () => pick(random, list('A-')))]],
-      ...[makeCondition, makeCondition, makeCondition],
-    ];
-    const joined: (() => [string, JsonNode][])[] = [
-      () => [[pick(random, ['all', 'any']), Array.from({ length: below(random, 3) }, inner)]],
-      () => [['not', inner()]],
-    ];
-    return new Members(pick(random, depth < 3 ? [...kinds, ...joined] : kinds)());
-  }
+/** docs/interface §12.2 describes filters; the schema says only that they are objects. */
+function makeFilter(random: Random, depth: number): JsonNode {
+  const inner = () => makeFilter(random, depth + 1);
+  const condition = () => makeCondition(random);
+  const kinds: (() => [string, JsonNode][])[] = [
+    () => [['category', ['Tools', 'Saws'].slice(0, 1 + below(random, 2))]],
+    () => [['identifiers', Array.from({ length: below(random, 4) }, () => pick(random, list('A-')))]],
+    ...[condition, condition, condition],
+  ];
+  const joined: (() => [string, JsonNode][])[] = [
+    () => [[pick(random, ['all', 'any']), Array.from({ length: below(random, 3) }, inner)]],
+    () => [['not', inner()]],
+  ];
+  return new Members(pick(random, depth < 3 ? [...kinds, ...joined] : kinds)());
+}
 
-  function makeCondition(): [string, JsonNode][] {
-    const operator = pick(random, OPERATORS);
-    const one = () => pick<JsonNode>(random, ['red', 'Acme', '12 mm', '12,5 cm', 5, 0.5, true, '2020-01-01']);
-    const about: [string, JsonNode][] = [
-      ['attribute', pick(random, ATTRIBUTES)],
-      ['operator', operator],
-    ];
-    if (operator === 'exists') return about;
-    return [...about, ['value', operator === 'in' || operator === 'between' ? [one(), one()] : one()]];
-  }
-
-  return { make: (schema, name = '') => make(schema, name, 0) };
+function makeCondition(random: Random): [string, JsonNode][] {
+  const operator = pick(random, OPERATORS);
+  const makeOperand = () =>
+    pick<JsonNode>(random, ['red', 'Acme', '12 mm', '12,5 cm', 5, 0.5, true, '2020-01-01']);
+  const about: [string, JsonNode][] = [
+    ['attribute', pick(random, ATTRIBUTES)],
+    ['operator', operator],
+  ];
+  if (operator === 'exists') return about;
+  const isList = operator === 'in' || operator === 'between';
+  return [...about, ['value', isList ? [makeOperand(), makeOperand()] : makeOperand()]];
 }
