@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Role } from '../../src/app/app.ts';
 import { checkAnswer } from './check-answer.ts';
@@ -71,36 +72,34 @@ export const startProcess = (
   role: Role = 'all',
 ): Promise<ServiceProcess> => startProgram({ store, settings, role, program: main });
 
-/** `program`: this or an earlier version, whose answers need not match the document; `standby`: the backup it follows. */
+interface StartedProgram {
+  readonly store: TestStore;
+  readonly settings?: Record<string, string>;
+  readonly role?: Role;
+  /** The backup that it follows. */
+  readonly standby?: string;
+  /** This version or an earlier one, whose answers need not match the document. */
+  readonly program?: string;
+}
+
+/** @returns the running service @throws Error with its output if it does not start */
 export async function startProgram({
   store,
   settings = {},
   role = 'all',
   standby,
   program = main,
-}: {
-  readonly store: TestStore;
-  readonly settings?: Record<string, string>;
-  readonly role?: Role;
-  readonly standby?: string;
-  readonly program?: string;
-}): Promise<ServiceProcess> {
+}: StartedProgram): Promise<ServiceProcess> {
   const flags = [...(role === 'all' ? [] : ['--role', role]), ...(standby ? ['--standby', standby] : [])];
   const child = spawn(process.execPath, [program, 'serve', ...flags], {
     env: processEnvironment(store, settings),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let faults = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    faults += text;
-  });
-  let log = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    log += text;
-  });
+  const faults = collectText(child.stderr);
+  const log = collectText(child.stdout);
   const address = await findAddress(child).catch((error: Error) => {
     child.kill('SIGKILL');
-    throw new Error(`the service did not start: ${error.message}\n${faults}`);
+    throw new Error(`the service did not start: ${error.message}\n${faults()}`);
   });
   const exited = once(child, 'exit') as Promise<[number | null]>;
   async function kill(): Promise<void> {
@@ -108,30 +107,14 @@ export async function startProgram({
     await exited;
   }
   store.onRemove(kill);
+  const isChecked = program === main;
 
   return {
     address,
     key: PROCESS_KEY,
-    faults: () => faults,
-    log: () => log,
-    async call(method, path, { body, headers = {} } = {}) {
-      const response = await fetch(`${address}${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${PROCESS_KEY}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      const { status, headers: got } = response;
-      if (response.headers.get('content-type')?.startsWith('application/json') !== true)
-        return { status, text, headers: got, body: undefined };
-      const answer = JSON.parse(text);
-      if (program === main) checkAnswer({ method, path, status, body: answer });
-      return { status, text, headers: got, body: answer };
-    },
+    faults,
+    log,
+    call: (method, path, options = {}) => callProcess({ address, isChecked }, { ...options, method, path }),
     kill,
     pause: () => void child.kill('SIGSTOP'),
     continue: () => void child.kill('SIGCONT'),
@@ -141,6 +124,38 @@ export async function startProgram({
       return code;
     },
   };
+}
+
+/** @returns a function that returns all text of the stream so far */
+function collectText(stream: Readable): () => string {
+  let collected = '';
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    collected += text;
+  });
+  return () => collected;
+}
+
+/** @param isChecked whether answers have to match the document */
+async function callProcess(
+  { address, isChecked }: { readonly address: string; readonly isChecked: boolean },
+  { method, path, body, headers = {} }: ProcessCall & { readonly method: string; readonly path: string },
+): Promise<ProcessAnswer> {
+  const response = await fetch(`${address}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${PROCESS_KEY}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const { status, headers: answered } = response;
+  if (answered.get('content-type')?.startsWith('application/json') !== true)
+    return { status, text, headers: answered, body: undefined };
+  const answer = JSON.parse(text);
+  if (isChecked) checkAnswer({ method, path, status, body: answer });
+  return { status, text, headers: answered, body: answer };
 }
 
 /** The address is in the log line of the start. */

@@ -80,22 +80,10 @@ export async function startTestService(
   const store = options.store ?? (await makeTestStore());
   if (options.store === undefined) t.after(store.remove);
   const log: string[] = [];
-  const config = readConfig({
-    ...store.settings,
-    RELATA_PORT: '0',
-    RELATA_PARSER_THREADS: '1',
-    // Ten times the default, for busy machines; relation-work.test.ts tests the limit.
-    RELATA_RELATION_SECONDS: '1200',
-    RELATA_WRITER_THREADS: '2',
-    // An eighth of the memory by default: a test of large answers would hold gigabytes.
-    RELATA_CACHE_MIB: '64',
-    RELATA_LOG_LEVEL: 'debug',
-    ...options.settings,
-  });
   // A test file may run alone, without a build; loaded always, it would cost each file 40 ms.
   if (!existsSync(API_PAGE)) (await import('../../../site/api-page.ts')).refreshApiPage();
   const app = await createApp({
-    config,
+    config: readConfig({ ...settingsOn(store), ...options.settings }),
     logTo: { write: (line) => void log.push(line) },
     ...(options.role && { role: options.role }),
     ...(options.clock && { clock: options.clock }),
@@ -111,83 +99,97 @@ export async function startTestService(
   store.onRemove(stop);
   if (options.store !== undefined) t.after(stop);
 
-  async function call(method: string, path: string, { body, key = KEY, headers = {} }: CallOptions = {}) {
-    const isRaw = typeof body === 'string' || body instanceof Uint8Array;
-    const response = await fetch(`${address}${path}`, {
-      method,
-      headers: {
-        ...(key !== null && { authorization: `Bearer ${key}` }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: (isRaw ? body : JSON.stringify(body)) as string }),
-    });
-    const text = await response.text();
-    const { status, headers: answered } = response;
-    if (answered.get('content-type')?.startsWith('application/json') !== true)
-      return { status, headers: answered, body: text };
-    const answer = JSON.parse(text);
-    checkAnswer({ method, path, status, body: answer });
-    return { status, headers: answered, body: answer };
-  }
+  const projects = await succeed(address, 'GET /management/projects');
+  const projectId: number = projects.items[0]?.id ?? (await createProject(address, 'Test project'));
+  return { app, address, key: KEY, projectId, store, log, stop, ...createCalls(address, projectId) };
+}
 
-  async function succeed(method: string, path: string, body?: unknown): Promise<AnyBody> {
-    const answer = await call(method, path, { body });
-    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    return answer.body;
-  }
+const settingsOn = (store: TestStore) => ({
+  ...store.settings,
+  RELATA_PORT: '0',
+  RELATA_PARSER_THREADS: '1',
+  // Ten times the default, for busy machines; relation-work.test.ts tests the limit.
+  RELATA_RELATION_SECONDS: '1200',
+  RELATA_WRITER_THREADS: '2',
+  // An eighth of the memory by default: a test of large answers would hold gigabytes.
+  RELATA_CACHE_MIB: '64',
+  RELATA_LOG_LEVEL: 'debug',
+});
 
-  async function createProject(name: string, settings?: object): Promise<number> {
-    const group = await succeed('POST', '/management/project-groups', { name: `Group of ${name}` });
-    const wanted = { name, projectGroupId: group.id, locale: 'de-DE', ...(settings && { settings }) };
-    return (await succeed('POST', '/management/projects', wanted)).id;
-  }
+type Calls = Pick<TestService, 'call' | 'ended' | 'createProject' | 'loadCatalog' | 'report' | 'lookUp'>;
 
-  const known = await succeed('GET', '/management/projects');
-  const projectId: number = known.items[0]?.id ?? (await createProject('Test project'));
-
-  async function ended(taskId: string): Promise<WireTask> {
-    for (let minute = 1; minute <= TASK_MINUTES; minute += 1) {
-      const { task } = await succeed('GET', `/tasks/${taskId}?wait=60`);
-      if (task.finishTime !== null) return task;
+const createCalls = (address: string, projectId: number): Calls => ({
+  call: (method, path, options) => call(address, { ...options, method, path }),
+  ended: (taskId) => awaitEnd(address, taskId),
+  createProject: (name, settings) => createProject(address, name, settings),
+  async loadCatalog(products, project = projectId) {
+    await succeed(address, `POST /products/batch/initiate?projectId=${project}`);
+    for (let start = 0; start < products.length; start += 10_000) {
+      const batch = products
+        .slice(start, start + 10_000)
+        .map((product) => ({ name: product.identifier, ...product }));
+      await succeed(address, `POST /products/batch/upload?projectId=${project}`, { products: batch });
     }
-    return assert.fail(`the task ${taskId} did not end within ${TASK_MINUTES} minutes`);
-  }
+    const started = await succeed(address, `POST /products/batch/start?projectId=${project}`);
+    return awaitEnd(address, started.data.task.id);
+  },
+  async report(taskId) {
+    const { body } = await call(address, { method: 'GET', path: `/tasks/${taskId}/report` });
+    return String(body)
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  },
+  async lookUp(identifiers, project = projectId) {
+    const query = `projectId=${project}`;
+    return (await succeed(address, `POST /product-service/products-by-sku?${query}`, { identifiers }))
+      .products;
+  },
+});
 
-  return {
-    app,
-    address,
-    key: KEY,
-    projectId,
-    store,
-    log,
-    call,
-    ended,
-    createProject,
-    stop,
-    async loadCatalog(products, project = projectId) {
-      await succeed('POST', `/products/batch/initiate?projectId=${project}`);
-      for (let at = 0; at < products.length; at += 10_000) {
-        const batch = products
-          .slice(at, at + 10_000)
-          .map((product) => ({ name: product.identifier, ...product }));
-        await succeed('POST', `/products/batch/upload?projectId=${project}`, { products: batch });
-      }
-      const started = await succeed('POST', `/products/batch/start?projectId=${project}`);
-      return ended(started.data.task.id);
+async function call(
+  address: string,
+  { method, path, body, key = KEY, headers = {} }: CallOptions & { method: string; path: string },
+): Promise<Answer<AnyBody>> {
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+  const response = await fetch(`${address}${path}`, {
+    method,
+    headers: {
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
     },
-    async report(taskId) {
-      const { body } = await call('GET', `/tasks/${taskId}/report`);
-      return String(body)
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line));
-    },
-    async lookUp(identifiers, project = projectId) {
-      const path = `/product-service/products-by-sku?projectId=${project}`;
-      return (await succeed('POST', path, { identifiers })).products;
-    },
-  };
+    ...(body !== undefined && { body: (isRaw ? body : JSON.stringify(body)) as string }),
+  });
+  const text = await response.text();
+  const { status, headers: answered } = response;
+  if (answered.get('content-type')?.startsWith('application/json') !== true)
+    return { status, headers: answered, body: text };
+  const answer = JSON.parse(text);
+  checkAnswer({ method, path, status, body: answer });
+  return { status, headers: answered, body: answer };
+}
+
+/** @param requested method and path */
+async function succeed(address: string, requested: `${string} /${string}`, body?: unknown): Promise<AnyBody> {
+  const [method = '', path = ''] = requested.split(' ');
+  const answer = await call(address, { method, path, body });
+  assert.ok(answer.status < 300, `${requested}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+async function createProject(address: string, name: string, settings?: object): Promise<number> {
+  const group = await succeed(address, 'POST /management/project-groups', { name: `Group of ${name}` });
+  const project = { name, projectGroupId: group.id, locale: 'de-DE', ...(settings && { settings }) };
+  return (await succeed(address, 'POST /management/projects', project)).id;
+}
+
+async function awaitEnd(address: string, taskId: string): Promise<WireTask> {
+  for (let minute = 1; minute <= TASK_MINUTES; minute += 1) {
+    const { task } = await succeed(address, `GET /tasks/${taskId}?wait=60`);
+    if (task.finishTime !== null) return task;
+  }
+  return assert.fail(`the task ${taskId} did not end within ${TASK_MINUTES} minutes`);
 }
 
 /** A clock that stands still until a test moves it. */

@@ -68,8 +68,9 @@ export async function startSftpServer(
         .on('ready', () => {
           signedIn += 1;
           connection.on('session', (accept) =>
-            accept().on('sftp', (acceptSftp) =>
-              serveFiles(acceptSftp(), { root, calls, stuck, posixRename }),
+            accept().on(
+              'sftp',
+              (acceptSftp) => new ServedFiles(acceptSftp(), { root, calls, stuck, posixRename }),
             ),
           );
         });
@@ -111,145 +112,147 @@ interface Served {
   readonly posixRename: PosixRename;
 }
 
-type Answer = (work: () => Promise<void>) => Promise<void>;
+/** Serves the files of one session. */
+class ServedFiles {
+  readonly #sftp: SFTPWrapper;
+  readonly #served: Served;
+  readonly #handles = new Map<number, FileHandle | string[]>();
 
-function serveFiles(sftp: SFTPWrapper, served: Served): void {
-  const { root, calls, stuck, posixRename } = served;
-  if (posixRename !== 'unknown') announcePosixRename(sftp);
-  const handles = new Map<number, FileHandle | string[]>();
-  const pathOf = (path: string) => join(root, normalize(`/${path}`));
-  const answer =
-    (name: string, id: number): Answer =>
-    async (work) => {
-      calls.push(name);
-      await work().catch((error: NodeJS.ErrnoException) => {
-        const isMissing = error.code === 'ENOENT' || error.code === 'ENOTDIR';
-        sftp.status(id, isMissing ? STATUS_CODE.NO_SUCH_FILE : STATUS_CODE.FAILURE, 'words of the server');
-      });
-    };
-  const add = (id: number, opened: FileHandle | string[]) => {
+  constructor(sftp: SFTPWrapper, served: Served) {
+    this.#sftp = sftp;
+    this.#served = served;
+    if (served.posixRename !== 'unknown') announcePosixRename(sftp);
+    this.#serveFiles();
+    this.#serveFolders();
+    this.#serveNames();
+  }
+
+  #serveFiles(): void {
+    const sftp = this.#sftp;
+    sftp.on('OPEN', (id, path, flags) =>
+      this.#answer('open', id, async () => {
+        const isWritten = (flags & utils.sftp.OPEN_MODE.WRITE) !== 0;
+        const mode = isWritten
+          ? constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC
+          : constants.O_RDONLY;
+        this.#add(id, await open(this.#pathOf(path), mode));
+      }),
+    );
+    sftp.on('READ', (...[id, handle, offset, length]) =>
+      this.#answer('read', id, async () => {
+        // Fewer bytes than requested, as servers may.
+        const piece = Buffer.alloc(Math.min(length, 20_000));
+        const { bytesRead } = await this.#fileOf(handle).read(piece, 0, piece.length, offset);
+        if (bytesRead === 0) sftp.status(id, STATUS_CODE.EOF);
+        else sftp.data(id, piece.subarray(0, bytesRead));
+      }),
+    );
+    sftp.on('WRITE', (...[id, handle, offset, data]) =>
+      this.#answer('write', id, async () => {
+        await this.#fileOf(handle).write(data, 0, data.length, offset);
+        sftp.status(id, STATUS_CODE.OK);
+      }),
+    );
+    sftp.on('FSTAT', (id, handle) =>
+      this.#answer('fstat', id, async () => sftp.attrs(id, toAttributes(await this.#fileOf(handle).stat()))),
+    );
+    sftp.on('CLOSE', (id, handle) =>
+      this.#answer('close', id, async () => {
+        const opened = this.#handles.get(handle.readUInt32BE());
+        this.#handles.delete(handle.readUInt32BE());
+        if (opened !== undefined && 'fd' in opened) await opened.close();
+        sftp.status(id, STATUS_CODE.OK);
+      }),
+    );
+  }
+
+  #serveFolders(): void {
+    const sftp = this.#sftp;
+    sftp.on('OPENDIR', (id, path) =>
+      this.#answer('opendir', id, async () => {
+        const folder = this.#pathOf(path);
+        const names = await readdir(folder);
+        this.#add(
+          id,
+          ['.', '..', ...names].map((name) => `${folder}/${name}`),
+        );
+      }),
+    );
+    sftp.on('READDIR', (id, handle) =>
+      this.#answer('readdir', id, async () => {
+        // Two names per page.
+        const page = (this.#handles.get(handle.readUInt32BE()) as string[]).splice(0, 2);
+        if (page.length === 0) return sftp.status(id, STATUS_CODE.EOF);
+        const names = page.map(async (path) => ({
+          filename: path.slice(path.lastIndexOf('/') + 1),
+          longname: path,
+          attrs: toAttributes(await lstat(path)),
+        }));
+        return sftp.name(id, await Promise.all(names));
+      }),
+    );
+  }
+
+  #serveNames(): void {
+    const sftp = this.#sftp;
+    sftp.on('STAT', (id, path) =>
+      this.#answer('stat', id, async () => sftp.attrs(id, toAttributes(await stat(this.#pathOf(path))))),
+    );
+    sftp.on('RENAME', (id, from, to) => this.#answer('rename', id, () => this.#rename(id, from, to)));
+    sftp.on('EXTENDED', (id, _, paths) =>
+      this.#answer('posix-rename', id, async () => {
+        const { posixRename } = this.#served;
+        if (posixRename !== 'done')
+          return sftp.status(id, STATUS_CODE[posixRename === 'refused' ? 'FAILURE' : 'OP_UNSUPPORTED']);
+        const length = paths.readUInt32BE();
+        const [from, to] = [paths.subarray(4, 4 + length), paths.subarray(8 + length)];
+        await rename(this.#pathOf(String(from)), this.#pathOf(String(to)));
+        return sftp.status(id, STATUS_CODE.OK);
+      }),
+    );
+    sftp.on('REMOVE', (id, path) =>
+      this.#answer('remove', id, async () => {
+        await rm(this.#pathOf(path));
+        sftp.status(id, STATUS_CODE.OK);
+      }),
+    );
+  }
+
+  async #rename(id: number, from: string, to: string): Promise<void> {
+    // SFTP 3 does not rename over existing files.
+    const isTaken = await stat(this.#pathOf(to)).then(
+      () => true,
+      () => false,
+    );
+    if (isTaken || this.#served.stuck.has(from)) return this.#sftp.status(id, STATUS_CODE.FAILURE);
+    await rename(this.#pathOf(from), this.#pathOf(to));
+    return this.#sftp.status(id, STATUS_CODE.OK);
+  }
+
+  /** Records the call, and answers a failure with its status. */
+  #answer(name: string, id: number, work: () => Promise<void>): void {
+    this.#served.calls.push(name);
+    work().catch((error: NodeJS.ErrnoException) => {
+      const isMissing = error.code === 'ENOENT' || error.code === 'ENOTDIR';
+      const status = isMissing ? STATUS_CODE.NO_SUCH_FILE : STATUS_CODE.FAILURE;
+      this.#sftp.status(id, status, 'words of the server');
+    });
+  }
+
+  #add(id: number, opened: FileHandle | string[]): void {
     const handle = Buffer.alloc(4);
     handle.writeUInt32BE(id);
-    handles.set(id, opened);
-    sftp.handle(id, handle);
-  };
-  const fileOf = (handle: Buffer) => handles.get(handle.readUInt32BE()) as FileHandle;
+    this.#handles.set(id, opened);
+    this.#sftp.handle(id, handle);
+  }
 
-  sftp.on('OPEN', (id, path, flags) =>
-    answer(
-      'open',
-      id,
-    )(async () => {
-      const isWritten = (flags & utils.sftp.OPEN_MODE.WRITE) !== 0;
-      const mode = isWritten
-        ? constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC
-        : constants.O_RDONLY;
-      add(id, await open(pathOf(path), mode));
-    }),
-  );
-  sftp.on('READ', (...[id, handle, offset, length]) =>
-    answer(
-      'read',
-      id,
-    )(async () => {
-      // Fewer bytes than requested, as servers may.
-      const piece = Buffer.alloc(Math.min(length, 20_000));
-      const { bytesRead } = await fileOf(handle).read(piece, 0, piece.length, offset);
-      if (bytesRead === 0) sftp.status(id, STATUS_CODE.EOF);
-      else sftp.data(id, piece.subarray(0, bytesRead));
-    }),
-  );
-  sftp.on('WRITE', (...[id, handle, offset, data]) =>
-    answer(
-      'write',
-      id,
-    )(async () => {
-      await fileOf(handle).write(data, 0, data.length, offset);
-      sftp.status(id, STATUS_CODE.OK);
-    }),
-  );
-  sftp.on('FSTAT', (id, handle) =>
-    answer('fstat', id)(async () => sftp.attrs(id, toAttributes(await fileOf(handle).stat()))),
-  );
-  sftp.on('STAT', (id, path) =>
-    answer('stat', id)(async () => sftp.attrs(id, toAttributes(await stat(pathOf(path))))),
-  );
-  sftp.on('OPENDIR', (id, path) =>
-    answer(
-      'opendir',
-      id,
-    )(async () => {
-      const names = await readdir(pathOf(path));
-      add(
-        id,
-        ['.', '..', ...names].map((name) => `${pathOf(path)}/${name}`),
-      );
-    }),
-  );
-  sftp.on('READDIR', (id, handle) =>
-    answer(
-      'readdir',
-      id,
-    )(async () => {
-      // Two names per page.
-      const page = (handles.get(handle.readUInt32BE()) as string[]).splice(0, 2);
-      if (page.length === 0) return sftp.status(id, STATUS_CODE.EOF);
-      const names = page.map(async (path) => ({
-        filename: path.slice(path.lastIndexOf('/') + 1),
-        longname: path,
-        attrs: toAttributes(await lstat(path)),
-      }));
-      return sftp.name(id, await Promise.all(names));
-    }),
-  );
-  sftp.on('CLOSE', (id, handle) =>
-    answer(
-      'close',
-      id,
-    )(async () => {
-      const opened = handles.get(handle.readUInt32BE());
-      handles.delete(handle.readUInt32BE());
-      if (opened !== undefined && 'fd' in opened) await opened.close();
-      sftp.status(id, STATUS_CODE.OK);
-    }),
-  );
-  sftp.on('RENAME', (id, from, to) =>
-    answer(
-      'rename',
-      id,
-    )(async () => {
-      // SFTP 3 does not rename over existing files.
-      const isTaken = await stat(pathOf(to)).then(
-        () => true,
-        () => false,
-      );
-      if (isTaken || stuck.has(from)) return sftp.status(id, STATUS_CODE.FAILURE);
-      await rename(pathOf(from), pathOf(to));
-      return sftp.status(id, STATUS_CODE.OK);
-    }),
-  );
-  sftp.on('EXTENDED', (id, _, paths) =>
-    answer(
-      'posix-rename',
-      id,
-    )(async () => {
-      if (posixRename !== 'done')
-        return sftp.status(id, STATUS_CODE[posixRename === 'refused' ? 'FAILURE' : 'OP_UNSUPPORTED']);
-      const length = paths.readUInt32BE();
-      const [from, to] = [paths.subarray(4, 4 + length), paths.subarray(8 + length)];
-      await rename(pathOf(String(from)), pathOf(String(to)));
-      return sftp.status(id, STATUS_CODE.OK);
-    }),
-  );
-  sftp.on('REMOVE', (id, path) =>
-    answer(
-      'remove',
-      id,
-    )(async () => {
-      await rm(pathOf(path));
-      sftp.status(id, STATUS_CODE.OK);
-    }),
-  );
+  #fileOf(handle: Buffer): FileHandle {
+    return this.#handles.get(handle.readUInt32BE()) as FileHandle;
+  }
+
+  #pathOf(path: string): string {
+    return join(this.#served.root, normalize(`/${path}`));
+  }
 }
 
 interface Sender {
