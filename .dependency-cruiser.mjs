@@ -48,8 +48,19 @@ const lines = {
   'server/src/catalog/ingest': ['scan'],
   'server/src/catalog/store': ['sqlite', 'postgres'],
   'server/src/agents': ['reading'],
-  'server/src/relations': ['definitions', 'memberships', 'links', 'search', 'answers', 'fit', 'store'],
-  'server/src/relations/store': ['sqlite', 'postgres'],
+  'server/src/relations': [
+    'relation-definitions',
+    'rules',
+    'memberships',
+    'links',
+    'matching',
+    'surveys',
+    'fit',
+    'relation-store',
+    'answering',
+    'relation-threads',
+  ],
+  'server/src/relations/relation-store': ['sqlite', 'postgres'],
   'server/src/pipelines': ['sources', 'mapping', 'pipeline-definitions', 'runs'],
   'server/src/pipelines/mapping': ['expressions', 'mapping-suggestions'],
   'server/src/channels': ['field-mapping', 'destinations', 'channel-definitions', 'builds', 'ucp'],
@@ -193,7 +204,7 @@ const throughTheDoor = [
     from: { path: '^(server/src/.*)/(sqlite|postgres)/', pathNot: test },
     to: { path: '^$1/(?:sqlite|postgres)/', pathNot: '^$1/$2/' },
   },
-  ...globSync('server/src/*/store/sqlite/*-store.ts')
+  ...globSync('server/src/*/*store/sqlite/*-store.ts')
     .filter((path) => !existsSync(path.replace('/sqlite/', '/postgres/')))
     .map((path) => ({
       name: 'engines-have-twins',

@@ -1,5 +1,5 @@
 import type { Filter } from '../../server/src/catalog/filters/filters.ts';
-import type { Match } from '../../server/src/relations/definitions/relation-schemas.ts';
+import type { Match } from '../../server/src/relations/relation-definitions/relation-schemas.ts';
 import { openRealCatalog } from '../support/catalogs.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { waitUntilQuiet } from '../support/process-usage.ts';

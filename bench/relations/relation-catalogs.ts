@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RelationDefinition } from '../../server/src/relations/definitions/relation-schemas.ts';
+import type { RelationDefinition } from '../../server/src/relations/relation-definitions/relation-schemas.ts';
 import { streamBodies } from '../support/catalogs.ts';
 import { waitUntilQuiet } from '../support/process-usage.ts';
 import type { BenchService } from '../support/service.ts';

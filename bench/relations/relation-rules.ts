@@ -1,5 +1,5 @@
 import type { Filter, Operator } from '../../server/src/catalog/filters/filters.ts';
-import type { RelationDefinition } from '../../server/src/relations/definitions/relation-schemas.ts';
+import type { RelationDefinition } from '../../server/src/relations/relation-definitions/relation-schemas.ts';
 
 /**
  * Relations over the synthetic products. On average, a product is on three sides of the ten: on the source side of

@@ -2,9 +2,13 @@ import { Type } from 'typebox';
 import type { Filter as ProductFilter } from '../catalog/filters/filters.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { optional } from '../kernel/optional.ts';
-import { joinSteps, type RelatedRequest } from '../relations/answers/answers.ts';
-import { checkDefinition, MatchElements, type Relation } from '../relations/definitions/definitions.ts';
+import { joinSteps, type RelatedRequest } from '../relations/answering/answering.ts';
 import { FitQuestion, readQuestion } from '../relations/fit/fit.ts';
+import {
+  checkDefinition,
+  MatchElements,
+  type Relation,
+} from '../relations/relation-definitions/relation-definitions.ts';
 import {
   describeMatch,
   type JudgedFit,

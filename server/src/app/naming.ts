@@ -3,7 +3,7 @@ import type { Channels } from '../channels/channels.ts';
 import { markOfDefined } from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines/pipelines.ts';
 import { asWriter, type Projects } from '../projects/projects.ts';
-import { markOfRelation } from '../relations/definitions/definitions.ts';
+import { markOfRelation } from '../relations/relation-definitions/relation-definitions.ts';
 import type { Relations } from '../relations/relations.ts';
 
 interface NamingParts {

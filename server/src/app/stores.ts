@@ -8,11 +8,9 @@ import { createPostgresCatalogStore, createPostgresSnapshots } from '../catalog/
 import { createSqliteCatalogStore, createSqliteSnapshots } from '../catalog/store/sqlite/sqlite.ts';
 import type { Config } from '../config.ts';
 import { type Door, openDoor } from '../http/server/server.ts';
-import {
-  createPostgresRelationStore,
-  relationBatchDerivation,
-} from '../relations/store/postgres/postgres.ts';
-import { createSqliteRelationStore, relationDerivation } from '../relations/store/sqlite/sqlite.ts';
+import { openRowReads, relationBatchDerivation } from '../relations/relation-store/postgres/postgres.ts';
+import { openFileReads, relationDerivation } from '../relations/relation-store/sqlite/sqlite.ts';
+import { createThreadedRelations } from '../relations/relation-threads/relation-threads.ts';
 import { createPayloadRows } from '../storage/payloads/payloads.ts';
 import { createReaders, openPostgres, type Postgres, type Readers } from '../storage/postgres/postgres.ts';
 import {
@@ -22,16 +20,25 @@ import {
   secretKeyFileAt,
 } from '../storage/secrets/secrets.ts';
 import { type CatalogFiles, createCatalogFiles, refuseStrayCatalogs } from '../storage/sqlite/sqlite.ts';
-import type { ByteCache, Database, StartWaiting, Storage, ThreadPlace } from '../storage/storage.ts';
-import { dataFolderAt, lockDataFolder, openStorage, refuseNewerFiles } from '../storage/storage.ts';
-import type {
-  BufferPool,
-  PoolSettings,
-  QuestionPool,
-  ReplacedThread,
-  ThreadPool,
+import {
+  type ByteCache,
+  type Database,
+  dataFolderAt,
+  lockDataFolder,
+  openStorage,
+  refuseNewerFiles,
+  type StartWaiting,
+  type Storage,
+  type ThreadPlace,
+} from '../storage/storage.ts';
+import {
+  type BufferPool,
+  createThreadPool,
+  type PoolSettings,
+  type QuestionPool,
+  type ReplacedThread,
+  type ThreadPool,
 } from '../storage/threads/threads.ts';
-import { createThreadPool } from '../storage/threads/threads.ts';
 import { type Backup, openBackup } from './backup.ts';
 
 /** What a process does: answer requests, run tasks, or both. */
@@ -242,14 +249,14 @@ export function openStores(
     const files = createCatalogFiles(place.catalogs, place);
     return {
       catalogs: createSqliteCatalogStore({ files, writers, readers: parsers, ...lookups }),
-      relations: createSqliteRelationStore({ files, ...questions }),
+      relations: createThreadedRelations(openFileReads(files), questions),
     };
   }
   assert(postgres, 'a store on PostgreSQL has connections to it');
   const reached = { postgres, readPostgres: () => readers?.pick() ?? postgres, writers };
   return {
     catalogs: createPostgresCatalogStore({ ...reached, ...lookups }),
-    relations: createPostgresRelationStore({ ...reached, ...questions }),
+    relations: createThreadedRelations(openRowReads(reached), questions),
   };
 }
 

@@ -7,7 +7,7 @@ import {
 } from '../catalog/filters/filters.ts';
 import { type Attribute, dimensionOf, type Ontology } from '../catalog/ontology/ontology.ts';
 import { countEach } from '../kernel/count-each.ts';
-import { findEdge } from '../relations/search/search.ts';
+import { findEdge } from '../kernel/find-edge.ts';
 import { foldName, idOf, readLimit, wordsOf } from './attribute-names.ts';
 import {
   type CatalogSample,

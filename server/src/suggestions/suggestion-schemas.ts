@@ -4,7 +4,11 @@ import { AttributeSchema } from '../catalog/products/products.ts';
 import { Id, orNull, titled } from '../http/answers/answers.ts';
 import type { Sent } from '../http/server/server.ts';
 import { optional } from '../kernel/optional.ts';
-import { type Match, type RelationDefinition, SentRelation } from '../relations/definitions/definitions.ts';
+import {
+  type Match,
+  type RelationDefinition,
+  SentRelation,
+} from '../relations/relation-definitions/relation-definitions.ts';
 
 /** Source: docs/interface §17. */
 const Kind = Type.Enum(['relation', 'attribute', 'duplicate']);

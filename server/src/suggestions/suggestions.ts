@@ -9,7 +9,11 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Ontology } from '../catalog/ontology/ontology.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Projects } from '../projects/projects.ts';
-import { type Match, matchesOf, type Relation } from '../relations/definitions/definitions.ts';
+import {
+  type Match,
+  matchesOf,
+  type Relation,
+} from '../relations/relation-definitions/relation-definitions.ts';
 import type { Relations } from '../relations/relations.ts';
 import type { Base, ControlTransaction } from '../storage/storage.ts';
 import { listSampled, suggestAttributes, suggestDuplicates } from './attribute-suggestions.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createPostgresPasses } from '../../src/relations/store/postgres/postgres.ts';
-import { createSqlitePasses } from '../../src/relations/store/sqlite/sqlite.ts';
-import type { CatalogPasses } from '../../src/relations/store/store.ts';
+import { createPostgresPasses } from '../../src/relations/relation-store/postgres/postgres.ts';
+import type { CatalogPasses } from '../../src/relations/relation-store/relation-store.ts';
+import { createSqlitePasses } from '../../src/relations/relation-store/sqlite/sqlite.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import { createRelationCatalog, product } from '../support/relations/relation-catalog.ts';
 import { shareService } from '../support/shared-service.ts';

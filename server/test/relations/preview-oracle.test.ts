@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { RelationDefinition } from '../../src/relations/definitions/definitions.ts';
-import { ColumnCache } from '../../src/relations/search/search.ts';
-import { postgresRelationReaderOperations } from '../../src/relations/store/postgres/postgres.ts';
-import { relationReaderOperations } from '../../src/relations/store/sqlite/sqlite.ts';
+import type { RelationDefinition } from '../../src/relations/relation-definitions/relation-definitions.ts';
+import { rowCatalogs } from '../../src/relations/relation-store/postgres/postgres.ts';
+import { fileCatalogs } from '../../src/relations/relation-store/sqlite/sqlite.ts';
+import { readerOperations } from '../../src/relations/relation-threads/relation-threads.ts';
+import { ColumnCache } from '../../src/relations/surveys/surveys.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { Budget, type Operation } from '../../src/storage/threads/threads.ts';
@@ -133,8 +134,8 @@ async function openReaders(): Promise<Readers> {
   const postgres = storage?.postgres;
   const open = (kept: ColumnCache): Record<string, Operation> =>
     postgres === undefined
-      ? relationReaderOperations(files, service().store as never, kept)
-      : postgresRelationReaderOperations({ postgres, readPostgres: () => postgres }, kept);
+      ? readerOperations(fileCatalogs(files, service().store as never), kept)
+      : readerOperations(rowCatalogs({ postgres, readPostgres: () => postgres }), kept);
   const previewWith = (kept: ColumnCache): Preview => {
     const tryRelation = open(kept).tryRelation as Asked;
     return async (projectId, sent) => {

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { postgresRelationReaderOperations } from '../../src/relations/store/postgres/postgres.ts';
-import { relationReaderOperations } from '../../src/relations/store/sqlite/sqlite.ts';
+import { rowCatalogs } from '../../src/relations/relation-store/postgres/postgres.ts';
+import { fileCatalogs } from '../../src/relations/relation-store/sqlite/sqlite.ts';
+import { readerOperations } from '../../src/relations/relation-threads/relation-threads.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { Budget } from '../../src/storage/threads/threads.ts';
@@ -194,8 +195,8 @@ test('a step of an answer about large products is of some megabytes, the whole i
   });
   const postgres = storage?.postgres;
   const { relate } = postgres
-    ? postgresRelationReaderOperations({ postgres, readPostgres: () => postgres })
-    : relationReaderOperations(files, service.store as never);
+    ? readerOperations(rowCatalogs({ postgres, readPostgres: () => postgres }))
+    : readerOperations(fileCatalogs(files, service.store as never));
   const tags = [{ tag: 'accessories', relations: [{ id, limit: 3 }] }];
   const input = { tags, form: 'bulk', explain: false, brandAttribute: '', version: -1, scale: 0 };
   const step = { ...input, projectId: catalog.projectId, identifiers: sources, limitMs: LONG_MS };

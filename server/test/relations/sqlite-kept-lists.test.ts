@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { relationReaderOperations } from '../../src/relations/store/sqlite/sqlite.ts';
+import { fileCatalogs } from '../../src/relations/relation-store/sqlite/sqlite.ts';
+import { readerOperations } from '../../src/relations/relation-threads/relation-threads.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import { openPayloads } from '../../src/storage/storage.ts';
 import { Budget } from '../../src/storage/threads/threads.ts';
@@ -35,7 +36,7 @@ function openReader(dataDir: string) {
     catalogs: join(dataDir, 'catalogs'),
     payloads: join(dataDir, 'payloads'),
   } as Parameters<typeof openPayloads>[0]);
-  const { relate = assert.fail } = relationReaderOperations(files, payloads);
+  const { relate = assert.fail } = readerOperations(fileCatalogs(files, payloads));
   return {
     close: () => files.closeAll(),
     async ask(input: object): Promise<string> {

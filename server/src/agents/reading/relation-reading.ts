@@ -1,7 +1,10 @@
 import { signOf } from '../../kernel/comparison-sign.ts';
-import { type FoundRelation, readRelated } from '../../relations/answers/answers.ts';
-import type { ExplainedElement, ExplainedMatch } from '../../relations/definitions/definitions.ts';
+import { type FoundRelation, readRelated } from '../../relations/answering/answering.ts';
 import type { FitAnswer } from '../../relations/fit/fit.ts';
+import type {
+  ExplainedElement,
+  ExplainedMatch,
+} from '../../relations/relation-definitions/relation-definitions.ts';
 import type { Operation } from '../../storage/threads/threads.ts';
 import { fitPage, shortenText, shortenValue, TOKENS } from '../tool.ts';
 

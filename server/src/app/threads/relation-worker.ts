@@ -3,12 +3,13 @@ import { workerData } from 'node:worker_threads';
 import { productOperations, relationOperations } from '../../agents/reading/reading.ts';
 import { type CatalogSnapshots, openThreadSearch } from '../../catalog/catalog.ts';
 import { ucpOperations } from '../../channels/ucp/ucp.ts';
-import { postgresRelationReaderOperations } from '../../relations/store/postgres/postgres.ts';
-import { relationReaderOperations } from '../../relations/store/sqlite/sqlite.ts';
+import { rowCatalogs } from '../../relations/relation-store/postgres/postgres.ts';
+import { fileCatalogs } from '../../relations/relation-store/sqlite/sqlite.ts';
+import { readerOperations } from '../../relations/relation-threads/relation-threads.ts';
 import { createReaders, openPostgres } from '../../storage/postgres/postgres.ts';
 import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
 import { openPayloads, type ThreadPlace } from '../../storage/storage.ts';
-import { serveOperations } from '../../storage/threads/threads.ts';
+import { type Operation, serveOperations } from '../../storage/threads/threads.ts';
 import { snapshotsOfFiles, snapshotsOfRows } from '../stores.ts';
 
 serveOperations(openOperations(workerData as ThreadPlace), { isUrgent: true });
@@ -16,16 +17,18 @@ serveOperations(openOperations(workerData as ThreadPlace), { isUrgent: true });
 function openOperations(place: ThreadPlace) {
   if (place.kind === 'embedded') {
     const files = createCatalogFiles(place.catalogs, place);
+    const relations: Record<string, Operation> = readerOperations(fileCatalogs(files, openPayloads(place)));
     return {
-      ...relationReaderOperations(files, openPayloads(place)),
+      ...relations,
       ...questionOperations(snapshotsOfFiles(files, place)),
     };
   }
   const postgres = openPostgres(place);
   const isAlone = place.replicaUrls.length === 0;
   const readPostgres = isAlone ? () => postgres : createReaders(postgres, place).pick;
+  const relations: Record<string, Operation> = readerOperations(rowCatalogs({ postgres, readPostgres }));
   return {
-    ...postgresRelationReaderOperations({ postgres, readPostgres }),
+    ...relations,
     ...questionOperations(snapshotsOfRows(postgres, readPostgres)),
   };
 }

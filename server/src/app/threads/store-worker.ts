@@ -2,11 +2,9 @@
 import { workerData } from 'node:worker_threads';
 import { postgresWriterOperations } from '../../catalog/store/postgres/postgres.ts';
 import { writerOperations } from '../../catalog/store/sqlite/sqlite.ts';
-import {
-  postgresRelationWriterOperations,
-  relationBatchDerivation,
-} from '../../relations/store/postgres/postgres.ts';
-import { relationDerivation, relationWriterOperations } from '../../relations/store/sqlite/sqlite.ts';
+import { openRowWriter, relationBatchDerivation } from '../../relations/relation-store/postgres/postgres.ts';
+import { openFileWriter, relationDerivation } from '../../relations/relation-store/sqlite/sqlite.ts';
+import { writerOperations as relationWriterOperations } from '../../relations/relation-threads/relation-threads.ts';
 import { openPostgres } from '../../storage/postgres/postgres.ts';
 import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';
@@ -17,12 +15,12 @@ if (place.kind === 'embedded') {
   const files = createCatalogFiles(place.catalogs, place);
   serveOperations({
     ...writerOperations({ files, derivation: relationDerivation() }),
-    ...relationWriterOperations(files),
+    ...relationWriterOperations(openFileWriter(files)),
   });
 } else {
   const postgres = openPostgres(place);
   serveOperations({
     ...postgresWriterOperations({ postgres, derivation: relationBatchDerivation() }),
-    ...postgresRelationWriterOperations(postgres),
+    ...relationWriterOperations(openRowWriter(postgres)),
   });
 }

@@ -8,7 +8,7 @@ import {
   OutboundProblem,
   type WaitLimits,
 } from '../../outbound/outbound.ts';
-import type { CatalogPasses } from '../../relations/store/store.ts';
+import type { CatalogPasses } from '../../relations/relation-store/relation-store.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import { type Operation, shareText } from '../../storage/threads/threads.ts';
 import type { FeedPreview, Snapshot } from '../channel-definitions/channel-definitions.ts';

@@ -1,6 +1,6 @@
 import { StoredUpload } from '../../catalog/products/products.ts';
-import { UPLOADS_AT_ONCE } from '../../relations/search/search.ts';
-import type { CatalogPass } from '../../relations/store/store.ts';
+import type { CatalogPass } from '../../relations/relation-store/relation-store.ts';
+import { UPLOADS_AT_ONCE } from '../../relations/surveys/surveys.ts';
 
 export type ReadProduct = ReturnType<typeof toRead>;
 

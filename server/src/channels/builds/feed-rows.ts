@@ -7,8 +7,8 @@ import { systemClock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { RowExpressions } from '../../pipelines/mapping/expressions/expressions.ts';
 import { MappingProblem } from '../../pipelines/mapping/mapping.ts';
-import type { RelatedList } from '../../relations/search/search.ts';
-import type { CatalogPass } from '../../relations/store/store.ts';
+import type { RelatedList } from '../../relations/matching/matching.ts';
+import type { CatalogPass } from '../../relations/relation-store/relation-store.ts';
 import { type ChannelDefinition, compileChannelFilter } from '../channel-definitions/channel-definitions.ts';
 import {
   type ChannelMapping,

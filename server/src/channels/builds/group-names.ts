@@ -1,5 +1,5 @@
-import type { RelatedList } from '../../relations/search/search.ts';
-import type { CatalogPass } from '../../relations/store/store.ts';
+import type { RelatedList } from '../../relations/matching/matching.ts';
+import type { CatalogPass } from '../../relations/relation-store/relation-store.ts';
 import { findPages, type ReadProduct } from './catalog-pages.ts';
 
 /** Groups of products, for a format that knows only these. */

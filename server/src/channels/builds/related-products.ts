@@ -1,7 +1,7 @@
 /** The related products of a row: those that a channel asks for, that are in its file and that its format can name. */
 import type { OutputFormat, RelatedAs, RelatedProducts } from '../../formats/output/output.ts';
-import type { RelatedList, RelatedSearch } from '../../relations/search/search.ts';
-import type { CatalogPass } from '../../relations/store/store.ts';
+import type { RelatedList, RelatedSearch } from '../../relations/matching/matching.ts';
+import type { CatalogPass } from '../../relations/relation-store/relation-store.ts';
 import type { ChannelRelation } from '../channel-definitions/channel-definitions.ts';
 import type { FieldProblem } from '../field-mapping/field-mapping.ts';
 import type { HashedTexts } from './hashed-texts.ts';

@@ -20,7 +20,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { TextChecks } from '../../pipelines/mapping/expressions/expressions.ts';
 import { NO_PATTERNS } from '../../pipelines/mapping/mapping.ts';
 import { makeToken } from '../../projects/projects.ts';
-import type { Relation } from '../../relations/definitions/definitions.ts';
+import type { Relation } from '../../relations/relation-definitions/relation-definitions.ts';
 import type { Base } from '../../storage/storage.ts';
 import {
   checkDestinations,

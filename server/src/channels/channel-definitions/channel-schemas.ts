@@ -6,7 +6,7 @@ import { RELATED_AS, type RelatedAs } from '../../formats/output/output.ts';
 import { byType, closedAs, Id, Instant, Name, orNull, pageOf, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
-import { WireFilter } from '../../relations/definitions/definitions.ts';
+import { WireFilter } from '../../relations/relation-definitions/relation-definitions.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
 import { type ChannelMapping, OWN_FIELDS } from '../field-mapping/field-mapping.ts';

@@ -6,7 +6,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { joinSteps } from '../../relations/answers/answers.ts';
+import { joinSteps } from '../../relations/answering/answering.ts';
 import type { Relations } from '../../relations/relations.ts';
 import type { ChannelDefinition } from '../channel-definitions/channel-definitions.ts';
 import { type ChannelBudget, createChannelBudgets, type KeylessLimits } from './channel-budget.ts';

@@ -9,9 +9,9 @@ import { makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, StoredUpload, type UploadedProduct } from '../../catalog/products/products.ts';
 import { type Budget, isTooLong } from '../../storage/threads/threads.ts';
-import { HIGHEST_RELEVANCE } from '../answers/answers.ts';
-import { listKeys, readFrom, type SingleProduct } from '../definitions/definitions.ts';
-import { type CatalogColumns, type PresentUpload, UPLOADS_AT_ONCE } from '../search/search.ts';
+import { HIGHEST_RELEVANCE, type SingleProduct } from '../relation-definitions/relation-definitions.ts';
+import { listKeys, readFrom } from '../rules/rules.ts';
+import { type CatalogColumns, type PresentUpload, UPLOADS_AT_ONCE } from '../surveys/surveys.ts';
 import { judgeUpload, type MayBeNegative, type SetJudge, type SetProduct } from './judgement.ts';
 
 /** Products that could replace those that do not fit. Source: docs/interface §12.10. */

@@ -5,15 +5,14 @@ import { mainCategory, type UploadedProduct } from '../../catalog/products/produ
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 import {
-  bindRule,
   isConstraint,
-  listTables,
   markOfRelation,
   type Relation,
   ruleOf,
   type ValueTable,
-} from '../definitions/definitions.ts';
-import { type ColumnCache, listWords, type TriedCatalog, UPLOADS_AT_ONCE } from '../search/search.ts';
+} from '../relation-definitions/relation-definitions.ts';
+import { bindRule, listTables } from '../rules/rules.ts';
+import { type ColumnCache, listWords, type TriedCatalog, UPLOADS_AT_ONCE } from '../surveys/surveys.ts';
 import { findPrice, listAlternatives, type OrderedProduct } from './alternatives.ts';
 import type { FitSelection } from './fit-schemas.ts';
 import {
@@ -130,63 +129,33 @@ async function readItems(
 }
 
 /** @returns the answer as JSON @throws request_invalid if too much would have to be judged, answer_too_large, search_too_long */
-export async function answerFit(
-  catalog: FitCatalog,
-  input: FitInput,
-  { constraints: cache, negatives, columns, limit }: FitParts,
-): Promise<string> {
-  const { projectId, items, tags, relations } = input;
-  const { version, attributes, constraints: all } = await cache.read(projectId, catalog);
-  const isChosen = ({ relation }: Constraint) =>
-    tags.length + relations.length === 0 || tags.includes(relation.tag) || relations.includes(relation.id);
-  const constraints = all.filter(isChosen);
-  const judge = new SetJudge(constraints, limit);
-  const identifiers = items.map(({ identifier }) => identifier);
-  const keys = listKeysOf([...judge.attributes, findPrice(attributes, input.priceAttribute) ?? []].flat());
-  const found = await readItems(catalog, identifiers, keys);
-  const uploads = new Map(found.map(({ product }) => [product.identifier, product]));
-  const set = items.flatMap(({ identifier, quantity }): OrderedProduct[] => {
-    const upload = uploads.get(identifier);
-    return upload === undefined ? [] : [{ upload, product: judgeUpload(upload), quantity }];
-  });
-  const unknown = identifiers.filter((one) => !uploads.has(one));
+export async function answerFit(catalog: FitCatalog, input: FitInput, parts: FitParts): Promise<string> {
+  const { version, attributes, constraints: all } = await parts.constraints.read(input.projectId, catalog);
+  const constraints = chooseConstraints(all, input);
+  const judge = new SetJudge(constraints, parts.limit);
+  const { set, unknown, lastUpdateAt } = await readSet(catalog, input, { judge, attributes });
   refuseMany(judge.countPairs(set));
   const pairs = judge.judgePairs(set, input.locale);
-  const signs = new Signs((attribute) => negatives.has(projectId, catalog, { attribute, limit }));
+  const signs = new Signs((attribute) =>
+    parts.negatives.has(input.projectId, catalog, { attribute, limit: parts.limit }),
+  );
   const totals = judge.judgeTotals(set, await signs.of(judge.listSigned(set)));
   const judgedPairs = [...pairs, ...totals.flatMap(listPairsOf)];
-  const failing = judgedPairs.filter(({ verdict }) => verdict === 'does_not_fit');
-  const unfit = new Set(failing.flatMap(({ source, target }) => [source, target]));
-  const alternatives =
-    input.alternatives === 0 || unfit.size === 0
-      ? []
-      : await listAlternatives(
-          {
-            attributes,
-            brandAttribute: input.brandAttribute,
-            priceAttribute: input.priceAttribute,
-            columns: await columns.read(projectId, catalog, { limit, words: listCategoryWords(set, unfit) }),
-            findUploads: catalog.findUploads,
-          },
-          {
-            judge,
-            set,
-            unfit,
-            mayBeNegative: await signs.of(judge.summed),
-            most: input.alternatives,
-            limit: limit.within(ALTERNATIVES_MS),
-          },
-        );
-  const verdicts = [...pairs, ...totals].map(({ verdict }) => verdict);
   const judged = {
     status: 'success',
-    verdict: joinVerdicts(verdicts, unknown.length > 0),
+    verdict: joinVerdicts(
+      [...pairs, ...totals].map(({ verdict }) => verdict),
+      unknown.length > 0,
+    ),
     pairs,
     totals,
     withoutRule: listUnjudged(set, judgedPairs),
     unknownIdentifiers: unknown,
-    alternatives,
-    lastUpdateTs: found.length === 0 ? null : Math.max(...found.map(({ updatedAt }) => updatedAt)),
+    alternatives: await findAlternatives(
+      { catalog, input, parts, attributes },
+      { judge, set, signs, unfit: listUnfit(judgedPairs) },
+    ),
+    lastUpdateTs: lastUpdateAt,
   };
   const receipt = {
     version,
@@ -194,6 +163,91 @@ export async function answerFit(
   };
   return JSON.stringify({ ...judged, receipt: { ...receipt, hash: hashOf({ ...judged, receipt }) } });
 }
+
+/** @returns the constraints that a question names, by itself or by a tag; all if it names none */
+const chooseConstraints = (
+  all: readonly Constraint[],
+  { tags, relations }: Pick<FitInput, 'tags' | 'relations'>,
+): readonly Constraint[] =>
+  tags.length + relations.length === 0
+    ? all
+    : all.filter(({ relation }) => tags.includes(relation.tag) || relations.includes(relation.id));
+
+/** @returns the products of a question that exist, in its order, and the identifiers of the others */
+async function readSet(
+  catalog: FitCatalog,
+  { items, priceAttribute }: FitInput,
+  { judge, attributes }: { readonly judge: SetJudge; readonly attributes: readonly Attribute[] },
+) {
+  const identifiers = items.map(({ identifier }) => identifier);
+  const keys = listKeysOf([...judge.attributes, findPrice(attributes, priceAttribute) ?? []].flat());
+  const found = await readItems(catalog, identifiers, keys);
+  const uploads = new Map(found.map(({ product }) => [product.identifier, product]));
+  const set = items.flatMap(({ identifier, quantity }): OrderedProduct[] => {
+    const upload = uploads.get(identifier);
+    return upload === undefined ? [] : [{ upload, product: judgeUpload(upload), quantity }];
+  });
+  return {
+    set,
+    unknown: identifiers.filter((one) => !uploads.has(one)),
+    lastUpdateAt: found.length === 0 ? null : Math.max(...found.map(({ updatedAt }) => updatedAt)),
+  };
+}
+
+/** A question in progress. */
+interface OpenQuestion {
+  readonly catalog: FitCatalog;
+  readonly input: FitInput;
+  readonly parts: FitParts;
+  readonly attributes: readonly Attribute[];
+}
+
+interface JudgedSet {
+  readonly judge: SetJudge;
+  readonly set: readonly OrderedProduct[];
+  readonly signs: Signs;
+  /** The identifiers of products that do not fit. */
+  readonly unfit: ReadonlySet<string>;
+}
+
+async function findAlternatives(
+  { catalog, input, parts: { columns, limit }, attributes }: OpenQuestion,
+  { judge, set, signs, unfit }: JudgedSet,
+) {
+  if (input.alternatives === 0 || unfit.size === 0) return [];
+  const words = listCategoryWords(set, unfit);
+  return listAlternatives(
+    {
+      attributes,
+      brandAttribute: input.brandAttribute,
+      priceAttribute: input.priceAttribute,
+      columns: await columns.read(input.projectId, catalog, { limit, words }),
+      findUploads: catalog.findUploads,
+    },
+    {
+      judge,
+      set,
+      unfit,
+      mayBeNegative: await signs.of(judge.summed),
+      most: input.alternatives,
+      limit: limit.within(ALTERNATIVES_MS),
+    },
+  );
+}
+
+/** A verdict on two products. */
+interface JudgedPair {
+  readonly source: string;
+  readonly target: string;
+  readonly verdict: Verdict;
+}
+
+const listUnfit = (pairs: readonly JudgedPair[]): ReadonlySet<string> =>
+  new Set(
+    pairs
+      .filter(({ verdict }) => verdict === 'does_not_fit')
+      .flatMap(({ source, target }) => [source, target]),
+  );
 
 /** Which attributes may have a negative value; each is looked up once. */
 class Signs {

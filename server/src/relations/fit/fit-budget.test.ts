@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { Budget, type StopFlag } from '../../storage/threads/threads.ts';
-import type { Relation } from '../definitions/definitions.ts';
-import { ColumnCache } from '../search/search.ts';
+import type { Relation } from '../relation-definitions/relation-definitions.ts';
+import { ColumnCache } from '../surveys/surveys.ts';
 import { answerFit, ConstraintCache, type FitCatalog, NegativeValues } from './fit.ts';
 
 /** The budget of a question about fit. Each attack on it is small here, and its work is counted. */

@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { closedAs, closedObject, oneOf, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { optional } from '../../kernel/optional.ts';
+import { MOST_QUANTITY } from '../links/links.ts';
 import {
   ExplainedElement,
   Locale,
   SingleProduct,
   Term,
   TOTAL_OPERATORS,
-} from '../definitions/definitions.ts';
-import { MOST_QUANTITY } from '../links/links.ts';
+} from '../relation-definitions/relation-definitions.ts';
 
 /** Source: docs/interface §12.10. */
 

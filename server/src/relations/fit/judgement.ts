@@ -15,23 +15,25 @@ import {
 } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
+import { explainElements } from '../matching/matching.ts';
+import { listRead } from '../memberships/memberships.ts';
+import type {
+  ComputedValue,
+  RelationDefinition,
+  Side,
+  TotalOperator,
+  TotalValue,
+} from '../relation-definitions/relation-definitions.ts';
 import {
   type BoundRule,
   type CompiledMatch,
-  type ComputedValue,
   compileRule,
   finderOf,
   isApart,
   judgeElement,
   type ReadValues,
-  type RelationDefinition,
   type RowedValue,
-  type Side,
-  type TotalOperator,
-  type TotalValue,
-} from '../definitions/definitions.ts';
-import { listRead } from '../memberships/memberships.ts';
-import { explainElements } from '../search/search.ts';
+} from '../rules/rules.ts';
 import { compareSum } from './possible-sums.ts';
 
 /**

@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
 import { type ComparedAttribute, viewUpload } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import { attributeOf, compileRule, readFrom, SIDES, type Side } from '../definitions/definitions.ts';
-import { readPages } from '../search/search.ts';
+import { SIDES, type Side } from '../relation-definitions/relation-definitions.ts';
+import { attributeOf, compileRule, readFrom } from '../rules/rules.ts';
+import { readPages } from '../surveys/surveys.ts';
 import type { FitCatalog, FitParts } from './fit-answer.ts';
 import type { MissingValues } from './fit-schemas.ts';
 import { type Constraint, Judge, type JudgedProduct, listAttributes } from './judgement.ts';

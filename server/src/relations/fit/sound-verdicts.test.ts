@@ -8,7 +8,8 @@ import type { Filter } from '../../catalog/filters/filters.ts';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { normaliseProduct } from '../../catalog/products/product.ts';
 import { Budget } from '../../storage/threads/threads.ts';
-import { bindRule, type RelationDefinition, ruleOf } from '../definitions/definitions.ts';
+import { type RelationDefinition, ruleOf } from '../relation-definitions/relation-definitions.ts';
+import { bindRule } from '../rules/rules.ts';
 import { type Constraint, judgeUpload, SetJudge, type TotalVerdict } from './judgement.ts';
 
 /**

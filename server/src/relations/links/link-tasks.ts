@@ -6,7 +6,7 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { type Base, type ControlTransaction, mayBeStored } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
-import { isListed, type Relation } from '../definitions/definitions.ts';
+import { isListed, type Relation } from '../relation-definitions/relation-definitions.ts';
 import type { LinkLine } from './link-lines.ts';
 
 /** Lists of links become those of a relation by tasks, in the order of the project. Source: docs/interface §12.8. */

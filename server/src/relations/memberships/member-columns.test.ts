@@ -5,8 +5,9 @@ import { createSeededRandom, type SeededRandom } from '../../../test/support/dem
 import { type Filter, toCompared } from '../../catalog/filters/filters.ts';
 import { openBody } from '../../catalog/ingest/checked-body.ts';
 import { ProductPacker } from '../../catalog/products/products.ts';
-import type { BoundRule, Match, MatchElement } from '../definitions/definitions.ts';
-import type { RelationRule } from '../definitions/relation.ts';
+import type { RelationRule } from '../relation-definitions/relation.ts';
+import type { Match, MatchElement } from '../relation-definitions/relation-definitions.ts';
+import type { BoundRule } from '../rules/rules.ts';
 import { placeMembers } from './member-columns.ts';
 import { type BuildRule, Memberships } from './member-derivation.ts';
 import { listMembers, type MemberRow, packMemberships, splitDerived } from './membership.ts';

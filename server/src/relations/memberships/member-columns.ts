@@ -1,5 +1,5 @@
 import type { DerivedColumns } from '../../catalog/products/products.ts';
-import type { Side } from '../definitions/definitions.ts';
+import type { Side } from '../relation-definitions/relation-definitions.ts';
 import { UNMATCHED_KEY } from './index-key.ts';
 import { type GroupedDocument, sideNumber } from './membership.ts';
 import { type Encodings, NONE, Numbers } from './numbering.ts';

@@ -1,6 +1,7 @@
 import type { DerivedBatch, DerivedFrom, DerivedSource } from '../../catalog/catalog.ts';
 import type { Comparable, ComparedAttribute, Operator, ProductTest } from '../../catalog/filters/filters.ts';
 import type { DerivedColumns, ProductPacker } from '../../catalog/products/products.ts';
+import { SIDES, type Side } from '../relation-definitions/relation-definitions.ts';
 import {
   attributeOf,
   type BoundRule,
@@ -9,9 +10,7 @@ import {
   compileRule,
   type ReadValues,
   readFrom,
-  SIDES,
-  type Side,
-} from '../definitions/definitions.ts';
+} from '../rules/rules.ts';
 import { encodeKey, encodeRank, encodeValue } from './index-key.ts';
 import { createColumns, type DescribedMember, SideMembers } from './member-columns.ts';
 import { type Membership, packValues } from './membership.ts';

@@ -2,13 +2,11 @@ import type { PlacedDocument } from '../../catalog/catalog.ts';
 import { COMPARISONS, type Comparable, type Operator } from '../../catalog/filters/filters.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
 import {
-  type BoundRule,
   COMPARISONS_PER_RULE,
-  judgeElement,
-  type ReadValues,
   type RelationDefinition,
   type Side,
-} from '../definitions/definitions.ts';
+} from '../relation-definitions/relation-definitions.ts';
+import { type BoundRule, judgeElement, type ReadValues } from '../rules/rules.ts';
 import { encodeKey, encodeValue, UNMATCHED_KEY } from './index-key.ts';
 import { ENTRIES_PER_PRODUCT, listProbes, type Probe, type RuleIndex } from './rule-index.ts';
 

@@ -33,5 +33,5 @@ export {
 } from './membership.ts';
 export { NumberedProduct } from './numbered-product.ts';
 export { Numbers } from './numbering.ts';
-export { type BuildOrder, type BuildPage, createRelationBuilds, type WalkedPlace } from './relation-tasks.ts';
+export { type BuildOrder, type BuildPage, RelationBuilds, type WalkedPlace } from './relation-tasks.ts';
 export { ENTRIES_PER_PRODUCT, planIndex, type RuleIndex } from './rule-index.ts';

@@ -43,32 +43,41 @@ const PAGE = 1_000;
 /** For many relations at once. */
 const SMALLEST_PAGE = 200;
 
+interface BuildParts {
+  readonly store: BuildStore;
+  readonly tasks: Tasks;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /** Builds the index of relations whose rule or attributes changed. Source: docs/interface §12.4 rule 2. */
-export function createRelationBuilds(parts: {
-  store: BuildStore;
-  tasks: Tasks;
-  clock: Clock;
-  logger: Logger;
-}) {
-  const { store, tasks, clock, logger } = parts;
-  const buildTask: TaskDefinition<object> = {
+export class RelationBuilds {
+  private readonly parts: BuildParts;
+  private readonly task: TaskDefinition<object> = {
     kind: 'relations.build',
     name: 'relation build',
     increment: 'STEP_BASED',
     acceptedAs: 'PENDING',
     isOrdered: false,
-    async run(_, run) {
-      const { projectId } = run.task;
-      const unbuilt = await store.listUnbuilt(projectId);
-      await build(run, unbuilt);
-      await run.log(`built the index of ${unbuilt.length} relations`);
-      await dropOld(projectId);
-    },
+    run: (_, run) => this.run(run),
   };
-  tasks.define([buildTask]);
 
-  async function build(run: TaskRun, relationIds: readonly number[]): Promise<void> {
+  constructor(parts: BuildParts) {
+    this.parts = parts;
+    parts.tasks.define([this.task]);
+  }
+
+  private async run(run: TaskRun): Promise<void> {
+    const { projectId } = run.task;
+    const unbuilt = await this.parts.store.listUnbuilt(projectId);
+    await this.build(run, unbuilt);
+    await run.log(`built the index of ${unbuilt.length} relations`);
+    await this.dropOld(projectId);
+  }
+
+  private async build(run: TaskRun, relationIds: readonly number[]): Promise<void> {
     if (relationIds.length === 0) return;
+    const { store, clock } = this.parts;
     const limit = Math.max(Math.ceil(PAGE / relationIds.length), SMALLEST_PAGE);
     let after: WalkedPlace | undefined;
     do {
@@ -81,45 +90,45 @@ export function createRelationBuilds(parts: {
   }
 
   /** Removes rows that nothing reads; if it fails, the rest is removed after the next build. */
-  async function dropOld(projectId: number): Promise<void> {
+  async dropOld(projectId: number): Promise<void> {
     try {
-      while (await store.dropBuilds(projectId));
+      while (await this.parts.store.dropBuilds(projectId));
     } catch (error) {
       // Nothing reads old builds; they only take space.
       const facts = { err: error, project: projectId };
-      logger.warn(facts, 'removing old relation builds failed, it goes on later');
+      this.parts.logger.warn(facts, 'removing old relation builds failed, it goes on later');
     }
   }
 
-  return {
-    /**
-     * Makes a change that requires a build. The build's task is stored first, so that a crash in between
-     * loses none, and held until the change is stored; a refused change removes it.
-     */
-    async changeAndBuild<Result>(
-      project: Pick<ChosenProject, 'id' | 'name' | 'origin'>,
-      change: () => Promise<Result>,
-    ): Promise<Result> {
-      const newTask = { project, payload: {} };
-      const task = await tasks.accept<object>(buildTask, { ...newTask, isHeld: true });
-      let isRefused = false;
-      try {
-        return await change();
-      } catch (error) {
-        // If a commit got no answer, it is unknown whether the change is stored.
-        isRefused = error instanceof ServiceError && error.code !== 'not_ready';
-        throw error;
-      } finally {
-        if (isRefused) await tasks.withdraw(task);
-        // The task began before the change was stored, because this process seemed to be gone.
-        else if (!(await tasks.release(task))) await tasks.accept<object>(buildTask, newTask);
-      }
-    },
-    /** Applies a change of the ontology within the task that made its facts: answers change when it ends (§11.5). */
-    async follow(run: TaskRun): Promise<void> {
-      await build(run, await store.bindRelations(run.task.projectId, clock.now()));
-      await dropOld(run.task.projectId);
-    },
-    dropOld,
-  };
+  /**
+   * Makes a change that requires a build. The build's task is stored first, so that a crash in between
+   * loses none, and held until the change is stored; a refused change removes it.
+   */
+  async changeAndBuild<Result>(
+    project: Pick<ChosenProject, 'id' | 'name' | 'origin'>,
+    change: () => Promise<Result>,
+  ): Promise<Result> {
+    const { tasks } = this.parts;
+    const newTask = { project, payload: {} };
+    const task = await tasks.accept<object>(this.task, { ...newTask, isHeld: true });
+    let isRefused = false;
+    try {
+      return await change();
+    } catch (error) {
+      // If a commit got no answer, it is unknown whether the change is stored.
+      isRefused = error instanceof ServiceError && error.code !== 'not_ready';
+      throw error;
+    } finally {
+      if (isRefused) await tasks.withdraw(task);
+      // The task began before the change was stored, because this process seemed to be gone.
+      else if (!(await tasks.release(task))) await tasks.accept<object>(this.task, newTask);
+    }
+  }
+
+  /** Applies a change of the ontology within the task that made its facts: answers change when it ends (§11.5). */
+  async follow(run: TaskRun): Promise<void> {
+    const { store, clock } = this.parts;
+    await this.build(run, await store.bindRelations(run.task.projectId, clock.now()));
+    await this.dropOld(run.task.projectId);
+  }
 }

@@ -4,6 +4,7 @@ import {
   compareValues,
   type Operator,
 } from '../../catalog/filters/filters.ts';
+import type { Side } from '../relation-definitions/relation-definitions.ts';
 import {
   attributeOf,
   type CompiledElement,
@@ -12,8 +13,7 @@ import {
   compiledOf,
   listRows,
   type ReadValues,
-  type Side,
-} from '../definitions/definitions.ts';
+} from '../rules/rules.ts';
 
 /**
  * How the join index represents a rule with alternatives, rows or missing values that pass. A branch is the rule with one choice

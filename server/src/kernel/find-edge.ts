@@ -1,0 +1,10 @@
+/** @returns how many precede the first one for which it does not hold */
+export function findEdge<Item>(list: ArrayLike<Item>, isBefore: (item: Item) => boolean): number {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isBefore(list[middle] as Item)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

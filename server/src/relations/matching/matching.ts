@@ -1,0 +1,49 @@
+/**
+ * The door of matching: deriving the products that are related to another one, by the rules of relations and lists of links, and
+ * explaining why.
+ */
+export { FetchedView } from './fetched-view.ts';
+export { type ProductRelation, type ProductRelationsInput, relateProduct } from './product-relations.ts';
+export {
+  type FoundGroups,
+  listRelated,
+  type RelatedList,
+  type RelatedSearch,
+  type SearchedRelation,
+  searchRelated,
+} from './related-search.ts';
+export {
+  type Candidate,
+  type CandidateSearch,
+  type CatalogMark,
+  type Comparison,
+  expectCandidates,
+  type FoundSource,
+  growPage,
+  holdsFor,
+  LINKED_AT_MOST,
+  type LinkedProduct,
+  type LinkSearch,
+  type ListBasis,
+  listComparisons,
+  mergeRanked,
+  placeOf,
+  type RelationView,
+  type ShareLists,
+  SORTED_AT_MOST,
+  SQL_OPERATORS,
+  type StoredUpload,
+  type Variant,
+  type VariantSearch,
+} from './related-view.ts';
+export {
+  type ExplainInput,
+  explainElements,
+  explainFound,
+  explainLinked,
+  explainPair,
+  explainRelation,
+  judgeElements,
+  orient,
+} from './relation-explain.ts';
+export { createSharedLists } from './shared-lists.ts';

@@ -1,0 +1,58 @@
+import { describeBriefly } from '../../catalog/browse/browse.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type { ServedRelation } from '../memberships/memberships.ts';
+import type { Side } from '../relation-definitions/relation-definitions.ts';
+import { searchSide } from './related-search.ts';
+import type { RelationView } from './related-view.ts';
+import { explainFound } from './relation-explain.ts';
+
+/** What a product leads to and what leads to it, by relation, with the reason. Source: docs/interface §12.7. */
+
+export interface ProductRelationsInput {
+  readonly projectId: number;
+  readonly identifier: string;
+  /** Groups for each relation and direction. */
+  readonly limit: number;
+  readonly locale: string;
+}
+
+export type ProductRelation = NonNullable<ReturnType<typeof relateProduct>>;
+
+/** @returns undefined if the product does not exist */
+export function relateProduct(
+  view: RelationView,
+  relation: ServedRelation,
+  { identifier, limit, locale }: ProductRelationsInput,
+) {
+  const upload = view.findUpload(identifier);
+  if (upload === undefined) return undefined;
+  const product = JSON.parse(upload.raw) as UploadedProduct;
+  const source = view.findSource(identifier);
+  /** Best first; those of a group together. */
+  const describeSide = (side: Side) => {
+    const across = side === 'source' ? 'target' : 'source';
+    const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';
+    const { build, isListed } = relation;
+    const stands = isListed
+      ? view.listLinked({ build, side: across, identifier }).length > 0
+      : (source?.memberships.some((one) => one.build === build && one.side === side) ?? false);
+    const groups = stands
+      ? searchSide(view, relation, { identifier, source, limit, side: across }).groups
+      : [];
+    const results = groups.flat().flatMap((productId) => {
+      const raw = view.findRaw(productId);
+      if (raw === undefined) return [];
+      const found = JSON.parse(raw) as UploadedProduct;
+      const explain = explainFound(view, relation, {
+        requested: product,
+        found,
+        productId,
+        matchType,
+        locale,
+      });
+      return [{ ...describeBriefly(found), explain }];
+    });
+    return { stands, results };
+  };
+  return { id: relation.id, asSource: describeSide('source'), asTarget: describeSide('target') };
+}

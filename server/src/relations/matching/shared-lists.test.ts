@@ -1,0 +1,74 @@
+// runs: test
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSharedLists } from './shared-lists.ts';
+
+/** @returns an object that represents a version of a catalog */
+const open = (version: number) => ({ version });
+
+test('a list is made once for a version of a catalog', () => {
+  const lists = createSharedLists();
+  const [present, next] = [open(1), open(2)];
+  let made = 0;
+  const make = () => {
+    made += 1;
+    return [made];
+  };
+  const ask = (version: object) => lists.of(version)('list', make, { weigh: () => 0 })[0];
+  assert.deepEqual([ask(present), ask(present), ask(next), ask(present)], [1, 1, 2, 1]);
+});
+
+test('a watched list is made anew once it does not hold', () => {
+  let isSame = true;
+  const share = createSharedLists().of({}, () => () => isSame);
+  let made = 0;
+  const make = () => [++made];
+  const ask = () => share('list', make, { weigh: () => 0 })[0];
+  assert.deepEqual([ask(), ask()], [1, 1]);
+  isSame = false;
+  assert.equal(ask(), 2);
+});
+
+/** @returns a function that asks for lists of a tenth of what is kept, and the names of those that were made */
+function openTenths() {
+  const most = 1024 * 1024;
+  const share = createSharedLists(most).of(open(1));
+  const made: string[] = [];
+  const ask = (name: string, bytes = most / 10 - 200) => {
+    const make = () => {
+      made.push(name);
+      return [name];
+    };
+    return share(name, make, { weigh: () => bytes });
+  };
+  return { ask, made, most };
+}
+
+const NAMES = Array.from({ length: 10 }, (_, at) => `list ${at}`);
+
+test('lists that fit are made once, in whatever order they are requested', () => {
+  const { ask, made } = openTenths();
+  for (const name of [NAMES, NAMES.toReversed(), NAMES].flat()) ask(name);
+  assert.deepEqual(made, NAMES);
+});
+
+test('when there are too many lists, the first one is dropped that was not requested again', () => {
+  const { ask, made, most } = openTenths();
+  for (const name of NAMES) ask(name);
+  const [frequent = '', rare = ''] = NAMES;
+  for (let at = 0; at < 100; at += 1) {
+    ask(frequent);
+    ask(`new ${at}`);
+  }
+  assert.equal(made.filter((name) => name === frequent).length, 1);
+  ask('new 99');
+  assert.equal(made.at(-1), 'new 99', 'the last one is kept');
+  made.length = 0;
+  ask(rare);
+  assert.deepEqual(made, [rare]);
+  const large = ask('large', 20 * most);
+  assert.equal(ask('large', 20 * most), large, 'the last one is kept, however large');
+  made.length = 0;
+  ask(frequent);
+  assert.deepEqual(made, [frequent], 'there is no room beside it');
+});

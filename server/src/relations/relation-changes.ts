@@ -1,0 +1,120 @@
+import type { ChosenProject } from '../kernel/caller.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { type Recognisable, recognise } from '../kernel/recognise.ts';
+import { refuseOtherState } from '../storage/storage.ts';
+import type { RelationBuilds } from './memberships/memberships.ts';
+import {
+  isIndexed,
+  markOfRelation,
+  type Relation,
+  type RelationDefinition,
+  type RemovedRelation,
+  ruleOf,
+} from './relation-definitions/relation-definitions.ts';
+import type { RelationStore } from './relation-threads/relation-threads.ts';
+
+/** Changes of definitions, which build the index that a changed rule needs. */
+export class RelationChanges {
+  private readonly store: RelationStore;
+  private readonly builds: RelationBuilds;
+  private readonly clock: Clock;
+
+  constructor(parts: { store: RelationStore; builds: RelationBuilds; clock: Clock }) {
+    this.store = parts.store;
+    this.builds = parts.builds;
+    this.clock = parts.clock;
+  }
+
+  /** @throws not_found */
+  async get(projectId: number, id: number): Promise<Relation> {
+    const found = await this.store.find(projectId, id);
+    if (found === undefined) throw new ServiceError('not_found');
+    return found;
+  }
+
+  /** @throws not_found, changed_meanwhile */
+  async save(
+    project: ChosenProject,
+    definition: RelationDefinition,
+    { id, expected }: Partial<RemovedRelation> = {},
+  ): Promise<Relation> {
+    const { store, builds, clock } = this;
+    const present = id === undefined ? undefined : await this.getExpected(project.id, { id, expected });
+    const keep = () => store.saveRelation(project.id, { id, expected, definition, at: clock.now() });
+    if (present !== undefined) refuseOtherKind(present.definition, definition);
+    const saved = await (isBuilt(present, definition) ? keep() : builds.changeAndBuild(project, keep));
+    if (saved === undefined) throw new ServiceError('not_found');
+    return saved;
+  }
+
+  /** The store checks again in its transaction; here it saves a task that would build nothing. */
+  private async getExpected(projectId: number, { id, expected }: RemovedRelation): Promise<Relation> {
+    const relation = await this.get(projectId, id);
+    refuseOtherState(expected, markOfRelation(relation));
+    return relation;
+  }
+
+  /** @throws not_found, changed_meanwhile */
+  async remove(projectId: number, removed: RemovedRelation): Promise<void> {
+    if (!(await this.store.deleteRelation(projectId, { ...removed, at: this.clock.now() })))
+      throw new ServiceError('not_found');
+    void this.builds.dropOld(projectId);
+  }
+
+  /**
+   * Replaces the whole list: relations missing from it are deleted.
+   * @returns the resulting relations @throws request_invalid for an id that two entries have
+   */
+  async importAll(project: ChosenProject, sent: readonly SentRelation[]): Promise<readonly Relation[]> {
+    refuseRepeatedIds(sent);
+    const present = await this.store.list(project.id);
+    const { met, missing } = recognise(
+      sent.map(identityOf),
+      present.map((one) => ({ ...identityOf(one), relationId: one.id })),
+    );
+    for (const [at, { definition }] of sent.entries())
+      await this.save(project, definition, { id: met[at]?.relationId });
+    for (const { relationId: id } of missing)
+      await this.store.deleteRelation(project.id, { id, at: this.clock.now() });
+    void this.builds.dropOld(project.id);
+    return this.store.list(project.id);
+  }
+}
+
+/** Whether a definition needs no new index; a list is complete from the beginning. */
+const isBuilt = (present: Relation | undefined, definition: RelationDefinition) =>
+  !isIndexed(definition) ||
+  (present?.state === 'ready' &&
+    JSON.stringify(ruleOf(present.definition)) === JSON.stringify(ruleOf(definition)));
+
+const kindOf = ({ kind = 'rule' }: RelationDefinition) => kind;
+
+/** Its links would be lost, or the fate of its rule would be undefined. */
+function refuseOtherKind(present: RelationDefinition, definition: RelationDefinition): void {
+  if (kindOf(present) === kindOf(definition)) return;
+  const detail = '/kind cannot change: delete the relation, or create another one';
+  throw new ServiceError('request_invalid', detail);
+}
+
+export interface SentRelation {
+  readonly id: number | undefined;
+  readonly definition: RelationDefinition;
+}
+
+/** The id or name of a relation of another kind means a different relation, as a kind cannot change. */
+function identityOf({ id, definition }: SentRelation): Recognisable {
+  const kind = kindOf(definition);
+  const name = JSON.stringify([kind, definition.name, definition.tag]);
+  return { id: id === undefined ? undefined : `${kind} ${id}`, name };
+}
+
+/** @throws request_invalid that names the entries with a repeated id */
+function refuseRepeatedIds(sent: readonly SentRelation[]): void {
+  const details = sent.flatMap(({ id }, at) => {
+    const first = sent.findIndex((one) => one.id === id);
+    if (id === undefined || first === at) return [];
+    return [`/relations/${at} has the id ${id} of /relations/${first}`];
+  });
+  if (details.length > 0) throw new ServiceError('request_invalid', { details: details.slice(0, 100) });
+}

@@ -1,0 +1,206 @@
+import type { Derive, PlacedDocument } from '../../catalog/catalog.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type { ChangedCatalog } from '../../catalog/store/store.ts';
+import {
+  among,
+  ask,
+  byEngine,
+  cell,
+  deleteSome,
+  own,
+  type Program,
+  rows,
+  run,
+  sql,
+} from '../../storage/storage.ts';
+import type { ReportLine } from '../../tasks/tasks.ts';
+import {
+  type BuildOrder,
+  type BuildPage,
+  describeCut,
+  listCutBuilds,
+  Memberships,
+  type PlacedRow,
+  unpackMemberships,
+  type WalkedPlace,
+} from '../memberships/memberships.ts';
+import { announceRelation, isUnbuilt, listBuildNumbers, listBuilds } from './relation-definition-store.ts';
+
+/** The join index, written beside the documents that it is derived from. */
+
+/** A document with everything derived for it, and the part for which it has no rows yet. */
+export interface ExtendedDocument extends PlacedRow {
+  readonly added: PlacedRow['memberships'];
+}
+
+/** Adds new memberships to documents, in the way of the engine. */
+export type ExtendIndex = (extended: readonly ExtendedDocument[]) => Program<void>;
+
+/** The compiled rules of a list of builds. */
+export interface OpenedBuilds {
+  readonly builds: string;
+  readonly derive: Derive;
+}
+
+/** @returns `known`, if the builds are still the same */
+export function* openBuilds(known: OpenedBuilds | undefined): Program<OpenedBuilds> {
+  const builds = yield* listBuildNumbers();
+  if (known?.builds === builds) return known;
+  const rules = yield* listBuilds();
+  const memberships = new Memberships(rules);
+  const relations = new Map(rules.map(({ build, relationId }) => [build, relationId]));
+  const derive: Derive = (open, report) => {
+    if (memberships.isEmpty) return undefined;
+    return memberships.openBatch(open(memberships.keys), (identifier, build) =>
+      report(describeCut(identifier, relations.get(build) as number)),
+    );
+  };
+  return { builds, derive };
+}
+
+/** @returns what was derived for these documents, by document; those without anything are left out */
+export function* findMemberships(documents: readonly number[]): Program<ReadonlyMap<number, PlacedRow>> {
+  const found = yield* rows<
+    PlacedDocument & { readonly group: string; readonly packed: string }
+  >`select document_id as id, product_id as "productId", group_identifier as "group", memberships as packed
+    from relation_document where ${own()} and document_id ${among(documents)}`;
+  return new Map(found.map((row) => [row.id, { ...row, memberships: unpackMemberships(row.packed) }]));
+}
+
+/** Builds the join index of a rule from older documents, and removes it when no relation uses it any more. */
+
+/** A catalog that is changed, with its join index. */
+export interface ChangedIndex extends ChangedCatalog {
+  readonly extend: ExtendIndex;
+  /** Removes a part of what deleted rows had elsewhere. @returns whether there may be more */
+  removeStray(): boolean;
+}
+
+/** Processes a part of the documents that are older than the next builds; the last part makes those the active ones. */
+export function* buildPage(
+  catalog: ChangedIndex,
+  { relationIds, after, at, limit }: BuildOrder,
+): Program<BuildPage> {
+  const walked = chooseWalked(yield* listPlannedBuilds(relationIds), after);
+  if (walked.length === 0) return { next: undefined, progress: 100 };
+  const last = Math.max(...walked.map((build) => build.last));
+  const page = yield* listDocuments({ from: after?.document ?? 0, last, limit });
+  const rules = walked.map(({ next: build, rule }) => ({ build, bound: JSON.parse(rule) }));
+  const derived = derivePage(page, new Memberships(rules));
+  yield* extendDocuments(catalog.extend, derived);
+  const described = {
+    ...describePage(page, { builds: rules.map(({ build }) => build), last, limit }),
+    report: yield* reportCut(derived, walked),
+  };
+  if (described.next !== undefined) return described;
+  for (const { relationId, next } of walked) {
+    yield* run`update relation set active_build = ${next} where ${own()} and id = ${relationId}`;
+    yield* announceRelation(relationId, at, { change: 'built' });
+  }
+  catalog.affect('answers');
+  return described;
+}
+
+/** The build that a relation needs. */
+export interface PlannedBuild {
+  readonly relationId: number;
+  readonly active: number | null;
+  readonly next: number;
+  /** As JSON. */
+  readonly rule: string;
+  /** The last document that is older than the build. */
+  readonly last: number;
+}
+
+/** @returns those that are built in one walk from `after` on */
+export const chooseWalked = (next: readonly PlannedBuild[], after: WalkedPlace | undefined): PlannedBuild[] =>
+  next.filter((one) => isUnbuilt(one) && (after === undefined || after.builds.includes(one.next)));
+
+/** @param walk `last`: the last document of the walk */
+export function describePage(
+  page: readonly WalkedDocument[],
+  { builds, last, limit }: { builds: readonly number[]; last: number; limit: number },
+): BuildPage {
+  const document = page.at(-1)?.id ?? last;
+  const progress = last === 0 ? 100 : (document / last) * 100;
+  return { next: page.length < limit ? undefined : { builds, document }, progress };
+}
+
+const listPlannedBuilds = (relationIds: readonly number[]) =>
+  rows<PlannedBuild>`select r.id as "relationId", r.active_build as active, b.id as next, b.rule,
+    b.last_document as last from relation r join relation_build b on ${own('b')} and b.id = r.wanted_build
+    where ${own('r')} and r.id ${among(relationIds)} order by r.id`;
+
+const RAW = byEngine({ sqlite: sql`cast(raw as text) as raw`, postgres: sql`raw` });
+
+interface WalkedDocument extends PlacedDocument {
+  /** The upload as JSON. */
+  readonly raw: string;
+}
+
+const listDocuments = ({ from, last, limit }: { from: number; last: number; limit: number }) =>
+  rows<WalkedDocument>`select id, product_id as "productId", ${RAW} from document
+    where ${own()} and id > ${from} and id <= ${last} order by id limit ${limit}`;
+
+/** For documents of present products; others only exist to be restored. */
+function* reportCut(derived: readonly PlacedRow[], builds: readonly PlannedBuild[]): Program<ReportLine[]> {
+  const cut = derived.flatMap(({ id, memberships }) =>
+    listCutBuilds(memberships).map((build) => ({ build, id })),
+  );
+  if (cut.length === 0) return [];
+  const found = yield* rows<{ document: number; identifier: string }>`select document_id as document,
+    identifier from product where ${own()} and document_id ${among(cut.map(({ id }) => id))} order by id`;
+  return found.flatMap(({ document, identifier }) =>
+    builds
+      .filter(({ next }) => cut.some(({ build, id }) => id === document && build === next))
+      .map(({ relationId }) => describeCut(identifier, relationId)),
+  );
+}
+
+/** @returns those for which there is anything */
+const derivePage = (page: readonly WalkedDocument[], rules: Memberships): PlacedRow[] =>
+  page.flatMap(({ id, productId, raw }) => {
+    const product = JSON.parse(raw) as UploadedProduct;
+    const memberships = rules.of(product);
+    return memberships.length === 0 ? [] : [{ id, productId, group: product.groupIdentifier, memberships }];
+  });
+
+/** Processing a page again, e.g. after a crash, adds nothing. Memberships of removed builds are left out. */
+function* extendDocuments(extend: ExtendIndex, derived: readonly PlacedRow[]): Program<void> {
+  if (derived.length === 0) return;
+  const present = yield* findMemberships(derived.map(({ id }) => id));
+  const live = new Set((yield* listBuilds()).map(({ build }) => build));
+  const extended = derived.flatMap((row): ExtendedDocument[] => {
+    const former = (present.get(row.id)?.memberships ?? []).filter(({ build }) => live.has(build));
+    const known = new Set(former.map(({ build }) => build));
+    const added = row.memberships.filter(({ build }) => !known.has(build));
+    return added.length === 0 ? [] : [{ ...row, memberships: [...former, ...added], added }];
+  });
+  if (extended.length > 0) yield* extend(extended);
+}
+
+/** @returns a build that no relation uses any more */
+export const findUnusedBuild = (): Program<number | undefined> =>
+  cell`select b.id from relation_build b where ${own('b')} and b.kind <> 'staged' and not exists (
+    select 1 from relation r where ${own('r')} and b.id in (r.active_build, r.wanted_build)) limit 1`;
+
+const STEP = 5_000;
+/** The tables with rows of a build, with their keys. */
+const ROWS_OF_BUILDS = {
+  relation_member: 'build_id, side, match_key, rank, product_id, document_id',
+  relation_link: 'build_id, line, place',
+  relation_link_source: 'build_id, line',
+} as const;
+
+/** Removes a part of the rows of unused builds. @returns whether there may be more */
+export function* dropBuilds({ removeStray }: ChangedIndex): Program<boolean> {
+  const over = yield* findUnusedBuild();
+  if (over === undefined) return false;
+  for (const [table, key] of Object.entries(ROWS_OF_BUILDS)) {
+    const changed = yield* run(deleteSome(table, key, { where: sql`build_id = ${over}`, limit: STEP }));
+    if (changed === STEP) return true;
+  }
+  if (yield* ask(removeStray)) return true;
+  yield* run`delete from relation_build where ${own()} and id = ${over}`;
+  return true;
+}

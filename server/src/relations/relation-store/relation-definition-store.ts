@@ -1,0 +1,346 @@
+import type { ChangedCatalog } from '../../catalog/store/store.ts';
+import { announce } from '../../events/events.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import {
+  byEngine,
+  cell,
+  column,
+  type ExpectedStates,
+  insertRow,
+  own,
+  type Program,
+  refuseOtherState,
+  row,
+  rows,
+  run,
+  sql,
+} from '../../storage/storage.ts';
+import { identifierOf, unpackLines } from '../links/links.ts';
+import type { BuildRule, ServedRelation } from '../memberships/memberships.ts';
+import {
+  isIndexed,
+  isListed,
+  markOfRelation,
+  markOfTable,
+  PAIRS_PER_TABLE,
+  type Relation,
+  type RelationDefinition,
+  type RemovedRelation,
+  ruleOf,
+  type SavedRelation,
+  type SentTable,
+  type StoredTable,
+} from '../relation-definitions/relation-definitions.ts';
+import { bindRule, listTables } from '../rules/rules.ts';
+import { findTable, findTables } from './table-store.ts';
+
+/** Definitions of relations, and their tables; call changes in a transaction of the catalog. */
+
+interface RelationRow {
+  readonly id: number;
+  /** As JSON. */
+  readonly definition: string;
+  readonly problem: string | null;
+  /** The build that answers use. */
+  readonly active: number | null;
+  /** The build of the present rule. */
+  readonly next: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+function toRelation({ definition, problem, active, next, ...stored }: RelationRow): Relation {
+  const built = active !== null && active === next ? 'ready' : 'building';
+  const state = problem === null ? built : 'misconfigured';
+  return { ...stored, definition: JSON.parse(definition), problem: problem ?? undefined, state };
+}
+
+/** Whether a relation needs another index than the one that answers use. */
+export const isUnbuilt = ({ active, next }: Pick<RelationRow, 'active' | 'next'>) =>
+  next !== null && next !== active;
+
+const RELATION = sql`select id, definition, problem, active_build as active, wanted_build as next,
+  created_at as "createdAt", updated_at as "updatedAt" from relation where ${own()}`;
+
+export function* listRelations(): Program<Relation[]> {
+  return (yield* listRows()).map(toRelation);
+}
+
+const listRows = () => rows<RelationRow>`${RELATION} order by id`;
+
+const VERSION = byEngine({
+  sqlite: sql`select value from meta where name = 'catalog_version'`,
+  postgres: sql`select catalog_version from catalog where ${own()}`,
+});
+
+export interface ListedRelations {
+  readonly version: number;
+  readonly relations: readonly Relation[];
+}
+
+/** One statement, so that the relations are of the version that comes with them. */
+export function* readListed(): Program<ListedRelations> {
+  const found = yield* rows<{ version: number | null } & RelationRow>`select (${VERSION}) as version, r.*
+    from (select 1) one left join (${RELATION}) r on true order by r.id`;
+  const relations = found.filter(({ id }) => id !== null).map(({ version: _, ...row }) => toRelation(row));
+  return { version: found[0]?.version ?? 0, relations };
+}
+
+export function* findRelation(id: number): Program<Relation | undefined> {
+  const found = yield* findRow(id);
+  return found && toRelation(found);
+}
+
+const findRow = (id: number) => row<RelationRow>`${RELATION} and id = ${id}`;
+
+/** @returns relations whose needed index is not the one that answers use */
+export function* listUnbuilt(): Program<number[]> {
+  return (yield* listRows()).filter(isUnbuilt).map(({ id }) => id);
+}
+
+/** @returns well configured, built relations, whether or not they are enabled */
+export function* listBuilt(): Program<ServedRelation[]> {
+  const found = yield* rows<
+    Record<'id' | 'build' | 'twoWay' | 'excludeSameGroup', number> & Record<'definition' | 'rule', string>
+  >`select r.id, r.definition, b.id as build, b.rule, b.two_way as "twoWay",
+      b.exclude_same_group as "excludeSameGroup"
+    from relation r join relation_build b on ${own('b')} and b.id = r.active_build
+    where ${own('r')} and r.problem is null order by r.id`;
+  return found.map(({ definition: text, rule, ...row }) => {
+    const definition = JSON.parse(text) as RelationDefinition;
+    return {
+      ...row,
+      definition,
+      twoWay: row.twoWay === 1,
+      excludeSameGroup: row.excludeSameGroup === 1,
+      isListed: isListed(definition),
+      bound: JSON.parse(rule),
+    };
+  });
+}
+
+const LIVE_BUILDS = sql`from relation_build b join relation r on ${own('r')} and r.id = b.relation_id
+  where ${own('b')} and b.kind = 'rule' and (b.id = r.active_build or b.id = r.wanted_build)`;
+
+/** The rules of indexes that are complete or being built; new documents are added to both. */
+export function* listBuilds(): Program<(BuildRule & { readonly relationId: number })[]> {
+  const found = yield* rows<{ build: number; relationId: number; rule: string }>`select b.id as build,
+    r.id as "relationId", b.rule ${LIVE_BUILDS} order by b.id`;
+  return found.map(({ rule, ...build }) => ({ ...build, bound: JSON.parse(rule) }));
+}
+
+/** Compared instead of the revision: a build that is no longer needed does not raise that, but is no longer derived. */
+export function* listBuildNumbers(): Program<string> {
+  return (yield* column<number>`select b.id ${LIVE_BUILDS} order by b.id`).join();
+}
+
+/** Creates or replaces a relation. @returns undefined if the one to replace does not exist */
+export function* saveRelation(
+  catalog: ChangedCatalog,
+  { id, expected, definition, at }: SavedRelation,
+): Program<Relation | undefined> {
+  const present = id === undefined ? undefined : yield* findRelation(id);
+  if (id !== undefined && present === undefined) return undefined;
+  if (present !== undefined) refuseOtherState(expected, markOfRelation(present));
+  const known = id ?? catalog.takeId('relation');
+  const text = JSON.stringify(definition);
+  yield* run(
+    present === undefined
+      ? insertRow('relation', { id: known, definition: text, createdAt: at, updatedAt: at })
+      : sql`update relation set definition = ${text}, updated_at = ${at} where ${own()} and id = ${known}`,
+  );
+  yield* announceRelation(known, at, { change: present === undefined ? 'created' : 'changed' });
+  yield* bindRelation(catalog, known, at);
+  catalog.affect('answers');
+  return yield* findRelation(known);
+}
+
+/** @returns whether it existed */
+export function* deleteRelation(
+  catalog: ChangedCatalog,
+  { id, expected, at }: RemovedRelation & { readonly at: number },
+): Program<boolean> {
+  const present = yield* findRelation(id);
+  if (present === undefined) return false;
+  refuseOtherState(expected, markOfRelation(present));
+  yield* announceRelation(id, at, { change: 'deleted' });
+  yield* run`delete from relation where ${own()} and id = ${id}`;
+  catalog.affect('answers');
+  return true;
+}
+
+/** Records the event for a changed relation, if an endpoint subscribes to it; call it while the relation exists. */
+export function* announceRelation(
+  id: number,
+  at: number,
+  what:
+    | { readonly change: 'created' | 'changed' | 'deleted' | 'built' | 'links'; readonly taskNumber?: number }
+    | { readonly problem: string },
+): Program<void> {
+  const type = 'problem' in what ? 'relation.unhealthy' : 'relation.changed';
+  const found = yield* findRow(id);
+  const { name, tag } = JSON.parse(found?.definition ?? '{}') as Partial<RelationDefinition>;
+  yield* announce([{ type, at, data: { relationId: id, name, tag, ...what } }]);
+}
+
+/** Applies the present ontology. @returns relations whose index must be built */
+export function* bindRelations(catalog: ChangedCatalog, at: number): Program<number[]> {
+  const unbuilt: number[] = [];
+  for (const { id } of yield* listRows()) if (yield* bindRelation(catalog, id, at)) unbuilt.push(id);
+  return unbuilt;
+}
+
+export interface SavedTable {
+  readonly table: SentTable;
+  /** Whether to create it; else one with its name is replaced. */
+  readonly isNew: boolean;
+  /** Whether the caller builds the relations that name it; otherwise nothing is stored if there are any. */
+  readonly isFollowed: boolean;
+  readonly expected?: ExpectedStates | undefined;
+  readonly at: number;
+}
+
+/**
+ * Creates or replaces a table, and binds the relations that name it anew.
+ * @returns without a table if the one to replace does not exist @throws table_exists, changed_meanwhile
+ */
+export function* saveTable(
+  catalog: ChangedCatalog,
+  { table: { name, description, pairs }, isNew, isFollowed, expected, at }: SavedTable,
+): Program<{ readonly isUsed?: true; readonly table?: StoredTable | undefined }> {
+  const present = yield* findTable(name);
+  if (isNew && present !== undefined) throw new ServiceError('table_exists', { values: [name] });
+  if (!isNew && present === undefined) return {};
+  if (present !== undefined) refuseOtherState(expected, markOfTable(present));
+  const users = yield* listUsers(name);
+  if (users.length > 0 && !isFollowed) return { isUsed: true };
+  const definition = JSON.stringify({ ...(description !== undefined && { description }), pairs });
+  yield* run(
+    isNew
+      ? insertRow('value_table', { name, definition, createdAt: at, updatedAt: at })
+      : sql`update value_table set definition = ${definition}, updated_at = ${at} where ${own()} and name = ${name}`,
+  );
+  for (const { id } of users) yield* bindRelation(catalog, id, at);
+  catalog.affect('answers');
+  return { table: yield* findTable(name) };
+}
+
+/** A table that a run of a pipeline has gathered. */
+export interface GatheredTable {
+  readonly name: string;
+  /** JSON lists of lines, in order: a line has the values that go with one of the source. */
+  readonly lists: readonly Uint8Array[];
+  readonly at: number;
+}
+
+/** Creates or replaces a table, whose relations the caller builds. @returns its number of pairs @throws request_invalid */
+export function* replaceTable(catalog: ChangedCatalog, { name, lists, at }: GatheredTable): Program<number> {
+  const pairs = readPairs(lists);
+  if (pairs.length > PAIRS_PER_TABLE)
+    throw new ServiceError(
+      'request_invalid',
+      `${pairs.length} pairs, a table has at most ${PAIRS_PER_TABLE}`,
+    );
+  const present = yield* findTable(name);
+  const { description } = present ?? {};
+  const table = { name, ...(description !== undefined && { description }), pairs };
+  yield* saveTable(catalog, { table, isNew: present === undefined, isFollowed: true, at });
+  return pairs.length;
+}
+
+/** @returns the pairs of the lists in order, each once */
+function readPairs(lists: readonly Uint8Array[]): [string, string][] {
+  const pairs = new Map<string, [string, string]>();
+  for (const list of lists)
+    for (const { source, targets } of unpackLines(list))
+      for (const target of targets.map(identifierOf))
+        pairs.set(JSON.stringify([source, target]), [source, target]);
+  return [...pairs.values()];
+}
+
+/** @returns whether it existed @throws table_in_use, changed_meanwhile */
+export function* deleteTable(
+  catalog: ChangedCatalog,
+  { name, expected }: { readonly name: string; readonly expected?: ExpectedStates | undefined },
+): Program<boolean> {
+  const present = yield* findTable(name);
+  if (present === undefined) return false;
+  refuseOtherState(expected, markOfTable(present));
+  const users = yield* listUsers(name);
+  if (users.length > 0) {
+    const details = users.map(({ id, definition }) => `relation ${id}, ${definition.name}`);
+    throw new ServiceError('table_in_use', { values: [name], details: details.slice(0, 20) });
+  }
+  yield* run`delete from value_table where ${own()} and name = ${name}`;
+  catalog.affect('answers');
+  return true;
+}
+
+/** @returns the relations whose matches name the table */
+function* listUsers(name: string): Program<Relation[]> {
+  return (yield* listRelations()).filter(({ definition }) => listTables(ruleOf(definition)).includes(name));
+}
+
+/** @returns whether the relation's index must be built */
+function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program<boolean> {
+  const relation = yield* findRow(id);
+  if (relation === undefined) return false;
+  const definition = JSON.parse(relation.definition) as RelationDefinition;
+  const rule = ruleOf(definition);
+  const { attributes } = yield* catalog.readOntology();
+  const result = bindRule(rule, attributes, yield* findTables(listTables(rule)));
+  if ('bound' in result)
+    return yield* bindToBuild(catalog, relation, { definition, rule: JSON.stringify(result.bound) });
+  const { problem } = result;
+  if (problem === relation.problem) return false;
+  yield* run`update relation set problem = ${problem}, active_build = null, wanted_build = null
+    where ${own()} and id = ${id}`;
+  yield* announceRelation(id, at, { problem });
+  catalog.affect('answers');
+  return false;
+}
+
+/** Uses the relation's build for this rule, or a new one. */
+function* bindToBuild(
+  catalog: ChangedCatalog,
+  relation: RelationRow,
+  { definition, rule }: { readonly definition: RelationDefinition; readonly rule: string },
+): Program<boolean> {
+  const { id, active: present } = relation;
+  const kind = isIndexed(definition) ? 'rule' : 'links';
+  const known = yield* cell<number>`select id from relation_build
+    where ${own()} and id in (${present}, ${relation.next}) and rule = ${rule} order by id limit 1`;
+  const next = known ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
+  // An empty list is complete.
+  const active = kind === 'links' ? next : present;
+  const [twoWay, excludes] = [Number(definition.twoWay), Number(definition.excludeSameGroup)];
+  yield* run`update relation_build set two_way = ${twoWay}, exclude_same_group = ${excludes}
+    where ${own()} and id = ${next}`;
+  yield* run`update relation set problem = null, active_build = ${active}, wanted_build = ${next}
+    where ${own()} and id = ${id}`;
+  return isUnbuilt({ active, next });
+}
+
+/**
+ * From now on new documents get rows in it, because the derivation revision is raised; `buildPage` handles the
+ * older ones. `staged`: a list of links until it is put in place.
+ */
+function* insertBuild(
+  catalog: ChangedCatalog,
+  { relationId, rule, kind }: { relationId: number; rule: string; kind: 'rule' | 'links' | 'staged' },
+): Program<number> {
+  const id = catalog.takeId('build');
+  if (kind === 'rule') catalog.affect('derivation');
+  const unset = { twoWay: 0, excludeSameGroup: 0 };
+  const lastDocument = catalog.newestDocument;
+  yield* run(insertRow('relation_build', { id, relationId, rule, ...unset, lastDocument, kind }));
+  return id;
+}
+
+/** A list of links that will replace the relation's own. @returns undefined if there is none to replace */
+export function* insertStagedList(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
+  const relation = yield* findRow(relationId);
+  if (relation?.next == null) return undefined;
+  const rule = yield* cell<string>`select rule from relation_build where ${own()} and id = ${relation.next}`;
+  return rule === undefined ? undefined : yield* insertBuild(catalog, { relationId, rule, kind: 'staged' });
+}

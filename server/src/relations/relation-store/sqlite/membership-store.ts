@@ -1,0 +1,553 @@
+import type { Derivation } from '../../../catalog/catalog.ts';
+import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
+import { ask } from '../../../storage/storage.ts';
+import type { Comparison } from '../../matching/matching.ts';
+import {
+  COMPARED_COLUMNS,
+  type GroupedDocument,
+  listEncoded,
+  listMembers,
+  MEMBER_NUMBERS,
+  type MemberColumns,
+  type MemberRow,
+  packMemberships,
+  placeLists,
+  splitDerived,
+} from '../../memberships/memberships.ts';
+import { type ExtendIndex, findMemberships, type OpenedBuilds, openBuilds } from '../build-store.ts';
+
+/** The join index in the catalog's file, written beside the documents that it is derived from. */
+
+const KEY = 'build_id, side, match_key, rank, product_id, document_id';
+
+/** What the catalog's threads derive for relations. */
+export function relationDerivation(): Derivation {
+  const opened = new WeakMap<CatalogFile, OpenedBuilds>();
+
+  return {
+    open(file) {
+      const builds = file.perform(openBuilds(opened.get(file)));
+      opened.set(file, builds);
+      return builds.derive;
+    },
+    place(file, { documents: placed, columns }) {
+      const documents: GroupedDocument[] = [];
+      for (const { row, id, productId, derived } of placed) {
+        const { group, packed } = splitDerived(derived);
+        const document = { id, productId, group };
+        writeDocument(file, document, packed);
+        documents[row] = document;
+      }
+      if (columns !== undefined) writeColumns(file, columns as MemberColumns, documents);
+    },
+    remove: removeMemberships,
+    tidy: mergeSome,
+  };
+}
+
+/** @returns a function with which programs extend the join index of a file */
+export const extendIn =
+  (file: CatalogFile): ExtendIndex =>
+  (extended) =>
+    ask(() => {
+      for (const row of extended) writeDocument(file, row, packMemberships(row.memberships));
+      const members = listMembers(extended.map((row) => ({ ...row, memberships: row.added })));
+      for (const list of listsOf(members)) writeMembers(file, list[0] as MemberRow, list.map(lineOf));
+    });
+
+/** `or replace` would copy a page of 16 KiB for each row, to be able to undo the row: 8 instead of 2 µs. */
+function writeDocument(file: CatalogFile, { id, productId, group }: GroupedDocument, packed: string): void {
+  file
+    .prepare(
+      `insert into relation_document (document_id, product_id, group_identifier, memberships) values (?, ?, ?, ?)
+       on conflict (document_id) do update set memberships = excluded.memberships`,
+    )
+    .run(id, productId, group, packed);
+}
+
+/**
+ * A member of a run, with its compared values: bytes in hexadecimal, which has the same order and costs less
+ * to pass on than bytes.
+ */
+export type RunMember = readonly [
+  first: string | null,
+  rank: string,
+  productId: number,
+  document: number,
+  group: string,
+  ...others: (string | null)[],
+];
+
+/** A list: the members of a side with the same key. */
+type List = Pick<MemberRow, 'build' | 'side' | 'key'>;
+
+/** The number of a missing compared value. */
+const NO_VALUE = 0;
+const RUN_MEMBERS = 64;
+/** Fewer are a row each: the bookkeeping of their list would cost as much as the rows. */
+const SHORTEST_RUN = 4;
+
+const bytesOf = (hex: string | null) => (hex === null ? null : Buffer.from(hex, 'hex'));
+
+/** From numbers to lines at once: rows between would take half as long again. */
+function writeColumns(file: CatalogFile, columns: MemberColumns, documents: readonly GroupedDocument[]) {
+  const { members, bytes } = columns;
+  const all = Buffer.from(bytes.buffer).toString('hex');
+  const encoded = listEncoded(columns, (start, end) => all.slice(2 * start, 2 * end));
+  const hexAt = (place: number) => encoded[members[place] as number] ?? null;
+  // A product has several lines.
+  const products = documents.map(writeProduct);
+  for (const { build, side, key, width, places } of placeLists(columns, documents)) {
+    const lines = places.map((place): Line => {
+      const row = members[place] as number;
+      const { productId, id: document } = documents[row] as GroupedDocument;
+      const rank = hexAt(place + 1) as string;
+      const compared = place + MEMBER_NUMBERS;
+      const first = width === 0 ? null : hexAt(compared);
+      let rest = products[row] as string;
+      for (let at = compared + 1; at < compared + width; at += 1) rest = addValue(rest, hexAt(at));
+      return { rank, productId, document, text: writeLine(first, rank, rest) };
+    });
+    const findReach: FindReach = (start, end) =>
+      Array.from({ length: width }, (_, column) => {
+        const at = MEMBER_NUMBERS + column;
+        const numbers = places.slice(start, end).map((place) => members[place + at] as number);
+        // Numbers of values sort like the values, and those of no values are infinite.
+        const present = numbers.filter((number) => number !== NO_VALUE);
+        return [encoded[Math.min(...present)] ?? null, encoded[Math.max(...present)] ?? null];
+      }).flat();
+    const list = { build, side, key: bytesOf(encoded[key] as string) as Buffer, findReach };
+    writeMembers(file, list, lines);
+  }
+}
+
+/** @param lines in order */
+function writeMembers(file: CatalogFile, list: WrittenList, lines: readonly Line[]): void {
+  const { build, side, key } = list;
+  if (lines.length >= SHORTEST_RUN) {
+    writeRuns(file, list, lines);
+    const sql = `insert into relation_list (build_id, side, match_key, changed) values (?, ?, ?, ?)
+      on conflict do update set changed = changed + excluded.changed`;
+    file.prepare(sql).run(build, side, key, lines.length);
+    return;
+  }
+  for (const { text } of lines) {
+    const [first, rank, productId, document, group, ...others] = JSON.parse(text) as RunMember;
+    const compared = first === null && others.length === 0 ? [] : [first, ...others].map(bytesOf);
+    file
+      .prepare(INSERTS[compared.length] as string)
+      .run(build, side, key, bytesOf(rank), productId, document, group, ...compared);
+  }
+}
+
+/** By the number of compared values: each bound value costs, and most rows have none. */
+const INSERTS = [...COMPARED_COLUMNS.keys(), COMPARED_COLUMNS.length].map((compared) => {
+  const columns = [KEY, 'group_identifier', ...COMPARED_COLUMNS.slice(0, compared)];
+  return `insert into relation_member (${columns.join(', ')}) values (?, ?, ?, ?, ?, ?, ?${', ?'.repeat(compared)})`;
+});
+
+/** @param members list by list; the key of a list is the same object */
+function* listsOf(members: Iterable<MemberRow>): Generator<readonly MemberRow[], void> {
+  let list: MemberRow[] = [];
+  for (const member of members) {
+    const [first = member] = list;
+    if (first.build !== member.build || first.side !== member.side || first.key !== member.key) {
+      yield list;
+      list = [];
+    }
+    list.push(member);
+  }
+  if (list.length > 0) yield list;
+}
+
+/** A member as a line of a run. */
+interface Line extends Pick<StoredRun, 'rank' | 'productId' | 'document'> {
+  readonly text: string;
+}
+
+function lineOf({ rank: bytes, productId, document, group, compared }: MemberRow): Line {
+  const rank = bytes.toString('hex');
+  const [first = null, ...others] = compared.map((value) => value?.toString('hex') ?? null);
+  let rest = writeProduct({ id: document, productId, group });
+  for (const value of others) rest = addValue(rest, value);
+  return { rank, productId, document, text: writeLine(first, rank, rest) };
+}
+
+/** Writes a `RunMember` like `JSON.stringify`, in a third of the time: hexadecimal needs no escaping. */
+const writeLine = (first: string | null, rank: string, rest: string) => `[${quote(first)},"${rank}",${rest}]`;
+
+const writeProduct = ({ id, productId, group }: GroupedDocument) =>
+  `${productId},${id},${JSON.stringify(group)}`;
+
+const addValue = (text: string, hex: string | null) => `${text},${quote(hex)}`;
+const quote = (hex: string | null) => (hex === null ? 'null' : `"${hex}"`);
+
+/** @returns the least and the largest value of each compared column, in turn, of the lines from `start` to `end` */
+type FindReach = (start: number, end: number) => readonly (string | null)[];
+
+interface WrittenList extends List {
+  /** Default: reads the lines. */
+  readonly findReach?: FindReach;
+}
+
+/** @param lines in order */
+function writeRuns(file: CatalogFile, list: WrittenList, lines: readonly Line[]): void {
+  const { build, side, key } = list;
+  const { findReach = (start, end) => listExtremes(lines.slice(start, end)) } = list;
+  const insertRun = file.prepare('insert into relation_run (members) values (?)');
+  const insertRow = file.prepare(
+    `insert into relation_member (${KEY}, group_identifier, least, most, others, run)
+     values (?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?)`,
+  );
+  for (let at = 0; at < lines.length; at += RUN_MEMBERS) {
+    const run = lines.slice(at, at + RUN_MEMBERS);
+    const [{ rank, productId, document }] = run as [Line];
+    const [least = null, most = null, ...others] = findReach(at, at + run.length);
+    const { lastInsertRowid } = insertRun.run(run.map(({ text }) => text).join('\n'));
+    const place = [build, side, key, bytesOf(rank), productId, document] as const;
+    const reach = others.length === 0 ? null : JSON.stringify(others);
+    insertRow.run(...place, bytesOf(least), bytesOf(most), reach, lastInsertRowid);
+  }
+}
+
+function listExtremes(lines: readonly Line[]): (string | null)[] {
+  const extremes: (string | null)[] = [];
+  for (const { text } of lines) {
+    let column = 0;
+    for (let at = 0; text.charCodeAt(at) !== END; column += 2) {
+      const value = readValue(text, at);
+      extremes[column] = lesser(value, extremes[column]);
+      extremes[column + 1] = greater(value, extremes[column + 1]);
+      at = column === 0 ? passGroup(text, at) : passValue(text, at);
+    }
+  }
+  return extremes;
+}
+
+const lesser = (a: string | null, b: string | null = null) => (b === null || (a !== null && a < b) ? a : b);
+const greater = (a: string | null, b: string | null = null) => (b === null || (a !== null && a > b) ? a : b);
+
+/** @returns false for a list without runs */
+function noteRemoved(file: CatalogFile, { build, side, key }: List, members: number): boolean {
+  const sql = `update relation_list set changed = changed + ?, gone = gone + ?
+    where build_id = ? and side = ? and match_key = ?`;
+  return Number(file.prepare(sql).run(members, members, build, side, key).changes) > 0;
+}
+
+/** Members of a list with runs stay until it is merged: they only count while their document is their product's present one. */
+function removeMemberships(file: CatalogFile, documents: readonly number[]): void {
+  const dropMember = file.prepare(
+    `delete from relation_member where build_id = ? and side = ? and match_key = ? and rank = ? and product_id = ?
+       and document_id = ?`,
+  );
+  const dropDocument = file.prepare('delete from relation_document where document_id = ?');
+  const found = [...file.perform(findMemberships(documents)).values()];
+  for (const list of listsOf(listMembers(found))) {
+    if (noteRemoved(file, list[0] as MemberRow, list.length)) continue;
+    for (const { build, side, key, rank, productId, document } of list) {
+      dropMember.run(build, side, key, rank, productId, document);
+    }
+  }
+  for (const { id } of found) dropDocument.run(id);
+}
+
+/** A row of the index as read, with its bytes in hexadecimal. */
+interface StoredRun {
+  readonly rank: string;
+  readonly productId: number;
+  readonly document: number;
+  readonly group: string;
+  /** null: the row is a single member. */
+  readonly run: number | null;
+}
+
+/**
+ * Line by line, as only a few members of most runs are looked at.
+ * @param comparisons by their columns; judged on the text in place: parsing a line takes as long as judging ten
+ */
+export function* parseRun(members: string, comparisons: readonly Comparison[] = []) {
+  for (let at = 0; at < members.length; ) {
+    const next = members.indexOf('\n', at);
+    const end = next < 0 ? members.length : next;
+    if (isMatching(members, at, comparisons)) yield JSON.parse(members.slice(at, end)) as RunMember;
+    at = end + 1;
+  }
+}
+
+function isMatching(members: string, line: number, comparisons: readonly Comparison[]): boolean {
+  let [at, column] = [line, 0];
+  for (const one of comparisons) {
+    for (; column < one.at; column += 1) at = column === 0 ? passGroup(members, at) : passValue(members, at);
+    if (!holdsAt(members, at, one)) return false;
+  }
+  return true;
+}
+
+const QUOTE = 34;
+const END = 93;
+
+/** Compares character by character, and the first ones usually differ: comparing a slice would cost ten times as much. */
+function holdsAt(members: string, at: number, { sql, text }: Comparison): boolean {
+  if (members.charCodeAt(at + 1) !== QUOTE) return sql === '<>';
+  const start = at + 2;
+  let same = 0;
+  while (same < text.length && members.charCodeAt(start + same) === text.charCodeAt(same)) same += 1;
+  // A value is followed by a quote, which sorts before all digits.
+  const order = members.charCodeAt(start + same) - (same < text.length ? text.charCodeAt(same) : QUOTE);
+  if (order === 0) return sql.endsWith('=');
+  return sql === '<>' || sql.startsWith('<') === order < 0;
+}
+
+/** @param at of the character before the value: after the last one, where the others are null, the end of the line */
+const readValue = (members: string, at: number) =>
+  members.charCodeAt(at + 1) === QUOTE ? members.slice(at + 2, members.indexOf('"', at + 2)) : null;
+
+function passValue(members: string, at: number): number {
+  if (members.charCodeAt(at) === END) return at;
+  return members.charCodeAt(at + 1) === QUOTE ? members.indexOf('"', at + 2) + 1 : at + ',null'.length;
+}
+
+/** From the first compared value to the second: a group may contain quotes. */
+function passGroup(members: string, line: number): number {
+  const rankEnd = members.indexOf('"', passValue(members, line) + 2);
+  let end = members.indexOf('"', rankEnd + 1);
+  do end = members.indexOf('"', end + 1);
+  while (isEscaped(members, end));
+  return end + 1;
+}
+
+function isEscaped(members: string, at: number): boolean {
+  let start = at;
+  while (members[start - 1] === '\\') start -= 1;
+  return (at - start) % 2 === 1;
+}
+
+/**
+ * @param membersOf returns undefined for a row that is a member itself
+ * @returns the members of ordered rows, in order
+ */
+export function* mergeRuns<Row extends RunMember>(
+  rows: Iterable<Row>,
+  membersOf: (row: Row) => Iterable<RunMember> | undefined,
+): Generator<RunMember, void> {
+  const open: OpenRun[] = [];
+  for (const row of rows) {
+    if (open.length > 0) yield* takeBefore(open, row);
+    const rest = membersOf(row)?.[Symbol.iterator]();
+    if (rest === undefined) {
+      yield row;
+      continue;
+    }
+    const { value: head } = rest.next();
+    if (head !== undefined) open.push({ rest, head });
+  }
+  if (open.length > 0) yield* takeBefore(open);
+}
+
+type OpenRun = { readonly rest: Iterator<RunMember>; head: RunMember };
+
+/** Compares by index: destructuring arrays would cost as much as parsing a line. */
+function isBefore(a: RunMember, b: RunMember): boolean {
+  if (a[1] !== b[1]) return a[1] < b[1];
+  return a[2] === b[2] ? a[3] < b[3] : a[2] < b[2];
+}
+
+function firstOf(open: readonly OpenRun[]): OpenRun {
+  let [first] = open as [OpenRun];
+  for (const one of open) if (isBefore(one.head, first.head)) first = one;
+  return first;
+}
+
+function* takeBefore(open: OpenRun[], end?: RunMember): Generator<RunMember, void> {
+  while (open.length > 0) {
+    const first = firstOf(open);
+    if (end !== undefined && !isBefore(first.head, end)) return;
+    yield first.head;
+    const { value: next } = first.rest.next();
+    if (next === undefined) open.splice(open.indexOf(first), 1);
+    else first.head = next;
+  }
+}
+
+/** @returns its members, one per line */
+export const readRun = (file: CatalogFile, run: number): string =>
+  String(file.prepare('select members from relation_run where id = ?').get(run)?.members);
+
+/** Members that a merge step reads, 13 ms of processor time: an update of the project waits for it. */
+const MERGED_AT_ONCE = 8_000;
+/** The cost of a member whose document may be gone, in members that are not looked up. */
+const LOOKED_UP = 2;
+
+/** A list of which a quarter was added or removed in runs since it was merged. */
+interface DueList extends List {
+  readonly size: number;
+  /** Members whose document may be gone. */
+  readonly gone: number;
+  /** Members before the current place of the merge. */
+  readonly merged: number;
+  readonly rank: Uint8Array | null;
+  readonly productId: number | null;
+}
+
+const FIND_DUE = `select build_id as build, side, match_key as key, size, gone, merged, at_rank as rank,
+  at_product as productId
+  from relation_list indexed by relation_list_due where (at_rank is not null) + (changed > 64 and changed * 4 > size) > 0 limit 1`;
+
+/** Merges a part of the due lists; every step leaves lists that can answer. @returns whether there may be more */
+function mergeSome(file: CatalogFile): boolean {
+  // A smaller remainder is left, as too few members would be ready when the step ends.
+  for (let left = MERGED_AT_ONCE; left > MERGED_AT_ONCE / 4; ) {
+    const due = file.prepare(FIND_DUE).get() as (DueList & { readonly key: Uint8Array }) | undefined;
+    if (due === undefined) return removeRuns(file);
+    const each = due.gone === 0 ? 1 : LOOKED_UP;
+    left -= each * mergePart(file, { ...due, key: Buffer.from(due.key) }, left / each);
+  }
+  return true;
+}
+
+/** Removes runs that no row refers to. @returns whether there may be more */
+export function removeRuns(file: CatalogFile): boolean {
+  const some = 'select id from relation_dropped_run order by id limit 2000';
+  file.prepare(`delete from relation_run where id in (${some})`).run();
+  return file.prepare(`delete from relation_dropped_run where id in (${some})`).run().changes > 0;
+}
+
+/**
+ * Leaves out members whose document is gone.
+ * @param most members to read; a run, and the rows written for one product, may exceed it
+ * @returns how many were read
+ */
+function mergePart(file: CatalogFile, list: DueList, most: number): number {
+  const { found, next } = readPart(file, list, most);
+  const isGone = list.gone === 0 ? new Set<Line>() : findGone(file, found);
+  const lines = sortLines(isGone.size === 0 ? found : found.filter((line) => !isGone.has(line)));
+  const ahead = next === undefined ? -1 : lines.findIndex((line) => isBehind(line, next));
+  const merged = ahead < 0 ? lines.length : ahead;
+  dropPart(file, list, next);
+  writeRuns(file, list, lines.slice(0, merged));
+  writeRuns(file, list, lines.slice(merged));
+  noteMerged(file, list, { merged: list.merged + merged, next });
+  return found.length;
+}
+
+/** Parsing it takes twice as long, and it is written unchanged. */
+function toLine(text: string): Line {
+  const rankAt = passValue(text, 0) + ',"'.length;
+  const rankEnd = text.indexOf('"', rankAt);
+  const productEnd = text.indexOf(',', rankEnd + 2);
+  return {
+    rank: text.slice(rankAt, rankEnd),
+    productId: Number(text.slice(rankEnd + 2, productEnd)),
+    document: Number(text.slice(productEnd + 1, text.indexOf(',', productEnd + 1))),
+    text,
+  };
+}
+
+/** Most ranks are in many lines: comparing all lines would take three times as long. */
+function sortLines(lines: Iterable<Line>): Line[] {
+  const byRank = new Map<string, Line[]>();
+  for (const line of lines) {
+    const equals = byRank.get(line.rank);
+    if (equals === undefined) byRank.set(line.rank, [line]);
+    else equals.push(line);
+  }
+  return [...byRank.keys()].sort().flatMap((rank) => (byRank.get(rank) as Line[]).sort(compareProducts));
+}
+
+const compareProducts = (a: Line, b: Line) => a.productId - b.productId || a.document - b.document;
+
+const isBehind = (line: Line, { rank, productId }: StoredRun) =>
+  line.rank > rank || (line.rank === rank && line.productId >= productId);
+
+/** Drops the rows from the place of the merge on. */
+function dropPart(file: CatalogFile, list: DueList, next: StoredRun | undefined): void {
+  const sql = `delete from relation_member where ${FROM_PLACE}`;
+  if (next === undefined) file.prepare(sql).run(...valuesOf(list));
+  else {
+    const end = [bytesOf(next.rank), next.productId];
+    file.prepare(`${sql} and (rank, product_id) < (?, ?)`).run(...valuesOf(list), ...end);
+  }
+}
+
+/** The rows of a list from the place of its merge on. */
+const FROM_PLACE = 'build_id = ? and side = ? and match_key = ? and (rank, product_id) >= (?, ?)';
+const valuesOf = ({ build, side, key, rank, productId }: DueList) =>
+  [build, side, key, rank ?? Buffer.alloc(0), productId ?? 0] as const;
+
+/**
+ * What is added during a merge counts for the next one; and if members are removed meanwhile, those before
+ * its place may include them.
+ */
+function noteMerged(
+  file: CatalogFile,
+  { build, side, key, size, rank }: DueList,
+  { merged, next }: { merged: number; next: StoredRun | undefined },
+): void {
+  const begins = Number(rank === null);
+  const ends = Number(next === undefined);
+  file
+    .prepare(
+      `update relation_list set size = ?, merged = ?, at_rank = ?, at_product = ?, changed = iif(?, 0, changed),
+         gone = iif(? and (? or changed = 0), 0, gone)
+       where build_id = ? and side = ? and match_key = ?`,
+    )
+    .run(
+      ...(next ? [size, merged, bytesOf(next.rank), next.productId] : [merged, 0, null, null]),
+      ...[begins, ends, begins, build, side, key],
+    );
+  // A key that no product has any more.
+  if (merged > 0 || next !== undefined) return;
+  const sql = `delete from relation_list where build_id = ? and side = ? and match_key = ?
+    and size = 0 and changed = 0`;
+  file.prepare(sql).run(build, side, key);
+}
+
+/**
+ * Looked up by product, in storage order: product rows take a quarter of those of documents, and most
+ * documents are the present ones.
+ */
+function findGone(file: CatalogFile, lines: readonly Line[]): ReadonlySet<Line> {
+  const ordered = lines.toSorted(compareProducts);
+  const gone = file
+    .prepare(
+      `select key as at from json_each(?) e
+       where not exists (select 1 from product p where p.id = e.value ->> 0 and p.document_id = e.value ->> 1)
+         and not exists (select 1 from relation_document d where d.document_id = e.value ->> 1)`,
+    )
+    .all(`[${ordered.map(({ productId, document }) => `[${productId},${document}]`).join()}]`) as {
+    at: number;
+  }[];
+  return new Set(gone.map(({ at }) => ordered[at] as Line));
+}
+
+type ReadRow = StoredRun & { readonly compared: string };
+
+const HEX_OF = (column: string) => `iif(${column} is null, null, lower(hex(${column})))`;
+
+/** Columns without a value after the last one with a value are those that the rule does not compare. */
+function readAlone({ rank, productId, document, group, compared }: ReadRow): Line {
+  const values = JSON.parse(compared) as (string | null)[];
+  const width = values.findLastIndex((value) => value !== null) + 1;
+  const [first = null, ...others] = values.slice(0, width);
+  const member = [first, rank, productId, document, group, ...others] satisfies RunMember;
+  return { rank, productId, document, text: JSON.stringify(member) };
+}
+
+/** @returns members of a list in rows from the place of its merge on, and the row after them */
+function readPart(file: CatalogFile, list: DueList, most: number) {
+  const sql = `select lower(hex(rank)) as rank, product_id as productId, document_id as document,
+      group_identifier as "group", run,
+      iif(run is null, json_array(${COMPARED_COLUMNS.map(HEX_OF).join(', ')}), null) as compared
+    from relation_member where ${FROM_PLACE} order by rank, product_id, document_id`;
+  const found: Line[] = [];
+  let last: ReadRow | undefined;
+  for (const each of file.prepare(sql).iterate(...valuesOf(list))) {
+    const row = each as unknown as ReadRow;
+    const isSamePlace = row.rank === last?.rank && row.productId === last.productId;
+    if (found.length >= most && !isSamePlace) return { found, next: row };
+    const lines = row.run === null ? [readAlone(row)] : readRun(file, row.run).split('\n').map(toLine);
+    for (const line of lines) found.push(line);
+    last = row;
+  }
+  return { found, next: undefined };
+}

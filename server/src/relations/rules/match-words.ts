@@ -1,0 +1,298 @@
+import {
+  type Comparable,
+  type ComparedAttribute,
+  compareValues,
+  type Operator,
+  readNumber,
+  readOperand,
+  readOperandMeasure,
+  solveNumber,
+  toComparable,
+} from '../../catalog/filters/filters.ts';
+import { signOf } from '../../kernel/comparison-sign.ts';
+import { SIDES, type Side } from '../relation-definitions/relation-definitions.ts';
+import type { MatchTexts } from './match-texts.ts';
+import { isPair, type Judgement, type RowedValue } from './match-truth.ts';
+import { attributeOf, type CompiledMatch, withoutTerm } from './rule.ts';
+
+/**
+ * What a match compares, and what it needs, in words: the only place that makes these sentences. Each named value, put in the
+ * place of the present ones, makes the match hold. Source: docs/interface §12.6 rule 8.
+ */
+export interface MatchWords {
+  /** A true statement on the values, such as `1600 W ≥ 8 × 120 W + 100 W`. */
+  readonly say: string;
+  /** What the value of the target would have to be; absent if the match holds. */
+  readonly advice?: string;
+  /** The same for the source: changing one of the two suffices. */
+  readonly sourceAdvice?: string;
+}
+
+export function describeMatch(match: CompiledMatch, judgement: Judgement, texts: MatchTexts): MatchWords {
+  const say = sayMatch(match, judgement, texts);
+  if (judgement.truth === 1) return { say };
+  const { source, target } = judgement.values;
+  return {
+    say,
+    advice: advise({ match, side: 'target', known: source }, texts),
+    sourceAdvice: advise({ match, side: 'source', known: target }, texts),
+  };
+}
+
+/** Values of a list that are shown. */
+const SHOWN = 5;
+/** Characters of a value that is shown as it is. */
+const LONGEST = 255;
+
+/** @returns `A, B or C`, or the first ones and the number of others */
+function join<Item>(list: readonly Item[], texts: MatchTexts, write: (item: Item) => string): string {
+  const rest = list.length - SHOWN;
+  const written = list.slice(0, SHOWN).map(write);
+  const shown = rest > 0 ? [...written, texts.others(texts.writeNumber(String(rest), true))] : written;
+  if (shown.length <= 1) return shown.join('');
+  return `${shown.slice(0, -1).join(', ')} ${texts.or} ${shown.at(-1)}`;
+}
+
+const show = (text: string, attribute: ComparedAttribute, texts: MatchTexts): string =>
+  text.length <= LONGEST ? text : texts.textOf(attribute.name);
+
+function sayMatch(
+  match: CompiledMatch,
+  { truth, values }: Pick<Judgement, 'truth' | 'values'>,
+  texts: MatchTexts,
+) {
+  const write = (side: Side, list: readonly RowedValue[]) => {
+    const attribute = attributeOf(match, side);
+    if (list.length === 0) return texts.noValue;
+    return join(list, texts, ({ text = '' }) => writeTerm(show(text, attribute, texts), attribute, texts));
+  };
+  const compare = (verdict: string, { target, source }: Judgement['values'] = values) =>
+    `${write('target', target)} ${signOf(match.operator, verdict)} ${write('source', source)}`;
+  if (SIDES.some((side) => values[side].length === 0))
+    return truth === 1 ? texts.passes(compare('unknown')) : compare('unknown');
+  const pair = truth === 1 ? findPair(match, values) : undefined;
+  if (match.table === undefined || isComparing(match, pair))
+    return compare(truth === 1 ? 'fits' : 'does_not_fit', pair);
+  const { target, source } = pair ?? values;
+  const say = truth === 1 ? texts.paired : texts.unpaired;
+  return say(write('target', target), write('source', source), match.table.name);
+}
+
+/** @returns the first values that match */
+function findPair(match: CompiledMatch, { source, target }: Judgement['values']): Judgement['values'] {
+  for (const to of target) {
+    const from = source.find((one) => isPair(match, one, to));
+    if (from !== undefined) return { target: [to], source: [from] };
+  }
+  return { source, target };
+}
+
+/** Whether two values match without a table. */
+function isComparing(match: CompiledMatch, pair: Judgement['values'] | undefined): boolean {
+  const { partners: _, ...comparison } = match;
+  const [from, to] = [pair?.source[0], pair?.target[0]];
+  return from !== undefined && to !== undefined && isPair(comparison, from, to);
+}
+
+/** @returns `8 × 120 W + 100 W` */
+function writeTerm(value: string, { term }: ComparedAttribute, { writeNumber }: MatchTexts): string {
+  const product = term?.times === undefined ? value : `${writeNumber(term.times, false)} × ${value}`;
+  if (term?.plus === undefined) return product;
+  const { plain, unit } = term.plus;
+  const isNegative = plain.startsWith('-');
+  const number = writeNumber(isNegative ? plain.slice(1) : plain, false);
+  return `${product} ${isNegative ? '−' : '+'} ${number}${unit === '' ? '' : ` ${unit}`}`;
+}
+
+/** A side whose value would have to change, and the values of the other one. */
+interface Asked {
+  readonly match: CompiledMatch;
+  readonly side: Side;
+  readonly known: readonly RowedValue[];
+}
+
+const ownOf = ({ match, side }: Asked) => attributeOf(match, side);
+const otherOf = ({ match, side }: Asked) => attributeOf(match, side === 'source' ? 'target' : 'source');
+
+/** Advice by the side and the values of the other one, which many products share. */
+const advised = new WeakMap<CompiledMatch, WeakMap<MatchTexts, Map<string, string>>>();
+const MOST_ADVICE = 1_000;
+
+function advise(asked: Asked, texts: MatchTexts): string {
+  const { match, side, known } = asked;
+  const ofMatch = advised.getOrInsertComputed(match, () => new WeakMap());
+  const advice = ofMatch.getOrInsertComputed(texts, () => new Map());
+  if (advice.size >= MOST_ADVICE) advice.clear();
+  const key = `${side} ${JSON.stringify(known.map(({ text }) => text))}`;
+  return advice.getOrInsertComputed(key, () => makeAdvice(asked, texts));
+}
+
+function makeAdvice(asked: Asked, texts: MatchTexts): string {
+  if (asked.known.length === 0) return texts.whileMissing(otherOf(asked).name);
+  const advice = findAdvice(asked, texts);
+  if (advice !== undefined) return advice;
+  if (asked.match.passes) return texts.wouldHaveNone;
+  return isConstant(ownOf(asked)) ? texts.timesZero : texts.otherSide(otherOf(asked).name);
+}
+
+/** Whether every value has the same result. */
+const isConstant = ({ term }: Compared): boolean => Number(term?.times ?? 1) === 0;
+
+/** @returns undefined if no value makes the match hold */
+function findAdvice(asked: Asked, texts: MatchTexts): string | undefined {
+  const { match } = asked;
+  const own = ownOf(asked);
+  if (own.type === 'BOOLEAN_ATTRIBUTE') return adviseTruth(asked, texts);
+  if (isConstant(own)) {
+    const comparable = toComparable({ plain: '0', unit: own.unitName ?? '' }, own);
+    return suffices(asked, { comparable }) ? texts.wouldNeedValue : undefined;
+  }
+  if (match.operator === 'equals') return adviseEqual(asked, texts);
+  if (match.operator === 'notEquals') return adviseOther(asked, texts);
+  return adviseOrder(asked, match.operator, texts);
+}
+
+/** A value that a side could have. */
+interface Candidate {
+  /** As it is shown. */
+  readonly shown: string;
+  readonly comparable: Comparable;
+}
+
+/** Whether the candidate makes the match hold. */
+const suffices = ({ match, side, known }: Asked, one: Pick<Candidate, 'comparable'>): boolean =>
+  known.some((other) => (side === 'target' ? isPair(match, other, one) : isPair(match, one, other)));
+
+function adviseTruth(asked: Asked, { wouldBe, wouldNeedValue }: MatchTexts): string | undefined {
+  const [only, ...others] = [true, false].filter((one) => suffices(asked, { comparable: Number(one) }));
+  if (only === undefined) return undefined;
+  return others.length > 0 ? wouldNeedValue : wouldBe(String(only));
+}
+
+/** Names the values of the table if it has any: they are what it is for. */
+function adviseEqual(asked: Asked, texts: MatchTexts): string | undefined {
+  const { table } = asked.match;
+  const listed = distinct(listPartners(asked, texts));
+  const chosen = listed.length > 0 ? listed : distinct(listEqual(asked, texts));
+  if (chosen.length === 0) return undefined;
+  const list = join(chosen, texts, ({ shown }) => shown);
+  const words = chosen.length > 2 ? texts.oneOf(list) : list;
+  return table !== undefined && listed.length === 0
+    ? texts.unlisted(words, table.name)
+    : texts.wouldBe(words);
+}
+
+const distinct = (list: readonly Candidate[]): Candidate[] => [
+  ...new Map(list.map((one) => [one.comparable, one])).values(),
+];
+
+/** @returns the values that equal those of the other side */
+function listEqual(asked: Asked, texts: MatchTexts): Candidate[] {
+  const other = otherOf(asked);
+  return asked.known.flatMap(({ text = '', comparable }) => {
+    if (!isNumeric(asked)) return [{ shown: show(text, other, texts), comparable }];
+    const measure = readNumber(text, other);
+    const equal = measure && toNumber(asked, { measure, term: other.term }, texts);
+    return equal?.comparable === comparable ? [equal] : [];
+  });
+}
+
+type Compared = ComparedAttribute;
+
+/** @returns the values that the table has for those of the other side */
+function listPartners(asked: Asked, texts: MatchTexts): Candidate[] {
+  const own = withoutTerm(ownOf(asked));
+  const partners = partnersOf(asked.match)[asked.side];
+  const known = new Set(asked.known.map(({ comparable }) => comparable));
+  return [...known].flatMap((one) =>
+    (partners.get(one) ?? []).flatMap((text): Candidate[] => {
+      const comparable = readOperand(text, own);
+      if (comparable === undefined) return [];
+      if (!isNumeric(asked)) return [{ shown: show(text, own, texts), comparable }];
+      const measure = readOperandMeasure(text, own);
+      const number = measure && toNumber(asked, { measure }, texts);
+      return number?.comparable === comparable ? [number] : [];
+    }),
+  );
+}
+
+type Partners = ReadonlyMap<Comparable, readonly string[]>;
+
+const partners = new WeakMap<CompiledMatch, Readonly<Record<Side, Partners>>>();
+
+/** @returns by the side that is looked for: its values in the table, by the value of the other side */
+const partnersOf = (match: CompiledMatch) =>
+  partners.getOrInsertComputed(match, ({ source, target, table }) => {
+    const found = {
+      source: new Map<Comparable, string[]>(),
+      target: new Map<Comparable, string[]>(),
+    };
+    const [ofSource, ofTarget] = [withoutTerm(source), withoutTerm(target)];
+    for (const [from, to] of table?.pairs ?? []) {
+      const [a, b] = [readOperand(from, ofSource), readOperand(to, ofTarget)];
+      if (a === undefined || b === undefined) continue;
+      found.target.getOrInsert(a, []).push(to);
+      found.source.getOrInsert(b, []).push(from);
+    }
+    return found;
+  });
+
+const isNumeric = (asked: Asked) => ownOf(asked).type === 'NUMERIC_ATTRIBUTE';
+
+/** @returns the number that equals the known one after the computation on the own side */
+function toNumber(
+  asked: Asked,
+  known: Parameters<typeof solveNumber>[0],
+  texts: MatchTexts,
+): Candidate | undefined {
+  const own = ownOf(asked);
+  const plain = solveNumber(known, own, 'nearest');
+  if (plain === undefined) return undefined;
+  const comparable = toComparable({ plain, unit: own.unitName ?? '' }, own);
+  return { shown: writeMeasure(plain, own, texts), comparable };
+}
+
+const writeMeasure = (plain: string, { unitName }: Compared, { writeNumber }: MatchTexts): string =>
+  `${writeNumber(plain, true)}${unitName === undefined ? '' : ` ${unitName}`}`;
+
+/** Fails only if all values of both sides are equal, so every other value suffices. */
+function adviseOther(asked: Asked, texts: MatchTexts): string {
+  const [first, ...others] = new Set(asked.known.map(({ comparable }) => comparable));
+  const [equal] = listEqual(asked, texts);
+  const isNamed = first !== undefined && others.length === 0 && equal?.comparable === first;
+  return isNamed ? texts.wouldBe(texts.compared.notEquals(equal.shown)) : texts.wouldNeedValue;
+}
+
+type Ordering = Exclude<Operator, 'equals' | 'notEquals'>;
+
+/** Operators as seen from the other side. */
+const MIRRORED: Readonly<Record<Ordering, Ordering>> = {
+  less: 'greater',
+  lessOrEqual: 'greaterOrEqual',
+  greater: 'less',
+  greaterOrEqual: 'lessOrEqual',
+};
+
+/** Compares with the value of the other side that is reached most easily. */
+function adviseOrder(asked: Asked, operator: Ordering, texts: MatchTexts): string | undefined {
+  const seen = asked.side === 'target' ? operator : MIRRORED[operator];
+  const sorted = asked.known.toSorted((a, b) => compareValues(a.comparable, b.comparable));
+  const { text = '', comparable } = sorted.at(seen.startsWith('greater') ? 0 : -1) as RowedValue;
+  if (isNumeric(asked)) return adviseNumber(asked, { text, operator: seen }, texts);
+  if (seen === 'less' && comparable === '') return undefined;
+  return texts.wouldBe(texts.compared[seen](show(text, otherOf(asked), texts)));
+}
+
+/** A negative factor turns the comparison around. What is named is rounded to the side where the match holds. */
+function adviseNumber(
+  asked: Asked,
+  { text, operator }: { readonly text: string; readonly operator: Ordering },
+  texts: MatchTexts,
+): string | undefined {
+  const [own, other] = [ownOf(asked), otherOf(asked)];
+  const turned = Number(own.term?.times ?? 1) < 0 ? MIRRORED[operator] : operator;
+  const measure = readNumber(text, other);
+  const rounding = turned.startsWith('greater') ? 'up' : 'down';
+  const plain = measure && solveNumber({ measure, term: other.term }, own, rounding);
+  return plain && texts.wouldBe(texts.compared[turned](writeMeasure(plain, own, texts)));
+}

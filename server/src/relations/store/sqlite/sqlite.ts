@@ -1,8 +1,0 @@
-/** The door of relations in the embedded store, in the same file as the project's catalog. */
-export { relationDerivation } from './membership-store.ts';
-export {
-  createSqlitePasses,
-  createSqliteRelationStore,
-  relationReaderOperations,
-  relationWriterOperations,
-} from './relation-store.ts';

@@ -1,0 +1,180 @@
+import type { DerivedFrom, DerivedSource } from '../../catalog/catalog.ts';
+import type { ComparedAttribute, OwnField } from '../../catalog/filters/filters.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { findEdge } from '../../kernel/find-edge.ts';
+import type { Budget } from '../../storage/threads/threads.ts';
+import { NumberedProduct, Numbers } from '../memberships/memberships.ts';
+
+/** Memory of a text besides its characters, and of an entry in a map. */
+const TEXT_BYTES = 24;
+const ENTRY_BYTES = 48;
+/** Memory of a product besides its texts and values: numbers, and its places by identifier and in its group. */
+const PRODUCT_BYTES = 140;
+/** Two numbers. */
+const VALUE_BYTES = 8;
+
+type Categories = DerivedFrom['categories'];
+
+/**
+ * What rules look at, for all products of one state of a catalog, packed: a repeated text is stored once, and
+ * a value is two numbers, for its key and its text. Products are ordered by id.
+ */
+export class CatalogColumns implements DerivedSource {
+  /** An estimate, rather too high than too low. */
+  bytes = 0;
+  readonly keys: string[] = [];
+  private readonly only: ReadonlySet<string> | undefined;
+  private readonly ids: number[] = [];
+  private readonly own: Record<OwnField, string[]> = { identifier: [], groupIdentifier: [], name: [] };
+  private readonly places = new Map<string, number>();
+  private readonly groupPlaces = new Map<string, number[]>();
+  private readonly categories: Categories[] = [];
+  /** Of equal ones the first is shared. */
+  private readonly byPaths = new Map<string, Categories>();
+  private readonly keyNumbers = new Map<string, number>();
+  /** By key, as readers have a list of numbers for each, as long as the texts of its key. */
+  readonly texts: string[][] = [];
+  private textNumbers: Map<string, number>[] = [];
+  /** The index of the first value of each product. */
+  private readonly starts: number[] = [0];
+  private readonly values = new Numbers();
+  /** By the index of the value in `values`. */
+  private readonly rows = new Map<number, string>();
+
+  get count(): number {
+    return this.ids.length;
+  }
+
+  /** `keys`: of an upload, the only ones whose values are stored. */
+  constructor(keys?: ReadonlySet<string>) {
+    this.only = keys;
+  }
+
+  /** Call it in the order of ids. */
+  add(productId: number, product: UploadedProduct): void {
+    const { identifier, groupIdentifier, name } = product;
+    const { only, own, values } = this;
+    const place = this.ids.push(productId) - 1;
+    this.places.set(identifier, place);
+    own.identifier.push(identifier);
+    own.name.push(name);
+    this.bytes += PRODUCT_BYTES + weigh(identifier) + weigh(name);
+    this.addToGroup(groupIdentifier, place);
+    this.categories.push(this.shareCategories(product.categories.map(({ path }) => ({ path }))));
+    for (const { key, value, row } of product.attributes) {
+      if (only?.has(key) === false) continue;
+      this.bytes += VALUE_BYTES;
+      if (row !== undefined) {
+        const text = String(row);
+        this.rows.set(values.length, text);
+        this.bytes += weigh(text) + ENTRY_BYTES;
+      }
+      const number = this.numberKey(key);
+      values.push(number);
+      values.push(this.numberText(number, value));
+    }
+    this.starts.push(values.length);
+  }
+
+  /** Call it when all are added. */
+  end(): void {
+    this.textNumbers = [];
+  }
+
+  idAt(place: number): number {
+    return this.ids[place] as number;
+  }
+
+  identifierAt(place: number): string {
+    return this.own.identifier[place] as string;
+  }
+
+  groupAt(place: number): string {
+    return this.own.groupIdentifier[place] as string;
+  }
+
+  placeOf(identifier: string): number | undefined {
+    return this.places.get(identifier);
+  }
+
+  placeOfId(productId: number): number {
+    const place = findEdge(this.ids, (id) => id < productId);
+    if (this.ids[place] === productId) return place;
+    throw new Error(`the product ${productId} is not among those that were read`);
+  }
+
+  placesOfGroup(group: string): readonly number[] {
+    return this.groupPlaces.get(group) ?? [];
+  }
+
+  /** @returns the products one by one, as the same view each time, whose `row` is the index @throws search_too_long */
+  *views(attributes: readonly ComparedAttribute[], budget: Budget): Generator<NumberedProduct, void> {
+    const view = new NumberedProduct(attributes);
+    const source = view.open(this);
+    for (let place = 0; place < this.count; place += 1) {
+      budget.charge();
+      view.look(source, place);
+      yield view;
+    }
+  }
+
+  readOwn(place: number, field: OwnField): string {
+    return this.own[field][place] as string;
+  }
+
+  categoriesOf(place: number): Categories {
+    return this.categories[place] as Categories;
+  }
+
+  visitTexts(...[place, visit, isVisited]: Parameters<DerivedSource['visitTexts']>): void {
+    const { values, rows } = this;
+    const end = this.starts[place + 1] as number;
+    for (let at = this.starts[place] as number; at < end; at += 2) {
+      const key = values.at(at);
+      if (isVisited?.[key] !== false) visit(key, values.at(at + 1), rows.get(at));
+    }
+  }
+
+  textOf(key: number, text: number): string {
+    return this.texts[key]?.[text] as string;
+  }
+
+  private addToGroup(group: string, place: number): void {
+    const places = this.groupPlaces.getOrInsert(group, []);
+    if (places.length === 0) this.bytes += weigh(group) + ENTRY_BYTES;
+    // The text of the first product is shared.
+    this.own.groupIdentifier.push(places.length === 0 ? group : this.groupAt(places[0] as number));
+    places.push(place);
+  }
+
+  private shareCategories(categories: Categories): Categories {
+    const signature = JSON.stringify(categories);
+    return this.byPaths.getOrInsertComputed(signature, () => {
+      this.bytes += 2 * weigh(signature) + ENTRY_BYTES;
+      return categories;
+    });
+  }
+
+  private numberKey(key: string): number {
+    const known = this.keyNumbers.get(key);
+    if (known !== undefined) return known;
+    this.bytes += weigh(key) + ENTRY_BYTES;
+    this.keyNumbers.set(key, this.keys.length);
+    this.texts.push([]);
+    this.textNumbers.push(new Map());
+    return this.keys.push(key) - 1;
+  }
+
+  private numberText(key: number, text: string): number {
+    const numbers = this.textNumbers[key] as Map<string, number>;
+    const known = numbers.get(text);
+    if (known !== undefined) return known;
+    this.bytes += weigh(text);
+    const texts = this.texts[key] as string[];
+    numbers.set(text, texts.length);
+    return texts.push(text) - 1;
+  }
+}
+
+/** Characters outside Latin-1 make every character of a text two bytes. */
+const weigh = (text: string): number => TEXT_BYTES + 2 * text.length;

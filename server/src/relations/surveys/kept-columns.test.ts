@@ -1,0 +1,181 @@
+// runs: test
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Filter } from '../../catalog/filters/filters.ts';
+import { Budget } from '../../storage/threads/threads.ts';
+import { bindRule } from '../rules/rules.ts';
+import { ColumnCache } from './column-cache.ts';
+import { RuleMembers } from './rule-members.ts';
+import { tryOnColumns } from './tried-columns.ts';
+import { listWords } from './upload-pages.ts';
+
+/** A catalog that counts the reads of its products. */
+function openCatalog(products: number) {
+  const catalog = {
+    version: 1,
+    products,
+    reads: 0,
+    async listUploads(after: number, limit: number) {
+      if (after === 0) catalog.reads += 1;
+      return Array.from({ length: Math.max(0, Math.min(limit, catalog.products - after)) }, (_, at) => {
+        const productId = after + at + 1;
+        return { productId, document: productId, updatedAt: 0, raw: describe(`P${productId}`) };
+      });
+    },
+  };
+  return catalog;
+}
+
+const describe = (identifier: string) =>
+  JSON.stringify({
+    identifier,
+    groupIdentifier: identifier,
+    name: 'A product',
+    productUrl: '',
+    images: [],
+    categories: [{ path: ['Parts'] }],
+    attributes: [{ key: 'Size', value: identifier }],
+  });
+
+const FOREVER = Budget.unlimited();
+const LARGE = 2_500;
+
+test('a version of a catalog is read once, the next one again', async () => {
+  const [kept, catalog, other] = [new ColumnCache(), openCatalog(LARGE), openCatalog(3)];
+  const read = async (projectId: number, of: typeof catalog) =>
+    (await kept.read(projectId, of, { limit: FOREVER }))?.count;
+  assert.deepEqual([await read(1, catalog), await read(2, other), await read(1, catalog)], [LARGE, 3, LARGE]);
+  catalog.version = 2;
+  catalog.products = 7;
+  assert.deepEqual([await read(1, catalog), await read(1, catalog), await read(2, other)], [7, 7, 3]);
+  assert.deepEqual([catalog.reads, other.reads], [2, 1]);
+});
+
+test('only products that can be on the sides of a rule are taken, for the next rules too (§12.6 rule 3)', async () => {
+  const categories = ['Bolts', 'Frames', 'Nuts \u00e9', 'Washers'];
+  const uploads = Array.from({ length: LARGE }, (_, at) => ({
+    productId: at + 1,
+    document: at + 1,
+    updatedAt: 0,
+    raw: JSON.stringify({
+      ...JSON.parse(describe(`P${at}`)),
+      categories: [{ path: ['Parts', categories[at % 4]] }],
+    }).replace('\u00e9', '\\u00e9'),
+  }));
+  let reads = 0;
+  const catalog = {
+    version: 1,
+    async listUploads(after: number, limit: number) {
+      if (after === 0) reads += 1;
+      return uploads.slice(after, after + limit);
+    },
+  };
+  const kept = new ColumnCache();
+  const of = (name: string) => ({ category: ['Parts', name] });
+  const read = async (source: Filter, target: Filter) => {
+    const words = listWords(source, target);
+    const columns = await kept.read(1, catalog, { limit: FOREVER, words });
+    const paths = Array.from(
+      { length: columns?.count ?? 0 },
+      (_, at) => columns?.categoriesOf(at)[0]?.path[1],
+    );
+    return [...new Set(paths)].sort();
+  };
+  const escaped = 'Nuts \u00e9';
+  assert.deepEqual(await read(of('Bolts'), of('Frames')), ['Bolts', 'Frames', escaped]);
+  const some = { all: [{ not: of('Nuts') }, { any: [of('Frames'), of('Bolts')] }] };
+  assert.deepEqual(await read(some, of('Bolts')), ['Bolts', 'Frames', escaped]);
+  assert.equal(reads, 1);
+  assert.deepEqual(await read(of('Bolts'), of('Washers')), categories);
+  assert.deepEqual(await read(of('Frames'), of('Washers')), categories);
+  assert.equal(reads, 2);
+  assert.deepEqual(await read(of('Frames'), { not: of('Washers') }), categories);
+  assert.deepEqual(await read({ all: [] }, of('Bolts')), categories);
+  assert.equal(reads, 2, 'other products than before are read with all others');
+});
+
+test('a catalog beyond the bound is not kept, and not read in vain for each of its versions', async () => {
+  const [kept, catalog] = [new ColumnCache({ mostBytes: 100_000 }), openCatalog(LARGE)];
+  for (catalog.version = 1; catalog.version < 4; catalog.version += 1)
+    assert.equal(await kept.read(1, catalog, { limit: FOREVER }), undefined);
+  assert.equal(catalog.reads, 1);
+});
+
+test('catalogs that are too much together go in the order in which they were used', async () => {
+  const kept = new ColumnCache({ mostBytes: 2_000_000 });
+  const catalogs = [1, 2, 3].map(() => openCatalog(LARGE));
+  const read = (at: number) => kept.read(at, catalogs[at] as (typeof catalogs)[number], { limit: FOREVER });
+  for (const at of [0, 1, 0, 2, 0, 1]) await read(at);
+  assert.deepEqual(
+    catalogs.map(({ reads }) => reads),
+    [1, 2, 1],
+  );
+});
+
+test('what nobody uses for a while goes', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const [kept, catalog] = [new ColumnCache({ idleMs: 60_000 }), openCatalog(3)];
+  for (const wait of [0, 59_999, 59_999, 60_000]) {
+    t.mock.timers.tick(wait);
+    await kept.read(1, catalog, { limit: FOREVER });
+  }
+  assert.equal(catalog.reads, 2);
+});
+
+/** Frames and bolts, one bolt per frame; `sizeOf` returns their common size. */
+async function tryPairs(sizeOf: (pair: number) => string, mostBytes: number) {
+  const uploads = Array.from({ length: 2 * LARGE }, (_, at) => {
+    const size = sizeOf(at >> 1);
+    const product = {
+      ...JSON.parse(describe(`P${at}`)),
+      categories: [{ path: [at % 2 === 0 ? 'Frames' : 'Bolts'] }],
+      attributes: [{ key: 'Size', value: size }],
+    };
+    return {
+      productId: at + 1,
+      document: at + 1,
+      updatedAt: 0,
+      identifier: `P${at}`,
+      raw: JSON.stringify(product),
+    };
+  });
+  const catalog = {
+    listUploads: async (after: number, limit: number) => uploads.slice(after, after + limit),
+    findUploads: async (identifiers: readonly string[]) =>
+      uploads.filter(({ identifier }) => identifiers.includes(identifier)).reverse(),
+  };
+  const match = [{ target: 'Size', operator: 'equals', source: 'Size' }] as const;
+  const rule = { source: { category: ['Frames'] }, target: { category: ['Bolts'] }, match, sort: [] };
+  const result = bindRule(rule, [{ id: 1, name: 'Size', type: 'TEXT_ATTRIBUTE' }]);
+  assert.ok('bound' in result);
+  const { bound } = result;
+  const { columns, counts } = await RuleMembers.read(catalog, bound, { limit: FOREVER, mostBytes });
+  const read = { columns, counts, catalog, share: <Item>(_: string, make: () => readonly Item[]) => make() };
+  const survey = await tryOnColumns(
+    read,
+    { bound, twoWay: false, excludeSameGroup: true },
+    { limit: FOREVER, searchMs: 600_000 },
+  );
+  return { survey, bytes: columns.bytes };
+}
+
+test('of a large rule products that match are tried together, and all are counted (§12.6 rule 3)', async () => {
+  const whole = await tryPairs((pair) => `${pair}`, 10_000_000);
+  assert.deepEqual([whole.survey.sampled, whole.survey.withResults], [false, LARGE]);
+  const { survey, bytes } = await tryPairs((pair) => `${pair}`, whole.bytes / 4);
+  assert.ok(bytes <= whole.bytes / 4, `${bytes} of ${whole.bytes}`);
+  assert.deepEqual([survey.source.products, survey.target.products], [LARGE, LARGE]);
+  assert.deepEqual([survey.sampled, survey.share], [true, 1]);
+  assert.ok(
+    survey.sampledSources > LARGE / 16 && survey.sampledSources < LARGE / 2,
+    `${survey.sampledSources}`,
+  );
+});
+
+test('of a large rule with few values a part of the products of each is tried (§12.6 rule 3)', async () => {
+  const whole = await tryPairs((pair) => `${pair % 3}`, 10_000_000);
+  const { survey, bytes } = await tryPairs((pair) => `${pair % 3}`, whole.bytes / 4);
+  assert.ok(bytes <= whole.bytes / 4, `${bytes} of ${whole.bytes}`);
+  assert.deepEqual([survey.source.products, survey.target.products], [LARGE, LARGE]);
+  assert.deepEqual([survey.sampled, survey.share], [true, 1]);
+});

@@ -1,0 +1,139 @@
+import { type Budget, isTooLong } from '../../storage/threads/threads.ts';
+import {
+  type FoundGroups,
+  type RelationView,
+  type SearchedRelation,
+  searchRelated,
+} from '../matching/matching.ts';
+import type { RelationSurvey } from '../relation-definitions/relation-definitions.ts';
+import { CARDS, pickEvenly, readCards, type ShownSource } from './survey-cards.ts';
+import type { SurveyedCatalog, SurveyTime } from './surveyed-catalog.ts';
+
+/** If there are more sources, they are sampled. */
+const SAMPLE = 10_000;
+/** The most sources per step: as many as take a moment, as those in progress when the time is up do not count. */
+const CHUNK = 100;
+const MOMENT_MS = 200;
+const LIMIT = 10;
+const EXAMPLES = 20;
+
+/** Looks at as many sources as the time allows. */
+export async function surveyRelation(
+  catalog: SurveyedCatalog,
+  relation: SearchedRelation,
+  { limit, searchMs, cards }: SurveyTime,
+): Promise<RelationSurvey> {
+  const { build } = relation;
+  const sources = await catalog.countMembers(build, 'source');
+  const every = Math.max(1, Math.ceil(sources / SAMPLE));
+  const identifiers = await catalog.sampleMembers(build, 'source', every);
+  const targets = await catalog.countMembers(build, 'target');
+  const tally = new Tally(identifiers);
+  await searchSources(catalog, { relation, tally, limit: limit.within(searchMs) });
+  const isEarly = tally.looked < identifiers.length;
+  const cut = await catalog.listCut(build);
+  return {
+    source: { products: sources },
+    target: { products: targets },
+    sampled: tally.looked < sources,
+    sampledSources: tally.looked,
+    ...(isEarly && { endedEarly: true }),
+    ...(cut.length > 0 && { cut: { count: cut.length, identifiers: cut.slice(0, EXAMPLES) } }),
+    ...(await catalog.read((view) => tally.describe(view))),
+    ...(cards && {
+      resultCounts: tally.resultCounts,
+      cards: await readCards(catalog, relation, { ...cards, shown: tally.listShown(), targets }),
+    }),
+  };
+}
+
+/** Searches until all sources are done or the time is up. */
+async function searchSources(
+  catalog: SurveyedCatalog,
+  { relation, tally, limit }: { relation: SearchedRelation; tally: Tally; limit: Budget },
+): Promise<void> {
+  const places = scatter(tally.identifiers.length);
+  for (let size = 1; tally.looked < places.length; ) {
+    const chunk = places.slice(tally.looked, tally.looked + size);
+    const begunAt = performance.now();
+    const search = (view: RelationView) =>
+      chunk.map((place) => {
+        const identifier = tally.identifiers[place] as string;
+        const search = { identifier, source: view.findSource(identifier), limit: LIMIT };
+        return searchRelated(view, relation, search);
+      });
+    try {
+      const found = await catalog.read(search, [{ relation, limit: LIMIT }], limit);
+      for (const [at, one] of found.entries()) tally.add(chunk[at] as number, one);
+    } catch (error) {
+      if (isTooLong(error)) return;
+      throw error;
+    }
+    size = performance.now() - begunAt < MOMENT_MS ? Math.min(CHUNK, size * 4) : Math.max(1, size >> 1);
+  }
+}
+
+/** @returns the indexes in an order in which every prefix is an even sample: steps of the golden ratio */
+function scatter(count: number): number[] {
+  let step = Math.max(1, Math.round(count * ((Math.sqrt(5) - 1) / 2)));
+  while (divisor(step, count) > 1) step += 1;
+  return Array.from({ length: count }, (_, at) => (at * step) % count);
+}
+
+const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
+
+/** The results for the sources looked at. */
+class Tally {
+  readonly identifiers: readonly string[];
+  looked = 0;
+  private readonly returned = new Map<number, number>();
+  /** Indexes of sources without results. */
+  private readonly without: number[] = [];
+  /** The first ones by index. */
+  private examples: { place: number; found: FoundGroups }[] = [];
+  readonly resultCounts: number[] = Array.from({ length: LIMIT + 1 }, () => 0);
+
+  constructor(identifiers: readonly string[]) {
+    this.identifiers = identifiers;
+  }
+
+  add(place: number, found: FoundGroups): void {
+    const { groups } = found;
+    this.looked += 1;
+    this.resultCounts[groups.length] = (this.resultCounts[groups.length] ?? 0) + 1;
+    for (const id of groups.flat()) this.returned.set(id, (this.returned.get(id) ?? 0) + 1);
+    if (groups.length === 0) this.without.push(place);
+    else if (this.examples.length < EXAMPLES || place < (this.examples.at(-1)?.place ?? 0)) {
+      const examples = [...this.examples, { place, found }].sort((a, b) => a.place - b.place);
+      this.examples = examples.slice(0, EXAMPLES);
+    }
+  }
+
+  /** @returns some with results, spread over the examples because variants are adjacent, and the first ones without */
+  listShown(): ShownSource[] {
+    const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };
+    const without = this.without.toSorted((a, b) => a - b).map((place) => ({ place, found: nothing }));
+    return [...pickEvenly(this.examples, CARDS.with), ...without.slice(0, CARDS.without)].map(
+      ({ place, found }) => ({ identifier: this.identifiers[place] as string, found }),
+    );
+  }
+
+  describe(view: RelationView) {
+    const { identifiers, looked, without } = this;
+    const withResults = looked - without.length;
+    const first = without.sort((a, b) => a - b).slice(0, EXAMPLES);
+    return {
+      withResults,
+      share: looked === 0 ? 0 : withResults / looked,
+      withoutResults: { count: without.length, identifiers: first.map((at) => identifiers[at] as string) },
+      mostReturned: [...this.returned]
+        .sort(([a, countOfA], [b, countOfB]) => countOfB - countOfA || a - b)
+        .slice(0, 10)
+        .map(([id, count]) => ({ identifier: view.findIdentifier(id), count })),
+      examples: this.examples.map(({ place, found }) => ({
+        source: identifiers[place] as string,
+        results: found.groups.map((group) => group.map((id) => view.findIdentifier(id))),
+      })),
+    };
+  }
+}

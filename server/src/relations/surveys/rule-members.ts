@@ -1,0 +1,79 @@
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type { Budget } from '../../storage/threads/threads.ts';
+import type { StoredUpload } from '../matching/matching.ts';
+import { type Membership, Memberships } from '../memberships/memberships.ts';
+import type { BoundRule } from '../rules/rules.ts';
+import { CatalogColumns } from './catalog-columns.ts';
+import { MOST_BYTES } from './column-cache.ts';
+import { TRIED_BUILD, type TriedCatalog } from './surveyed-catalog.ts';
+import { listWords, readPages, UPLOADS_AT_ONCE } from './upload-pages.ts';
+
+/** With fewer keys, a part of them would be some of the kinds of products; then a part of the products is taken. */
+const MANY_KEYS = 1_000;
+
+/**
+ * The products on the sides of one rule, with the values that it compares. Of sides that take more than
+ * `mostBytes` it has a half, a quarter and so on, chosen by the keys of products: those that match stay
+ * together, so a source has the same results as in the whole catalog.
+ */
+export class RuleMembers {
+  columns: CatalogColumns;
+  /** All members in the catalog, whatever part of them the columns have. */
+  readonly counts = { source: 0, target: 0 };
+  private readonly memberships: Memberships;
+  private readonly keys = new Set<string>();
+  private every = 1;
+
+  private constructor(bound: BoundRule) {
+    this.memberships = new Memberships([{ build: TRIED_BUILD, bound }]);
+    this.columns = new CatalogColumns(this.memberships.keys);
+  }
+
+  /** Reads the whole catalog. @throws search_too_long */
+  static async read(
+    catalog: Pick<TriedCatalog, 'listUploads' | 'findUploads'>,
+    bound: BoundRule,
+    { limit, mostBytes = MOST_BYTES }: { limit: Budget; mostBytes?: number },
+  ): Promise<RuleMembers> {
+    const members = new RuleMembers(bound);
+    for await (const page of readPages(catalog, listWords(bound.rule.source, bound.rule.target))) {
+      for (const upload of page) {
+        limit.check();
+        for (const { side } of members.add(upload)) members.counts[side] += 1;
+      }
+      while (members.columns.bytes > mostBytes && members.columns.count > 1)
+        await members.halve(catalog, limit);
+    }
+    members.columns.end();
+    return members;
+  }
+
+  private add({ productId, raw }: StoredUpload): readonly Membership[] {
+    const product = JSON.parse(raw) as UploadedProduct;
+    const found = this.memberships.of(product);
+    const keys = found.flatMap((one) => one.keys);
+    if (this.every === 1 && this.keys.size < MANY_KEYS) for (const key of keys) this.keys.add(key);
+    const names = this.keys.size < MANY_KEYS || keys.length === 0 ? [product.identifier] : keys;
+    const isChosen = names.some((name) => hash(name) % this.every === 0);
+    if (found.length > 0 && isChosen) this.columns.add(productId, product);
+    return found;
+  }
+
+  private async halve({ findUploads }: Pick<TriedCatalog, 'findUploads'>, limit: Budget): Promise<void> {
+    const before = this.columns;
+    this.every *= 2;
+    this.columns = new CatalogColumns(this.memberships.keys);
+    for (let place = 0; place < before.count; place += UPLOADS_AT_ONCE) {
+      limit.check();
+      const length = Math.min(UPLOADS_AT_ONCE, before.count - place);
+      const uploads = await findUploads(Array.from({ length }, (_, at) => before.identifierAt(place + at)));
+      for (const upload of uploads.toSorted((a, b) => a.productId - b.productId)) this.add(upload);
+    }
+  }
+}
+
+function hash(text: string): number {
+  let hashed = 0;
+  for (let at = 0; at < text.length; at += 1) hashed = (Math.imul(hashed, 31) + text.charCodeAt(at)) | 0;
+  return hashed >>> 0;
+}

@@ -1,0 +1,38 @@
+// runs: test
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RelationSurvey } from '../relation-definitions/relation-definitions.ts';
+import { SurveyCache } from './survey-cache.ts';
+
+const surveyOf = (characters: number): RelationSurvey => ({
+  source: { products: 1 },
+  target: { products: 1 },
+  sampled: false,
+  sampledSources: 0,
+  withResults: 0,
+  share: 0,
+  withoutResults: { count: 1, identifiers: ['x'.repeat(characters)] },
+  mostReturned: [],
+  examples: [],
+});
+
+test('a survey is remembered for its version of the catalog, and all together take a bounded memory', async () => {
+  const cache = new SurveyCache();
+  let made = 0;
+  const read = (name: string, version: number, characters: number) =>
+    cache.read(name, version, async () => {
+      made += 1;
+      return surveyOf(characters);
+    });
+  await read('1 1 1', 1, 1_000);
+  await read('1 1 1', 1, 1_000);
+  assert.equal(made, 1);
+  await read('1 1 1', 2, 1_000);
+  assert.equal(made, 2);
+  for (let relation = 2; relation < 30; relation += 1) await read(`1 ${relation} 1`, 2, 900_000);
+  assert.equal(made, 30);
+  await read('1 1 1', 2, 1_000);
+  assert.equal(made, 31);
+  for (let again = 0; again < 2; again += 1) await read('2 1 1', 1, 2 * 1024 * 1024);
+  assert.equal(made, 33, 'one that is too long is not remembered');
+});

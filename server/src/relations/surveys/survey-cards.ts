@@ -1,0 +1,129 @@
+import { describeBriefly } from '../../catalog/browse/browse.ts';
+import type { Comparable } from '../../catalog/filters/filters.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import {
+  explainPair,
+  type FoundGroups,
+  judgeElements,
+  orient,
+  type RelationView,
+  type SearchedRelation,
+} from '../matching/matching.ts';
+import type { CardProduct, SurveyCard } from '../relation-definitions/relation-definitions.ts';
+import {
+  type BoundRule,
+  type CompiledElement,
+  compileRule,
+  isApart,
+  type Judgement,
+} from '../rules/rules.ts';
+import type { CardWords, SurveyedCatalog } from './surveyed-catalog.ts';
+
+/** Some sources of a survey with their results, as cards that a person looks through. */
+
+/** How many sources are shown with their results, and without any, with the nearest product. */
+export const CARDS = { with: 4, without: 2 } as const;
+/** How many products of the other side the nearest is chosen from: 20 µs each. */
+const NEAREST_AMONG = 300;
+
+/** @returns an even selection of at most the given number */
+export const pickEvenly = <Item>(list: readonly Item[], most: number): Item[] =>
+  list.filter(
+    (_, at) => Math.floor((at * most) / list.length) !== Math.floor(((at - 1) * most) / list.length),
+  );
+
+/** A source that is shown. */
+export interface ShownSource {
+  readonly identifier: string;
+  readonly found: FoundGroups;
+}
+
+export async function readCards(
+  catalog: SurveyedCatalog,
+  { build, bound, isListed, excludeSameGroup }: SearchedRelation,
+  { shown, targets: count, locale }: CardWords & { shown: readonly ShownSource[]; targets: number },
+): Promise<readonly SurveyCard[]> {
+  // For a list, it is unknown why a product is on it, and what would be nearest.
+  if (isListed) return [];
+  const isAnyWithout = shown.some(({ found }) => found.groups.length === 0);
+  const every = Math.max(1, Math.ceil(count / NEAREST_AMONG));
+  const targets = isAnyWithout ? await catalog.sampleMembers(build, 'target', every) : [];
+  return catalog.read((view) => {
+    const others = targets.flatMap((identifier) => readUpload(view, identifier) ?? []);
+    return shown.flatMap(({ identifier, found }) => {
+      const source = readUpload(view, identifier);
+      const far = source ? others.filter((other) => isApart(source, other, excludeSameGroup)) : [];
+      return source ? [describeCard(view, bound, { source, found, others: far, locale })] : [];
+    });
+  });
+}
+
+/** Groups per card. */
+export const RESULTS = 3;
+
+interface OpenCard extends CardWords, Pick<ShownSource, 'found'> {
+  readonly source: UploadedProduct;
+  /** Products of the other side, from which the nearest to a source without results is chosen. */
+  readonly others: readonly UploadedProduct[];
+}
+
+function describeCard(
+  view: RelationView,
+  bound: BoundRule,
+  { source, found, others, locale }: OpenCard,
+): SurveyCard {
+  const toCard = (other: UploadedProduct, variants: number): CardProduct => ({
+    ...describeBriefly(other),
+    variants,
+    explain: explainPair(bound, orient(found.matchType, source, other), locale),
+  });
+  const results = found.groups.slice(0, RESULTS).flatMap(([first = 0, ...variants]) => {
+    const raw = view.findRaw(first);
+    return raw === undefined ? [] : [toCard(JSON.parse(raw) as UploadedProduct, variants.length)];
+  });
+  const nearest = found.groups.length === 0 ? findNearest(bound, source, others) : undefined;
+  return { source: describeBriefly(source), results, ...(nearest && { nearest: toCard(nearest, 0) }) };
+}
+
+function readUpload(view: RelationView, identifier: string): UploadedProduct | undefined {
+  const upload = view.findUpload(identifier);
+  return upload && (JSON.parse(upload.raw) as UploadedProduct);
+}
+
+/** @returns the target that fails the fewest matches; among equals, the one whose numbers are off by the smallest share */
+function findNearest(bound: BoundRule, source: UploadedProduct, targets: readonly UploadedProduct[]) {
+  const { elements } = compileRule(bound);
+  let best: { target: UploadedProduct; missed: number } | undefined;
+  for (const target of targets) {
+    const judged = judgeElements(bound, { source, target });
+    const misses = elements.map((one, at) => countMissed(one, judged[at] as Judgement));
+    const missed = misses.reduce((sum, one) => sum + one, 0);
+    if (best === undefined || missed < best.missed) best = { target, missed };
+  }
+  return best?.target;
+}
+
+/** The distance of a match without a number on both sides, the largest possible. */
+const WHOLLY = 1;
+
+/**
+ * @returns 0 for an element that holds, else 1 for each of its matches that fails plus the distance of its
+ * numbers, from 0 to 1; for alternatives, the nearest
+ */
+function countMissed(element: CompiledElement, judged: Judgement): number {
+  if (judged.truth === 1) return 0;
+  const failing = (judged.inner ?? [judged]).filter(({ truth }) => truth !== 1);
+  const missed = failing.map((one) => 1 + measureMiss(one));
+  return 'any' in element ? Math.min(...missed) : missed.reduce((sum, one) => sum + one, 0);
+}
+
+function measureMiss({ values: { source, target } }: Judgement): number {
+  const distances = target.flatMap((a) => source.map((b) => distance(a.comparable, b.comparable)));
+  return Math.min(WHOLLY, ...distances);
+}
+
+function distance(a: Comparable, b: Comparable): number {
+  if (typeof a !== 'number' || typeof b !== 'number') return WHOLLY;
+  const size = Math.max(Math.abs(a), Math.abs(b));
+  return size === 0 ? 0 : Math.min(WHOLLY, Math.abs(a - b) / (2 * size));
+}

@@ -1,0 +1,243 @@
+import { ProductPacker } from '../../catalog/products/products.ts';
+import { findEdge } from '../../kernel/find-edge.ts';
+import type { Budget } from '../../storage/threads/threads.ts';
+import {
+  type Candidate,
+  type CandidateSearch,
+  type Comparison,
+  FetchedView,
+  type FoundSource,
+  holdsFor,
+  listComparisons,
+  mergeRanked,
+  type RelationView,
+  type SearchedRelation,
+  type ShareLists,
+  SORTED_AT_MOST,
+  type Variant,
+} from '../matching/matching.ts';
+import {
+  type GroupedDocument,
+  isMember,
+  type MemberRow,
+  Memberships,
+  placeMembers,
+  sideNumber,
+  splitDerived,
+  unpackMemberships,
+} from '../memberships/memberships.ts';
+import type { RelationSurvey, Side } from '../relation-definitions/relation-definitions.ts';
+import type { BoundRule } from '../rules/rules.ts';
+import type { CatalogColumns } from './catalog-columns.ts';
+import { surveyRelation } from './relation-survey.ts';
+import { type SurveyedCatalog, type SurveyTime, TRIED_BUILD, type TriedCatalog } from './surveyed-catalog.ts';
+
+/** An unstored rule, tried on the in-memory part of a catalog. */
+
+interface ReadCatalog {
+  readonly columns: CatalogColumns;
+  /** Where uploads are fetched: the state that the columns belong to. */
+  readonly catalog: Pick<TriedCatalog, 'findUploads'>;
+  readonly share: ShareLists;
+  /** Numbers of members in the catalog, if the columns have only a part of them. */
+  readonly counts?: Readonly<Record<Side, number>>;
+}
+
+/** Products, or their entries, between two checks of the time. */
+const CHECKED = 1_000;
+
+/** @throws search_too_long */
+export async function tryOnColumns(
+  read: ReadCatalog,
+  tried: Omit<SearchedRelation, 'build' | 'isListed'>,
+  time: SurveyTime,
+): Promise<RelationSurvey> {
+  const catalog = surveyColumns(read, tried.bound, time.limit);
+  return surveyRelation(catalog, { ...tried, isListed: false, build: TRIED_BUILD }, time);
+}
+
+function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: Budget): SurveyedCatalog {
+  const { columns, catalog } = read;
+  const members = deriveMembers(columns, bound, whole);
+  const { places, cut } = members;
+  const { counts = { source: places.source.length, target: places.target.length } } = read;
+  const known: Known = { ...read, ...members, variants: new Map() };
+  return {
+    async read(work, _, limit = whole) {
+      const view = new ColumnView(known, limit);
+      for (;;) {
+        const result = work(view);
+        if (view.isComplete) return result;
+        for (const upload of await catalog.findUploads([...view.uploads.missing]))
+          view.uploads.add(columns.identifierAt(columns.placeOfId(upload.productId)), upload);
+        view.settle();
+      }
+    },
+    countMembers: async (_, side) => counts[side],
+    listCut: async () => cut,
+    async sampleMembers(_, side, every) {
+      const step = Math.max(1, Math.round((every * places[side].length) / counts[side]));
+      return places[side].filter((_, at) => at % step === 0).map((place) => columns.identifierAt(place));
+    },
+  };
+}
+
+/** The join index of one rule in memory, with the same lists as the tables of a store. */
+interface Members {
+  readonly places: Readonly<Record<Side, number[]>>;
+  /** By place, as memberships are stored beside a document; '' for a product on no side. */
+  readonly packed: readonly string[];
+  /** Identifiers of products with more combinations of values than the limit. */
+  readonly cut: readonly string[];
+  readonly lists: ReadonlyMap<string, KeyedList>;
+}
+
+interface Known extends ReadCatalog, Members {
+  /** By group, as many sources lead to the same ones. */
+  readonly variants: Map<string, readonly Variant[]>;
+}
+
+function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: Budget): Members {
+  const cut: string[] = [];
+  const rules = new Memberships([{ build: TRIED_BUILD, bound }]);
+  const batch = rules.openBatch(columns, (identifier) => cut.push(identifier));
+  const packer = new ProductPacker();
+  const packed: string[] = [];
+  const documents: GroupedDocument[] = [];
+  const members: number[] = [];
+  for (let place = 0; place < columns.count; place += 1) {
+    if (place % CHECKED === 0) limit.check();
+    batch.add(place, place, packer);
+    const text = splitDerived(packer.takeText()).packed;
+    packed.push(text);
+    if (text === '') continue;
+    members.push(place);
+    const id = columns.idAt(place);
+    documents[place] = { id, productId: id, group: columns.groupAt(place) };
+  }
+  const listOn = (side: Side) =>
+    members.filter((place) => isMember(packed[place] as string, TRIED_BUILD, side));
+  const places = { source: listOn('source'), target: listOn('target') };
+  const derived = batch.finish();
+  return { places, packed, cut, lists: listByKey(derived ? placeMembers(derived, documents) : [], limit) };
+}
+
+function listByKey(rows: Iterable<MemberRow>, limit: Budget): Map<string, KeyedList> {
+  const texts = new Map<Buffer, string>();
+  const lists = new Map<string, KeyedList>();
+  // Most bytes are in several rows, as the same object.
+  const textOf = (bytes: Buffer): string => texts.getOrInsertComputed(bytes, toLatin1);
+  let read = 0;
+  for (const { side, key, rank, productId, group, compared } of rows) {
+    if (read % CHECKED === 0) limit.check();
+    read += 1;
+    lists
+      .getOrInsertComputed(`${side} ${textOf(key)}`, () => ({ members: [] }))
+      .members.push({
+        productId,
+        group,
+        rank: textOf(rank),
+        compared: compared.map((value) => value && textOf(value)),
+      });
+  }
+  return lists;
+}
+
+const toLatin1 = (bytes: Buffer): string => bytes.toString('latin1');
+
+/** Only uploads are fetched. */
+class ColumnView extends FetchedView implements RelationView {
+  readonly share: ShareLists;
+  private readonly known: Known;
+  private readonly limit: Budget;
+
+  constructor(known: Known, limit: Budget) {
+    super();
+    this.known = known;
+    this.limit = limit;
+    this.share = known.share;
+  }
+
+  override findSource(identifier: string): FoundSource | undefined {
+    this.limit.check();
+    const { columns, packed } = this.known;
+    const place = columns.placeOf(identifier);
+    if (place === undefined) return undefined;
+    const memberships = unpackMemberships(packed[place] || '[]');
+    return { productId: columns.idAt(place), group: columns.groupAt(place), memberships };
+  }
+
+  override *listCandidates(search: CandidateSearch): Generator<Candidate, void> {
+    const conditions = listComparisons(search, 'latin1');
+    const lists = search.opposite.keys.map((key) => {
+      const text = Buffer.from(key, 'base64').toString('latin1');
+      const list = this.known.lists.get(`${sideNumber(search.side)} ${text}`);
+      return list === undefined ? [] : listInReach(list, conditions);
+    });
+    let seen = 0;
+    for (const candidate of mergeRanked(lists)) {
+      seen += 1;
+      if (seen % CHECKED === 0) this.limit.check();
+      yield candidate;
+    }
+  }
+
+  override listVariants(group: string): readonly Variant[] {
+    const { columns, packed, variants } = this.known;
+    return variants.getOrInsertComputed(group, () =>
+      columns
+        .placesOfGroup(group)
+        .map((place) => ({ productId: columns.idAt(place), packed: JSON.parse(packed[place] || '[]') })),
+    );
+  }
+
+  override findIdentifier(productId: number): string {
+    const { columns } = this.known;
+    return columns.identifierAt(columns.placeOfId(productId));
+  }
+
+  override findRaw(productId: number): string | undefined {
+    return this.findUpload(this.findIdentifier(productId))?.raw;
+  }
+}
+
+/** A member of a list, with bytes as text with the same order. */
+interface ListedMember extends Candidate {
+  readonly rank: string;
+  readonly compared: readonly (string | null)[];
+}
+
+/** The members of a side with one key, by rank. */
+interface KeyedList {
+  readonly members: ListedMember[];
+  /** The same, sorted by the value of the first comparison; made on demand. */
+  byFirst?: readonly ListedMember[];
+}
+
+/** @returns the members for which all conditions hold, by rank; a few in reach of the first are sorted, not all scanned */
+function* listInReach(list: KeyedList, conditions: readonly Comparison[]): Generator<ListedMember, void> {
+  const [first, ...others] = conditions;
+  const near = first === undefined ? undefined : findNear(list, first);
+  const rest = near === undefined ? conditions : others;
+  for (const member of near ?? list.members)
+    if (rest.every((one) => holdsFor(one, member.compared[one.at] ?? null))) yield member;
+}
+
+/** @returns those in reach, by rank; undefined if there are many, or the order of values does not help */
+function findNear(list: KeyedList, comparison: Comparison): ListedMember[] | undefined {
+  if (comparison.at !== 0 || comparison.sql === '<>') return undefined;
+  list.byFirst ??= list.members.toSorted((a, b) => compare(firstOf(a), firstOf(b)));
+  const { byFirst } = list;
+  const isBelow = comparison.sql.startsWith('<');
+  const edge = findEdge(byFirst, (member) => holdsFor(comparison, firstOf(member)) === isBelow);
+  const near = isBelow ? [0, edge] : [edge, byFirst.length];
+  if ((near[1] as number) - (near[0] as number) >= SORTED_AT_MOST) return undefined;
+  return byFirst.slice(...near).sort(byRank);
+}
+
+const firstOf = ({ compared }: ListedMember): string => compared[0] ?? '';
+
+const byRank = (a: ListedMember, b: ListedMember): number =>
+  compare(a.rank, b.rank) || a.productId - b.productId;
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -1,0 +1,81 @@
+import type { ChosenProject } from '../kernel/caller.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { ExpectedStates } from '../storage/storage.ts';
+import type { createTableTasks } from './links/links.ts';
+import type { RelationBuilds } from './memberships/memberships.ts';
+import {
+  markOfTable,
+  type Relation,
+  ruleOf,
+  type SentTable,
+  type StoredTable,
+} from './relation-definitions/relation-definitions.ts';
+import type { SavedTable } from './relation-store/relation-store.ts';
+import type { RelationStore } from './relation-threads/relation-threads.ts';
+import { listTables } from './rules/rules.ts';
+
+interface TableParts {
+  readonly store: RelationStore;
+  readonly builds: RelationBuilds;
+  readonly clock: Clock;
+  /** Replaces a table by what a run of a pipeline gathers. */
+  readonly gather: ReturnType<typeof createTableTasks>;
+}
+
+/** Tables of values that go together, which rules name. */
+export class ValueTables {
+  private readonly store: RelationStore;
+  private readonly builds: RelationBuilds;
+  private readonly clock: Clock;
+  readonly gather: TableParts['gather'];
+
+  constructor({ store, builds, clock, gather }: TableParts) {
+    this.store = store;
+    this.builds = builds;
+    this.clock = clock;
+    this.gather = gather;
+  }
+
+  /** @returns a page ordered by name, beginning after `after` */
+  list(projectId: number, after: string, limit: number) {
+    return this.store.listTables(projectId, after, limit);
+  }
+
+  /** @throws not_found */
+  async get(projectId: number, name: string): Promise<StoredTable> {
+    const found = await this.store.findTable(projectId, name);
+    if (found === undefined) throw new ServiceError('not_found');
+    return found;
+  }
+
+  /** Builds the relations that use it anew. @throws not_found, table_exists, changed_meanwhile */
+  async save(project: ChosenProject, saved: Omit<SavedTable, 'at' | 'isFollowed'>): Promise<StoredTable> {
+    const keep = (isFollowed: boolean) =>
+      this.store.saveTable(project.id, { ...saved, isFollowed, at: this.clock.now() });
+    const { isUsed, table } = await keep(false);
+    const stored = isUsed ? (await this.builds.changeAndBuild(project, () => keep(true))).table : table;
+    if (stored === undefined) throw new ServiceError('not_found');
+    return stored;
+  }
+
+  /** @returns only the tables that the relations name */
+  async listUsed(projectId: number, users: readonly Relation[]): Promise<StoredTable[]> {
+    const names = new Set(users.flatMap(({ definition }) => listTables(ruleOf(definition))));
+    // One after another: all at once would take every connection of the process.
+    const found = await Array.fromAsync(names, (name) => this.store.findTable(projectId, name));
+    return found.filter((table) => table !== undefined);
+  }
+
+  /** Creates the table, or replaces the one with its name if that differs. */
+  async put(project: ChosenProject, table: SentTable): Promise<void> {
+    const present = await this.store.findTable(project.id, table.name);
+    if (present !== undefined && markOfTable(present) === markOfTable(table)) return;
+    await this.save(project, { table, isNew: present === undefined });
+  }
+
+  /** @throws not_found, table_in_use, changed_meanwhile */
+  async remove(projectId: number, removed: { name: string; expected?: ExpectedStates }): Promise<void> {
+    if (!(await this.store.deleteTable(projectId, removed))) throw new ServiceError('not_found');
+  }
+}
