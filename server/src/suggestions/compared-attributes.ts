@@ -1,0 +1,217 @@
+import type { Comparable } from '../catalog/filters/filters.ts';
+import { type Attribute, dimensionOf } from '../catalog/ontology/ontology.ts';
+import { countEach } from '../kernel/count-each.ts';
+import { foldName, readLimit, wordsOf } from './attribute-names.ts';
+import type { Category } from './catalog-sample.ts';
+import { canCompare, type Pair, type SuggestedMatch } from './matched-products.ts';
+
+/** Chooses the attributes of two categories to compare, before anything is counted. */
+
+/** Share of a category's products: a rarer attribute is not what relates them. */
+const HAS = 0.8;
+/** Share of the categories: an attribute of more is general, such as a brand. */
+const GENERAL = 0.4;
+/** With fewer categories, only an attribute of all of them is general; with even fewer it cannot be told. */
+const MANY = 8;
+const FEW = 3;
+/** The least share of values, of the side that has fewer, that must be shared. */
+const SHARED = 0.3;
+/** Maker, appearance and audience are often equal, but relate nothing. */
+const LOOKS =
+  /^(?:brand|marke|maker|manufacturer|hersteller|vendor|supplier|lieferant|colou?r|farbe|material|year|jahr|country|land|warranty|garantie|condition|zustand|suitable|for|gender|geschlecht|audience|zielgruppe|season|saison)$/;
+/** Things fit by size, thread, voltage or count; weight, price and power are only equal by chance. */
+const FITTING = new Set([undefined, 'length', 'voltage', 'angle']);
+
+const shareWith = ({ values, products }: Category, attribute: Attribute): number =>
+  (values.get(attribute)?.products ?? 0) / products.length;
+
+/** The attributes that distinguish products of a category from those of others. */
+interface Profile {
+  /** Attributes that nearly all have. */
+  readonly often: ReadonlySet<Attribute>;
+  /** Attributes that many have; empty if they cannot be told from general ones. */
+  readonly some: ReadonlySet<Attribute>;
+  readonly lastWord: string | undefined;
+}
+
+type Profiles = ReadonlyMap<Category, Profile>;
+
+export function profileCategories(categories: readonly Category[]): Profiles {
+  const leaves = categories.filter(({ isLeaf }) => isLeaf);
+  const general = listGeneral(leaves);
+  const having = (category: Category, share: number) =>
+    [...category.values.keys()].filter((one) => !general.has(one) && shareWith(category, one) >= share);
+  const profileOf = (category: Category): Profile => ({
+    often: new Set(having(category, HAS)),
+    some: new Set(leaves.length < MANY ? [] : having(category, HAS / 2)),
+    lastWord: wordsOf(category.path.at(-1) ?? '').at(-1),
+  });
+  return new Map(categories.map((category) => [category, profileOf(category)]));
+}
+
+/** @returns the attributes of products of any kind; none if there are too few kinds to tell */
+function listGeneral(leaves: readonly Category[]): Set<Attribute> {
+  const had = leaves.flatMap((leaf) =>
+    [...leaf.values.keys()].filter((one) => shareWith(leaf, one) >= HAS / 2),
+  );
+  const least = leaves.length < MANY ? Math.max(FEW, leaves.length) : GENERAL * leaves.length;
+  return new Set([...countEach(had)].filter(([, count]) => count >= least).map(([one]) => one));
+}
+
+/** @returns matches by equal values, and by the limits that the source names */
+export const listMatches = (pair: Pair, profiles: Profiles): SuggestedMatch[] => [
+  ...listEqual(pair, profiles),
+  ...listLimits(pair, profiles),
+];
+
+function listEqual([source, target]: Pair, profiles: Profiles): SuggestedMatch[] {
+  const others = [...(profiles.get(target)?.often ?? [])].filter(canFit);
+  return [...(profiles.get(source)?.often ?? [])]
+    .filter(canFit)
+    .flatMap((one) =>
+      others
+        .filter(
+          (other) => isSelective([one, other], [source, target]) && mayBeSame([one, other], [source, target]),
+        )
+        .map((other): SuggestedMatch => ({ target: other, operator: 'equals', source: one })),
+    );
+}
+
+/** One attribute, or two: one a shorter form of the other (CPU socket, Socket), or with the same codes as values. */
+function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
+  if (a === b) return true;
+  if (!canCompare(a, b)) return false;
+  const [wordsOfA, wordsOfB] = [new Set(wordsOf(a.name)), new Set(wordsOf(b.name))];
+  if (wordsOfA.isSubsetOf(wordsOfB) || wordsOfB.isSubsetOf(wordsOfA)) return true;
+  const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
+  const shared = [...ofSource.intersection(ofTarget)];
+  // A list of what something fits includes others that the shop does not have.
+  const isFit = [a, b].some(({ name }) => wordsOf(name).some((word) => FITS.test(word)));
+  const most = isFit ? Math.min(ofSource.size, ofTarget.size) : Math.max(ofSource.size, ofTarget.size);
+  if (shared.length < 0.8 * most) return false;
+  if (a.type === 'NUMERIC_ATTRIBUTE') return areSizes(shared, [a, b]);
+  const isWhole = shared.length === ofSource.union(ofTarget).size;
+  return isStandard(source, a) && isStandard(target, b)
+    ? areCodes(shared, isWhole)
+    : isFit && shared.length >= 3;
+}
+
+/** Letters with digits or capitals, such as DDR5, M42, LGA 1700 and mATX: names of standards, but not of colours or materials. */
+const STANDARD = /^(?=.*\p{L})(?=.*(?:\d|\p{Lu}{2}))[\p{L}\d .,/+-]{2,30}$/u;
+
+export function isStandard({ values }: Category, attribute: Attribute): boolean {
+  const byValue = [...(values.get(attribute)?.byValue.keys() ?? [])];
+  const named = byValue.filter((value) => typeof value === 'string' && STANDARD.test(value));
+  return byValue.length > 0 && named.length * 2 > byValue.length;
+}
+
+/** Two suffice if there are no others, unless they are short like A+ and EU. */
+const areCodes = (shared: readonly Comparable[], isWhole: boolean) =>
+  shared.length >= 3 || (shared.length === 2 && isWhole && shared.every((code) => String(code).length > 4));
+
+/** Words by which a name refers to the other thing. */
+const FITS =
+  /^(?:fits?|compatible|compatibility|accepts?|suitable|geeignet|works|stackable|mountable|kompatibel|kompatibilität|passt|passend)$/;
+const SIZES = /^(?:size|diameter|größe|grösse|durchmesser)$/;
+
+/**
+ * Standard sizes are unevenly spaced, as 160, 165, 190 and 216 mm; sizes in steps of 10 mm are often equal by
+ * chance. Three of them suffice if both names mention a size.
+ */
+function areSizes(shared: readonly Comparable[], [a, b]: AttributePair): boolean {
+  if (a.unitName === undefined || shared.length < 3) return false;
+  const numbers = shared.map(Number).sort((one, other) => one - other);
+  const steps = numbers.slice(1).map((one, at) => one - (numbers[at] ?? 0));
+  const least = Math.min(...steps);
+  const isEven = steps.every((step) => Math.abs(step / least - Math.round(step / least)) < 1e-6);
+  if (!isEven) return shared.length > 3;
+  return [a, b].every(({ name }) => SIZES.test(wordsOf(name).at(-1) ?? ''));
+}
+
+type AttributePair = readonly [ofSource: Attribute, ofTarget: Attribute];
+
+const keysOf = ({ values }: Category, attribute: Attribute): ReadonlySet<Comparable> =>
+  new Set(values.get(attribute)?.byValue.keys());
+
+function canFit(attribute: Attribute): boolean {
+  const { type, unitName, unitAliases, name } = attribute;
+  if (wordsOf(name).every((word) => LOOKS.test(word))) return false;
+  if (type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE') return true;
+  if (type !== 'NUMERIC_ATTRIBUTE' || readLimit(name) !== undefined) return false;
+  return unitName === undefined || FITTING.has(dimensionOf(unitName, unitAliases) ?? unitName);
+}
+
+/** A match by a limit that the name of the source's attribute states: Maximum tyre width, at least the Tyre width. */
+function listLimits([source, target]: Pair, profiles: Profiles): SuggestedMatch[] {
+  return [...(profiles.get(source)?.often ?? [])].flatMap((limiting) => {
+    const limit = readLimit(limiting.name);
+    if (limit === undefined || limit.of === '' || limiting.type !== 'NUMERIC_ATTRIBUTE') return [];
+    const limited = findLimited({ limiting, of: limit.of }, target, profiles);
+    const operator = limit.bound === 'most' ? 'lessOrEqual' : 'greaterOrEqual';
+    return limited === undefined ? [] : [{ target: limited, operator, source: limiting }];
+  });
+}
+
+/**
+ * The attribute of that name, even if the limit also names the category (Maximum GPU length, the Length of GPUs); in the
+ * category of that name, its only one with such numbers: Maximum memory of Memory, but not the memory of another category.
+ */
+function findLimited(
+  { limiting, of }: { limiting: Attribute; of: string },
+  target: Category,
+  profiles: Profiles,
+): Attribute | undefined {
+  const measured = [...(profiles.get(target)?.often ?? [])].filter(
+    (one) => one.type === 'NUMERIC_ATTRIBUTE' && one !== limiting && canCompare(one, limiting),
+  );
+  const isNamed = nameOfCategory(target) === singular(of);
+  const isOthers = !isNamed && [...profiles.keys()].some((one) => nameOfCategory(one) === singular(of));
+  if (isOthers) return undefined;
+  const named =
+    measured.find(({ name }) => foldName(name) === of) ??
+    measured.find((one) => isLimitedPart({ one, of }, target, profiles));
+  const hasUnit = limiting.unitName !== undefined;
+  return named ?? (isNamed && hasUnit && measured.length === 1 ? measured[0] : undefined);
+}
+
+/** The other words of the limit are those of the category, or no category has that name and only this one has the attribute. */
+function isLimitedPart({ one, of }: { one: Attribute; of: string }, target: Category, profiles: Profiles) {
+  const own = new Set(wordsOf(one.name));
+  const words = new Set(of.split(' '));
+  if (own.size === 0 || !own.isSubsetOf(words)) return false;
+  const others = [...words.difference(own)].map(singular);
+  const wordsOfTarget = new Set(target.path.flatMap(wordsOf).map(singular));
+  if (others.every((word) => wordsOfTarget.has(word))) return true;
+  const all = [...profiles].filter(([category]) => category.isLeaf);
+  const isCalled = all.some(([{ path }]) =>
+    wordsOf(path.at(-1) ?? '')
+      .map(singular)
+      .some((word) => others.includes(word)),
+  );
+  return !isCalled && all.filter(([, { often }]) => often.has(one)).length === 1;
+}
+
+const nameOfCategory = ({ path }: Category): string => singular(foldName(path.at(-1) ?? ''));
+
+const singular = (name: string) => name.replace(/s$/, '');
+
+/**
+ * Whether two categories hold things of one kind, by their names (wired and wireless network cards) or by
+ * their attributes: a person with one does not look for the other.
+ */
+export function areAlike([a, b]: Pair, profiles: Profiles): boolean {
+  const [ofA, ofB] = [profiles.get(a), profiles.get(b)];
+  if (ofA === undefined || ofB === undefined) return false;
+  const shared = ofA.some.intersection(ofB.some).size;
+  return ofA.lastWord === ofB.lastWord || (shared >= 2 && shared >= 0.5 * ofA.some.union(ofB.some).size);
+}
+
+/** With few values, each has half of the products unless they are standards; of many, some must be shared. No years. */
+function isSelective([a, b]: AttributePair, [source, target]: Pair): boolean {
+  const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
+  const shared = [...ofSource.intersection(ofTarget)];
+  const isYear = (value: Comparable) => typeof value === 'number' && value >= 1900 && value <= 2100;
+  const least = isStandard(source, a) && isStandard(target, b) ? 2 : 3;
+  const isShared = shared.length >= least && shared.length >= SHARED * Math.min(ofSource.size, ofTarget.size);
+  return isShared && !shared.every(isYear);
+}

@@ -1,0 +1,148 @@
+import {
+  areComparable,
+  COMPARISONS,
+  type Comparable,
+  compareValues,
+  toCompared,
+} from '../catalog/filters/filters.ts';
+import type { Attribute } from '../catalog/ontology/ontology.ts';
+import { findEdge } from '../kernel/find-edge.ts';
+import type { Category, ComparedProduct, ComparedValue } from './catalog-sample.ts';
+
+/** Counts the products of two categories that a match would relate. */
+
+export type Pair = readonly [source: Category, target: Category];
+
+/** In terms of the target, as in a relation. */
+export interface SuggestedMatch {
+  readonly target: Attribute;
+  readonly operator: 'equals' | 'lessOrEqual' | 'greaterOrEqual';
+  readonly source: Attribute;
+}
+
+export interface MatchedSide {
+  /** Products on this side that have a partner on the other one. */
+  readonly withPartner: number;
+  /** Share of all possible partners, from 0 to 1: selective matches have few. */
+  readonly spread: number;
+  /** Average number of partners, of products with any. */
+  readonly partners: number;
+  readonly alone: readonly ComparedProduct[];
+}
+
+/** The most combinations of a product's values that are tried. */
+const COMBINATIONS = 16;
+
+type Side = 'source' | 'target';
+
+/** @returns what products of one side match on the other one; a limit is compared in addition to the equal values */
+export function matchSide(
+  [from, to]: readonly [Category, Category],
+  matches: readonly SuggestedMatch[],
+  side: Side,
+): MatchedSide {
+  const equal = matches.filter(({ operator }) => operator === 'equals');
+  const limit = matches.find(({ operator }) => operator !== 'equals');
+  const index = indexSide(to.products, { equal, limit, side: side === 'source' ? 'target' : 'source' });
+  const isUpper = (limit?.operator === 'lessOrEqual') === (side === 'source');
+  const counts = from.products.map((product) =>
+    Math.min(countPartners(product, { equal, limit, side }, { index, isUpper }), to.products.length),
+  );
+  const found = counts.filter((count) => count > 0);
+  const partners = found.reduce((total, count) => total + count, 0) / Math.max(found.length, 1);
+  return {
+    withPartner: found.length,
+    partners,
+    spread: partners / to.products.length,
+    alone: from.products.filter((_, at) => counts[at] === 0),
+  };
+}
+
+/** The values of one side that are compared. */
+interface Compared {
+  readonly equal: readonly SuggestedMatch[];
+  readonly limit: SuggestedMatch | undefined;
+  readonly side: Side;
+}
+
+/** By equal values: the limited numbers, sorted, or a zero for each product. */
+type SideIndex = ReadonlyMap<Comparable, Float64Array>;
+
+function indexSide(products: readonly ComparedProduct[], compared: Compared): SideIndex {
+  const numbers = new Map<Comparable, number[]>();
+  for (const product of products) {
+    const number = numberOf(product, compared);
+    if (number === undefined) continue;
+    for (const key of combine(product, compared)) numbers.getOrInsert(key, []).push(number);
+  }
+  return new Map([...numbers].map(([key, all]) => [key, Float64Array.from(all).sort()]));
+}
+
+/** @param others `isUpper`: the product has the upper limit of the others */
+function countPartners(
+  product: ComparedProduct,
+  compared: Compared,
+  { index, isUpper }: { readonly index: SideIndex; readonly isUpper: boolean },
+): number {
+  const number = numberOf(product, compared);
+  if (number === undefined) return 0;
+  let count = 0;
+  for (const key of combine(product, compared)) {
+    const others = index.get(key) ?? NO_NUMBERS;
+    count += isUpper
+      ? findEdge(others, (one) => one <= number)
+      : others.length - findEdge(others, (one) => one < number);
+  }
+  return count;
+}
+
+const NO_NUMBERS = new Float64Array();
+
+/** @returns 0 if nothing is limited, so that all are within */
+function numberOf({ values }: ComparedProduct, { limit, side }: Compared): number | undefined {
+  if (limit === undefined) return 0;
+  const comparable = values.get(limit[side])?.[0]?.comparable;
+  return typeof comparable === 'number' ? comparable : undefined;
+}
+
+/**
+ * Only attributes of one kind are matched, so the keys at each place are all texts or all numbers, and no two collide.
+ * @returns each combination of the values that must be equal, usually a single value; none if one is missing
+ */
+function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterable<Comparable> {
+  let keys: Comparable[] | undefined;
+  for (const match of equal) {
+    const its = values.get(match[side]) ?? [];
+    keys = keys
+      ? keys.flatMap((key) => its.map(({ comparable }) => `${key} ${JSON.stringify(comparable)}`))
+      : its.map(({ comparable }) => comparable);
+    if (keys.length > COMBINATIONS) keys = keys.slice(0, COMBINATIONS);
+  }
+  return keys && keys.length > 1 ? new Set(keys) : (keys ?? UNCOMPARED);
+}
+
+const UNCOMPARED = [''] as const;
+
+/** @returns pairs of a source and one of its targets, up to a limit */
+export function listPairs([source, target]: Pair, matches: readonly SuggestedMatch[], most: number) {
+  const step = Math.max(1, Math.floor(source.products.length / (most * 4)));
+  const pairs = source.products
+    .filter((_, at) => at % step === 0)
+    .flatMap((one) => {
+      const partner = target.products.find((other) => one !== other && areMatched(one, other, matches));
+      return partner === undefined ? [] : [{ source: one.identifier, target: partner.identifier }];
+    });
+  return pairs.slice(0, most);
+}
+
+function areMatched(source: ComparedProduct, target: ComparedProduct, matches: readonly SuggestedMatch[]) {
+  return matches.every(({ target: ofTarget, operator, source: ofSource }) => {
+    const holds = (a: ComparedValue, b: ComparedValue) =>
+      COMPARISONS[operator](compareValues(a.comparable, b.comparable));
+    const others = source.values.get(ofSource) ?? [];
+    return (target.values.get(ofTarget) ?? []).some((a) => others.some((b) => holds(a, b)));
+  });
+}
+
+export const canCompare = (a: Attribute, b: Attribute): boolean =>
+  areComparable(toCompared(a, []), toCompared(b, []));
