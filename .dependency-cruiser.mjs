@@ -6,7 +6,7 @@ import { existsSync, globSync } from 'node:fs';
  * seen: dependency-cruiser passes without any when it cannot load the `typescript` package.
  */
 const order =
-  'kernel storage http outbound formats events tasks projects definitions access statistics catalog relations suggestions agents pipelines channels webhooks transfer app cli'.split(
+  'kernel storage http outbound formats events tasks projects definitions access statistics catalog relations suggestions agents pipelines channels webhooks transfer backup app cli'.split(
     ' ',
   );
 
@@ -64,7 +64,7 @@ const lines = {
   'server/src/pipelines': ['sources', 'mapping', 'pipeline-definitions', 'runs'],
   'server/src/pipelines/mapping': ['expressions', 'mapping-suggestions'],
   'server/src/channels': ['field-mapping', 'destinations', 'channel-definitions', 'builds', 'ucp'],
-  'server/src/transfer': ['timeline'],
+  'server/src/backup': ['target', 'files', 'timeline', 'restore', 'stream'],
   'server/src/app': ['threads'],
   'server/src/cli': ['demo', 'feed'],
   bench: [
@@ -218,8 +218,11 @@ const throughTheDoor = [
 const technologyHasAPlace = [
   {
     name: 'sql-lives-in-stores',
-    comment: 'R3: a database is reached only from *-store.ts, storage/ and transfer/.',
-    from: { path: src, pathNot: [`${src}/storage/`, `${src}/transfer/`, '-store[.]ts$', test] },
+    comment: 'R3: a database is reached only from *-store.ts, storage/, transfer/ and backup/.',
+    from: {
+      path: src,
+      pathNot: [`${src}/(?:storage|transfer|backup)/`, '-store[.]ts$', test],
+    },
     to: { path: [packages('kysely', 'pg', 'pg-copy-streams'), '^(?:node:)?sqlite$'], ...valuesOnly },
   },
   {

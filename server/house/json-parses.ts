@@ -79,17 +79,17 @@ const IN_THREADS: readonly Group[] = [
   {
     why: 'commands and the thread that sends the backup: no requests are served there',
     places: {
+      'backup/backup-manifest.ts': 1,
+      'backup/files/local-state.ts': 1,
+      'backup/target/backup-target.ts': 1,
+      'backup/target/objects.ts': 1,
+      'backup/timeline/leases.ts': 1,
       'cli/demo/demo.ts': 2,
       'cli/feed/catalog-commands.ts': 1,
       'cli/feed/connection.ts': 1,
       'cli/feed/document-commands.ts': 1,
-      'transfer/backup-manifest.ts': 1,
       'transfer/move-tables.ts': 1,
       'transfer/owned-payloads.ts': 3,
-      'transfer/timeline/leases.ts': 1,
-      'transfer/timeline/local-state.ts': 1,
-      'transfer/timeline/objects.ts': 1,
-      'transfer/timeline/target.ts': 1,
     },
   },
 ];

@@ -1,21 +1,21 @@
 /** The continuous backup of the embedded store: its thread, and what the service reports about it. */
 import { existsSync } from 'node:fs';
+import { OtherSchema } from '../backup/files/files.ts';
+import { fillFolder } from '../backup/restore/restore.ts';
+import {
+  createStreamState,
+  FAILURES,
+  type Failure,
+  STATE,
+  type StreamSettings,
+} from '../backup/stream/stream.ts';
+import { openExisting } from '../backup/target/target.ts';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { createFollows } from '../storage/sqlite/sqlite.ts';
 import { dataFolderAt, isNewest, newestOf, readVersion } from '../storage/storage.ts';
 import { createThreadPool } from '../storage/threads/threads.ts';
-import {
-  createStreamState,
-  FAILURES,
-  type Failure,
-  fillFolder,
-  OtherSchema,
-  openExisting,
-  STATE,
-  type StreamSettings,
-} from '../transfer/timeline/timeline.ts';
 
 export type Backup = Awaited<ReturnType<typeof openBackup>>;
 

@@ -1,10 +1,11 @@
 /** Metrics about the state of the service besides its requests: docs/operating/monitoring.md, "Metrics". */
+
+import { STATE } from '../backup/stream/stream.ts';
 import type { WatchedGauge } from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Readers } from '../storage/postgres/postgres.ts';
 import { readNow, type Storage } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
-import { STATE } from '../transfer/timeline/timeline.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { Backup } from './backup.ts';
 import type { StoreWatch } from './store-watch.ts';

@@ -1,24 +1,17 @@
 import { resolve } from 'node:path';
-import { readConfig } from '../config.ts';
-import { type FailureCode, ServiceError } from '../kernel/errors.ts';
+import { createBackup, openBackup, restoreBackup, restoreCatalog } from '../backup/backup.ts';
 import {
   type BackupListing,
   type CheckedTimeline,
   listBackups,
-  openExisting,
-  promote,
   restoreTimeline,
   verifyTimeline,
-} from '../transfer/timeline/timeline.ts';
-import {
-  createBackup,
-  distributeStore,
-  type MoveOptions,
-  moveStore,
-  openBackup,
-  restoreBackup,
-  restoreCatalog,
-} from '../transfer/transfer.ts';
+} from '../backup/restore/restore.ts';
+import { promote } from '../backup/stream/stream.ts';
+import { openExisting } from '../backup/target/target.ts';
+import { readConfig } from '../config.ts';
+import { type FailureCode, ServiceError } from '../kernel/errors.ts';
+import { distributeStore, type MoveOptions, moveStore } from '../transfer/transfer.ts';
 import { openProgressLine } from './progress-line.ts';
 
 /** `relata backup DIR`: may run beside a serving process. */

@@ -3,6 +3,8 @@ import { basename, join } from 'node:path';
 import { countAccountKeys } from '../access/keys/keys.ts';
 import { createProvider } from '../access/oidc/oidc.ts';
 import { openSecrets } from '../app/app.ts';
+import { findMissingIn } from '../backup/backup.ts';
+import { inspectTarget } from '../backup/timeline/timeline.ts';
 import { CHANNEL_SECRETS } from '../channels/channel-definitions/channel-definitions.ts';
 import { type Config, readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
@@ -28,8 +30,6 @@ import {
   openControl,
   readVersion,
 } from '../storage/storage.ts';
-import { inspectTarget } from '../transfer/timeline/timeline.ts';
-import { findMissingIn } from '../transfer/transfer.ts';
 
 /** `relata doctor`: problems of an installation and their remedies. @returns 1 if there are problems, 0 with warnings only */
 export async function doctorCommand({ json = false }: { json?: boolean | undefined }): Promise<number> {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createBackup, restoreBackup } from '../../src/transfer/transfer.ts';
+import { createBackup, restoreBackup } from '../../src/backup/backup.ts';
 import { takeBack } from '../support/earlier-schema.ts';
 import { readStore, useStore } from '../support/earlier-stores/content.ts';
 import {

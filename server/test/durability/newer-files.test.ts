@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { createBackup } from '../../src/transfer/transfer.ts';
+import { createBackup } from '../../src/backup/backup.ts';
 import { runRelata } from '../support/relata-command.ts';
 import { startTestService } from '../support/test-service.ts';
 import { embeddedOnly } from '../support/test-store.ts';

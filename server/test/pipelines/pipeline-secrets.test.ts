@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createBackup } from '../../src/transfer/transfer.ts';
+import { createBackup } from '../../src/backup/backup.ts';
 import {
   byUrl,
   createPipelineProject,

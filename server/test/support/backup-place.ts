@@ -4,15 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { restoreTimeline } from '../../src/backup/restore/restore.ts';
+import { createBackupStream, createStreamState, STATE } from '../../src/backup/stream/stream.ts';
+import { openTarget, type TargetSettings } from '../../src/backup/target/target.ts';
 import { dataFolderAt, makeStoreFolders, migrate } from '../../src/storage/storage.ts';
-import {
-  createBackupStream,
-  createStreamState,
-  openTarget,
-  restoreTimeline,
-  STATE,
-  type TargetSettings,
-} from '../../src/transfer/timeline/timeline.ts';
 import { until } from './task-process.ts';
 
 /** How often the target is checked in tests; a service does it once a minute. */

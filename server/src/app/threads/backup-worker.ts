@@ -1,6 +1,5 @@
 /** Entry of the thread that sends the data directory to the target of its backup, or follows it. */
 import { workerData } from 'node:worker_threads';
-import { serveOperations } from '../../storage/threads/threads.ts';
 import {
   type BackupStream,
   createBackupStream,
@@ -8,7 +7,8 @@ import {
   type Standby,
   type StreamSettings,
   type StreamState,
-} from '../../transfer/timeline/timeline.ts';
+} from '../../backup/stream/stream.ts';
+import { serveOperations } from '../../storage/threads/threads.ts';
 
 const { settings, state, isStandby } = workerData as {
   settings: StreamSettings;

@@ -2,27 +2,35 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { lockDataFolder, writeOwnFile } from '../../storage/storage.ts';
-import { inData } from './failures.ts';
-import { FollowedFiles, listSent } from './followed-files.ts';
+import {
+  FollowedFiles,
+  type LocalState,
+  listSent,
+  NOTHING_SENT,
+  readLocalState,
+  writeLocalState,
+} from '../files/files.ts';
+import { readSpanObject } from '../restore/restore.ts';
+import { DamagedObject, openTarget, type TargetSettings } from '../target/target.ts';
 import {
   askForHandover,
+  findPath,
   type HeldLease,
   handoverOf,
+  hourOf,
   LEASE_MS,
   leaseNameOf,
   listLeases,
+  listSpans,
   PATIENCE_MS,
   readLease,
+  refuseOther,
+  type Span,
+  spansOf,
   takeLease,
-} from './leases.ts';
-import { type LocalState, NOTHING_SENT, readLocalState, writeLocalState } from './local-state.ts';
-import { DamagedObject } from './objects.ts';
-import { readSpanObject } from './restore-timeline.ts';
-import { listSpans } from './retention.ts';
-import { findPath, hourOf, type Span, spansOf } from './spans.ts';
+} from '../timeline/timeline.ts';
+import { inData } from './failures.ts';
 import { noteFailure, STATE, type StreamSettings, type StreamState } from './stream-state.ts';
-import { openTarget, type TargetSettings } from './target.ts';
-import { refuseOther } from './target-check.ts';
 
 const POLL_MS = 200;
 /** Interval between checks whether the target still holds the same backup. */

@@ -3,29 +3,42 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { closeUnused } from '../../storage/sqlite/sqlite.ts';
 import { dataFolderAt } from '../../storage/storage.ts';
-import { FAILURES, fromData, inData } from './failures.ts';
 import {
+  type Cut,
+  connect,
+  makeHolder,
+  NOTHING_SENT,
+  readLocalState,
+  statePath,
+  WatchedFolder,
+  writeLocalState,
+} from '../files/files.ts';
+import { IDENTITY, makeBackupId, openTarget, VanishedTarget } from '../target/target.ts';
+import {
+  findMissing,
   HANDOVER_MS,
   type HeldLease,
   handoverOf,
+  keepHouse,
   LEASE_MS,
+  type Lease,
   listLeases,
+  listSpans,
+  MissingObject,
+  nameOf,
   RENEW_MS,
   readHandover,
   readLease,
+  refuseOther,
+  removeBroken,
   renewLease,
+  type Span,
+  spansOf,
   takeLease,
-} from './leases.ts';
-import { makeHolder, NOTHING_SENT, readLocalState, statePath, writeLocalState } from './local-state.ts';
+} from '../timeline/timeline.ts';
+import { FAILURES, fromData, inData } from './failures.ts';
 import { findBase, findLast, findOwnTarget, refuseForeign } from './own-target.ts';
-import { VanishedTarget } from './place.ts';
-import { keepHouse, listSpans, removeBroken } from './retention.ts';
-import { type Lease, nameOf, type Span, spansOf } from './spans.ts';
 import { NotTheWriter, noteFailure, STATE, type StreamSettings, type StreamState } from './stream-state.ts';
-import { IDENTITY, makeBackupId, openTarget } from './target.ts';
-import { findMissing, MissingObject, refuseOther } from './target-check.ts';
-import { connect } from './watched-file.ts';
-import { type Cut, WatchedFolder } from './watched-folder.ts';
 
 /** How often changes are looked for; and the least time between segments, ms. */
 const POLL_MS = 150;

@@ -1,6 +1,6 @@
+import type { TargetSettings } from '../target/target.ts';
+import type { Retention } from '../timeline/timeline.ts';
 import { classify, FAILURES } from './failures.ts';
-import type { Retention } from './retention.ts';
-import type { TargetSettings } from './target.ts';
 
 export interface StreamSettings extends Retention {
   readonly dataDir: string;

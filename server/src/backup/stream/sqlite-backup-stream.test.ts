@@ -9,12 +9,12 @@ import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/task-process.ts';
 import { dataFolderAt, makeStoreFolders, migrate } from '../../storage/storage.ts';
+import { stampOf } from '../files/watched-file.ts';
+import { fillFolder, listBackups } from '../restore/restore.ts';
+import { openTarget } from '../target/target.ts';
+import { takeLease } from '../timeline/timeline.ts';
 import { createBackupStream } from './backup-stream.ts';
-import { takeLease } from './leases.ts';
-import { fillFolder, listBackups } from './restore-timeline.ts';
 import { createStreamState, STATE } from './stream-state.ts';
-import { openTarget } from './target.ts';
-import { stampOf } from './watched-file.ts';
 
 async function createPlace(t: TestContext) {
   const root = await mkdtemp(join(tmpdir(), 'relata-test-'));

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { Entry } from './objects.ts';
+import type { Entry } from '../target/target.ts';
 import { WatchedFile } from './watched-file.ts';
 
 const MIB = 1024 * 1024;

@@ -5,11 +5,11 @@ import { type TestContext, test } from 'node:test';
 import { BackupPlace } from '../../../test/support/backup-place.ts';
 import { S3_KEYS, S3_REGION, startS3Server } from '../../../test/support/outbound/s3-server.ts';
 import { until } from '../../../test/support/task-process.ts';
+import { verifyTimeline } from '../restore/restore.ts';
+import { mergeObjects } from '../timeline/retention.ts';
+import { readSpan } from '../timeline/spans.ts';
+import { inspectTarget, nameOf } from '../timeline/timeline.ts';
 import { FAILURES } from './failures.ts';
-import { verifyTimeline } from './restore-timeline.ts';
-import { mergeObjects } from './retention.ts';
-import { nameOf, readSpan } from './spans.ts';
-import { inspectTarget } from './target-check.ts';
 
 /** A target that loses objects, or is gone (docs/operating/backup.md, "When the target is damaged or gone"). */
 

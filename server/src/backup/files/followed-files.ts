@@ -15,7 +15,7 @@ import {
   newestOf,
   USER_VERSION_AT,
 } from '../../storage/storage.ts';
-import { DamagedObject, type Entry, type EntryHead } from './objects.ts';
+import { DamagedObject, type Entry, type EntryHead } from '../target/target.ts';
 import { connect, stampOf } from './watched-file.ts';
 import type { SentFiles } from './watched-folder.ts';
 

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import { type FileHandle, link, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolders, syncFolder, syncFolderNow } from '../../storage/storage.ts';
+import { type ObjectPlace, VanishedTarget } from './object-storage.ts';
 import { DamagedObject } from './objects.ts';
-import { type ObjectPlace, VanishedTarget } from './place.ts';
 
 /** A directory that holds the objects of a backup. Only folders and regular files are followed, read and written. */
 export function openFolder(root: string): ObjectPlace {

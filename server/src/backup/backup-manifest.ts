@@ -13,7 +13,7 @@ import {
   refuseNewerFiles,
   writeOwnFile,
 } from '../storage/storage.ts';
-import { findLostTask, listOwnedPayloads } from './owned-payloads.ts';
+import { findLostTask, listOwnedPayloads } from '../transfer/transfer.ts';
 
 /** The manifest of a backup and its check: missing, truncated or changed files are found before they are served. */
 

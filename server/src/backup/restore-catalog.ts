@@ -16,8 +16,8 @@ import {
   migrate,
   refuseNewerDatabase,
 } from '../storage/storage.ts';
-import { openBackup } from './backup.ts';
 import type { CheckOptions } from './backup-manifest.ts';
+import { openBackup } from './create-backup.ts';
 
 /** Long enough for a commit of the service that is under way. */
 const WAIT_MS = 300_000;

@@ -1,9 +1,7 @@
-import { type HeldLease, listLeases } from './leases.ts';
-import type { LocalState } from './local-state.ts';
-import type { Span } from './spans.ts';
+import type { LocalState } from '../files/files.ts';
+import type { BackupTarget } from '../target/target.ts';
+import { type HeldLease, listLeases, refuseOther, type Span } from '../timeline/timeline.ts';
 import { NotTheWriter } from './stream-state.ts';
-import type { BackupTarget } from './target.ts';
-import { refuseOther } from './target-check.ts';
 
 /** Whether a target is the one that a directory sent its backup to, or may send it to now. */
 

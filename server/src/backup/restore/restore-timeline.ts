@@ -1,13 +1,18 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataFolderAt, lockDataFolder, refuseFilled, syncFolder } from '../../storage/storage.ts';
-import { FollowedFiles, listSent } from './followed-files.ts';
-import { leaseNameOf, listLeases } from './leases.ts';
-import { makeHolder, writeLocalState } from './local-state.ts';
-import { DamagedObject, type Entry } from './objects.ts';
-import { listSpans, readCopyName } from './retention.ts';
-import { KINDS, listPoints, planRestore, type Span } from './spans.ts';
-import type { BackupTarget } from './target.ts';
+import { FollowedFiles, listSent, makeHolder, writeLocalState } from '../files/files.ts';
+import { type BackupTarget, DamagedObject, type Entry } from '../target/target.ts';
+import {
+  KINDS,
+  leaseNameOf,
+  listLeases,
+  listPoints,
+  listSpans,
+  planRestore,
+  readCopyName,
+  type Span,
+} from '../timeline/timeline.ts';
 
 /** @throws DamagedObject when a lease is missing that a span names, or one is not authenticated */
 async function readLine(target: BackupTarget) {

@@ -9,15 +9,13 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { dataFolderAt, makeStoreFolders } from '../../storage/storage.ts';
-import { createBackupStream } from './backup-stream.ts';
-import { FollowedFiles } from './followed-files.ts';
+import { FollowedFiles } from '../files/files.ts';
+import { restoreTimeline } from '../restore/restore.ts';
+import { createBackupStream, createStreamState, STATE } from '../stream/stream.ts';
+import { type BackupTarget, type Entry, makeBackupId, openTarget } from '../target/target.ts';
 import { takeLease } from './leases.ts';
-import type { Entry } from './objects.ts';
-import { restoreTimeline } from './restore-timeline.ts';
 import { keepHouse, listSpans, mergeObjects } from './retention.ts';
 import { HOUR_MS, hourOf, type Lease, nameOf, planRestore, type Span } from './spans.ts';
-import { createStreamState, STATE } from './stream-state.ts';
-import { type BackupTarget, makeBackupId, openTarget } from './target.ts';
 
 /** The ageing of a target: objects are merged and removed, except those needed for a promised instant. */
 

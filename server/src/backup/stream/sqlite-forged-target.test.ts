@@ -8,13 +8,13 @@ import { type TestContext, test } from 'node:test';
 import { BackupPlace } from '../../../test/support/backup-place.ts';
 import { until } from '../../../test/support/task-process.ts';
 import { dataFolderAt } from '../../storage/storage.ts';
+import { fillFolder, verifyTimeline } from '../restore/restore.ts';
+import { openTarget, type TargetSettings } from '../target/target.ts';
+import { readSpan } from '../timeline/spans.ts';
+import { leaseNameOf, nameOf, type Span } from '../timeline/timeline.ts';
 import { FAILURES } from './failures.ts';
-import { leaseNameOf } from './leases.ts';
-import { fillFolder, verifyTimeline } from './restore-timeline.ts';
-import { nameOf, readSpan, type Span } from './spans.ts';
 import { createStandby, promote } from './standby.ts';
 import { createStreamState, STATE } from './stream-state.ts';
-import { openTarget, type TargetSettings } from './target.ts';
 
 /** Somebody who can write to the target forges, copies and removes objects (docs/operating/backup.md, "Continuous backup"). */
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isWholePayload } from '../../storage/payloads/payloads.ts';
 import { type DataFolder, dataFolderAt, listCatalogs, openNow } from '../../storage/storage.ts';
-import { ENTRY_BYTES, type Entry } from './objects.ts';
+import { ENTRY_BYTES, type Entry } from '../target/target.ts';
 import { type Change, readMain, type Sent, WatchedFile } from './watched-file.ts';
 
 /** How much of a data directory is in the target, as far as is known. */

@@ -1,6 +1,5 @@
-import { DamagedObject } from './objects.ts';
+import { type BackupTarget, DamagedObject } from '../target/target.ts';
 import type { Lease } from './spans.ts';
-import type { BackupTarget } from './target.ts';
 
 /** Who writes to a target. A lease is an object per epoch, created only once; the one with the highest epoch counts. */
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { WalEnd } from '../../storage/sqlite/sqlite.ts';
 import { closeUnused, copyFrames, findWalEnd, openOnce, WalReader } from '../../storage/sqlite/sqlite.ts';
 import { isBusy } from '../../storage/storage.ts';
-import { ENTRY_BYTES, type Entry } from './objects.ts';
+import { ENTRY_BYTES, type Entry } from '../target/target.ts';
 
 /** How much of a database file is in the target. */
 export interface Sent {

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { S3Place } from '../../outbound/s3/s3.ts';
-import { openBucket } from './bucket-place.ts';
-import { openFolder } from './folder-place.ts';
+import { openBucket } from './bucket-storage.ts';
+import { openFolder } from './folder-storage.ts';
+import { type ObjectPlace, VanishedTarget } from './object-storage.ts';
 import {
   DamagedObject,
   type Entry,
@@ -14,7 +15,6 @@ import {
   unpackObject,
   unpackText,
 } from './objects.ts';
-import { type ObjectPlace, VanishedTarget } from './place.ts';
 
 /**
  * Where a backup is stored. Nothing reads or writes an object of a backup except through here, so with a key

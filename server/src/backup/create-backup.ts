@@ -18,6 +18,7 @@ import {
   refuseNewerDatabase,
   syncFolder,
 } from '../storage/storage.ts';
+import { listOwnedPayloads } from '../transfer/transfer.ts';
 import {
   type CheckOptions,
   checkBackup,
@@ -25,7 +26,6 @@ import {
   settleControl,
   writeManifest,
 } from './backup-manifest.ts';
-import { listOwnedPayloads } from './owned-payloads.ts';
 
 /**
  * Backup while the service runs, and restoring all of it. The control database is copied first, then the bodies of open

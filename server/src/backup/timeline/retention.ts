@@ -1,8 +1,16 @@
+import { type BackupTarget, DamagedObject, type Entry, type EntryHead } from '../target/target.ts';
 import { listLeases } from './leases.ts';
-import { DamagedObject, type Entry, type EntryHead } from './objects.ts';
-import type { Lease, Span } from './spans.ts';
-import { HOUR_MS, hourOf, KINDS, nameOf, planRestore, readSpan, spansOf } from './spans.ts';
-import type { BackupTarget } from './target.ts';
+import {
+  HOUR_MS,
+  hourOf,
+  KINDS,
+  type Lease,
+  nameOf,
+  planRestore,
+  readSpan,
+  type Span,
+  spansOf,
+} from './spans.ts';
 
 /** What is merged and removed in a target as it becomes older. */
 

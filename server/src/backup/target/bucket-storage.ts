@@ -1,6 +1,6 @@
 import { allowAddresses, createTimeouts, OutboundProblem } from '../../outbound/outbound.ts';
 import { S3, type S3Place } from '../../outbound/s3/s3.ts';
-import type { ObjectPlace } from './place.ts';
+import type { ObjectPlace } from './object-storage.ts';
 
 /** The operator names the address, so any is allowed; a segment of a second is small, a base copy may take a day. */
 const LIMITS = { connectMs: 10_000, idleMs: 30_000, wholeMs: 24 * 3_600_000 };

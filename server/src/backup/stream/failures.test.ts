@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OutboundProblem } from '../../outbound/outbound.ts';
+import { OtherSchema } from '../files/files.ts';
+import { DamagedObject } from '../target/target.ts';
 import { classify, inData } from './failures.ts';
-import { OtherSchema } from './followed-files.ts';
-import { DamagedObject } from './objects.ts';
 
 const withCode = (code: string) => Object.assign(new Error(code), { code });
 const throwing = (error: Error) => () => {

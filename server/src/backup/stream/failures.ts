@@ -1,8 +1,7 @@
 import { OutboundProblem } from '../../outbound/outbound.ts';
-import { OtherSchema } from './followed-files.ts';
-import { DamagedObject, type Entry, UnauthenticatedObject } from './objects.ts';
-import { VanishedTarget } from './place.ts';
-import { MissingObject } from './target-check.ts';
+import { OtherSchema } from '../files/files.ts';
+import { DamagedObject, type Entry, UnauthenticatedObject, VanishedTarget } from '../target/target.ts';
+import { MissingObject } from '../timeline/timeline.ts';
 
 /** Why a backup does not go on. Threads share the index in this list; the first entry means that it does. */
 export const FAILURES = [

@@ -1,10 +1,15 @@
+import { readLocalState } from '../files/files.ts';
+import {
+  type BackupTarget,
+  DamagedObject,
+  IDENTITY,
+  openTarget,
+  type TargetSettings,
+  VanishedTarget,
+} from '../target/target.ts';
 import { listLeases } from './leases.ts';
-import { readLocalState } from './local-state.ts';
-import { DamagedObject } from './objects.ts';
-import { VanishedTarget } from './place.ts';
 import { listSpans, readCopyName } from './retention.ts';
 import { findPath, HOUR_MS, hourOf, type Lease, planRestore, type Span, spansOf } from './spans.ts';
-import { type BackupTarget, IDENTITY, openTarget, type TargetSettings } from './target.ts';
 
 /** Whether a target still holds what a restore of the last instant needs. */
 

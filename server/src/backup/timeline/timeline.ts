@@ -1,0 +1,32 @@
+/**
+ * The door of timeline: a continuous backup as one line of states, which the names of the objects in a target describe. It
+ * knows who may continue the line, what a restore needs, and what becomes too old. Source: docs/decisions/0034-continuous-backup.md.
+ */
+export {
+  askForHandover,
+  HANDOVER_MS,
+  type HeldLease,
+  handoverOf,
+  LEASE_MS,
+  leaseNameOf,
+  listLeases,
+  PATIENCE_MS,
+  RENEW_MS,
+  readHandover,
+  readLease,
+  renewLease,
+  takeLease,
+} from './leases.ts';
+export { keepHouse, listSpans, type Retention, readCopyName, removeBroken } from './retention.ts';
+export {
+  findPath,
+  hourOf,
+  KINDS,
+  type Lease,
+  listPoints,
+  nameOf,
+  planRestore,
+  type Span,
+  spansOf,
+} from './spans.ts';
+export { findMissing, inspectTarget, MissingObject, refuseOther } from './target-check.ts';
