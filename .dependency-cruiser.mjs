@@ -6,7 +6,7 @@ import { existsSync, globSync } from 'node:fs';
  * seen: dependency-cruiser passes without any when it cannot load the `typescript` package.
  */
 const order =
-  'kernel storage http outbound formats events tasks projects definitions access statistics catalog relations suggestions agents pipelines channels webhooks transfer backup app cli'.split(
+  'kernel storage http outbound formats events tasks projects definitions access statistics catalog search relations suggestions agents pipelines channels webhooks transfer backup app cli'.split(
     ' ',
   );
 
@@ -34,19 +34,10 @@ const lines = {
     'ucp',
   ],
   'server/src/access': ['keys', 'oidc', 'users'],
-  'server/src/catalog': [
-    'products',
-    'ontology',
-    'filters',
-    'lookup',
-    'browse',
-    'search',
-    'ingest',
-    'updates',
-    'store',
-  ],
+  'server/src/catalog': ['products', 'ontology', 'filters', 'lookup', 'browse', 'ingest', 'updates', 'store'],
   'server/src/catalog/ingest': ['scan'],
   'server/src/catalog/store': ['sqlite', 'postgres'],
+  'server/src/search': ['words', 'index-store', 'hits', 'shop'],
   'server/src/agents': ['reading'],
   'server/src/relations': [
     'relation-definitions',

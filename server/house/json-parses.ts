@@ -34,9 +34,6 @@ const IN_THREADS: readonly Group[] = [
     places: {
       'agents/reading/product-reading.ts': 1,
       'agents/reading/relation-reading.ts': 1,
-      'catalog/search/search-index.ts': 1,
-      'catalog/search/search-run.ts': 3,
-      'catalog/search/shop-search.ts': 1,
       'channels/ucp/ucp-thread.ts': 1,
       'relations/answering/catalog-relations.ts': 2,
       'relations/answering/related-answers.ts': 1,
@@ -53,6 +50,9 @@ const IN_THREADS: readonly Group[] = [
       'relations/surveys/survey-cards.ts': 2,
       'relations/surveys/total-survey.ts': 1,
       'relations/surveys/tried-columns.ts': 1,
+      'search/hits/search-index.ts': 1,
+      'search/search-run.ts': 3,
+      'search/shop/shop-search.ts': 1,
     },
   },
   {
@@ -63,11 +63,11 @@ const IN_THREADS: readonly Group[] = [
     why: 'writing threads: uploads, lists of identifiers and of links, rows of the index, members of relations',
     places: {
       'catalog/store/commit-store.ts': 1,
-      'catalog/store/search-store.ts': 2,
       'relations/links/link-lines.ts': 2,
       'relations/memberships/membership.ts': 3,
       'relations/relation-store/build-store.ts': 2,
       'relations/relation-store/sqlite/membership-store.ts': 3,
+      'search/index-store/index-walk-store.ts': 2,
     },
   },
   { why: 'the thread of a build of a channel', places: { 'channels/builds/feed-writing.ts': 1 } },

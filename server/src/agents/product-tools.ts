@@ -63,8 +63,8 @@ export const findProducts = defineTool({
     facetsOf: optional.integer({ description: 'facets are of so many of the products found, not of all' }),
     nextCursor: NextCursor,
   },
-  answer: ({ catalog, project, signal }, { query: q, limit = PAGE, ...requested }) =>
-    catalog.search.askOperation<FoundPage>(
+  answer: ({ search, project, signal }, { query: q, limit = PAGE, ...requested }) =>
+    search.askOperation<FoundPage>(
       'findForAgent',
       { projectId: project.id, question: { q, limit, ...requested } },
       signal,
@@ -100,8 +100,8 @@ export const getProducts = defineTool({
     unknown: Type.Array(Type.String(), { description: 'identifiers of no product' }),
     notShown: Type.Array(Type.String(), { description: NOT_SHOWN }),
   },
-  answer: ({ catalog, project, signal }, { identifiers, offset = 0 }) =>
-    catalog.search.runOperation<ShownProducts>(
+  answer: ({ search, project, signal }, { identifiers, offset = 0 }) =>
+    search.runOperation<ShownProducts>(
       'readForAgent',
       { projectId: project.id, identifiers: [...new Set(identifiers)], offset },
       signal,
@@ -129,13 +129,13 @@ export const compareProducts = defineTool({
     total: Type.Integer({ description: 'of attributes' }),
     nextOffset: NextOffset,
   },
-  async answer({ catalog, project, signal }, { identifiers, offset }) {
+  async answer({ search, project, signal }, { identifiers, offset }) {
     const requested = [...new Set(identifiers)];
     if (requested.length < 2) {
       throw new ServiceError('request_invalid', '/identifiers must NOT have fewer than 2 different items');
     }
     const question = { projectId: project.id, identifiers: requested, offset };
-    return catalog.search.runOperation<ComparedProducts>('compareForAgent', question, signal);
+    return search.runOperation<ComparedProducts>('compareForAgent', question, signal);
   },
 });
 

@@ -148,12 +148,12 @@ export const relatedProducts = defineTool({
 });
 
 async function readRelated(
-  { relations, catalog, project, signal }: ToolContext,
+  { relations, search, project, signal }: ToolContext,
   request: RelatedRequest,
   page: Pick<ReadRelated, 'offset' | 'limit'>,
 ): Promise<ShownRelated> {
   const answer = await joinSteps(await relations.answer(project, request, signal));
-  return catalog.search.runOperation('relatedForAgent', { projectId: project.id, answer, ...page }, signal);
+  return search.runOperation('relatedForAgent', { projectId: project.id, answer, ...page }, signal);
 }
 
 async function chooseRelations(
@@ -322,15 +322,15 @@ export const checkFit = defineTool({
 type Question = Parameters<typeof readQuestion>[1];
 
 async function judge(
-  { relations, catalog, project, signal }: ToolContext,
+  { relations, search, project, signal }: ToolContext,
   question: Question,
 ): Promise<JudgedFit> {
   const answer = await relations.judgeFit(readQuestion(project.id, question), signal);
-  return catalog.search.runOperation('fitForAgent', { projectId: project.id, answer, rest: REST }, signal);
+  return search.runOperation('fitForAgent', { projectId: project.id, answer, rest: REST }, signal);
 }
 
-const findNamed = ({ catalog, project, signal }: ToolContext, names: readonly string[]) =>
-  catalog.search.askOperation<readonly { readonly name: string; readonly identifier: string }[]>(
+const findNamed = ({ search, project, signal }: ToolContext, names: readonly string[]) =>
+  search.askOperation<readonly { readonly name: string; readonly identifier: string }[]>(
     'findNamesForAgent',
     { projectId: project.id, question: { names } },
     signal,

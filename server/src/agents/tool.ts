@@ -3,11 +3,13 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { cutText } from '../kernel/bounded-lines.ts';
 import type { Access, ChosenProject } from '../kernel/caller.ts';
 import type { Relations } from '../relations/relations.ts';
+import type { ProductSearch } from '../search/search.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 
 /** What tools read; no tool changes a catalog. */
 export interface ToolParts {
   readonly catalog: Catalog;
+  readonly search: ProductSearch;
   readonly relations: Relations;
   readonly tasks: Tasks;
 }

@@ -8,8 +8,6 @@ import { productRoutes } from '../catalog/browse/product-routes.ts';
 import { surveyRoutes } from '../catalog/browse/survey-routes.ts';
 import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
-import { searchRoutes } from '../catalog/search/search-routes.ts';
-import { shopRoutes } from '../catalog/search/shop-routes.ts';
 import { commitRoutes } from '../catalog/updates/commit-routes.ts';
 import { contentRoutes, updateRoutes } from '../catalog/updates/update-routes.ts';
 import { feedRoutes } from '../channels/builds/feed-routes.ts';
@@ -28,6 +26,9 @@ import { fitRoutes } from '../relations/fit/fit-routes.ts';
 import { linkRoutes } from '../relations/links/link-routes.ts';
 import { relationRoutes } from '../relations/relation-definitions/relation-routes.ts';
 import { tableRoutes } from '../relations/relation-definitions/table-routes.ts';
+import { categoryRoutes } from '../search/category-routes.ts';
+import { searchRoutes } from '../search/search-routes.ts';
+import { shopRoutes } from '../search/shop/shop-routes.ts';
 import { statisticsRoutes } from '../statistics/statistics-routes.ts';
 import type { BudgetTerms } from '../storage/threads/threads.ts';
 import { suggestionRoutes } from '../suggestions/suggestion-routes.ts';
@@ -55,6 +56,7 @@ const ROUTES = [
   tableRoutes,
   suggestionRoutes,
   productRoutes,
+  categoryRoutes,
   searchRoutes,
   shopRoutes,
   surveyRoutes,

@@ -19,6 +19,8 @@ import { createRunThreads } from '../pipelines/runs/runs.ts';
 import { SOURCE_LIMITS } from '../pipelines/sources/sources.ts';
 import { createProjects } from '../projects/projects.ts';
 import { createRelations } from '../relations/relations.ts';
+import type { SearchStore } from '../search/index-store/index-store.ts';
+import { createProductSearch } from '../search/search.ts';
 import { createStatistics } from '../statistics/statistics.ts';
 import { createByteCache, makeDataFolder, type StartWaiting, type Storage } from '../storage/storage.ts';
 import { type BudgetTerms, BufferPool } from '../storage/threads/threads.ts';
@@ -72,6 +74,7 @@ export interface AppOptions {
 export interface Replacements {
   storage?(real: Storage): Storage;
   store?(real: CatalogStore): CatalogStore;
+  searchStore?(real: SearchStore): SearchStore;
   readonly buffers?: BufferPool;
   /** Replaces the 10 s that a search waits for its index. */
   readonly searchWaitMs?: number;
@@ -141,13 +144,13 @@ export async function openParts(
   const cache = createByteCache(config.cacheMib * MIB);
   const { relationSeconds, uploadMaxMib } = config;
   const means = { threads, cache, buffers, relationSeconds };
-  const { catalogs: catalogStore, relations: relationStore } = openStores(storage, readers, means);
+  const stores = openStores(storage, readers, means);
   // The server waits for every request, and these may take long.
   server.addHook('preClose', () => threads.relationSurveyors.close());
   const { getSettings, getLocale, recallSettings, recallLocale } = projects;
   const relations = createRelations({
     ...base,
-    store: relationStore,
+    store: stores.relations,
     cache,
     tasks,
     uploadMaxMib,
@@ -160,21 +163,31 @@ export async function openParts(
     tasks,
     getSettings,
     getLocale,
-    store: replace.store?.(catalogStore) ?? catalogStore,
+    store: replace.store?.(stores.catalogs) ?? stores.catalogs,
     ingest: createIngest({ threads: threads.parsers, payloads, maxMib: uploadMaxMib, buffers }),
     scans: createScans(threads.scanners),
-    searchers: threads.relationReaders,
-    searchWaitMs: replace.searchWaitMs,
     onProductsWritten(projectId, counts) {
+      search.follow(projectId);
       metrics.countWrittenProducts(counts);
       statistics.noteProducts(projectId, counts);
     },
+    // An index in use takes in what is staged, so that little is missing when that is committed.
+    onStaged: (projectId) => search.follow(projectId),
     onCommitRefused: (code) => metrics.countRefusedCommit(code),
     onOntologyFollowed: relations.follow,
     listNaming: createNaming(() => ({ projects, relations, channels, pipelines })),
   });
 
-  const rooms = { ...base, tasks, catalog, relations };
+  const search = createProductSearch({
+    logger,
+    getSettings,
+    getLocale,
+    store: replace.searchStore?.(stores.search) ?? stores.search,
+    searchers: threads.relationReaders,
+    searchWaitMs: replace.searchWaitMs,
+  });
+
+  const rooms = { ...base, tasks, catalog, search, relations };
   const allow = [...config.fetchAllow];
   const userAgent = `relata/${version}`;
   const maxPackedBytes = config.sourceMaxMib * MIB;

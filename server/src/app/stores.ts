@@ -11,6 +11,7 @@ import { type Door, openDoor } from '../http/server/server.ts';
 import { openRowReads, relationBatchDerivation } from '../relations/relation-store/postgres/postgres.ts';
 import { openFileReads, relationDerivation } from '../relations/relation-store/sqlite/sqlite.ts';
 import { createThreadedRelations } from '../relations/relation-threads/relation-threads.ts';
+import { createSearchStore } from '../search/index-store/index-store.ts';
 import { createPayloadRows } from '../storage/payloads/payloads.ts';
 import { createReaders, openPostgres, type Postgres, type Readers } from '../storage/postgres/postgres.ts';
 import {
@@ -227,7 +228,7 @@ export function openThreads(
   };
 }
 
-/** The stores of catalogs and relations, on the database in use. */
+/** The stores of catalogs, relations and search, on the database in use. */
 export function openStores(
   { place, postgres }: Storage,
   readers: Readers | undefined,
@@ -245,11 +246,13 @@ export function openStores(
   const lookups = { ...memory, makers };
   const relationMs = relationSeconds * 1_000;
   const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs };
+  const search = createSearchStore({ parsers, writers });
   if (place.kind === 'embedded') {
     const files = createCatalogFiles(place.catalogs, place);
     return {
       catalogs: createSqliteCatalogStore({ files, writers, readers: parsers, ...lookups }),
       relations: createThreadedRelations(openFileReads(files), questions),
+      search,
     };
   }
   assert(postgres, 'a store on PostgreSQL has connections to it');
@@ -257,6 +260,7 @@ export function openStores(
   return {
     catalogs: createPostgresCatalogStore({ ...reached, ...lookups }),
     relations: createThreadedRelations(openRowReads(reached), questions),
+    search,
   };
 }
 

@@ -2,7 +2,7 @@
  * The door of the catalog: it accepts products (full, incremental and partial updates, deletion, restore),
  * turns their attributes into facts by the ontology, and answers lookups. Changes of one project are tasks
  * that take effect in order; a commit is one transaction, so readers see the catalog before it or after it.
- * The catalog does not know what goes with what: relations are to its right.
+ * The catalog does not know what goes with what, nor how products are searched: relations and search are to its right.
  */
 import type { CatalogFiles } from '../storage/sqlite/sqlite.ts';
 import type { Task } from '../tasks/tasks.ts';
@@ -11,7 +11,6 @@ import { ingestOperations } from './ingest/ingest.ts';
 import { madeAnswerOperations } from './lookup/lookup.ts';
 import type { CatalogParts } from './parts.ts';
 import type { CatalogSnapshots } from './port.ts';
-import { createProductSearch, openSearch, searchOperations } from './search/search.ts';
 import { readerOperations } from './store/sqlite/sqlite.ts';
 import {
   createFullUpdates,
@@ -34,7 +33,16 @@ export type {
   DerivedSource,
   PlacedDocument,
 } from './derivation.ts';
-export type { CatalogSnapshots, CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
+export type {
+  CatalogSnapshot,
+  CatalogSnapshots,
+  CatalogStore,
+  ChangeOrder,
+  DeleteLimit,
+  ListedPart,
+  ListedRow,
+  PlacedRow,
+} from './port.ts';
 export { openPassage } from './report-lines.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
@@ -51,27 +59,17 @@ export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestion
   ...madeAnswerOperations(snapshots),
 });
 
-export const searchThreadOperations = searchOperations;
-/** The same with what operations of rooms to the right need in their thread. */
-export const openThreadSearch = openSearch;
-
 export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const collecting = new Set<number>();
   /** Projects where more became garbage while it was being collected. */
   const again = new Set<number>();
-  const search = createProductSearch({ ...given, prepareWalk: given.ingest.prepareWalk });
   const parts: CatalogParts = {
     ...given,
     collectGarbage: (projectId) => void collect(projectId),
-    onProductsWritten(projectId, counts) {
-      search.follow(projectId);
-      given.onProductsWritten(projectId, counts);
-    },
   };
   const { store, tasks, database, logger } = parts;
   const staging = createStaging(parts, (projectId, fullUpdateId) => {
-    // An index in use takes in what is staged, so that little is missing when that is committed.
-    search.follow(projectId);
+    parts.onStaged(projectId);
     void collectUnlessLive(projectId, fullUpdateId);
   });
   const ontology = createOntologyChanges(parts);
@@ -125,7 +123,6 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     dropGathered: (task: Task) => fullUpdates.discardOf(task),
     survey: parts.scans.survey,
     commits: createUndoableCommits(parts),
-    search,
     /** Counts outside the serving thread. */
     countProducts: parts.scans.countProducts,
     readProductPage: (order: { projectId: number; identifier: string }, signal: AbortSignal) =>

@@ -1,7 +1,6 @@
 import type { FailureCode } from '../kernel/errors.ts';
 import type { ProjectSettings } from '../projects/projects.ts';
 import type { Base } from '../storage/storage.ts';
-import type { QuestionPool } from '../storage/threads/threads.ts';
 import type { TaskRun, Tasks } from '../tasks/tasks.ts';
 import type { Scans } from './browse/browse.ts';
 import type { Ingest } from './ingest/ingest.ts';
@@ -11,7 +10,7 @@ import type { CatalogStore, ChangeCounts } from './port.ts';
 /** Settings of a project that concern its catalog. Source: docs/interface §14.2. */
 export type CatalogSettings = Pick<
   ProjectSettings,
-  'maxDeletePercent' | 'keptCommits' | 'keptDays' | 'onInvalid' | 'priceAttribute'
+  'maxDeletePercent' | 'keptCommits' | 'keptDays' | 'onInvalid'
 >;
 
 /** Numbers of products that a task created, changed and deleted; absent after a restore. */
@@ -21,10 +20,6 @@ export interface CatalogParts extends Pick<Base, 'clock' | 'database' | 'logger'
   readonly store: CatalogStore;
   readonly ingest: Ingest;
   readonly scans: Scans;
-  /** Threads that keep their priority, as callers wait for their results. */
-  readonly searchers: QuestionPool;
-  /** How long a search waits for its index; default: see docs/interface §4.13. */
-  readonly searchWaitMs?: number | undefined;
   readonly tasks: Tasks;
   getSettings(projectId: number): Promise<CatalogSettings>;
   /** The locale for numbers in the project, as `de-DE`. */
@@ -33,6 +28,8 @@ export interface CatalogParts extends Pick<Base, 'clock' | 'database' | 'logger'
   collectGarbage(projectId: number): void;
   /** Called for changes and for refused commits, for the metrics. */
   onProductsWritten(projectId: number, counts: WrittenCounts): void;
+  /** Called when a batch of a full update is staged. */
+  onStaged(projectId: number): void;
   onCommitRefused(code: FailureCode): void;
   /** Called when facts follow another ontology; awaited before the task that made them ends. */
   onOntologyFollowed(run: TaskRun): Promise<void>;

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { RecordedEvent } from '../events/events.ts';
 import type { Sent } from '../http/server/server.ts';
-import type { Calls } from '../storage/storage.ts';
+import type { Calls, Program } from '../storage/storage.ts';
 import type { Budget } from '../storage/threads/threads.ts';
 import type { Derive } from './derivation.ts';
 import type { Attribute, Ontology, OntologyMode, RequestedOntology } from './ontology/ontology.ts';
@@ -71,8 +71,6 @@ export interface CatalogRepeatables {
   readStagedReports(place: ReportPlace & { readonly fullUpdateId: number }): ReportPart;
   /** Removes a limited part of what nothing points to. @returns whether there is more */
   collectGarbage(limits: { live: readonly number[] } & Omit<UndoOrder, 'author'>): boolean;
-  /** Brings the index of search a step forward, or removes a part of its dead entries. */
-  walkSearch(walked: { readonly prepared?: PreparedWalk | undefined }): SearchStep;
 }
 
 type OfProject = [projectId: number];
@@ -116,28 +114,8 @@ export interface CatalogStateOperations
   listById(range: IdRange): ListedPart;
   /** @returns the largest product id, 0 if there are none */
   readLargestId(): number;
-  /** @returns undefined if nothing was searched yet */
-  readSearchState(): SearchState | undefined;
-  /** What the index of search takes in next, after a document; not made in the writing thread. */
-  prepareWalk(after: number): PreparedWalk;
-  /** @returns products that are in the index of search */
-  listHits(query: RequestedUploads): ListedPart<FoundRow>;
-  /** @returns how many documents a tier finds, those without a product too */
-  countEntries(tier: SearchTier): number;
-  /** @returns how many products a tier finds, at most as many as the limit */
-  countHits(counted: CountedTier & { readonly limit: number }): number;
-  /** @returns hits without their uploads, in the order of their documents */
-  listPlaces(query: RequestedHits): readonly HitGroup[];
-  /** @returns words consisting only of letters that products have had */
-  listWords(sought: SoughtWords): WordPart;
-  /** @returns for some of these beginnings, which end with `*`, all lexemes that begin so: these are found faster */
-  findBegun(beginnings: readonly string[]): SearchTier['begun'];
-  /** @returns products with one of the next few documents after this one; undefined if these are large */
-  listTail(after: number): readonly PlacedRow[] | undefined;
   listCategoryPaths(range: CategoryRange): readonly ListedCategory[];
   findCategoryPath(id: number): readonly string[] | undefined;
-  /** @returns the lexemes that a product has; if in doubt, because many products had one and few still do, includes it */
-  findLiving(sought: SoughtCategories): readonly string[];
   /** @returns the products of these documents, in no order, with their whole uploads */
   listDocuments(documents: readonly number[]): readonly PlacedRow[];
   /** The same with the fronts of their uploads. */
@@ -156,6 +134,8 @@ export interface CatalogStateOperations
 export interface CatalogSnapshot extends Calls<CatalogStateOperations> {
   /** `revision`: raised when the derivation changes; what another revision derived is not written. */
   openDerivation(): Promise<{ readonly revision: number; readonly derive: Derive }>;
+  /** Runs a program of a room to the right on this state. */
+  perform<Result>(program: Program<Result>): Promise<Result>;
 }
 
 /** Where a thread reads catalogs and accepted bodies. */
@@ -261,98 +241,6 @@ export interface ListedPart<Row extends ListedRow = ListedRow> {
   readonly isCut: boolean;
 }
 
-/** The progress of the index of search. */
-export interface SearchState {
-  /** Documents up to this one are in the index. */
-  readonly lastDocument: number;
-  readonly newestDocument: number;
-  /** The catalog version when it was last complete; documents of open full updates come without a version. */
-  readonly version: number;
-  readonly presentVersion: number;
-  /** The documents in the index. */
-  readonly documents: number;
-}
-
-/** A document with its product, and the number of the product's group. */
-export type PlacedDocument = readonly [document: number, product: number, group: number];
-
-/** Documents with their lexemes. */
-export interface PreparedWalk {
-  /** The document before them. */
-  readonly after: number;
-  readonly last: number;
-  /** Whether these were all there were. */
-  readonly isLast: boolean;
-  /** A `PlacedDocument` each, as JSON: one text passes the serving thread in a thousandth of the time of 2,000. */
-  readonly placed: string;
-  /** A line for each, UTF-8 as one character per byte. */
-  readonly lexemes: string;
-  /** Words consisting only of letters. */
-  readonly words: readonly string[];
-}
-
-export interface SearchStep {
-  readonly lastDocument: number;
-  /** Whether nothing that readers can see is missing. */
-  readonly isComplete: boolean;
-  readonly isTidy: boolean;
-}
-
-/** At least one lexeme of each group must match; one that ends with `*` matches all that begin so. */
-export type LexemeGroups = readonly (readonly string[])[];
-
-/** Products with the same rank: those that match `all`, but no better tier. */
-export interface SearchTier {
-  readonly all: LexemeGroups;
-  readonly except: readonly LexemeGroups[];
-  /** What the index is asked for in place of a lexeme that ends with `*`. */
-  readonly begun?: ReadonlyMap<string, readonly string[]> | undefined;
-}
-
-export interface CountedTier {
-  readonly tier: SearchTier;
-  /** Products whose document is after this one are found by their former documents. */
-  readonly newer: number | undefined;
-}
-
-/** Products of a tier after a document, in the order of the documents by which they are found. */
-export interface RequestedHits extends CountedTier {
-  readonly after: number;
-  readonly limit: number;
-}
-
-export interface RequestedUploads extends RequestedHits {
-  /** Whether to read the whole uploads, or their fronts. */
-  readonly isWhole: boolean;
-}
-
-/** A product with the document by which it was found. */
-export interface FoundRow extends PlacedRow {
-  /** Its present document. */
-  readonly present: number;
-}
-
-/** A hit: the document by which it was found, and the number of its group. */
-export type HitGroup = Readonly<Record<'document' | 'group', number>>;
-
-/** Words that begin with a letter, by their length; in the order of their text. */
-export interface SoughtWords {
-  readonly first: string;
-  /** Words after this one. */
-  readonly after: string;
-  readonly shortest: number;
-  readonly longest: number;
-  /** One of these must match, as by `like`. */
-  readonly patterns: readonly string[];
-}
-
-/** The words found among the next ones of the index. */
-export interface WordPart {
-  readonly words: readonly string[];
-  /** Where the next part continues; undefined: this is the last one. */
-  readonly last: string | undefined;
-}
-
 /** Which category paths to list, of all that products ever had, in text order. */
 export interface CategoryRange {
   /** Only those below it; empty: all. */
@@ -366,13 +254,6 @@ export interface ListedCategory {
   /** Permanent. */
   readonly id: number;
   readonly path: readonly string[];
-}
-
-/** Lexemes of categories, to find those that a product has. */
-export interface SoughtCategories {
-  readonly lexemes: readonly string[];
-  /** Products whose document is after this one are found by their former documents. */
-  readonly newer: number | undefined;
 }
 
 export type BatchKey = Readonly<Record<'fullUpdateId' | 'batch', number>>;

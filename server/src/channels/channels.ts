@@ -32,12 +32,13 @@ import {
   type SentChannel,
   type Snapshot,
 } from './channel-definitions/channel-definitions.ts';
-import { createUcp, type KeylessLimits, type UcpChannel } from './ucp/ucp.ts';
+import { createUcp, type KeylessLimits, type UcpChannel, type UcpParts } from './ucp/ucp.ts';
 
 export interface ChannelParts extends Base {
   readonly tasks: Tasks;
   readonly threads: BuildThreads;
-  readonly catalog: Pick<Catalog, 'countProducts' | 'store' | 'search'>;
+  readonly catalog: Pick<Catalog, 'countProducts' | 'store'>;
+  readonly search: UcpParts['search'];
   readonly relations: Pick<Relations, 'list' | 'answer' | 'judgeFit'>;
   readonly projects: Pick<Projects, 'recordChange' | 'removeWithProject'>;
   /** What callers without a key may cost. */

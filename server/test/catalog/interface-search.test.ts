@@ -199,7 +199,7 @@ async function startHeld(t: TestContext, searchWaitMs = HELD_WAIT_MS) {
   const lagging = await startTestService(t, {
     replace: {
       searchWaitMs,
-      store: (real) => ({
+      searchStore: (real) => ({
         ...real,
         async walkSearch(projectId, walked) {
           steps.begun += 1;

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { snapshotsOfFiles, snapshotsOfRows } from '../../src/app/stores.ts';
-import { searchThreadOperations } from '../../src/catalog/catalog.ts';
-import type { SearchQuestion } from '../../src/catalog/search/search.ts';
-import { countEntries, countHits } from '../../src/catalog/store/search-store.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
+import type { SearchQuestion } from '../../src/search/hits/hits.ts';
+import { countEntries, countHits } from '../../src/search/index-store/index-reads-store.ts';
+import { searchOperations } from '../../src/search/search.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import { type Program, performOn, type Storage } from '../../src/storage/storage.ts';
 import { Budget, type StopFlag } from '../../src/storage/threads/threads.ts';
@@ -86,7 +86,7 @@ async function openOperations(t: TestContext, products: number, words: readonly 
   ) => {
     let at = 0;
     const limits = { longestMs, now: () => (at += 1) };
-    const run = searchThreadOperations(snapshots, limits)[operation];
+    const run = searchOperations(snapshots, limits)[operation];
     const input = { projectId: catalog.projectId, allowIncomplete: 'never', ...order };
     // Across threads, only the operation knows its input.
     const { answer } = ((await run?.(input as never, budget)) ?? {}) as {

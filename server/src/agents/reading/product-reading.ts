@@ -1,8 +1,9 @@
 import type { CatalogSnapshots } from '../../catalog/catalog.ts';
 import { readProducts } from '../../catalog/lookup/lookup.ts';
 import type { LookedUp } from '../../catalog/products/products.ts';
-import type { IndexOutcome, SearchAnswer, SearchQuestion } from '../../catalog/search/search.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { SearchQuestion } from '../../search/hits/hits.ts';
+import type { IndexOutcome, SearchAnswer } from '../../search/search.ts';
 import type { Budget, Operation } from '../../storage/threads/threads.ts';
 import { countTokens, fitFrom, fitPage, shortenText, shortenValue, TOKENS } from '../tool.ts';
 

@@ -1,11 +1,12 @@
 /** Entry of the threads that answer relations and searches: related products may take long to find. */
 import { workerData } from 'node:worker_threads';
 import { productOperations, relationOperations } from '../../agents/reading/reading.ts';
-import { type CatalogSnapshots, openThreadSearch } from '../../catalog/catalog.ts';
+import type { CatalogSnapshots } from '../../catalog/catalog.ts';
 import { ucpOperations } from '../../channels/ucp/ucp.ts';
 import { rowCatalogs } from '../../relations/relation-store/postgres/postgres.ts';
 import { fileCatalogs } from '../../relations/relation-store/sqlite/sqlite.ts';
 import { readerOperations } from '../../relations/relation-threads/relation-threads.ts';
+import { openSearch } from '../../search/search.ts';
 import { createReaders, openPostgres } from '../../storage/postgres/postgres.ts';
 import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
 import { openPayloads, type ThreadPlace } from '../../storage/storage.ts';
@@ -34,7 +35,7 @@ function openOperations(place: ThreadPlace) {
 }
 
 function questionOperations(snapshots: CatalogSnapshots) {
-  const { operations, findGroups } = openThreadSearch(snapshots);
+  const { operations, findGroups } = openSearch(snapshots);
   return {
     ...operations,
     ...productOperations(snapshots, operations.searchProducts),

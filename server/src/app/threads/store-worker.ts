@@ -5,6 +5,10 @@ import { writerOperations } from '../../catalog/store/sqlite/sqlite.ts';
 import { openRowWriter, relationBatchDerivation } from '../../relations/relation-store/postgres/postgres.ts';
 import { openFileWriter, relationDerivation } from '../../relations/relation-store/sqlite/sqlite.ts';
 import { writerOperations as relationWriterOperations } from '../../relations/relation-threads/relation-threads.ts';
+import {
+  indexWriterOperations,
+  postgresIndexWriterOperations,
+} from '../../search/index-store/index-store.ts';
 import { openPostgres } from '../../storage/postgres/postgres.ts';
 import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';
@@ -15,12 +19,14 @@ if (place.kind === 'embedded') {
   const files = createCatalogFiles(place.catalogs, place);
   serveOperations({
     ...writerOperations({ files, derivation: relationDerivation() }),
+    ...indexWriterOperations(files),
     ...relationWriterOperations(openFileWriter(files)),
   });
 } else {
   const postgres = openPostgres(place);
   serveOperations({
     ...postgresWriterOperations({ postgres, derivation: relationBatchDerivation() }),
+    ...postgresIndexWriterOperations(postgres),
     ...relationWriterOperations(openRowWriter(postgres)),
   });
 }

@@ -3,13 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import { ProjectParams } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, sendJson, sendRaw, serve, serveRaw } from '../../http/server/server.ts';
+import { type Routes, sendJson, sendRaw, serveRaw } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { CatalogStore, IdentifierRange } from '../port.ts';
 import {
-  CategoryListQuery,
-  CategoryPage,
   type LookupProduct,
   ProductDetail,
   ProductListQuery,
@@ -21,9 +19,29 @@ import { type ListedPage, type ListForm, readCategory, toListItem, writeTableIte
 const about = { config: { guard: 'management', access: 'manage' }, tags: ['Products'] } as const;
 const EXPORT_PAGE = 500;
 
+/** What the list needs from search, a room to the right. */
+export interface FoundProducts {
+  /** @returns a page of all products found, which is complete @throws query_invalid, search_not_ready */
+  list(
+    projectId: number,
+    listed: { readonly question: FoundQuestion; readonly form: ListForm },
+    signal: AbortSignal,
+  ): Promise<ListedPage>;
+}
+
+interface FoundQuestion extends NonNullable<ReturnType<typeof readQuestion>> {
+  readonly cursor: string | undefined;
+  readonly limit: number;
+}
+
+interface ProductRouteParts {
+  readonly catalog: Catalog;
+  readonly search: FoundProducts;
+}
+
 /** Source: docs/interface §14.3. */
 export const productRoutes =
-  ({ catalog }: { readonly catalog: Catalog }): Routes =>
+  ({ catalog, search }: ProductRouteParts): Routes =>
   (server) => {
     serveRaw(server, 'GET /management/projects/:id/products', {
       ...about,
@@ -48,7 +66,7 @@ export const productRoutes =
             : await whileCallerWaits(reply, (signal) => {
                 refuseBeside('products are found by words, filter and category', { identifierPrefix });
                 const listed = { question: { ...question, cursor, limit }, form } as const;
-                return catalog.search.list(project.id, listed, signal);
+                return search.list(project.id, listed, signal);
               });
         const page = `{"items":[${items.join()}],"nextCursor":${JSON.stringify(nextCursor)}}`;
         return sendJson(reply, Buffer.from(page));
@@ -69,20 +87,6 @@ export const productRoutes =
           // A stored answer, which was made to this schema.
           return { ...page, product: page.product as Static<typeof LookupProduct> };
         }),
-    });
-    serve(server, 'GET /management/projects/:id/categories', {
-      ...about,
-      summary: 'List the categories that products of a project stand in',
-      params: ProjectParams,
-      query: CategoryListQuery,
-      answer: { 200: CategoryPage },
-      handle({ project, query }, reply) {
-        const { limit = 100, cursor, under } = query;
-        const question = { under: under ? readCategory('under', under) : undefined, cursor, limit };
-        return whileCallerWaits(reply, (signal) =>
-          catalog.search.listCategories(project.id, question, signal),
-        );
-      },
     });
   };
 

@@ -310,8 +310,6 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
     readLegacyForm: ({ bytes }: Pick<CheckInput, 'bytes'>) => new Passed(readLegacyForm(bytes), bytes.length),
     countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) =>
       new Passed(countPages({ bytes, encoding, maxMib: COUNTED_MIB }), bytes.length),
-    prepareWalk: ({ projectId, after }: PlaceInCatalog, budget: Budget) =>
-      snapshots.read(projectId, budget, (snapshot) => snapshot.prepareWalk(after)),
   };
 }
 

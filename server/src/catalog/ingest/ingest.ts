@@ -14,7 +14,6 @@ import {
   sampleBytes,
   type ThreadPool,
 } from '../../storage/threads/threads.ts';
-import type { PreparedWalk } from '../port.ts';
 import type { BodyForm, OnInvalid } from '../products/products.ts';
 import type { DraftedNotes, DraftOrder, JudgedNotes } from './batch-notes.ts';
 import { openBody } from './checked-body.ts';
@@ -132,9 +131,6 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
         throw error;
       }
     },
-    /** What the index of search takes in next, after a document. */
-    prepareWalk: (projectId: number, after: number): Promise<PreparedWalk> =>
-      threads.run('prepareWalk', { projectId, after }, { key: projectId, unordered: true }),
     /**
      * @returns the body in the form of an update, and its number of items; undefined if it is not of the form of an old plug-in
      * @throws body_not_json, request_invalid

@@ -39,27 +39,14 @@ import {
   findProduct,
   hasAny,
   listById,
+  listDocuments,
+  listFronts,
   listOutdated,
   listRange,
   measureDocuments,
   readLargestId,
-} from './product-list-store.ts';
-import {
-  countEntries,
-  countHits,
-  findBegun,
-  findLiving,
-  listDocuments,
-  listFronts,
-  listHits,
-  listPlaces,
-  listTail,
-  listWords,
-  prepareWalk,
-  readSearchState,
-  walkSearch,
   weighDocuments,
-} from './search-store.ts';
+} from './product-list-store.ts';
 import {
   type DocumentWriter,
   dropOutdated,
@@ -133,18 +120,8 @@ const OF_SNAPSHOT: Programs<CatalogStateOperations> = {
   listOutdated,
   listById,
   readLargestId,
-  readSearchState,
-  prepareWalk,
-  listHits,
-  countEntries,
-  countHits,
-  listPlaces,
-  listWords,
-  findBegun,
-  listTail,
   listCategoryPaths,
   findCategoryPath,
-  findLiving,
   listDocuments,
   listFronts,
   weighDocuments,
@@ -201,7 +178,6 @@ const REPEATABLES: WritePrograms<CatalogRepeatables> = {
   keepSkipped: locked(keepSkipped),
   readStagedReports: locked(readStagedReports),
   collectGarbage: locked(collectGarbage),
-  walkSearch: locked(walkSearch),
 };
 
 export type Perform = <Result>(projectId: number, program: Program<Result>) => Promise<Result>;
@@ -222,6 +198,7 @@ export const openSnapshot = (
     revision: await read(readDerivationRevision()),
     derive: await openDerive(),
   }),
+  perform: read,
 });
 
 interface Order<Input> {

@@ -22,6 +22,7 @@ import type {
   MeasuredDocument,
   OutdatedProduct,
   PatchedProduct,
+  PlacedRow,
   PresentProduct,
 } from '../port.ts';
 import { FRONT_END, type UploadedProduct } from '../products/products.ts';
@@ -205,4 +206,26 @@ export function* findProduct(identifier: string): Program<FoundProduct | undefin
 
 export function* readLargestId(): Program<number> {
   return (yield* cell<number | null>`select max(id) as largest from product where ${own()}`) ?? 0;
+}
+
+/** The columns of a `PlacedRow`, of a product `p` with its document `d`. */
+export const placedColumns = (isWhole: boolean): Sql =>
+  sql`p.document_id as document, ${listedColumns(uploadText(isWhole))}`;
+
+const givenDocuments = (documents: readonly number[]): Sql =>
+  sql`${listed('k', 'bigint', documents)} ${lookupJoin('document', 'd', sql`d.id = k.value`)}`;
+
+const placeDocumentsOf =
+  (isWhole: boolean) =>
+  (documents: readonly number[]): Program<PlacedRow[]> =>
+    rows`select ${placedColumns(isWhole)} from ${givenDocuments(documents)}
+      ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}`;
+
+export const listDocuments = placeDocumentsOf(true);
+export const listFronts = placeDocumentsOf(false);
+
+export function* weighDocuments(documents: readonly number[]): Program<number> {
+  return Number(
+    yield* cell`select coalesce(sum(${UPLOAD_BYTES}), 0) as bytes from ${givenDocuments(documents)}`,
+  );
 }

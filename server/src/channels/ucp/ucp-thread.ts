@@ -1,9 +1,9 @@
 import { viewUpload } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import type { FindGroups, GroupQuestion, IndexOutcome, OpenGroups } from '../../catalog/search/search.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { readRelated } from '../../relations/answering/answering.ts';
 import type { FitAnswer } from '../../relations/fit/fit.ts';
+import type { FindGroups, GroupQuestion, IndexOutcome, OpenGroups } from '../../search/search.ts';
 import { type Budget, type Operation, shareText } from '../../storage/threads/threads.ts';
 import { type ChannelDefinition, compileChannelFilter } from '../channel-definitions/channel-definitions.ts';
 import { isForEverybody } from '../field-mapping/field-mapping.ts';

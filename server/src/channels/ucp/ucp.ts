@@ -2,12 +2,13 @@
  * The door of UCP: a channel that is not built but served, by the schemas of the Universal Commerce Protocol.
  * Products come from the search of the catalog, related ones from relations. Threads read them and write the answers.
  */
-import type { Catalog } from '../../catalog/catalog.ts';
+
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { joinSteps } from '../../relations/answering/answering.ts';
 import type { Relations } from '../../relations/relations.ts';
+import type { ProductSearch } from '../../search/search.ts';
 import type { ChannelDefinition } from '../channel-definitions/channel-definitions.ts';
 import { type ChannelBudget, createChannelBudgets, type KeylessLimits } from './channel-budget.ts';
 import type { ProductRequest, UcpLookup, UcpSearch, UcpUse } from './ucp-schemas.ts';
@@ -24,7 +25,7 @@ export { ProductRequest, UcpFilters } from './ucp-schemas.ts';
 export { ucpOperations } from './ucp-thread.ts';
 
 export interface UcpParts {
-  readonly catalog: Pick<Catalog, 'search'>;
+  readonly search: Pick<ProductSearch, 'askOperation'>;
   readonly relations: Pick<Relations, 'answer' | 'judgeFit'>;
   readonly clock: Clock;
   readonly keyless: KeylessLimits;
@@ -39,7 +40,7 @@ export interface UcpChannel {
 /** JSON of an answer's members. */
 type AnswerBytes = Promise<Uint8Array>;
 
-export function createUcp({ catalog, relations, clock, keyless }: UcpParts) {
+export function createUcp({ search, relations, clock, keyless }: UcpParts) {
   const budgets = createChannelBudgets(keyless, clock);
 
   /** One question to a thread, whose cost the callers of the channel share. */
@@ -49,11 +50,7 @@ export function createUcp({ catalog, relations, clock, keyless }: UcpParts) {
     { asked, signal, spend }: { asked: object; signal: AbortSignal; spend: (used: UcpUse) => void },
   ): Promise<Answer> {
     const question: UcpOrder<unknown>['question'] = { definition, asked };
-    const answer = catalog.search.askOperation<Answer>(
-      operation,
-      { projectId: project.id, question },
-      signal,
-    );
+    const answer = search.askOperation<Answer>(operation, { projectId: project.id, question }, signal);
     return answer.then(
       (found) => {
         spend(found.use);

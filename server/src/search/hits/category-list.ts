@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
+import type { CategoryPage as CategoryPageSchema } from '../../catalog/products/products.ts';
 import type { Sent } from '../../http/server/server.ts';
-import type { CategoryPage as CategoryPageSchema } from '../products/products.ts';
+import { lexemeOf } from '../words/words.ts';
 import { type OpenIndex, readPlace, startPart, writePlace } from './search-index.ts';
-import { lexemeOf } from './words.ts';
 
 /** Which categories to list. Source: docs/interface §14.3 rule 11. */
 export interface CategoryQuestion {

@@ -1,6 +1,6 @@
-import { keyOfCategory } from '../browse/browse.ts';
-import type { PlacedRow } from '../port.ts';
-import { computeValueId } from '../products/products.ts';
+import { keyOfCategory } from '../../catalog/browse/browse.ts';
+import type { PlacedRow } from '../../catalog/catalog.ts';
+import { computeValueId } from '../../catalog/products/products.ts';
 
 /**
  * The lexemes of a product, whose kind is their first letter. `n`: words of its identifier, name and brand, `a`: words of these

@@ -1,10 +1,10 @@
 // runs: test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { normaliseProduct } from '../products/products.ts';
+import { normaliseProduct } from '../../catalog/products/products.ts';
+import { listWords } from './lexeme-parts.ts';
 import { listLexemes } from './lexemes.ts';
 import { isInTier, planTiers } from './tiers.ts';
-import { listWords } from './words.ts';
 
 test('words are folded: case, accents, letters that are spelt, signs of Chinese and Japanese (§4.13 rule 2)', () => {
   assert.deepEqual(listWords('Ångström-Straße Łódź'), ['angstrom', 'strasse', 'lodz']);

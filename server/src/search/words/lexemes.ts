@@ -1,8 +1,6 @@
-import { keyOfCategory } from '../browse/browse.ts';
-import { isBlank } from '../ontology/ontology.ts';
-import type { UploadedProduct } from '../products/products.ts';
-import { isForgivable } from './typing-errors.ts';
-import { growTo, MOST_WORDS, Vocabulary } from './vocabulary.ts';
+import { keyOfCategory } from '../../catalog/browse/browse.ts';
+import { isBlank } from '../../catalog/ontology/ontology.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
 import {
   joinWords,
   keyOfGroup,
@@ -11,7 +9,9 @@ import {
   type NumberKind,
   numberOf,
   signsOf,
-} from './words.ts';
+} from './lexeme-parts.ts';
+import { isForgivable } from './typing-errors.ts';
+import { growTo, MOST_WORDS, Vocabulary } from './vocabulary.ts';
 
 /**
  * The lexemes of products as bytes: most words, values and categories occurred in earlier products, so what

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { orNull, titled } from '../../http/answers/answers.ts';
-import type { Sent } from '../../http/server/server.ts';
-import { optional } from '../../kernel/optional.ts';
-import { TableProduct } from '../products/products.ts';
+import { TableProduct } from '../catalog/products/products.ts';
+import { orNull, titled } from '../http/answers/answers.ts';
+import type { Sent } from '../http/server/server.ts';
+import { optional } from '../kernel/optional.ts';
 
 export const PartialMark = Type.Optional(
   Type.Literal(true, { description: 'there is no index yet: a part of the catalog was looked through' }),

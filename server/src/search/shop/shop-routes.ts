@@ -8,8 +8,8 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/json-scan.ts';
 import { optional } from '../../kernel/optional.ts';
-import type { Catalog } from '../catalog.ts';
-import { PartialMark } from './search-schemas.ts';
+import type { ProductSearch } from '../product-search.ts';
+import { PartialMark } from '../search-schemas.ts';
 import type { ShopFilter, SuggestionLimits } from './shop-search.ts';
 
 /** What connectors send; anything that is not listed is ignored. Source: docs/interface §4.14. */
@@ -116,7 +116,7 @@ const SuggestionAnswer = Type.Object(
   { title: 'ShopSuggestions' },
 );
 
-type ProductQuestion = Parameters<Catalog['search']['ask']>[1];
+type ProductQuestion = Parameters<ProductSearch['ask']>[1];
 
 const SUGGESTED: SuggestionLimits = { product: 5, category: 3, brand: 2, search: 3 };
 const about = {
@@ -127,11 +127,11 @@ const about = {
 
 /** Source: docs/interface §4.14. */
 export const shopRoutes =
-  ({ catalog }: { readonly catalog: Catalog }): Routes =>
+  ({ search: products }: { readonly search: ProductSearch }): Routes =>
   (server) => {
     const ask = (project: ChosenProject, question: ProductQuestion, reply: FastifyReply) =>
       whileCallerWaits(reply, async (signal) =>
-        sendJson(reply, await catalog.search.ask(project.id, question, signal)),
+        sendJson(reply, await products.ask(project.id, question, signal)),
       );
     const search = (project: ChosenProject, sent: Static<typeof SearchBody>, reply: FastifyReply) => {
       const { query = '', offset = 0, limit = 20 } = sent;

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createCatalogFiles } from '../../../storage/sqlite/sqlite.ts';
-import { walkSearch } from '../search-store.ts';
-import { changeCatalog } from '../state-store.ts';
+import { changeCatalog } from '../../catalog/store/store.ts';
+import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
+import { walkSearch } from './index-walk-store.ts';
 
 /** Enough for two versions of them to be tidied: dead entries are looked for after a quarter and 10,000. */
 const PRODUCTS = 11_000;

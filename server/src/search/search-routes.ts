@@ -1,13 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
-import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
-import type { ChosenProject } from '../../kernel/caller.ts';
-import { optional } from '../../kernel/optional.ts';
-import { readCategory } from '../browse/browse.ts';
-import type { Catalog } from '../catalog.ts';
-import { FoundBy } from '../products/products.ts';
+import { readCategory } from '../catalog/browse/browse.ts';
+import { FoundBy } from '../catalog/products/products.ts';
+import { ProjectParams, ProjectQuery } from '../http/answers/answers.ts';
+import { whileCallerWaits } from '../http/guards/guards.ts';
+import { type Routes, sendJson, serveRaw } from '../http/server/server.ts';
+import type { ChosenProject } from '../kernel/caller.ts';
+import { optional } from '../kernel/optional.ts';
+import type { ProductSearch } from './product-search.ts';
 import { SearchedProducts } from './search-schemas.ts';
 
 /** Source: docs/interface §4.13. */
@@ -32,14 +32,14 @@ const about = {
 
 /** Source: docs/interface §4.13. */
 export const searchRoutes =
-  ({ catalog }: { readonly catalog: Catalog }): Routes =>
+  ({ search }: { readonly search: ProductSearch }): Routes =>
   (server) => {
     const find = (project: ChosenProject, query: Static<typeof ProjectSearchQuery>, reply: FastifyReply) => {
       const { q, filter, sort, cursor, category, limit = 20 } = query;
       const path = category ? readCategory('category', category) : undefined;
       return whileCallerWaits(reply, async (signal) => {
         const question = { q, filter, sort, cursor, limit, category: path };
-        return sendJson(reply, await catalog.search.find(project.id, question, signal));
+        return sendJson(reply, await search.find(project.id, question, signal));
       });
     };
     serveRaw(server, 'GET /search/products', {

@@ -1,5 +1,5 @@
-import type { LexemeGroups, SearchTier } from '../port.ts';
-import { joinWords } from './words.ts';
+import type { LexemeGroups, SearchTier } from '../search-port.ts';
+import { joinWords } from './lexeme-parts.ts';
 
 export interface SearchTiers {
   /**

@@ -1,16 +1,22 @@
+import type { ListedPart, PlacedRow } from '../../catalog/catalog.ts';
 import {
-  among,
+  areCut,
+  countRows,
+  DOCUMENT,
+  fittingRows,
+  listedColumns,
+  placedColumns,
+  planForLexemes,
+  planForParts,
+  uploadText,
+} from '../../catalog/store/store.ts';
+import {
   byEngine,
   cell,
   column,
-  insertInto,
-  insertRow,
-  insertRows,
   joined,
-  listed,
   lookupJoin,
   own,
-  ownKey,
   PROJECT,
   type Program,
   row,
@@ -18,7 +24,6 @@ import {
   run,
   type Sql,
   sql,
-  tabled,
   text,
 } from '../../storage/storage.ts';
 import type {
@@ -26,67 +31,22 @@ import type {
   FoundRow,
   HitGroup,
   LexemeGroups,
-  PlacedDocument,
-  PlacedRow,
-  PreparedWalk,
   RequestedHits,
   RequestedUploads,
   SearchState,
-  SearchStep,
   SearchTier,
   SoughtCategories,
   SoughtWords,
   WordPart,
-} from '../port.ts';
-import type { UploadedProduct } from '../products/products.ts';
-import {
-  keyOfGroup,
-  LexemeWriter,
-  NEW_WALK,
-  needsTidying,
-  SEARCH_STEP,
-  type SearchWalk,
-  TAIL,
-  TIDY_STEP,
-} from '../search/search.ts';
-import {
-  areCut,
-  countRows,
-  DOCUMENT,
-  fittingRows,
-  listedColumns,
-  UPLOAD_BYTES,
-  uploadText,
-} from './product-list-store.ts';
-import { type CatalogState, planForLexemes, planForParts } from './state-store.ts';
+} from '../search-port.ts';
+import { markNumbers } from './marked-numbers.ts';
 
-/** The index of search: FTS5 in a file, tsvector with GIN in PostgreSQL. */
+/** What a search reads from the index: FTS5 in a file, tsvector with GIN in PostgreSQL. */
 
-/** PostgreSQL has everything in one table, created by a migration. */
 const NOTHING = text('');
 
-/**
- * A file gets its tables at the first search, so that a catalog without searches has none. Lexemes without positions,
- * which no query needs; the prefix index makes `b*` as fast as a word, up to the longest, INDEXED.
- */
-const TABLES = [
-  `create virtual table if not exists search_lexeme using fts5(lexemes, content='', contentless_delete=1, detail=none,
-    tokenize='ascii', prefix='2 3 4 5 6 7 8')`,
-  `create table if not exists search_entry (document_id integer primary key, product_id integer not null,
-    group_key integer not null)`,
-  `create table if not exists search_word (word text primary key) without rowid`,
-  `create table if not exists search_progress (id integer primary key, last_document integer not null,
-    version integer not null, documents integer not null, untidied integer not null, tidied_up_to integer not null)`,
-].map((table) => byEngine({ sqlite: text(table), postgres: NOTHING }));
+/** The longest beginning of a lexeme that the index of a file has. */
 const INDEXED = 8;
-
-/** In bytes: a step is written at once, not in parts that are then merged, eight at a time, or as soon as 30 % are dead (0023 has the figures). */
-const SETTINGS = byEngine({
-  sqlite: text(
-    `insert into search_lexeme (search_lexeme, rank) values ('hashsize', 33554432), ('automerge', 8), ('deletemerge', 30)`,
-  ),
-  postgres: NOTHING,
-});
 
 const IS_MADE = byEngine({
   sqlite: text(`select 1 from sqlite_schema where name = 'search_progress'`),
@@ -98,6 +58,7 @@ const PRESENT_VERSION = byEngine({
 });
 const NEWEST = sql`coalesce((select max(id) from document where ${own()}), 0)`;
 
+/** @returns undefined if nothing was searched yet */
 export function* readSearchState(): Program<SearchState | undefined> {
   if ((yield* row(IS_MADE)) === undefined) return undefined;
   return yield* row`select w.last_document as "lastDocument", w.version, ${NEWEST} as "newestDocument",
@@ -122,27 +83,6 @@ function writeTier({ all, except, begun }: SearchTier, engine: keyof typeof QUER
   const write = (groups: LexemeGroups) => `(${groups.map((group) => `(${writeAny(group)})`).join(and)})`;
   return except.reduce((query, groups) => `(${query}${not}${write(groups)})`, write(all));
 }
-
-/**
- * In a file the three characters of a number are encoded as one token character of FTS5, a byte from 0xC0 on followed by bytes
- * from 0x80 to 0xBF: it indexes no prefixes of a single character, which were a third of the index and of the time to make it.
- * @param bytes of lexemes, each after a space, a line end or a quote; modified in place
- */
-function markNumbers(bytes: Buffer): Buffer {
-  let isNumber = false;
-  for (let at = 0, before = SPACE; at < bytes.length; at += 1) {
-    const byte = bytes[at] as number;
-    if (before <= QUOTE) isNumber = byte >= FIRST_OF_FOUR;
-    else if (isNumber && byte >= FIRST_OF_FOUR) bytes[at] = 0x80 | (byte & 7);
-    before = byte;
-  }
-  return bytes;
-}
-
-const SPACE = 0x20;
-const QUOTE = 0x22;
-/** The first of the four bytes of a character beyond U+FFFF. */
-const FIRST_OF_FOUR = 0xf0;
 
 const inFile = (query: string): Sql => sql`cast(${markNumbers(Buffer.from(query))} as text)`;
 
@@ -189,11 +129,6 @@ const productOf = (newer: number | undefined): Sql =>
         'p',
         sql`p.id = s.product_id and (p.document_id = s.document_id or p.document_id > ${newer})`,
       );
-const placedColumns = (isWhole: boolean): Sql =>
-  sql`p.document_id as document, ${listedColumns(uploadText(isWhole))}`;
-
-/** Bytes of uploads read per step of updating the index; in PostgreSQL a process of the database is busy for as long as a step takes. */
-const READ_AT_ONCE = byEngine({ sqlite: sql`${2 * 1024 * 1024}`, postgres: sql`${1024 * 1024}` });
 /** Bytes of those that a search scans itself. */
 const TAIL_AT_ONCE = { as: 's', bytes: 8 * 1024 * 1024 };
 /**
@@ -202,7 +137,14 @@ const TAIL_AT_ONCE = { as: 's', bytes: 8 * 1024 * 1024 };
  */
 const HITS_AT_ONCE = { whole: 2 * 1024 * 1024, front: 16 * 1024 * 1024 };
 
-export function* listHits({ tier, after, limit, newer, isWhole }: RequestedUploads) {
+/** @returns products that are in the index of search */
+export function* listHits({
+  tier,
+  after,
+  limit,
+  newer,
+  isWhole,
+}: RequestedUploads): Program<ListedPart<FoundRow>> {
   const { from, where, order } = foundBy(tier);
   const behind = byEngine({ sqlite: sql`${order} > ${after}`, postgres: sql`s.document_id > ${after}` });
   const page = sql`(select s.document_id as place, p.* from ${from} ${productOf(newer)} where ${where} and ${behind}
@@ -220,6 +162,7 @@ export function* listHits({ tier, after, limit, newer, isWhole }: RequestedUploa
   return { rows: found, isCut: areCut(found) };
 }
 
+/** @returns hits without their uploads, in the order of their documents */
 export function* listPlaces({ tier, after, limit, newer }: RequestedHits): Program<HitGroup[]> {
   const { from, where, order } = foundBy(tier);
   return yield* rows`select s.document_id as document, s.group_key as "group" from ${from} ${productOf(newer)}
@@ -230,6 +173,7 @@ export function* listPlaces({ tier, after, limit, newer }: RequestedHits): Progr
 /** Words of the index that one statement compares, in some milliseconds. */
 const WORDS_AT_ONCE = 50_000;
 
+/** @returns words consisting only of letters that products have had */
 export function* listWords(sought: SoughtWords): Program<WordPart> {
   const { first, after, shortest, longest, patterns } = sought;
   const range = sql`${own('w')} and w.word > ${after} and w.word < ${`${first}\u{10ffff}`}`;
@@ -260,8 +204,8 @@ const firstFrom = (from: string): Sql =>
   text(`(select v.term from search_begun v where v.term >= ${from} limit 1)`);
 
 /**
- * @returns what begins with each of these, if it is more than the prefix index has and there are few such lexemes: in 1 µs FTS5
- * collects 8 rows of a beginning, and reads 80 of a lexeme
+ * @returns for some of these beginnings, which end with `*`, all lexemes that begin so: those that are longer than the prefix
+ * index has, if there are few such lexemes. In 1 µs FTS5 collects 8 rows of a beginning, and reads 80 of a lexeme.
  */
 export function* findBegun(beginnings: readonly string[]): Program<Map<string, string[]>> {
   const begun = new Map<string, string[]>();
@@ -283,11 +227,13 @@ export function* findBegun(beginnings: readonly string[]): Program<Map<string, s
   return begun;
 }
 
+/** @returns how many documents a tier finds, those without a product too */
 export function countEntries(tier: SearchTier): Program<number> {
   const { where, index } = foundBy(tier);
   return countRows(sql`${index} where ${where}`);
 }
 
+/** @returns how many products a tier finds, at most as many as the limit */
 export function countHits({ tier, newer, limit }: CountedTier & { readonly limit: number }) {
   const { from, where } = foundBy(tier);
   return countRows(sql`(select 1 from ${from} ${productOf(newer)} where ${where} limit ${limit}) f`);
@@ -296,6 +242,7 @@ export function countHits({ tier, newer, limit }: CountedTier & { readonly limit
 /** How many entries of one category are read: many may be dead. */
 const READ_OF_CATEGORY = 5_000;
 
+/** @returns the lexemes that a product has; if in doubt, because many products had one and few still do, includes it */
 export function* findLiving({ lexemes, newer }: SoughtCategories): Program<string[]> {
   yield* planForLexemes();
   const query = byEngine({
@@ -320,6 +267,10 @@ export function* findLiving({ lexemes, newer }: SoughtCategories): Program<strin
   return living.map((at) => lexemes[at] as string);
 }
 
+/** The most documents beyond the index that a search scans itself. */
+export const TAIL = 500;
+
+/** @returns products with one of the next few documents after this one; undefined if these are large */
 export function* listTail(after: number): Program<PlacedRow[] | undefined> {
   yield* planForParts();
   const tail = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${TAIL}`;
@@ -330,146 +281,4 @@ export function* listTail(after: number): Program<PlacedRow[] | undefined> {
   if (size !== undefined && size.fits < (size.found ?? 0)) return undefined;
   return yield* rows`select ${placedColumns(true)} from ${fitting} ${PRODUCT} ${DOCUMENT}
     order by p.document_id`;
-}
-
-const givenDocuments = (documents: readonly number[]): Sql =>
-  sql`${listed('k', 'bigint', documents)} ${lookupJoin('document', 'd', sql`d.id = k.value`)}`;
-
-const placeDocumentsOf =
-  (isWhole: boolean) =>
-  (documents: readonly number[]): Program<PlacedRow[]> =>
-    rows`select ${placedColumns(isWhole)} from ${givenDocuments(documents)}
-      ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}`;
-
-export const listDocuments = placeDocumentsOf(true);
-export const listFronts = placeDocumentsOf(false);
-
-export function* weighDocuments(documents: readonly number[]): Program<number> {
-  return Number(
-    yield* cell`select coalesce(sum(${UPLOAD_BYTES}), 0) as bytes from ${givenDocuments(documents)}`,
-  );
-}
-
-/** Documents after a given one, with their lexemes: the part of a step that needs no lock. */
-export function* prepareWalk(after: number): Program<PreparedWalk> {
-  yield* planForParts();
-  const following = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${SEARCH_STEP}`;
-  const fitting = fittingRows(text('d.id, d.product_id'), following, {
-    as: 'p',
-    bytes: READ_AT_ONCE,
-    order: text('id'),
-  });
-  const documents = yield* rows<{ id: number; product: number; raw: string; found: number }>`select p.id,
-    p.product_id as product, p.found, ${uploadText(true)} as raw
-    from ${fitting} ${lookupJoin('document', 'd', sql`d.id = p.id`)} order by p.id`;
-  const writer = new LexemeWriter();
-  const placed = documents.map(({ id, product, raw }): PlacedDocument => {
-    const upload = JSON.parse(raw) as UploadedProduct;
-    writer.add(upload);
-    return [id, product, keyOfGroup(upload.groupIdentifier)];
-  });
-  return {
-    after,
-    last: documents.at(-1)?.id ?? after,
-    placed: JSON.stringify(placed),
-    lexemes: writer.finish().toString('latin1'),
-    isLast: !areCut(documents) && documents.length < SEARCH_STEP,
-    words: writer.forgivable,
-  };
-}
-
-export function* walkSearch(
-  state: CatalogState,
-  { prepared }: { readonly prepared?: PreparedWalk | undefined },
-): Program<SearchStep> {
-  for (const table of TABLES) yield* run(table);
-  const walk = (yield* readWalk()) ?? NEW_WALK;
-  if (walk === NEW_WALK) yield* run(SETTINGS);
-  const isPrepared = prepared?.after === walk.lastDocument;
-  const step = isPrepared ? prepared : yield* prepareWalk(walk.lastDocument);
-  const { last, isLast } = step;
-  const documents = JSON.parse(step.placed) as PlacedDocument[];
-  if (documents.length > 0) yield* placeDocuments(documents, step);
-  // Others may have been added since it was prepared.
-  const isComplete = isLast && !isPrepared;
-  const walked = {
-    ...walk,
-    lastDocument: last,
-    version: isComplete ? state.catalogVersion : walk.version,
-    documents: walk.documents + documents.length,
-    untidied: walk.untidied + documents.length,
-  };
-  const isTidy = !needsTidying(walked);
-  yield* saveWalk(isComplete && !isTidy ? yield* tidy(walked) : walked);
-  return { lastDocument: last, isComplete, isTidy };
-}
-
-const readWalk = (): Program<SearchWalk | undefined> =>
-  row`select w.last_document as "lastDocument", w.version, w.documents, w.untidied,
-    w.tidied_up_to as "tidiedUpTo" from search_progress w where ${own('w')} and w.id = 1`;
-
-const saveWalk = (walk: SearchWalk): Program<number> =>
-  run`${insertRow('search_progress', { id: 1, ...walk })} on conflict ${ownKey('id')} do update
-    set last_document = excluded.last_document, version = excluded.version, documents = excluded.documents,
-    untidied = excluded.untidied, tidied_up_to = excluded.tidied_up_to`;
-
-const KEYS = { document_id: 'bigint', product_id: 'bigint', group_key: 'bigint' } as const;
-
-function* placeDocuments(placed: readonly PlacedDocument[], { lexemes, words }: PreparedWalk) {
-  const bytes = Buffer.from(lexemes, 'latin1');
-  yield* run(
-    byEngine({
-      sqlite: () => placeInFile(placed, bytes),
-      postgres: () => placeInTable(placed, bytes.toString().split('\n')),
-    }),
-  );
-  yield* run(byEngine({ sqlite: insertRows('search_entry', KEYS, placed), postgres: NOTHING }));
-  const known = listed('w', 'text', words);
-  yield* run`${insertInto('search_word', 'word')} w.value from ${known} where true
-    on conflict ${ownKey('word')} do nothing`;
-}
-
-function placeInTable(placed: readonly PlacedDocument[], lines: readonly string[]): Sql {
-  const cells = placed.map((keys, at) => [...keys, lines[at]?.trimStart() ?? '']);
-  const from = tabled('n', { ...KEYS, lexemes: 'text' }, cells);
-  return sql`${insertInto('search_entry', 'document_id, product_id, group_key, lexemes')}
-    n.document_id, n.product_id, n.group_key, array_to_tsvector((select array_agg(${PROJECT}::bigint::text || '.' || w)
-      from unnest(string_to_array(n.lexemes, ' ')) w)) from ${from}`;
-}
-
-/** Bits for the length of a line, stored after its position: one number for both takes SQLite a third of the time of a row. */
-const LENGTH_BITS = 26;
-
-/** The lines are cut from one text, by the position of each document's. */
-function placeInFile(placed: readonly PlacedDocument[], lines: Buffer): Sql {
-  markNumbers(lines);
-  const places: Record<number, number> = {};
-  let start = 0;
-  for (const [document] of placed) {
-    const end = lines.indexOf('\n', start);
-    places[document] = start * 2 ** LENGTH_BITS + end - start;
-    start = end + 1;
-  }
-  const [from, length] = [text(`(value >> ${LENGTH_BITS}) + 1`), text(`value & ${2 ** LENGTH_BITS - 1}`)];
-  return sql`insert into search_lexeme (rowid, lexemes)
-    select cast(key as integer), cast(substr(${lines}, ${from}, ${length}) as text) from json_each(${JSON.stringify(places)})`;
-}
-
-/** Each of these stays while the one before it goes, until the next tidying: FTS5 looks past all removed neighbours for each living entry (0023). */
-const STAYING = 16;
-
-/** Removes entries of removed documents; those in the undo log may come back. Its settings are for indexes of earlier versions. */
-function* tidy(walk: SearchWalk): Program<SearchWalk> {
-  if (walk.tidiedUpTo === 0) yield* run(SETTINGS);
-  const ids = yield* column<number>`select s.document_id as id from search_entry s where ${own('s')}
-    and s.document_id > ${walk.tidiedUpTo} order by s.document_id limit ${TIDY_STEP}`;
-  const gone = yield* column<number>`select k.value as id from ${listed('k', 'bigint', ids)}
-    where (select d.id from document d where ${own('d')} and d.id = k.value) is null`;
-  const removed = gone.filter((id, at) => id % STAYING !== 0 || gone[at - 1] !== id - 1);
-  const these = among(removed);
-  yield* run(byEngine({ sqlite: sql`delete from search_lexeme where rowid ${these}`, postgres: NOTHING }));
-  yield* run`delete from search_entry where ${own()} and document_id ${these}`;
-  const documents = walk.documents - removed.length;
-  if (ids.length < TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
-  return { ...walk, documents, tidiedUpTo: ids.at(-1) ?? 0 };
 }

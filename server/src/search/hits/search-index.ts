@@ -1,39 +1,16 @@
+import type { ListedRow, PlacedRow } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
-import type { CatalogSnapshot, FoundRow, ListedRow, PlacedRow, SearchState } from '../port.ts';
-import { listLexemes } from './lexemes.ts';
+import { type SearchedCatalog, TAIL } from '../index-store/index-store.ts';
+import type { FoundRow, SearchState } from '../search-port.ts';
+import { hasWords, isInTier, listLexemes } from '../words/words.ts';
 import type { SearchPlan } from './search-plan.ts';
-import { isInTier } from './tiers.ts';
-import { hasWords } from './words.ts';
 
 /**
  * The index of search: the lexemes of every document, made at the first search and updated after every later
  * change, so that updates pay nothing for it before. It follows documents, which never change: entries of
  * removed documents are dead, and a restored product is found by its former document.
  */
-
-/** The progress of building and tidying the index, a row of `search_progress`. */
-export interface SearchWalk {
-  readonly lastDocument: number;
-  readonly version: number;
-  readonly documents: number;
-  /** Documents added since dead entries were last looked for. */
-  readonly untidied: number;
-  /** How far these were looked for; 0: not at all. */
-  readonly tidiedUpTo: number;
-}
-
-export const NEW_WALK: SearchWalk = { lastDocument: 0, version: 0, documents: 0, untidied: 0, tidiedUpTo: 0 };
-/** Documents per step: about 200 ms, in which an update of the project waits. */
-export const SEARCH_STEP = 2_000;
-/** Entries per step of tidying; after it FTS5 merges as many pages for each level of its parts: up to 0.7 s, of 200,000 entries. */
-export const TIDY_STEP = 500;
-/** The most documents beyond the index that a search scans itself. */
-export const TAIL = 500;
-
-/** Each dead entry slows searches a little, and looking for them reads the whole index. */
-export const needsTidying = ({ untidied, documents, tidiedUpTo }: SearchWalk): boolean =>
-  tidiedUpTo > 0 || untidied > documents / 4 + 10_000;
 
 const isUpToDate = (state: SearchState): boolean =>
   state.version === state.presentVersion || state.lastDocument >= state.newestDocument;
@@ -72,7 +49,7 @@ export const LIMITS: SearchLimits = { longestMs: 5_000, now: () => performance.n
 
 /** The index of one state of a catalog, with what it does not contain. */
 export interface OpenIndex {
-  readonly snapshot: CatalogSnapshot;
+  readonly snapshot: SearchedCatalog;
   /** Products that the index lacks, in the order of their documents. */
   readonly tail: readonly TailProduct[];
   /** Documents after this one are found by the former versions of their products. */
@@ -92,7 +69,7 @@ export interface OpenIndex {
  * @param sought what is looked for without an index; undefined: no answer without one
  */
 export async function openIndex(
-  snapshot: CatalogSnapshot,
+  snapshot: SearchedCatalog,
   { allowIncomplete, sought }: Pick<IndexOrder, 'allowIncomplete'> & { sought: SearchPlan | undefined },
   parts: Pick<OpenIndex, 'budget' | 'limits' | 'countOnce'>,
 ): Promise<OpenIndex | { readonly missing: string }> {
@@ -112,7 +89,7 @@ export async function openIndex(
 
 /** @param state of an index that was never complete, or that must be complete */
 async function isScanned(
-  snapshot: CatalogSnapshot,
+  snapshot: SearchedCatalog,
   state: SearchState | undefined,
   allowIncomplete: IndexOrder['allowIncomplete'],
 ): Promise<boolean> {
@@ -122,7 +99,7 @@ async function isScanned(
 }
 
 /** @returns undefined if there are too many to scan */
-async function listUnindexed(snapshot: CatalogSnapshot, state: SearchState) {
+async function listUnindexed(snapshot: SearchedCatalog, state: SearchState) {
   if (isUpToDate(state)) return [];
   const { newestDocument, lastDocument } = state;
   return newestDocument - lastDocument <= TAIL ? snapshot.listTail(lastDocument) : undefined;
@@ -135,7 +112,7 @@ const SCAN_PAGE = 1_000;
 
 /** Scans products, oldest first, instead of using an index. */
 async function scanCatalog(
-  snapshot: CatalogSnapshot,
+  snapshot: SearchedCatalog,
   { worded: { words }, tiers: { counted } }: SearchPlan,
   parts: Pick<OpenIndex, 'budget' | 'limits' | 'countOnce' | 'state'>,
 ): Promise<OpenIndex> {

@@ -1,4 +1,4 @@
-import { isAscii, LETTERS_PER_PRODUCT, listWords, WORD_LENGTH } from './words.ts';
+import { isAscii, LETTERS_PER_PRODUCT, listWords, WORD_LENGTH } from './lexeme-parts.ts';
 
 /** With more words, all are dropped before the next product: most of them never recur. */
 const KNOWN = 1 << 15;

@@ -1,5 +1,3 @@
-import { ServiceError } from '../../kernel/errors.ts';
-import { parseJson } from '../../kernel/json-scan.ts';
 import {
   type AttributeCondition,
   type ComparedAttribute,
@@ -11,11 +9,19 @@ import {
   OWN,
   type ProductTest,
   toCompared,
-} from '../filters/filters.ts';
-import type { Attribute } from '../ontology/ontology.ts';
-import type { LexemeGroups } from '../port.ts';
-import { planTiers, type SearchTiers, type WordedSearch } from './tiers.ts';
-import { keyOfGroup, lexemeOf, listWords } from './words.ts';
+} from '../../catalog/filters/filters.ts';
+import type { Attribute } from '../../catalog/ontology/ontology.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { parseJson } from '../../kernel/json-scan.ts';
+import type { LexemeGroups } from '../search-port.ts';
+import {
+  keyOfGroup,
+  lexemeOf,
+  listWords,
+  planTiers,
+  type SearchTiers,
+  type WordedSearch,
+} from '../words/words.ts';
 
 /** Which products to find. Source: docs/interface §4.13. */
 export interface SearchQuestion {

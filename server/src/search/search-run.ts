@@ -1,5 +1,3 @@
-import { ServiceError } from '../../kernel/errors.ts';
-import { type Budget, type Operation, shareText } from '../../storage/threads/threads.ts';
 import {
   type ListedPage,
   type ListForm,
@@ -7,35 +5,37 @@ import {
   toListItem,
   toTableItem,
   writeTableItem,
-} from '../browse/browse.ts';
-import { type Comparable, compareValues, readComparables, viewUpload } from '../filters/filters.ts';
-import { refuseLarge } from '../lookup/lookup.ts';
-import { type Attribute, indexByKey } from '../ontology/ontology.ts';
-import type {
-  CatalogSnapshot,
-  CatalogSnapshots,
-  FoundRow,
-  HitGroup,
-  PlacedRow,
-  SearchTier,
-} from '../port.ts';
-import type { UploadedProduct } from '../products/products.ts';
-import { type CategoryQuestion, listCategories } from './category-list.ts';
-import { FACETED, FacetTally } from './facets.ts';
-import { listLexemes } from './lexemes.ts';
-import { findMeant, type MeantWords } from './meant-words.ts';
+} from '../catalog/browse/browse.ts';
+import type { CatalogSnapshot, CatalogSnapshots, PlacedRow } from '../catalog/catalog.ts';
+import { type Comparable, compareValues, readComparables, viewUpload } from '../catalog/filters/filters.ts';
+import { refuseLarge } from '../catalog/lookup/lookup.ts';
+import { type Attribute, indexByKey } from '../catalog/ontology/ontology.ts';
+import type { UploadedProduct } from '../catalog/products/products.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { type Budget, type Operation, shareText } from '../storage/threads/threads.ts';
 import {
+  type CategoryQuestion,
+  FACETED,
+  FacetTally,
+  findMeant,
   type HitPlace,
   type IndexOrder,
   LIMITS,
+  listCategories,
+  type MeantWords,
   type OpenIndex,
   openIndex,
+  planSearch,
   readPlace,
   type SearchLimits,
+  type SearchPlan,
+  type SearchQuestion,
+  type SearchSort,
   startPart,
   writePlace,
-} from './search-index.ts';
-import { planSearch, type SearchPlan, type SearchQuestion, type SearchSort } from './search-plan.ts';
+} from './hits/hits.ts';
+import { openSearched } from './index-store/index-store.ts';
+import type { FoundRow, HitGroup, SearchTier } from './search-port.ts';
 import type { SearchAnswer } from './search-schemas.ts';
 import {
   answerShopSearch,
@@ -48,9 +48,8 @@ import {
   type ShopQuestion,
   type ShownProduct,
   type Sorting,
-} from './shop-search.ts';
-import { holdsAll, isInTier, planTiers } from './tiers.ts';
-import { keyOfGroup } from './words.ts';
+} from './shop/shop.ts';
+import { holdsAll, isInTier, keyOfGroup, listLexemes, planTiers } from './words/words.ts';
 
 type Order<Question> = IndexOrder & { readonly question: Question };
 
@@ -171,7 +170,7 @@ export function openSearch(
         const work = await plan(order, snapshot);
         const scope = { allowIncomplete: order.allowIncomplete, sought: work.sought };
         const countOnce: OpenIndex['countOnce'] = (what, count) => keep(`${order.projectId} ${what}`, count);
-        const index = await openIndex(snapshot, scope, { budget, limits, countOnce });
+        const index = await openIndex(openSearched(snapshot), scope, { budget, limits, countOnce });
         if ('missing' in index) return index;
         const isComplete = index.isMade && index.newer === undefined;
         return { answer: await work.run(index), isBehind: index.isBehind, isComplete };

@@ -1,14 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
-import { ServiceError } from '../../kernel/errors.ts';
-import type { BudgetTerms } from '../../storage/threads/threads.ts';
-import type { ListedPage, ListForm } from '../browse/browse.ts';
-import type { CatalogParts } from '../parts.ts';
-import type { PreparedWalk } from '../port.ts';
-import type { CategoryPage, CategoryQuestion } from './category-list.ts';
-import type { IndexOrder } from './search-index.ts';
-import type { SearchQuestion } from './search-plan.ts';
+import type { ListedPage, ListForm } from '../catalog/browse/browse.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { ProjectSettings } from '../projects/projects.ts';
+import type { BudgetTerms, QuestionPool } from '../storage/threads/threads.ts';
+import type { CategoryPage, CategoryQuestion, IndexOrder, SearchQuestion } from './hits/hits.ts';
+import type { SearchStore } from './index-store/index-store.ts';
+import type { PreparedWalk } from './search-port.ts';
 import type { IndexOutcome } from './search-run.ts';
-import type { ShopQuestion } from './shop-search.ts';
+import type { ShopQuestion } from './shop/shop.ts';
 
 type ProductQuestion = Omit<ShopQuestion, 'locale' | 'priceAttribute'>;
 
@@ -31,6 +31,20 @@ const RECENT_MS = 5_000;
 /** An order of any operation. */
 type InProject = { readonly projectId: number } & Readonly<Record<string, unknown>>;
 
+export interface SearchParts {
+  readonly store: SearchStore;
+  /** Threads that keep their priority, as callers wait for their results. */
+  readonly searchers: QuestionPool;
+  readonly logger: Logger;
+  /** How long a search waits for its index; default: see docs/interface §4.13. */
+  readonly searchWaitMs?: number | undefined;
+  /** The locale for numbers in the project, as `de-DE`. */
+  getLocale(projectId: number): Promise<string>;
+  getSettings(projectId: number): Promise<Pick<ProjectSettings, 'priceAttribute'>>;
+}
+
+export type ProductSearch = ReturnType<typeof createProductSearch>;
+
 /** Search for products, as the serving thread sees it. */
 export function createProductSearch({
   store,
@@ -39,16 +53,13 @@ export function createProductSearch({
   searchWaitMs = WAIT_MS,
   getLocale,
   getSettings,
-  prepareWalk,
-}: Pick<CatalogParts, 'store' | 'searchers' | 'logger' | 'searchWaitMs' | 'getLocale' | 'getSettings'> & {
-  readonly prepareWalk: PrepareWalk;
-}) {
+}: SearchParts) {
   const searchedAt = new Map<number, number>();
   const isShared = (projectId: number) => {
     const since = performance.now() - RECENT_MS;
     return searchedAt.entries().some(([other, at]) => other !== projectId && at > since);
   };
-  const index = createIndexWalks({ store, logger, prepareWalk, isShared });
+  const index = createIndexWalks({ store, logger, isShared });
   const incompleteSince = new Map<number, number>();
   const briefly = { waitMs: Math.min(searchWaitMs, SHORT_WAIT_MS) };
 
@@ -146,17 +157,12 @@ async function askUntil<Answer>(
   return outcome;
 }
 
-/** Runs in a parsing thread. */
-type PrepareWalk = (projectId: number, after: number) => Promise<PreparedWalk>;
-
 /** At most one walk per project at a time; it continues after completion to remove dead entries. */
 function createIndexWalks({
   store,
   logger,
-  prepareWalk,
   isShared,
-}: Pick<CatalogParts, 'store' | 'logger'> & {
-  readonly prepareWalk: PrepareWalk;
+}: Pick<SearchParts, 'store' | 'logger'> & {
   /** Whether other projects are being searched. */
   isShared(projectId: number): boolean;
 }) {
@@ -174,10 +180,10 @@ function createIndexWalks({
   async function goOn(projectId: number, waiting: Waiter[], prepared?: PreparedWalk) {
     const [step, next] = await Promise.all([
       takeStep(projectId, waiting, prepared),
-      prepared?.isLast === false ? prepareWalk(projectId, prepared.last) : undefined,
+      prepared?.isLast === false ? store.prepareWalk(projectId, prepared.last) : undefined,
     ]);
     const isFirst = prepared === undefined && !step.isComplete;
-    const following = isFirst ? await prepareWalk(projectId, step.lastDocument) : next;
+    const following = isFirst ? await store.prepareWalk(projectId, step.lastDocument) : next;
     return { isMore: step.isMore, prepared: following };
   }
 

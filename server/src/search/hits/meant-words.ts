@@ -1,7 +1,6 @@
-import type { SoughtWords } from '../port.ts';
-import { listForgivable } from './lexemes.ts';
+import type { SoughtWords } from '../search-port.ts';
+import { errorsOf, listForgivable, listPatterns, NearestWords } from '../words/words.ts';
 import { type OpenIndex, startPart } from './search-index.ts';
-import { errorsOf, listPatterns, NearestWords } from './typing-errors.ts';
 
 /** What the words of a search may mean. Source: docs/interface §4.13 rule 4. */
 

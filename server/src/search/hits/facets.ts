@@ -1,6 +1,6 @@
-import { type Attribute, isFact, readMeasure } from '../ontology/ontology.ts';
-import type { UploadedProduct } from '../products/products.ts';
-import type { Facet } from './search-schemas.ts';
+import { type Attribute, isFact, readMeasure } from '../../catalog/ontology/ontology.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type { Facet } from '../search-schemas.ts';
 
 /** The best hits, at about 10 µs each. */
 export const FACETED = 200;

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { CatalogSnapshot, PlacedRow } from '../../catalog/catalog.ts';
+import type { Filter } from '../../catalog/filters/filters.ts';
+import { makeDataPoint, makeItem } from '../../catalog/lookup/lookup.ts';
+import { type Attribute, isFact, readMeasure } from '../../catalog/ontology/ontology.ts';
+import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Filter } from '../filters/filters.ts';
-import { makeDataPoint, makeItem } from '../lookup/lookup.ts';
-import { type Attribute, isFact, readMeasure } from '../ontology/ontology.ts';
-import type { CatalogSnapshot, PlacedRow } from '../port.ts';
-import { mainCategory, type UploadedProduct } from '../products/products.ts';
-
-import type { SearchQuestion } from './search-plan.ts';
-import type { Facet } from './search-schemas.ts';
-import { listWords } from './words.ts';
+import type { SearchQuestion } from '../hits/hits.ts';
+import type { Facet } from '../search-schemas.ts';
+import { listWords } from '../words/words.ts';
 
 /** The search of shop connectors: what they send, and what they read. Source: docs/interface §4.14. */
 export interface ShopQuestion extends Pick<SearchQuestion, 'named'> {

@@ -1,0 +1,14 @@
+/**
+ * The door of the store of the index: the lexemes of every document, beside the catalog, in the same file or database. Both
+ * engines run the same programs; statements that differ stand side by side in them.
+ */
+export {
+  createSearchStore,
+  indexParserOperations,
+  indexWriterOperations,
+  openSearched,
+  postgresIndexWriterOperations,
+  type SearchedCatalog,
+  type SearchStore,
+} from './index-operations.ts';
+export { TAIL } from './index-reads-store.ts';

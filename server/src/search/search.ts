@@ -1,0 +1,15 @@
+/**
+ * The door of search: products found by words and filters, with an index beside the catalog. The index is
+ * derived from documents, made at the first search, and never part of an update. Search knows the catalog; the catalog
+ * never knows search.
+ */
+export { createProductSearch, type ProductSearch } from './product-search.ts';
+export {
+  type FindGroups,
+  type GroupQuestion,
+  type IndexOutcome,
+  type OpenGroups,
+  openSearch,
+  searchOperations,
+} from './search-run.ts';
+export type { SearchAnswer } from './search-schemas.ts';

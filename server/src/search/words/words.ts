@@ -1,0 +1,8 @@
+/**
+ * The door of words: texts become words without case and accents, and products become lexemes, by which the index finds them.
+ * It knows no index and no store.
+ */
+export { hasWords, keyOfGroup, lexemeOf, listWords } from './lexeme-parts.ts';
+export { LexemeWriter, listForgivable, listLexemes } from './lexemes.ts';
+export { holdsAll, isInTier, planTiers, type SearchTiers, type WordedSearch } from './tiers.ts';
+export { errorsOf, listPatterns, NearestWords } from './typing-errors.ts';
