@@ -222,7 +222,8 @@ export function openThreads(
     scanners: ask('scan-worker', 1, scans),
     // One more than an account may use, so that no account keeps the others waiting.
     relationReaders: ask('relation-worker', readerThreads + 1, { share: readerThreads }),
-    relationSurveyors: ask('relation-worker', 1),
+    // A preview may take minutes, so one account has one thread and another account finds a second.
+    relationSurveyors: ask('relation-worker', 2, { share: 1 }),
     // One at a time, so that long answers take no more memory; no other work waits behind them.
     makers: open('scan-worker', 1, scans) as QuestionPool,
   };

@@ -6,6 +6,7 @@ import { rowCatalogs } from '../../src/relations/relation-store/postgres/postgre
 import { fileCatalogs } from '../../src/relations/relation-store/sqlite/sqlite.ts';
 import { readerOperations } from '../../src/relations/relation-threads/relation-threads.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
+import { asWriter, commandAuthor } from '../../src/projects/projects.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { Budget } from '../../src/storage/threads/threads.ts';
 import {
@@ -143,6 +144,27 @@ test('previews keep no answer waiting, and end when their callers leave (§12.6 
   const { status, body } = await small.manage('POST', '/preview', rule({ source: under('Drills') }));
   assert.deepEqual([status, body.sampledSources], [200, 1]);
   assert.ok(performance.now() - begunAt < LONG_MS);
+});
+
+test('a preview of one account does not delay a preview of another account (§12.6 rule 6)', async () => {
+  const service = patient();
+  const large = await createLarge(service);
+  const preview = begin(callOf(service, large).preview);
+  await large.call('GET', '/projects');
+  const { id: accountId } = await service.app.projects.createAccount(`Other ${large.projectId}`);
+  const { value: key } = await service.app.access.createKey(asWriter(commandAuthor(accountId, 'test')), {
+    name: 'Key',
+    scope: { type: 'account' },
+  });
+  const group = await service.call('POST', '/management/project-groups', { key, body: { name: 'Group' } });
+  const body = { name: 'Empty', projectGroupId: group.body.id };
+  const project = await service.call('POST', '/management/projects', { key, body });
+  assert.equal(project.status, 201, JSON.stringify(project.body));
+  const path = `/management/projects/${project.body.id}/relations/preview`;
+  const answer = await service.call('POST', path, { key, body: rule({ source: under('Drills') }) });
+  assert.deepEqual([answer.status, answer.body.sampledSources], [200, 0]);
+  assert.ok(preview.isOpen(), 'the preview of the other account is still searched');
+  preview.leave();
 });
 
 test('a project never holds all threads that answer (§12.6 rule 6)', async () => {
