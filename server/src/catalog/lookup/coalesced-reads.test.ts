@@ -37,7 +37,7 @@ test('requests during a read share the next one', async () => {
   assert.deepEqual(await Promise.all(others), ['new', undefined, 'new']);
 });
 
-test('a read that fails fails those who shared it, and no other', async () => {
+test('a read that fails fails its own callers and no later ones', async () => {
   const { batches, read } = startReads();
   const failing = read(1);
   const next = read(1);
@@ -48,4 +48,28 @@ test('a read that fails fails those who shared it, and no other', async () => {
   const last = read(2);
   batches[2]?.succeed([[2, 'later']]);
   assert.equal(await last, 'later');
+});
+
+test('a key that cannot be read fails alone, and its next read waits beside those of other keys', async () => {
+  const batches: (readonly number[])[] = [];
+  let hang: PromiseWithResolvers<never> | undefined;
+  const read = coalesceReads<number, string>(async (keys) => {
+    batches.push(keys);
+    if (hang !== undefined && keys.includes(3)) return hang.promise;
+    if (keys.includes(3)) throw new Error('worker away');
+    return new Map(keys.map((key) => [key, `value ${key}`]));
+  });
+  const first = read(1);
+  const outcomes = await Promise.allSettled([1, 2, 3, 4].map(read));
+  await first;
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason.message)),
+    ['value 1', 'value 2', 'worker away', 'value 4'],
+  );
+  hang = Promise.withResolvers();
+  const hanging = read(3);
+  assert.equal(await read(4), 'value 4', 'a hanging worker delays no other project');
+  assert.deepEqual(batches.slice(-2), [[3], [4]]);
+  hang.reject(new Error('still away'));
+  await assert.rejects(hanging, /still away/);
 });

@@ -1,32 +1,55 @@
+import { readSeparately, type SeparateReads } from '../../kernel/separate-reads.ts';
+
+/** How long a key that failed is read by itself: a read of it may take long, and others must not wait for it. */
+const ALONE_MS = 5_000;
+/** More keys than this fail together only when all do. */
+const MOST_ALONE = 10_000;
+
 /**
  * Coalesces concurrent reads into batches. A caller joins the next batch, never the one in progress, whose answer may be
  * older than the request: eight connections that ask for a catalog's version need one or two statements, not eight.
+ * A key that cannot be read fails alone.
  */
 export function coalesceReads<Key, Value>(
   read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
 ): (key: Key) => Promise<Value | undefined> {
   let isReading = false;
-  let next: { keys: Set<Key>; answer: PromiseWithResolvers<ReadonlyMap<Key, Value>> } | undefined;
+  let next: { keys: Set<Key>; answer: PromiseWithResolvers<SeparateReads<Key, Value>> } | undefined;
+  /** Until when a key is read by itself. */
+  const alone = new Map<Key, number>();
 
   async function readBatches(): Promise<void> {
     isReading = true;
     while (next !== undefined) {
       const { keys, answer } = next;
       next = undefined;
-      try {
-        answer.resolve(await read([...keys]));
-      } catch (error) {
-        answer.reject(error);
-      }
+      answer.resolve(await readSeparately([...keys], read));
     }
     isReading = false;
   }
 
+  function noteFailure(key: Key): void {
+    if (alone.size >= MOST_ALONE) alone.clear();
+    alone.set(key, performance.now() + ALONE_MS);
+  }
+
+  function isAlone(key: Key): boolean {
+    const until = alone.get(key);
+    if (until === undefined) return false;
+    if (until > performance.now()) return true;
+    alone.delete(key);
+    return false;
+  }
+
   return async (key) => {
+    if (isAlone(key)) return (await read([key])).get(key);
     next ??= { keys: new Set(), answer: Promise.withResolvers() };
     next.keys.add(key);
     const { answer } = next;
     if (!isReading) void readBatches();
-    return (await answer.promise).get(key);
+    const { values, failures } = await answer.promise;
+    if (!failures.has(key)) return values.get(key);
+    noteFailure(key);
+    throw failures.get(key);
   };
 }

@@ -7,6 +7,7 @@ import {
   readDefined,
   toDefinedColumns,
 } from '../../definitions/definitions.ts';
+import { readSeparately } from '../../kernel/separate-reads.ts';
 import { createStore } from '../../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
 import { control, toCamel } from '../../storage/storage.ts';
@@ -60,6 +61,7 @@ export async function listFollowing(read: Rows, projectId: number, now: number):
 /**
  * Projects with a channel that waits for a change that may have happened already. In PostgreSQL the catalog
  * version shows it; in the embedded store the version is in a file of its own, so all of them may be.
+ * A project whose catalog cannot be read, because its Citus worker is away, is not listed: the next sweep reads it again.
  */
 export async function listUnnoticed({ read, isShared }: Database): Promise<number[]> {
   const trigger = isShared
@@ -74,17 +76,18 @@ export async function listUnnoticed({ read, isShared }: Database): Promise<numbe
     .execute();
   const versions = isShared ? await readVersions(read, waiting) : undefined;
   const isBehind = ({ project_id: id, built_version: built }: (typeof waiting)[number]) =>
-    versions === undefined || built !== (versions.get(id) ?? 0);
+    versions === undefined || (!versions.failures.has(id) && built !== (versions.values.get(id) ?? 0));
   return [...new Set(waiting.filter(isBehind).map(({ project_id: id }) => id))];
 }
 
 /** A separate statement: a distributed database cannot join the service's tables with those of catalogs. */
-async function readVersions(read: Rows, projects: readonly { project_id: number }[]) {
-  const ids = [...new Set(projects.map(({ project_id: id }) => id))];
+function readVersions(read: Rows, projects: readonly { project_id: number }[]) {
   type Row = { id: number; version: number };
-  const { rows } = await sql<Row>`select project_id as id, catalog_version as version
-    from catalog where project_id = any(${ids})`.execute(read);
-  return new Map(rows.map(({ id, version }) => [id, version]));
+  return readSeparately([...new Set(projects.map(({ project_id: id }) => id))], async (ids) => {
+    const { rows } = await sql<Row>`select project_id as id, catalog_version as version
+      from catalog where project_id = any(${ids})`.execute(read);
+    return new Map(rows.map(({ id, version }) => [id, version]));
+  });
 }
 
 /** @returns false if the definition was changed, or the channel deleted, since it was built */
