@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { asWriter, commandAuthor } from '../../src/projects/projects.ts';
 import { rowCatalogs } from '../../src/relations/relation-store/postgres/postgres.ts';
 import { fileCatalogs } from '../../src/relations/relation-store/sqlite/sqlite.ts';
 import { readerOperations } from '../../src/relations/relation-threads/relation-threads.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
-import { asWriter, commandAuthor } from '../../src/projects/projects.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { Budget } from '../../src/storage/threads/threads.ts';
 import {
@@ -157,7 +157,7 @@ test('a preview of one account does not delay a preview of another account (§12
     scope: { type: 'account' },
   });
   const group = await service.call('POST', '/management/project-groups', { key, body: { name: 'Group' } });
-  const body = { name: 'Empty', projectGroupId: group.body.id };
+  const body = { name: 'Empty', projectGroupId: group.body.id, locale: 'de-DE' };
   const project = await service.call('POST', '/management/projects', { key, body });
   assert.equal(project.status, 201, JSON.stringify(project.body));
   const path = `/management/projects/${project.body.id}/relations/preview`;
