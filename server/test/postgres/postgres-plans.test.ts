@@ -4,6 +4,8 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { compareWithAllowed } from '../support/plans/allowed-loops.ts';
+import { productsOf, relateBits } from '../support/plans/filled-service.ts';
 import { judgePlan, LOG_PLANS, readPlans } from '../support/plans/postgres-plans.ts';
 import { query, startPostgres } from '../support/postgres/postgres-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
@@ -23,24 +25,6 @@ const FEW = 20;
 const MANY = 3_000;
 /** A connection keeps a plan from the sixth time on. */
 const ROUNDS = 8;
-
-const products = (count: number, version: number) =>
-  Array.from({ length: count }, (_, at) => ({
-    identifier: `P-${at}`,
-    name: `Drill ${at} of version ${version}`,
-    categories: [{ path: ['Tools', at % 2 === 0 ? 'Drills' : 'Bits', `Kind ${at % 1_000}`] }],
-    attributes: [
-      { key: 'Chuck', value: `${at % 10} mm` },
-      { key: 'Price', value: `${version + (at % 100)} EUR` },
-    ],
-  }));
-
-/** Loops that are right, by the beginning of their statement. A loop that no plan has any more fails the test. */
-const ALLOWED: Readonly<Record<string, string>> = {
-  'select b.value from unnest($1::bigint[]) b (value)':
-    'the builds of the relations, each up to its first member',
-  'with source as materialized': 'the rules of a question and their matches, as many as people define',
-};
 
 const server =
   options.skip === false
@@ -68,29 +52,6 @@ async function readAll({ call, projectId, lookUp }: TestService): Promise<void> 
   assert.equal(related.status, 200, JSON.stringify(related.body));
 }
 
-async function relate(service: TestService): Promise<void> {
-  const definition = {
-    name: 'Bits of drills',
-    tag: 'accessories',
-    source: { category: ['Tools', 'Drills'] },
-    target: { category: ['Tools', 'Bits'] },
-    match: [
-      { target: 'Chuck', operator: 'equals', source: 'Chuck' },
-      { target: 'Price', operator: 'less', source: 'Price' },
-    ],
-    sort: [{ attribute: 'Price', direction: 'asc' }],
-  };
-  const home = `/management/projects/${service.projectId}/relations`;
-  const { status, body } = await service.call('POST', home, { body: definition });
-  assert.equal(status, 201, JSON.stringify(body));
-  for (;;) {
-    const { body: tasks } = await service.call('GET', `/tasks?projectId=${service.projectId}&limit=50`);
-    const open = tasks.tasks.find((task: { taskStatus: string }) => /PENDING|RUNNING/.test(task.taskStatus));
-    if (open === undefined) return;
-    await service.ended(open.id);
-  }
-}
-
 test(
   'a catalog that was small when its connections made their plans is changed, listed and related by no plan that reads all of it for each product (§4.4)',
   options,
@@ -102,10 +63,10 @@ test(
     const service = await startTestService(t, { store });
     const useSmall = async (from: number) => {
       for (let version = from; version < from + ROUNDS; version += 1)
-        await service.loadCatalog(products(FEW, version));
+        await service.loadCatalog(productsOf(FEW, version));
     };
     await useSmall(1);
-    await relate(service);
+    await relateBits(service);
     for (let round = 0; round < ROUNDS; round += 1) await readAll(service);
     // Statistics of the small catalog, by which a scan is the best plan.
     await query(database.url, 'analyze');
@@ -113,34 +74,26 @@ test(
     for (let round = 0; round < ROUNDS; round += 1) await readAll(service);
 
     const before = (await readPlans(server.url)).length;
-    await service.loadCatalog(products(MANY, 201));
+    await service.loadCatalog(productsOf(MANY, 201));
     const loaded = (await readPlans(server.url)).length;
-    await service.loadCatalog(products(MANY, 202));
-    await relate(service);
+    await service.loadCatalog(productsOf(MANY, 202));
+    await relateBits(service);
     await readAll(service);
 
     const plans = await readPlans(server.url, loaded);
-    const refused = plans.flatMap((plan) =>
-      judgePlan(plan).map((loops) => ({
-        loops,
-        statement: plan['Query Text']
-          .replace(/^\/\* \d+ \*\//, '')
-          .replace(/\s+/g, ' ')
-          .trim(),
-      })),
-    );
-    const allowing = (statement: string) => Object.keys(ALLOWED).find((begin) => statement.startsWith(begin));
-    const others = refused.filter(({ statement }) => allowing(statement) === undefined);
+    const statements = plans.map((plan) => ({
+      sql: plan['Query Text']
+        .replace(/^\/\* \d+ \*\//, '')
+        .replace(/\s+/g, ' ')
+        .trim(),
+      refused: judgePlan(plan),
+    }));
+    const { refused, unused } = compareWithAllowed('postgres', statements);
     assert.deepEqual(
-      [...new Set(others.map(({ loops, statement }) => `${loops}: ${statement.slice(0, 300)}`))],
+      [...new Set(refused.map((found) => `${found.refused.join()}: ${found.sql.slice(0, 300)}`))],
       [],
     );
-    const used = new Set(refused.map(({ statement }) => allowing(statement)));
-    assert.deepEqual(
-      Object.keys(ALLOWED).filter((begin) => !used.has(begin)),
-      [],
-      'exceptions without a use',
-    );
+    assert.deepEqual(unused, [], 'exceptions without a use');
     assert.ok(loaded > before && plans.length > 100, `${plans.length} plans were read`);
     const unknown = await query(
       database.url,

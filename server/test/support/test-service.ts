@@ -74,7 +74,7 @@ const API_PAGE = new URL('../../../site/dist/api.html', import.meta.url);
 
 /** The whole service on a free port of loopback; it stops when the test ends. */
 export async function startTestService(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
   options: TestServiceOptions = {},
 ): Promise<TestService> {
   const store = options.store ?? (await makeTestStore());

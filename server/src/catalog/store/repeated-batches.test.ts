@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openEmbeddedCatalog } from '../../../test/support/catalogs/catalog-under-test.ts';
 import { CatalogWorld } from '../../../test/support/catalogs/catalog-world.ts';
-import { type SeenStatement, watchSqlite } from '../../../test/support/plans/sqlite-plans.ts';
+import type { RefusedLoops } from '../../../test/support/plans/allowed-loops.ts';
+import { watchSqlite } from '../../../test/support/plans/sqlite-plans.ts';
 import { embeddedOnly } from '../../../test/support/test-store.ts';
 
 const many = (count: number, content: number, from = 0) =>
@@ -15,7 +16,7 @@ test(
   'previews and commits a full update whose batch came twice without reading a list again for each product (§4.4)',
   options,
   async () => {
-    const seen: SeenStatement[] = [];
+    const seen: RefusedLoops[] = [];
     const stop = watchSqlite((statement) => seen.push(statement));
     try {
       const world = new CatalogWorld(openEmbeddedCatalog(1), 1);

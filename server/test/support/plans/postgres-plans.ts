@@ -37,7 +37,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-interface LoggedPlan {
+export interface LoggedPlan {
   readonly 'Query Text': string;
   readonly Plan: PlanNode;
 }

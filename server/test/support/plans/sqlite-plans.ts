@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import type { RefusedLoops } from './allowed-loops.ts';
 import { SELECTIVE, SMALL } from './small-tables.ts';
 import { listLoops, type SqliteLoop } from './sqlite-loops.ts';
 
@@ -28,16 +29,10 @@ export function judgeLoops(loops: readonly SqliteLoop[], sql: string): string[] 
   return refused.map((loop) => [...loop.outer, loop].map(write).join(' > '));
 }
 
-/** A statement that was prepared, with what is refused of its plan. */
-export interface SeenStatement {
-  readonly sql: string;
-  readonly refused: readonly string[];
-}
-
 const CHANGES_OR_READS = /^\s*(?:select|with|insert|update|delete|replace)\b/i;
 
 /** Reports each statement once that this thread prepares, on any file. @returns a function that stops it */
-export function watchSqlite(report: (seen: SeenStatement) => void): () => void {
+export function watchSqlite(report: (seen: RefusedLoops) => void): () => void {
   const { prepare } = DatabaseSync.prototype;
   const known = new Set<string>();
   DatabaseSync.prototype.prepare = function watched(...given: Parameters<typeof prepare>) {

@@ -1,12 +1,19 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
+import { watchPostgres } from './postgres-statements.ts';
 import { watchSqlite } from './sqlite-plans.ts';
 
-/** Imported before a test file: writes the statements of all threads of its process to the folder that a setting names. */
+/**
+ * Imported before a program: writes the statements of all threads of its process to the folder that a setting names.
+ * The name has no RELATA_, because tests start services without such settings of their caller.
+ */
 
-const folder = process.env.RELATA_TEST_STATEMENTS ?? '';
+const folder = process.env.STATEMENTS_FOLDER;
 
-watchSqlite((statement) =>
-  appendFileSync(join(folder, `${process.pid}-${threadId}.jsonl`), `${JSON.stringify(statement)}\n`),
-);
+if (folder !== undefined) {
+  const write = (statement: object) =>
+    appendFileSync(join(folder, `${process.pid}-${threadId}.jsonl`), `${JSON.stringify(statement)}\n`);
+  watchSqlite(({ sql, refused }) => write({ engine: 'sqlite', sql, refused }));
+  watchPostgres((sql) => write({ engine: 'postgres', sql }));
+}
