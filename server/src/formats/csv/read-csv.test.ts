@@ -10,7 +10,7 @@ import {
   readValues,
 } from '../../../test/support/formats/format-reading.ts';
 import { FormatProblem } from '../input/reading-limits.ts';
-import { splitCsv } from './read-csv.ts';
+import { splitCsv } from './split-csv.ts';
 
 const csv = { type: 'csv' } as const;
 

@@ -37,35 +37,59 @@ const ATTACHED = 'ProductAttachments.AttachmentDetails.AttachmentUri';
 /** The place of a column that corresponds to something a file of the standard may already have. */
 const SHOWN: Readonly<Record<string, string>> = { name: NAME, productUrl: PAGE, images: ATTACHED };
 
-function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
-  const notes: Notes = { supplier: '', currency: '', languages: new Set() };
-  const targets = columns.map(({ name }) => findTarget(SHOWN[name] ?? name));
-  const placeOf = new Map(columns.map(({ name }, at) => [name, at]));
-  let count = 0;
+class XchangeWriter implements RowWriter {
+  readonly #options: WriterOptions;
+  readonly #notes: Notes = { supplier: '', currency: '', languages: new Set() };
+  /** What each column names, in their order. */
+  readonly #targets: readonly (Target | undefined)[];
+  readonly #indexOf: ReadonlyMap<string, number>;
+  /** A row is asked what it leaves out before it is written. */
+  readonly #built = new WeakMap<FeedRow, BuiltProduct>();
+  #count = 0;
 
-  /** Products from such a file have their own descriptions and attachments. */
-  const isSaid = (column: string, { values }: FeedRow) =>
-    (values[placeOf.get(SHOWN[column] ?? '') ?? -1] ?? []).length > 0;
-
-  function listCells(row: FeedRow): Cell[] {
-    const numberOf = numberRows(row);
-    return columns.flatMap(({ name }, at): Cell[] => {
-      const target = isSaid(name, row) ? undefined : targets[at];
-      if (target === undefined) return [];
-      const rows = row.rows?.[at];
-      const cells = (row.values[at] ?? []).map((value, place) => ({
-        target,
-        value,
-        row: numberOf(rows?.[place]),
-      }));
-      return FORMED[name] === undefined ? cells : cells.flatMap(FORMED[name]);
-    });
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    this.#targets = options.columns.map(({ name }) => findTarget(SHOWN[name] ?? name));
+    this.#indexOf = new Map(options.columns.map(({ name }, index) => [name, index]));
   }
 
-  function build(row: FeedRow) {
-    const builder = openProduct(notes);
-    const cells = listCells(row);
-    notes.supplier ||= row.values[placeOf.get('SupplierName') ?? -1]?.[0] ?? '';
+  /** Read when the first rows are written, which determine what is known about the catalogue. */
+  get head(): string {
+    const { channelName, day } = this.#options;
+    const { currency, supplier } = this.#notes;
+    const head = {
+      SchemaVersion: '2.0',
+      CatalogueId: channelName.slice(0, 20),
+      CatalogueType: 'FULL',
+      GenerationDate: day,
+      CatalogueValidityStart: day,
+      ...(currency !== '' && { CurrencyCode: currency }),
+    };
+    const named = JSON.stringify(supplier || channelName.slice(0, NAME_LENGTH));
+    return `${JSON.stringify(head).slice(0, -1)},"Supplier":[{"SupplierName":${named},"Product":[`;
+  }
+
+  get tail(): string {
+    return `]}],"Language":${JSON.stringify([...this.#notes.languages])}}\n`;
+  }
+
+  write(row: FeedRow): string {
+    this.#count += 1;
+    return `${this.#count === 1 ? '' : ','}\n${JSON.stringify(this.#buildOnce(row).product)}`;
+  }
+
+  listLeftOut(row: FeedRow): readonly string[] {
+    return this.#buildOnce(row).leftOut;
+  }
+
+  #buildOnce(row: FeedRow): BuiltProduct {
+    return this.#built.getOrInsertComputed(row, () => this.#build(row));
+  }
+
+  #build(row: FeedRow): BuiltProduct {
+    const builder = openProduct(this.#notes);
+    const cells = this.#listCells(row);
+    this.#notes.supplier ||= this.#valuesOf('SupplierName', row)[0] ?? '';
     const inRows = cells.filter((cell) => cell.row !== undefined);
     // Elements within a list are placed after the element that contains them.
     inRows.sort((a, b) => depthOf(a) - depthOf(b) || (a.row ?? 0) - (b.row ?? 0));
@@ -74,35 +98,29 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
     return builder.finish();
   }
 
-  /** A row is asked what it leaves out before it is written. */
-  const built = new WeakMap<FeedRow, ReturnType<typeof build>>();
-  const buildOnce = (row: FeedRow) => built.getOrInsertComputed(row, build);
+  #listCells(row: FeedRow): Cell[] {
+    const numberOf = numberRows(row);
+    return this.#options.columns.flatMap(({ name }, index): Cell[] => {
+      // Products from such a file have their own descriptions and attachments.
+      const isOwn = this.#valuesOf(SHOWN[name] ?? '', row).length > 0;
+      const target = isOwn ? undefined : this.#targets[index];
+      if (target === undefined) return [];
+      const rows = row.rows?.[index];
+      const cells = (row.values[index] ?? []).map((value, number) => ({
+        target,
+        value,
+        row: numberOf(rows?.[number]),
+      }));
+      return FORMED[name] === undefined ? cells : cells.flatMap(FORMED[name]);
+    });
+  }
 
-  return {
-    // Read when the first rows are written, which determine what is known about the catalogue.
-    get head() {
-      const { currency, supplier } = notes;
-      const head = {
-        SchemaVersion: '2.0',
-        CatalogueId: channelName.slice(0, 20),
-        CatalogueType: 'FULL',
-        GenerationDate: day,
-        CatalogueValidityStart: day,
-        ...(currency !== '' && { CurrencyCode: currency }),
-      };
-      const named = JSON.stringify(supplier || channelName.slice(0, NAME_LENGTH));
-      return `${JSON.stringify(head).slice(0, -1)},"Supplier":[{"SupplierName":${named},"Product":[`;
-    },
-    get tail() {
-      return `]}],"Language":${JSON.stringify([...notes.languages])}}\n`;
-    },
-    write(row) {
-      count += 1;
-      return `${count === 1 ? '' : ','}\n${JSON.stringify(buildOnce(row).product)}`;
-    },
-    listLeftOut: (row) => buildOnce(row).leftOut,
-  };
+  #valuesOf(column: string, { values }: FeedRow): readonly string[] {
+    return values[this.#indexOf.get(column) ?? -1] ?? [];
+  }
 }
+
+type BuiltProduct = ReturnType<ReturnType<typeof openProduct>['finish']>;
 
 const depthOf = ({ target }: Cell) => target.steps.filter(({ member }) => member.isList).length;
 
@@ -172,5 +190,11 @@ export const etimXchange: OutputFormat = {
   suggestsAttributes: true,
   relatedIdentifier: /^.{1,35}$/,
   defaultVariant: 'json',
-  variants: { json: { ending: 'json', mediaType: 'application/json; charset=utf-8', open: openXchange } },
+  variants: {
+    json: {
+      ending: 'json',
+      mediaType: 'application/json; charset=utf-8',
+      open: (options) => new XchangeWriter(options),
+    },
+  },
 };

@@ -43,68 +43,77 @@ export async function* readJson(
   await using stream = new Peekable(text);
   let found = path === '$' ? '' : path;
   for (const length of found === undefined ? SAMPLES : []) found ??= findList(await stream.peek(length));
-  yield* parseText(stream, createJsonList(notes, found));
+  yield* parseText(stream, new JsonList(notes, found));
 }
 
 /** Makes rows of the tokens of a document: the elements of the lists at a path. */
-function createJsonList(notes: ReadingNotes, path: string | undefined): ChunkParser<SourceRow> {
-  const tokenizer = new JsonTokenizer();
-  const builder = new JsonRowBuilder();
+class JsonList implements ChunkParser<SourceRow> {
+  readonly #notes: ReadingNotes;
+  readonly #path: string | undefined;
+  readonly #tokenizer = new JsonTokenizer();
+  readonly #builder = new JsonRowBuilder();
   /** The open containers around the rows, including the list. */
-  const open: Container[] = [];
-  let isInList = false;
-  let hasList = false;
+  readonly #open: Container[] = [];
+  #isInList = false;
+  #hasList = false;
   /** It could be a list of objects. */
-  let hasEmptyList = false;
-  let lastToken: Token['name'] | undefined;
-  let number = 0;
+  #hasEmptyList = false;
+  #lastToken: Token['name'] | undefined;
+  #number = 0;
 
-  function take(tokens: readonly Token[]): SourceRow[] {
+  constructor(notes: ReadingNotes, path: string | undefined) {
+    this.#notes = notes;
+    this.#path = path;
+  }
+
+  /** @throws FormatProblem damaged, too_large */
+  push(chunk: string): SourceRow[] {
+    try {
+      return this.#take(this.#tokenizer.push(chunk));
+    } catch (error) {
+      if (!(error instanceof FormatProblem)) throw error;
+      const { reason, message, cause } = error;
+      // The parser has no line numbers; a chunk has at most 64 KiB.
+      const count = this.#number;
+      const where = count === 0 ? 'near the beginning' : `soon after row ${count.toLocaleString('en')}`;
+      throw new FormatProblem(reason, `${message} (${where})`, { cause });
+    }
+  }
+
+  /** @throws FormatProblem broken_off, not_found */
+  end(): SourceRow[] {
+    const rows = this.#take(this.#tokenizer.end());
+    const path = this.#path;
+    if (this.#hasList || (path === undefined && this.#hasEmptyList)) return rows;
+    const where = path === undefined ? 'There is no list of objects' : `There is no list at ${path}`;
+    throw new FormatProblem('not_found', where);
+  }
+
+  #take(tokens: readonly Token[]): SourceRow[] {
     const rows: SourceRow[] = [];
     for (const token of tokens) {
-      const isRow = !builder.isEmpty || (isInList && token.name !== 'endArray');
-      const row = isRow ? builder.take(token) : walk(token);
-      if (row !== undefined) rows.push(numberRow(row));
+      const isRow = !this.#builder.isEmpty || (this.#isInList && token.name !== 'endArray');
+      const row = isRow ? this.#builder.take(token) : this.#walk(token);
+      if (row !== undefined) rows.push(this.#numberRow(row));
     }
     return rows;
   }
 
-  function walk(token: Token): undefined {
-    const opened = follow(open, token);
-    if (VALUES.has(token.name)) notes.noteUnread(pathBelow(open.at(-1)));
-    isInList = opened?.isArray === true && opened.path === path;
-    if (isInList) notes.found.path = opened?.path ?? '';
-    hasList ||= isInList;
-    hasEmptyList ||= token.name === 'endArray' && lastToken === 'startArray';
-    lastToken = token.name;
+  /** Follows a token outside the rows. */
+  #walk(token: Token): undefined {
+    const opened = follow(this.#open, token);
+    if (VALUES.has(token.name)) this.#notes.noteUnread(pathBelow(this.#open.at(-1)));
+    this.#isInList = opened?.isArray === true && opened.path === this.#path;
+    if (this.#isInList) this.#notes.found.path = opened?.path ?? '';
+    this.#hasList ||= this.#isInList;
+    this.#hasEmptyList ||= token.name === 'endArray' && this.#lastToken === 'startArray';
+    this.#lastToken = token.name;
   }
 
-  function numberRow({ source, values, rows, isObject }: JsonRow): SourceRow {
-    number += 1;
-    const row = { number, values, source, ...(rows && { rows }) };
+  #numberRow({ source, values, rows, isObject }: JsonRow): SourceRow {
+    this.#number += 1;
+    const row = { number: this.#number, values, source, ...(rows && { rows }) };
     if (isObject) return row;
     return { ...row, problems: [{ code: 'no_object', message: 'this element is no object' }] };
   }
-
-  return {
-    /** @throws FormatProblem damaged, too_large */
-    push(chunk) {
-      try {
-        return take(tokenizer.push(chunk));
-      } catch (error) {
-        if (!(error instanceof FormatProblem)) throw error;
-        const { reason, message, cause } = error;
-        // The parser has no line numbers; a chunk has at most 64 KiB.
-        const where = number === 0 ? 'near the beginning' : `soon after row ${number.toLocaleString('en')}`;
-        throw new FormatProblem(reason, `${message} (${where})`, { cause });
-      }
-    },
-    /** @throws FormatProblem broken_off, not_found */
-    end() {
-      const rows = take(tokenizer.end());
-      if (hasList || (path === undefined && hasEmptyList)) return rows;
-      const where = path === undefined ? 'There is no list of objects' : `There is no list at ${path}`;
-      throw new FormatProblem('not_found', where);
-    },
-  };
 }

@@ -1,0 +1,126 @@
+import { LIMITS } from '../input/input.ts';
+import type { CsvDialect } from './csv-dialect.ts';
+
+export interface CsvCells {
+  readonly cells: readonly string[];
+  /** Why the cells are unreliable. */
+  readonly problem?: string | undefined;
+}
+
+interface ReadRow extends CsvCells {
+  /** Where the next row begins. */
+  readonly end: number;
+  /** Characters of the next rows that were taken for a part of this one. */
+  readonly readTwice?: number;
+}
+
+interface ReadCell {
+  readonly value: string;
+  /** After the delimiter or the end of the line. */
+  readonly end: number;
+  /** The character that ends the cell; undefined at the end of the text. */
+  readonly sign: string | undefined;
+  /** A quote is not closed, or is within a quoted value and not doubled. */
+  readonly isBroken?: boolean;
+  readonly isOpen?: boolean;
+}
+
+/** Reads the row at a position of a text. */
+export class CsvRowReader {
+  readonly #dialect: CsvDialect;
+  readonly #plainEnd: RegExp;
+  /** Some programs write spaces after a closing quote. */
+  readonly #quotedEnd: RegExp;
+
+  constructor(dialect: CsvDialect) {
+    const sign = `${RegExp.escape(dialect.delimiter)}|${dialect.newline}`;
+    this.#dialect = dialect;
+    this.#plainEnd = new RegExp(`(${sign})|$`, 'g');
+    this.#quotedEnd = new RegExp(`(?:(?!${sign})\\s)*(${sign})|$`, 'y');
+  }
+
+  /** @returns undefined if the row may be incomplete, or there is none */
+  read(text: string, position: number, isLast: boolean): ReadRow | undefined {
+    if (position === text.length) return undefined;
+    const { delimiter, quote } = this.#dialect;
+    // A byte order mark may occur between files that were concatenated.
+    const start = text[position] === '\uFEFF' ? position + 1 : position;
+    const lineEnd = this.#findLineEnd(text, start);
+    const line = text.slice(start, lineEnd);
+    if (quote !== '' && line.includes(quote)) return this.#readQuotedRow(text, start, isLast);
+    if (lineEnd === text.length && !isLast) return undefined;
+    return { cells: this.#withoutReturn(line).split(delimiter), end: Math.min(lineEnd + 1, text.length) };
+  }
+
+  #readQuotedRow(text: string, start: number, isLast: boolean): ReadRow | undefined {
+    const { delimiter, quote } = this.#dialect;
+    const cells: string[] = [];
+    let isBroken = false;
+    let position = start;
+    let cell: ReadCell;
+    do {
+      const isQuoted = text.startsWith(quote, position);
+      cell = isQuoted ? this.#readQuoted(text, position + 1) : this.#readPlain(text, position);
+      cells.push(cell.value);
+      isBroken ||= cell.isBroken === true;
+      position = cell.end;
+    } while (cell.sign === delimiter);
+    if (cell.sign === undefined && !isLast) return undefined;
+    return isBroken ? this.#abandonLine(text, start, cell) : { cells, end: position };
+  }
+
+  #readPlain(text: string, start: number): ReadCell {
+    this.#plainEnd.lastIndex = start;
+    const [, found] = this.#plainEnd.exec(text) ?? [];
+    const end = this.#plainEnd.lastIndex;
+    const value = text.slice(start, end - (found?.length ?? 0));
+    return {
+      value: found === this.#dialect.delimiter ? value : this.#withoutReturn(value),
+      end,
+      sign: found,
+    };
+  }
+
+  #readQuoted(text: string, start: number): ReadCell {
+    const { newline, quote } = this.#dialect;
+    let isBroken = false;
+    for (let close = text.indexOf(quote, start); close !== -1; close = text.indexOf(quote, close + 1)) {
+      if (text[close + 1] === quote) {
+        close += 1;
+        continue;
+      }
+      this.#quotedEnd.lastIndex = close + 1;
+      const found = this.#quotedEnd.exec(text);
+      if (found !== null) {
+        const value = text.slice(start, close).replaceAll(quote + quote, quote);
+        return { value, end: this.#quotedEnd.lastIndex, sign: found[1], isBroken };
+      }
+      isBroken = true;
+    }
+    // A value that is too long is abandoned before its end.
+    const sign = text.length - start > LIMITS.fieldCharacters ? newline : undefined;
+    return { value: '', end: text.length, sign, isBroken: true, isOpen: true };
+  }
+
+  /** Only the line with the broken quote is abandoned: the rows after it are most likely sound. */
+  #abandonLine(text: string, start: number, { end, isOpen }: ReadCell): ReadRow {
+    const { quote } = this.#dialect;
+    const next = Math.min(this.#findLineEnd(text, start) + 1, end);
+    const problem =
+      isOpen || next < end
+        ? `a quote (${quote}) is opened and not closed`
+        : `a quote (${quote}) stands within a quoted value; it has to be written twice`;
+    return { cells: [], end: next, problem, readTwice: end - next };
+  }
+
+  /** @returns the position of the end of the line, or of the text */
+  #findLineEnd(text: string, start: number): number {
+    const end = text.indexOf(this.#dialect.newline, start);
+    return end === -1 ? text.length : end;
+  }
+
+  /** Lines may end in \r\n. */
+  #withoutReturn(text: string): string {
+    return this.#dialect.newline === '\n' && text.endsWith('\r') ? text.slice(0, -1) : text;
+  }
+}
