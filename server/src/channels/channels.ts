@@ -32,7 +32,7 @@ import {
   type SentChannel,
   type Snapshot,
 } from './channel-definitions/channel-definitions.ts';
-import { createUcp, type KeylessLimits, type UcpChannel, type UcpParts } from './ucp/ucp.ts';
+import { type KeylessLimits, Ucp, type UcpChannel, type UcpParts } from './ucp/ucp.ts';
 
 export interface ChannelParts extends Base {
   readonly tasks: Tasks;
@@ -83,7 +83,7 @@ export function createChannels(parts: ChannelParts) {
       return builds.start(channel, project, { startedBy: 'manual', ...(alongside && { alongside }) });
     },
 
-    ucp: createUcp(parts),
+    ucp: new Ucp(parts),
     /** @returns the channel with this token, which the protocol serves @throws not_found */
     findUcp: (token: string): Promise<UcpChannel> => findUcpChannel(database, token),
     preview: createPreviews(parts, textChecks),

@@ -2,7 +2,6 @@
  * The door of UCP: a channel that is not built but served, by the schemas of the Universal Commerce Protocol.
  * Products come from the search of the catalog, related ones from relations. Threads read them and write the answers.
  */
-
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -37,83 +36,100 @@ export interface UcpChannel {
   readonly definition: ChannelDefinition;
 }
 
+/** What is asked of a thread. */
+interface UcpQuestion {
+  readonly asked: object;
+  readonly signal: AbortSignal;
+  readonly spend: (used: UcpUse) => void;
+}
+
 /** JSON of an answer's members. */
 type AnswerBytes = Promise<Uint8Array>;
 
-export function createUcp({ search, relations, clock, keyless }: UcpParts) {
-  const budgets = createChannelBudgets(keyless, clock);
+/** Answers the questions of the protocol. The callers of a channel share its budget. */
+export class Ucp {
+  readonly #search: UcpParts['search'];
+  readonly #relations: UcpParts['relations'];
+  readonly #budgets: ReturnType<typeof createChannelBudgets>;
 
-  /** One question to a thread, whose cost the callers of the channel share. */
-  function askThread<Answer extends UcpAnswer>(
-    operation: string,
-    { project, definition }: UcpChannel,
-    { asked, signal, spend }: { asked: object; signal: AbortSignal; spend: (used: UcpUse) => void },
-  ): Promise<Answer> {
-    const question: UcpOrder<unknown>['question'] = { definition, asked };
-    const answer = search.askOperation<Answer>(operation, { projectId: project.id, question }, signal);
-    return answer.then(
-      (found) => {
-        spend(found.use);
-        return found;
-      },
-      (error) => {
-        // Of a question that failed or whose caller left, nobody knows what it has cost.
-        const isFree = error instanceof ServiceError && error.code === 'query_invalid';
-        if (!isFree) spend(LARGEST_USE);
-        throw error;
-      },
-    );
+  constructor({ search, relations, clock, keyless }: UcpParts) {
+    this.#search = search;
+    this.#relations = relations;
+    this.#budgets = createChannelBudgets(keyless, clock);
+  }
+
+  search(channel: UcpChannel, asked: UcpSearch, signal: AbortSignal): AnswerBytes {
+    return this.#answer('ucpSearch', channel, { asked, signal });
+  }
+
+  /** Products with the named variant or their best one, and the identifiers that led to them. */
+  lookup(channel: UcpChannel, asked: UcpLookup, signal: AbortSignal): AnswerBytes {
+    return this.#answer('ucpLookup', channel, { asked, signal });
+  }
+
+  /** @returns undefined for a product that the channel does not have */
+  product(channel: UcpChannel, asked: ProductRequest, signal: AbortSignal) {
+    return this.#within(channel, async (spend) => {
+      const question = { asked, signal, spend };
+      const { json, shown, items, unknown } = await this.#askThread<UcpProductAnswer>(
+        'ucpProduct',
+        channel,
+        question,
+      );
+      if (json === undefined) return undefined;
+      const isJudged = (asked.compatibility?.with ?? []).length > 0;
+      const begunAt = performance.now();
+      const compatibility: AskedCompatibility = {
+        related: await this.#relate(channel, shown, signal),
+        fit: isJudged ? await this.#judge(channel, items, signal) : undefined,
+        unknown,
+      };
+      spend({ bytes: 0, ms: performance.now() - begunAt });
+      const described = await this.#askThread<UcpAnswer>('ucpCompatibility', channel, {
+        asked: compatibility,
+        signal,
+        spend,
+      });
+      return joinProduct(json, described.json ?? Buffer.from('{}'));
+    });
+  }
+
+  #answer(operation: string, channel: UcpChannel, question: Pick<UcpQuestion, 'asked' | 'signal'>) {
+    return this.#within(channel, async (spend): AnswerBytes => {
+      const { json } = await this.#askThread<UcpAnswer>(operation, channel, { ...question, spend });
+      return json ?? Buffer.from('{}');
+    });
   }
 
   /** @throws channel_budget_used */
-  const within = <Answer>(
+  #within<Answer>(
     { token }: UcpChannel,
     work: (spend: ChannelBudget['spend']) => Promise<Answer>,
-  ): Promise<Answer> => budgets.of(token).use(work);
+  ): Promise<Answer> {
+    return this.#budgets.of(token).use(work);
+  }
 
-  const answerWith = (operation: string) => (channel: UcpChannel, asked: object, signal: AbortSignal) =>
-    within(channel, async (spend): AnswerBytes => {
-      const { json } = await askThread<UcpAnswer>(operation, channel, { asked, signal, spend });
-      return json ?? Buffer.from('{}');
-    });
+  /** One question to a thread, whose cost the callers of the channel share. */
+  async #askThread<Answer extends UcpAnswer>(
+    operation: string,
+    { project, definition }: UcpChannel,
+    { asked, signal, spend }: UcpQuestion,
+  ): Promise<Answer> {
+    const question: UcpOrder<unknown>['question'] = { definition, asked };
+    const order = { projectId: project.id, question };
+    try {
+      const found = await this.#search.askOperation<Answer>(operation, order, signal);
+      spend(found.use);
+      return found;
+    } catch (error) {
+      // Of a question that failed or whose caller left, nobody knows what it has cost.
+      const isFree = error instanceof ServiceError && error.code === 'query_invalid';
+      if (!isFree) spend(LARGEST_USE);
+      throw error;
+    }
+  }
 
-  return {
-    search: answerWith('ucpSearch') as (
-      channel: UcpChannel,
-      asked: UcpSearch,
-      signal: AbortSignal,
-    ) => AnswerBytes,
-    /** Products with the named variant or their best one, and the identifiers that led to them. */
-    lookup: answerWith('ucpLookup') as (
-      channel: UcpChannel,
-      asked: UcpLookup,
-      signal: AbortSignal,
-    ) => AnswerBytes,
-
-    /** @returns undefined for a product that the channel does not have */
-    product: (channel: UcpChannel, asked: ProductRequest, signal: AbortSignal) =>
-      within(channel, async (spend) => {
-        const ask = { asked, signal, spend };
-        const { json, shown, items, unknown } = await askThread<UcpProductAnswer>('ucpProduct', channel, ask);
-        if (json === undefined) return undefined;
-        const isJudged = (asked.compatibility?.with ?? []).length > 0;
-        const begunAt = performance.now();
-        const compatibility: AskedCompatibility = {
-          related: await relate(channel, shown, signal),
-          fit: isJudged ? await judge(channel, items, signal) : undefined,
-          unknown,
-        };
-        spend({ bytes: 0, ms: performance.now() - begunAt });
-        const described = await askThread<UcpAnswer>('ucpCompatibility', channel, {
-          asked: compatibility,
-          signal,
-          spend,
-        });
-        return joinProduct(json, described.json ?? Buffer.from('{}'));
-      }),
-  };
-
-  async function relate({ project, definition }: UcpChannel, identifier: string, signal: AbortSignal) {
+  async #relate({ project, definition }: UcpChannel, identifier: string, signal: AbortSignal) {
     if (definition.relations.length === 0) return undefined;
     const request = {
       identifiers: [identifier],
@@ -126,13 +142,13 @@ export function createUcp({ search, relations, clock, keyless }: UcpParts) {
         id === undefined ? [] : [{ id, limit }],
       ),
     };
-    return joinSteps(await relations.answer(project, request, signal));
+    return joinSteps(await this.#relations.answer(project, request, signal));
   }
 
-  function judge({ project }: UcpChannel, items: UcpProductAnswer['items'], signal: AbortSignal) {
+  #judge({ project }: UcpChannel, items: UcpProductAnswer['items'], signal: AbortSignal) {
     const quantities = new Map(items.map((item) => [item.identifier, item]));
     const question = { items: [...quantities.values()], tags: [], relations: [], alternatives: 0 };
-    return relations.judgeFit({ projectId: project.id, ...question }, signal);
+    return this.#relations.judgeFit({ projectId: project.id, ...question }, signal);
   }
 }
 

@@ -10,6 +10,7 @@ import {
   inProject,
   type Routes,
   type RouteTools,
+  type Server,
   serve,
   serveKind,
 } from '../../http/server/server.ts';
@@ -45,97 +46,119 @@ const PATH = '/management/projects/:id/pipelines';
 const runs = { guard: 'management', access: 'write' } as const;
 const aboutOne = { tags: ['Pipelines'], params: PipelineParams };
 
+type PipelineRouteParts = RouteTools & { readonly pipelines: Pipelines };
+
 /** Source: docs/interface §13. */
 export const pipelineRoutes =
-  ({ pipelines, answerOnce, findBaseUrl, sourceMaxMib }: RouteTools & { pipelines: Pipelines }): Routes =>
+  (parts: PipelineRouteParts): Routes =>
   (server) => {
-    const kind = serveKind<Shown<Pipeline>, ChosenProject>(server, {
-      ...inProject,
-      path: PATH,
-      idName: 'pipelineId',
-      tags: ['Pipelines'],
-      answerOnce,
-      answer: answerAs(WirePipeline, (shown) => toWirePipeline(shown, findBaseUrl)),
-      markOf: ({ resource }) => markOfDefined(resource),
-      markOfAnswer: markOfDefined,
-    });
-    kind.list({ summary: 'List the pipelines of a project', list: pipelines.list });
-    kind.create({ summary: 'Create a pipeline', ...takesDefinition, create: pipelines.create });
-    serve(server, `POST ${PATH}/preview`, {
-      config: { guard: 'management', access: 'manage', ...takesFile },
-      tags: ['Pipelines'],
-      params: ProjectParams,
-      summary: 'Try a definition on the first rows of its real source, without storing it',
-      description: 'Without a mapping one is suggested from the names of the columns and what is in them.',
-      body: SentPreview,
-      answer: { 200: WirePreview },
-      handle: ({ project, body }, reply) =>
-        whileCallerWaits(reply, (signal) => pipelines.preview(project, body, signal)),
-    });
-    kind.read({ summary: 'Read a pipeline; the ETag is for If-Match', get: pipelines.getShown });
-    kind.remove({ summary: 'Delete a pipeline that is not running', remove: pipelines.remove });
-    kind.change({
-      method: 'PUT',
-      summary: 'Replace a pipeline',
-      ...takesDefinition,
-      change: pipelines.replace,
-    });
-    kind.change({
-      method: 'POST',
-      below: '/trigger-id',
-      summary: 'Give the webhook another URL; the old one ends',
-      change: pipelines.renewTriggerId,
-    });
-    serve(server, `POST ${PATH}/:pipelineId/run`, {
-      ...aboutOne,
-      config: { ...runs, body: 'ignored', isOnce: true },
-      summary: 'Start a run by hand',
-      query: RunQuery,
-      answer: { 200: TriggeredAnswer },
-      async handle(request) {
-        const { project, params, query } = request;
-        const pipeline = await pipelines.get(project, params.pipelineId);
-        return answerOnce(request, async (record) => {
-          const alongside = noteRun(pipelines, request, { pipeline, record });
-          const run = await pipelines.run(pipeline, project, { isForced: query.force, alongside });
-          return toTriggered(run);
-        });
-      },
-    });
-    serve(server, `POST ${PATH}/:pipelineId/upload`, {
-      ...aboutOne,
-      config: { ...runs, body: 'stream', maxBodyMib: sourceMaxMib, isOnce: true },
-      summary: 'Send the file of an upload source in; it starts a run',
-      description:
-        'The body is the file itself, of any type, packed with gzip or zip or not, and not a form. The answer comes when it is safely stored.',
-      consumes: ['application/octet-stream'],
-      query: UploadQuery,
-      body: Type.Unsafe<BodyStream | undefined>({ type: 'string', format: 'binary' }),
-      answer: { 200: TriggeredAnswer },
-      async handle(request) {
-        const { project, params, query, body } = request;
-        const pipeline = await pipelines.get(project, params.pipelineId);
-        const sent = { ...describeFile(request, query.name), chunks: body ?? Readable.from([]) };
-        return pipelines.upload({ pipeline, project, sent }, (digest, start) => {
-          request.bodyDigest = digest;
-          return answerOnce(request, async (record) =>
-            toTriggered(await start(noteRun(pipelines, request, { pipeline, record }))),
-          );
-        });
-      },
-    });
-    serve(server, `GET ${PATH}/:pipelineId/runs`, {
-      ...aboutOne,
-      config: { guard: 'management', access: 'manage' },
-      summary: 'List the runs of a pipeline',
-      query: ListQuery,
-      answer: { 200: RunPage },
-      async handle({ project, params, query }) {
-        const { items, nextCursor } = await pipelines.listRuns(project, params.pipelineId, query);
-        return { items: items.map(toWireRun), nextCursor };
-      },
-    });
+    servePipelines(server, parts);
+    serveRun(server, parts);
+    serveUpload(server, parts);
+    serveRuns(server, parts);
   };
+
+function servePipelines(server: Server, { pipelines, answerOnce, findBaseUrl }: PipelineRouteParts): void {
+  const kind = serveKind<Shown<Pipeline>, ChosenProject>(server, {
+    ...inProject,
+    path: PATH,
+    idName: 'pipelineId',
+    tags: ['Pipelines'],
+    answerOnce,
+    answer: answerAs(WirePipeline, (shown) => toWirePipeline(shown, findBaseUrl)),
+    markOf: ({ resource }) => markOfDefined(resource),
+    markOfAnswer: markOfDefined,
+  });
+  kind.list({ summary: 'List the pipelines of a project', list: pipelines.list });
+  kind.create({ summary: 'Create a pipeline', ...takesDefinition, create: pipelines.create });
+  servePreview(server, pipelines);
+  kind.read({ summary: 'Read a pipeline; the ETag is for If-Match', get: pipelines.getShown });
+  kind.remove({ summary: 'Delete a pipeline that is not running', remove: pipelines.remove });
+  kind.change({
+    method: 'PUT',
+    summary: 'Replace a pipeline',
+    ...takesDefinition,
+    change: pipelines.replace,
+  });
+  kind.change({
+    method: 'POST',
+    below: '/trigger-id',
+    summary: 'Give the webhook another URL; the old one ends',
+    change: pipelines.renewTriggerId,
+  });
+}
+
+function servePreview(server: Server, pipelines: Pipelines): void {
+  serve(server, `POST ${PATH}/preview`, {
+    config: { guard: 'management', access: 'manage', ...takesFile },
+    tags: ['Pipelines'],
+    params: ProjectParams,
+    summary: 'Try a definition on the first rows of its real source, without storing it',
+    description: 'Without a mapping one is suggested from the names of the columns and what is in them.',
+    body: SentPreview,
+    answer: { 200: WirePreview },
+    handle: ({ project, body }, reply) =>
+      whileCallerWaits(reply, (signal) => pipelines.preview(project, body, signal)),
+  });
+}
+
+function serveRun(server: Server, { pipelines, answerOnce }: PipelineRouteParts): void {
+  serve(server, `POST ${PATH}/:pipelineId/run`, {
+    ...aboutOne,
+    config: { ...runs, body: 'ignored', isOnce: true },
+    summary: 'Start a run by hand',
+    query: RunQuery,
+    answer: { 200: TriggeredAnswer },
+    async handle(request) {
+      const { project, params, query } = request;
+      const pipeline = await pipelines.get(project, params.pipelineId);
+      return answerOnce(request, async (record) => {
+        const alongside = noteRun(pipelines, request, { pipeline, record });
+        const run = await pipelines.run(pipeline, project, { isForced: query.force, alongside });
+        return toTriggered(run);
+      });
+    },
+  });
+}
+
+function serveUpload(server: Server, { pipelines, answerOnce, sourceMaxMib }: PipelineRouteParts): void {
+  serve(server, `POST ${PATH}/:pipelineId/upload`, {
+    ...aboutOne,
+    config: { ...runs, body: 'stream', maxBodyMib: sourceMaxMib, isOnce: true },
+    summary: 'Send the file of an upload source in; it starts a run',
+    description:
+      'The body is the file itself, of any type, packed with gzip or zip or not, and not a form. The answer comes when it is safely stored.',
+    consumes: ['application/octet-stream'],
+    query: UploadQuery,
+    body: Type.Unsafe<BodyStream | undefined>({ type: 'string', format: 'binary' }),
+    answer: { 200: TriggeredAnswer },
+    async handle(request) {
+      const { project, params, query, body } = request;
+      const pipeline = await pipelines.get(project, params.pipelineId);
+      const sent = { ...describeFile(request, query.name), chunks: body ?? Readable.from([]) };
+      return pipelines.upload({ pipeline, project, sent }, (digest, start) => {
+        request.bodyDigest = digest;
+        return answerOnce(request, async (record) =>
+          toTriggered(await start(noteRun(pipelines, request, { pipeline, record }))),
+        );
+      });
+    },
+  });
+}
+
+function serveRuns(server: Server, { pipelines }: PipelineRouteParts): void {
+  serve(server, `GET ${PATH}/:pipelineId/runs`, {
+    ...aboutOne,
+    config: { guard: 'management', access: 'manage' },
+    summary: 'List the runs of a pipeline',
+    query: ListQuery,
+    answer: { 200: RunPage },
+    async handle({ project, params, query }) {
+      const { items, nextCursor } = await pipelines.listRuns(project, params.pipelineId, query);
+      return { items: items.map(toWireRun), nextCursor };
+    },
+  });
+}
 
 /** @returns what is stored with a run: who started it, and the answer */
 function noteRun(
