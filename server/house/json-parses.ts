@@ -117,9 +117,8 @@ const SMALL: readonly Group[] = [
     places: {
       'catalog/updates/full-update-commit.ts': 1,
       'catalog/updates/repeat-checks.ts': 1,
-      'tasks/task-runner.ts': 1,
       'tasks/task-store.ts': 2,
-      'tasks/task-work.ts': 2,
+      'tasks/task.ts': 1,
     },
   },
   {

@@ -21,6 +21,25 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal, ref: false }).catch(() => {});
 }
 
+/** Delay before work of a task is retried after a failure. */
+export const RETRY_MS = 5_000;
+
+/** Repeats work until it succeeds. @param note logs a failure @returns undefined when the process stops first */
+export async function persist<Result>(
+  work: () => Promise<Result>,
+  { note, stopped }: { note: (error: unknown) => void; stopped: AbortSignal },
+): Promise<Result | undefined> {
+  do {
+    try {
+      return await work();
+    } catch (error) {
+      note(error);
+    }
+    await pause(RETRY_MS, stopped);
+  } while (!stopped.aborted);
+  return undefined;
+}
+
 export interface PollParts {
   readonly logger: Logger;
   /** What is being done, for the log when rounds begin to fail. */

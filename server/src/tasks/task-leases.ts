@@ -21,68 +21,88 @@ interface Lease extends LeaseEvents {
   renewedAt: number;
 }
 
-export type TaskLeases = ReturnType<typeof createTaskLeases>;
+interface LeaseParts {
+  readonly database: Database;
+  readonly logger: Logger;
+}
 
 /** The tasks that this process holds, either running or kept from running, and the renewal of their leases. */
-export function createTaskLeases({ database, logger }: { database: Database; logger: Logger }) {
-  const owner = randomBytes(8).toString('hex');
-  const leases = new Map<number, Lease>();
-  const parts = { logger, subject: 'leases of tasks' };
-  const polls = [new Poll({ ...parts, restMs: RENEW_MS, round: () => renew([...leases.values()]) })];
-  // In an embedded store no other process uses the tasks.
-  if (database.isShared) polls.push(new Poll({ ...parts, restMs: POLL_MS, round: check }));
+export class TaskLeases {
+  readonly owner = randomBytes(8).toString('hex');
+  private readonly database: Database;
+  private readonly leases = new Map<number, Lease>();
+  private readonly polls: readonly Poll[];
 
-  async function renew(held: readonly Lease[]): Promise<void> {
+  constructor({ database, logger }: LeaseParts) {
+    this.database = database;
+    const parts = { logger, subject: 'leases of tasks' };
+    const renewal = new Poll({
+      ...parts,
+      restMs: RENEW_MS,
+      round: () => this.renew([...this.leases.values()]),
+    });
+    const check = new Poll({ ...parts, restMs: POLL_MS, round: () => this.check() });
+    // In an embedded store no other process uses the tasks.
+    this.polls = database.isShared ? [renewal, check] : [renewal];
+  }
+
+  start(): void {
+    for (const poll of this.polls) poll.start();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.polls.map((poll) => poll.close()));
+  }
+
+  /** Renews a task's lease from now on. `since`: when it was leased, or earlier. */
+  add(task: Task, events: LeaseEvents, since = performance.now()): void {
+    this.leases.set(task.number, { task, ...events, renewedAt: since });
+  }
+
+  has({ number }: Task): boolean {
+    return this.leases.has(number);
+  }
+
+  drop({ number }: Task): void {
+    this.leases.delete(number);
+  }
+
+  /**
+   * Verifies a lease before a task takes effect: a process that was suspended may have lost it without
+   * knowing. A task whose lease is lost is handed back.
+   * @throws not_ready, storage_full
+   */
+  async confirm({ number }: Task): Promise<void> {
+    const lease = this.leases.get(number);
+    if (lease === undefined || !this.database.isShared) return;
+    if (performance.now() - lease.renewedAt > LEASE_MS / 2) await this.renew([lease]);
+  }
+
+  private async renew(held: readonly Lease[]): Promise<void> {
     if (held.length === 0) return;
     const begunAt = performance.now();
     const tasks = held.map(({ task }) => task);
-    const renewed = await renewLeases(database, owner, tasks);
+    const renewed = await renewLeases(this.database, this.owner, tasks);
     for (const lease of held) {
       if (renewed.has(lease.task.number)) lease.renewedAt = begunAt;
-      else lose(lease);
+      else this.lose(lease);
     }
   }
 
-  async function check(): Promise<void> {
-    const held = [...leases.values()];
+  private async check(): Promise<void> {
+    const held = [...this.leases.values()];
     const tasks = held.map(({ task }) => task);
-    const claims = await findClaims(database, tasks);
+    const claims = await findClaims(this.database, tasks);
     const byNumber = new Map(claims.map((claim) => [claim.number, claim]));
     for (const lease of held) {
       const claim = byNumber.get(lease.task.number);
-      if (claim !== undefined && claim.owner !== owner) lose(lease);
+      if (claim !== undefined && claim.owner !== this.owner) this.lose(lease);
       else if (claim?.cancel === 'requested') lease.onCancelRequested();
     }
   }
 
   /** Reports the loss, unless the lease was given up meanwhile. */
-  function lose(lease: Lease): void {
-    if (leases.get(lease.task.number) === lease) lease.onLost();
+  private lose(lease: Lease): void {
+    if (this.leases.get(lease.task.number) === lease) lease.onLost();
   }
-
-  return {
-    owner,
-    start(): void {
-      for (const poll of polls) poll.start();
-    },
-    async close(): Promise<void> {
-      await Promise.all(polls.map((poll) => poll.close()));
-    },
-    /** Renews a task's lease from now on. `since`: when it was leased, or earlier. */
-    add(task: Task, events: LeaseEvents, since = performance.now()): void {
-      leases.set(task.number, { task, ...events, renewedAt: since });
-    },
-    has: ({ number }: Task) => leases.has(number),
-    drop: ({ number }: Task) => void leases.delete(number),
-    /**
-     * Verifies a lease before a task takes effect: a process that was suspended may have lost it without
-     * knowing. A task whose lease is lost is handed back.
-     * @throws not_ready, storage_full
-     */
-    async confirm({ number }: Task): Promise<void> {
-      const lease = leases.get(number);
-      if (lease === undefined || !database.isShared) return;
-      if (performance.now() - lease.renewedAt > LEASE_MS / 2) await renew([lease]);
-    },
-  };
 }

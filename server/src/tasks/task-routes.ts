@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { cutPage, PageQuery } from '../http/answers/answers.ts';
-import { type Routes, sendRaw, serve, serveRaw } from '../http/server/server.ts';
+import { type Routes, type Server, sendRaw, serve, serveRaw } from '../http/server/server.ts';
 import { type Caller, nameCaller } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { OpenCounts } from '../kernel/open-counts.ts';
@@ -25,88 +25,110 @@ const EVENT_PULSE_MS = 15_000;
 export const taskRoutes =
   (parts: TaskRouteParts): Routes =>
   (server) => {
-    const { tasks } = parts;
     const waiting = createWaitingCallers();
-    serve(server, 'GET /tasks', {
-      config: { guard: 'project', access: 'read' },
-      tags: ['Tasks'],
-      summary: 'List the tasks of a project',
-      query: TaskListQuery,
-      answer: { 200: TaskList },
-      async handle({ project, query }) {
-        const { limit = 100, cursor, ...filter } = query;
-        const below = cursor === undefined ? undefined : readCursor(cursor);
-        const found = await tasks.list({ ...filter, projectId: project.id, below, limit: limit + 1 });
-        const page = found.slice(0, limit);
-        const last = page.at(-1);
-        const nextCursor = found.length > limit && last !== undefined ? String(last.number) : null;
-        return { status: 'success' as const, tasks: page.map(toWireTask), nextCursor };
-      },
-    });
-    serve(server, 'GET /tasks/:id', {
-      ...about,
-      summary: 'Read one task, or wait for its end',
-      query: WaitQuery,
-      answer: { 200: TaskAnswer },
-      async handle(request) {
-        const task = await getTask(parts, request);
-        const { wait = 0 } = request.query;
-        if (wait === 0) return { status: 'success' as const, task: toWireTask(task) };
-        const leave = waiting.enter(request.caller);
-        const latest = await tasks.waitUntilEnded(task, wait * 1000).finally(leave);
-        return { status: 'success' as const, task: toWireTask(latest) };
-      },
-    });
-    serve(server, 'POST /tasks/:id/cancel', {
-      ...about,
-      config: { ...config, access: 'write' },
-      summary: 'Cancel a task that has not taken effect',
-      answer: { 200: TaskAnswer },
-      async handle(request) {
-        const task = await tasks.cancel(await getTask(parts, request));
-        return { status: 'success' as const, task: toWireTask(task) };
-      },
-    });
-    serve(server, 'GET /tasks/:id/log', {
-      ...about,
-      summary: 'Read the log',
-      query: PageQuery,
-      answer: { 200: TaskLog },
-      async handle(request) {
-        const lines = await tasks.readLog(await getTask(parts, request));
-        // Lines are added at the end and never removed.
-        const { page, nextCursor } = cutPage(lines, request.query, (_, at) => at);
-        const isPage = request.query.limit !== undefined || request.query.cursor !== undefined;
-        return { status: 'success' as const, log: page, ...(isPage && { nextCursor }) };
-      },
-    });
-
-    serveRaw(server, 'GET /tasks/:id/report', {
-      ...about,
-      summary: 'Read the report: a JSON line per product or value with something to say',
-      produces: 'application/x-ndjson',
-      why: 'a stream of lines',
-      async handle(request, reply) {
-        const lines = Readable.from(tasks.readReport(await getTask(parts, request)));
-        return sendRaw(reply, 'application/x-ndjson; charset=utf-8', lines);
-      },
-    });
-    serveRaw(server, 'GET /tasks/:id/events', {
-      ...about,
-      config: { ...config, isPatient: true },
-      summary: 'Follow a task as server-sent events: a `task` event at once and at every change',
-      produces: 'text/event-stream',
-      why: 'a stream of events',
-      async handle(request, reply) {
-        const task = await getTask(parts, request);
-        refuseWhenLost(parts, request, task);
-        reply.raw.once('close', waiting.enter(request.caller));
-        reply.header('x-accel-buffering', 'no');
-        const events = Readable.from(followAsEvents(tasks, task, request));
-        return sendRaw(reply, 'text/event-stream; charset=utf-8', events);
-      },
-    });
+    serveList(server, parts);
+    serveTask(server, parts, waiting);
+    serveCancel(server, parts);
+    serveLog(server, parts);
+    serveReport(server, parts);
+    serveEvents(server, parts, waiting);
   };
+
+function serveList(server: Server, { tasks }: TaskRouteParts): void {
+  serve(server, 'GET /tasks', {
+    config: { guard: 'project', access: 'read' },
+    tags: ['Tasks'],
+    summary: 'List the tasks of a project',
+    query: TaskListQuery,
+    answer: { 200: TaskList },
+    async handle({ project, query }) {
+      const { limit = 100, cursor, ...filter } = query;
+      const below = cursor === undefined ? undefined : readCursor(cursor);
+      const found = await tasks.list({ ...filter, projectId: project.id, below, limit: limit + 1 });
+      const page = found.slice(0, limit);
+      const last = page.at(-1);
+      const nextCursor = found.length > limit && last !== undefined ? String(last.number) : null;
+      return { status: 'success' as const, tasks: page.map(toWireTask), nextCursor };
+    },
+  });
+}
+
+function serveTask(server: Server, parts: TaskRouteParts, waiting: WaitingCallers): void {
+  serve(server, 'GET /tasks/:id', {
+    ...about,
+    summary: 'Read one task, or wait for its end',
+    query: WaitQuery,
+    answer: { 200: TaskAnswer },
+    async handle(request) {
+      const task = await getTask(parts, request);
+      const { wait = 0 } = request.query;
+      if (wait === 0) return { status: 'success' as const, task: toWireTask(task) };
+      const leave = waiting.enter(request.caller);
+      const latest = await parts.tasks.waitUntilEnded(task, wait * 1000).finally(leave);
+      return { status: 'success' as const, task: toWireTask(latest) };
+    },
+  });
+}
+
+function serveCancel(server: Server, parts: TaskRouteParts): void {
+  serve(server, 'POST /tasks/:id/cancel', {
+    ...about,
+    config: { ...config, access: 'write' },
+    summary: 'Cancel a task that has not taken effect',
+    answer: { 200: TaskAnswer },
+    async handle(request) {
+      const task = await parts.tasks.cancel(await getTask(parts, request));
+      return { status: 'success' as const, task: toWireTask(task) };
+    },
+  });
+}
+
+function serveLog(server: Server, parts: TaskRouteParts): void {
+  serve(server, 'GET /tasks/:id/log', {
+    ...about,
+    summary: 'Read the log',
+    query: PageQuery,
+    answer: { 200: TaskLog },
+    async handle(request) {
+      const lines = await parts.tasks.readLog(await getTask(parts, request));
+      // Lines are added at the end and never removed.
+      const { page, nextCursor } = cutPage(lines, request.query, (_, at) => at);
+      const isPage = request.query.limit !== undefined || request.query.cursor !== undefined;
+      return { status: 'success' as const, log: page, ...(isPage && { nextCursor }) };
+    },
+  });
+}
+
+function serveReport(server: Server, parts: TaskRouteParts): void {
+  serveRaw(server, 'GET /tasks/:id/report', {
+    ...about,
+    summary: 'Read the report: a JSON line per product or value with something to say',
+    produces: 'application/x-ndjson',
+    why: 'a stream of lines',
+    async handle(request, reply) {
+      const lines = Readable.from(parts.tasks.readReport(await getTask(parts, request)));
+      return sendRaw(reply, 'application/x-ndjson; charset=utf-8', lines);
+    },
+  });
+}
+
+function serveEvents(server: Server, parts: TaskRouteParts, waiting: WaitingCallers): void {
+  serveRaw(server, 'GET /tasks/:id/events', {
+    ...about,
+    config: { ...config, isPatient: true },
+    summary: 'Follow a task as server-sent events: a `task` event at once and at every change',
+    produces: 'text/event-stream',
+    why: 'a stream of events',
+    async handle(request, reply) {
+      const task = await getTask(parts, request);
+      refuseWhenLost(parts, request, task);
+      reply.raw.once('close', waiting.enter(request.caller));
+      reply.header('x-accel-buffering', 'no');
+      const events = Readable.from(followAsEvents(parts.tasks, task, request));
+      return sendRaw(reply, 'text/event-stream; charset=utf-8', events);
+    },
+  });
+}
 
 /** @throws not_found for an unknown task, and likewise for one of a project out of reach */
 async function getTask(
@@ -155,6 +177,8 @@ async function* followAsEvents(tasks: Tasks, task: Task, request: FastifyRequest
 
 /** The limit for one key or user. Source: docs/interface §8. */
 const MOST_WAITING = 1_000;
+
+type WaitingCallers = ReturnType<typeof createWaitingCallers>;
 
 /** Limits the callers that wait for tasks, with `wait` or for events, as each is notified of every change. */
 export function createWaitingCallers() {

@@ -1,8 +1,15 @@
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import { traced, tracedApart } from '../kernel/trace.ts';
 import { type Base, mayBeStored, translateSqliteError } from '../storage/storage.ts';
-import { isTransient, pause } from './poll.ts';
-import { REPORT_LINES, type Task, type TaskDefinition, type TaskRun } from './task.ts';
+import { isTransient, pause, RETRY_MS } from './poll.ts';
+import {
+  REPORT_LINES,
+  type ReportLine,
+  readPayload,
+  type Task,
+  type TaskDefinition,
+  type TaskRun,
+} from './task.ts';
 import { addLogLine, saveProgress } from './task-lease-store.ts';
 import type { TaskLeases } from './task-leases.ts';
 import type { TaskFailure } from './task-schemas.ts';
@@ -36,139 +43,156 @@ export type EndedRun = {
 /** `handed-back` leaves the task to another process. */
 type RunOutcome = EndedRun | { readonly status: 'handed-back' };
 
-export interface ActiveRun {
-  readonly task: Task;
-  /** Resolves when the run has ended; never rejects. */
-  readonly outcome: Promise<RunOutcome>;
-  /** @returns false when the task is already taking effect and can no longer be cancelled */
-  cancel(): boolean;
-  /** Stops the run where it is, and leaves the task open. */
-  handBack(): void;
-}
-
-/** Delay before a run is retried after a transient error. */
-export const PAUSE_MS = 5_000;
 /** Progress is for people, so one write in this interval is enough. */
 const PROGRESS_EVERY_MS = 500;
 
 const CANCELLED: EndedRun = { status: 'CANCELLED', report: [], unreported: 0 };
 
-type RunNotes = { report: string[]; unreported: number; result: object | undefined };
+interface RunMeans {
+  readonly parts: TaskParts;
+  readonly watch: TaskWatch;
+  readonly leases: TaskLeases;
+}
 
-export function startRun(
-  task: Task,
-  definition: TaskDefinition<never>,
-  { parts, watch, leases }: { parts: TaskParts; watch: TaskWatch; leases: TaskLeases },
-): ActiveRun {
-  const { clock, database, logger } = parts;
-  const { owner } = leases;
-  const controller = new AbortController();
-  const { signal } = controller;
-  let stage: 'before' | 'taking-effect' = 'before';
-  let isCancelled = false;
-  let progressSavedAt = clock.now();
-  let notes: RunNotes = { report: [], unreported: 0, result: undefined };
-  const { kind, id, projectId } = task;
-  const attributes = { 'relata.task.kind': kind, 'relata.task.id': id, 'relata.project.id': projectId };
-  const span = { name: `task ${kind}`, attributes };
+/** A run of a task in this process, from its claim to its end, and what the code of its kind may do meanwhile. */
+export class ActiveRun implements TaskRun {
+  readonly task: Task;
+  readonly signal: AbortSignal;
+  /** Resolves when the run has ended; never rejects. */
+  readonly outcome: Promise<RunOutcome>;
+  private readonly definition: TaskDefinition<object>;
+  private readonly means: RunMeans;
+  private readonly controller = new AbortController();
+  private stage: 'before' | 'taking-effect' = 'before';
+  private isCancelled = false;
+  private progressSavedAt: number;
+  private notes: RunNotes = startNotes();
 
-  const run: TaskRun = {
-    task,
-    signal,
-    async progress(percent) {
-      if (clock.now() - progressSavedAt < PROGRESS_EVERY_MS) return;
-      progressSavedAt = clock.now();
-      await saveProgress(database, task, { owner, progress: Math.min(99, Math.floor(percent)) });
-      watch.changed(task.id);
-    },
-    async log(line) {
-      await database.write('rows', (tx) => addLogLine(tx, task, { owner, at: clock.now(), line }));
-      watch.changed(task.id);
-    },
-    report(line) {
-      if (notes.report.length >= REPORT_LINES) notes.unreported += 1;
-      else notes.report.push(typeof line === 'string' ? line : JSON.stringify(line));
-    },
-    leaveOut(lines) {
-      notes.unreported += lines;
-    },
-    count(result) {
-      notes.result = result;
-    },
-    async takeEffect(commit) {
-      const result = await run.passOn(() => traced({ name: 'commit', attributes: {} }, commit));
-      stage = 'before';
-      return result;
-    },
-    async passOn(accept) {
-      // Hands the task back if another process holds it by now.
-      await leases.confirm(task);
-      signal.throwIfAborted();
-      stage = 'taking-effect';
-      try {
-        return await accept();
-      } catch (error) {
-        // A commit whose answer was lost may have changed what a cancelled task must leave unchanged.
-        if (!mayBeStored(error)) stage = 'before';
-        throw error;
-      }
-    },
-    clearDoubt() {
-      stage = 'before';
-    },
-  };
+  /** Starts the run. */
+  constructor(task: Task, definition: TaskDefinition<object>, means: RunMeans) {
+    this.task = task;
+    this.definition = definition;
+    this.means = means;
+    this.signal = this.controller.signal;
+    this.progressSavedAt = means.parts.clock.now();
+    this.outcome = this.execute();
+  }
 
-  const noteTrouble = (error: unknown) =>
-    parts.onTrouble?.(task, error instanceof ServiceError ? error.code : 'unexpected');
+  /** @returns false when the task is already taking effect and can no longer be cancelled */
+  cancel(): boolean {
+    if (this.stage === 'taking-effect') return false;
+    this.isCancelled = true;
+    this.controller.abort();
+    return true;
+  }
 
-  async function execute(): Promise<RunOutcome> {
+  /** Stops the run where it is, and leaves the task open. */
+  handBack(): void {
+    this.isCancelled = false;
+    this.controller.abort();
+  }
+
+  async progress(percent: number): Promise<void> {
+    const { clock, database } = this.means.parts;
+    const { owner } = this.means.leases;
+    if (clock.now() - this.progressSavedAt < PROGRESS_EVERY_MS) return;
+    this.progressSavedAt = clock.now();
+    await saveProgress(database, this.task, { owner, progress: Math.min(99, Math.floor(percent)) });
+    this.means.watch.changed(this.task.id);
+  }
+
+  async log(line: string): Promise<void> {
+    const { clock, database } = this.means.parts;
+    const { owner } = this.means.leases;
+    await database.write('rows', (tx) => addLogLine(tx, this.task, { owner, at: clock.now(), line }));
+    this.means.watch.changed(this.task.id);
+  }
+
+  report(line: ReportLine | string): void {
+    const { notes } = this;
+    if (notes.report.length >= REPORT_LINES) notes.unreported += 1;
+    else notes.report.push(typeof line === 'string' ? line : JSON.stringify(line));
+  }
+
+  leaveOut(lines: number): void {
+    this.notes.unreported += lines;
+  }
+
+  count(result: object): void {
+    this.notes.result = result;
+  }
+
+  async takeEffect<Result>(commit: () => Promise<Result>): Promise<Result> {
+    const result = await this.passOn(() => traced({ name: 'commit', attributes: {} }, commit));
+    this.stage = 'before';
+    return result;
+  }
+
+  async passOn<Result>(accept: () => Promise<Result>): Promise<Result> {
+    // Hands the task back if another process holds it by now.
+    await this.means.leases.confirm(this.task);
+    this.signal.throwIfAborted();
+    this.stage = 'taking-effect';
+    try {
+      return await accept();
+    } catch (error) {
+      // A commit whose answer was lost may have changed what a cancelled task must leave unchanged.
+      if (!mayBeStored(error)) this.stage = 'before';
+      throw error;
+    }
+  }
+
+  clearDoubt(): void {
+    this.stage = 'before';
+  }
+
+  private async execute(): Promise<RunOutcome> {
+    const { definition, task } = this;
+    const { kind, id, projectId } = task;
+    const attributes = { 'relata.task.kind': kind, 'relata.task.id': id, 'relata.project.id': projectId };
+    const span = { name: `task ${kind}`, attributes };
     for (;;) {
-      notes = { report: [], unreported: 0, result: undefined };
+      this.notes = startNotes();
       try {
-        // The payload is what a task of this kind was accepted with, which the types cannot express.
-        const payload = JSON.parse(task.payload) as never;
-        await tracedApart(task.traceparent, span, async () => definition.run?.(payload, run));
-        return { status: 'FINISHED', ...notes };
+        const payload = readPayload(task);
+        await tracedApart(task.traceparent, span, async () => definition.run?.(payload, this));
+        return { status: 'FINISHED', ...this.notes };
       } catch (error) {
         // Every failure of a task is its outcome, stored with its reason; `judge` logs faults of the service.
-        const outcome = await judge(error);
+        const outcome = await this.judge(error);
         if (outcome !== 'again') return outcome;
       }
     }
   }
 
-  async function judge(thrown: unknown): Promise<RunOutcome | 'again'> {
+  private async judge(thrown: unknown): Promise<RunOutcome | 'again'> {
+    const { task, signal } = this;
+    const { logger, onTrouble } = this.means.parts;
     const error = translateSqliteError(thrown, task.projectId);
-    noteTrouble(error);
+    onTrouble?.(task, error instanceof ServiceError ? error.code : 'unexpected');
     if (!signal.aborted) {
-      if (!isTransient(error)) return endWith(error);
+      if (!isTransient(error)) return this.endWith(error);
       logger.warn({ task: task.id, code: error.code, err: error }, 'the task cannot go on now, it waits');
-      await pause(PAUSE_MS, signal);
+      await pause(RETRY_MS, signal);
       if (!signal.aborted) return 'again';
     }
-    return isCancelled ? CANCELLED : { status: 'handed-back' };
+    return this.isCancelled ? CANCELLED : { status: 'handed-back' };
   }
 
-  function endWith(error: unknown): EndedRun {
+  private endWith(error: unknown): EndedRun {
     if (error instanceof PartCancelled) return CANCELLED;
-    return { status: 'FAILED', failure: describeFailure(error, task, parts), ...notes };
+    const failure = describeFailure(error, this.task, this.means.parts);
+    return { status: 'FAILED', failure, ...this.notes };
   }
-
-  return {
-    task,
-    outcome: execute(),
-    cancel() {
-      if (stage === 'taking-effect') return false;
-      isCancelled = true;
-      controller.abort();
-      return true;
-    },
-    handBack() {
-      isCancelled = false;
-      controller.abort();
-    },
-  };
 }
+
+interface RunNotes {
+  readonly report: string[];
+  unreported: number;
+  result: object | undefined;
+}
+
+const startNotes = (): RunNotes => ({ report: [], unreported: 0, result: undefined });
 
 function describeFailure(error: unknown, task: Task, parts: TaskParts): TaskFailure {
   if (error instanceof PartFailed) return error.failure;

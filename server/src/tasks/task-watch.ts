@@ -8,43 +8,49 @@ const POLL_MS = 200;
 /** A caller that waits for a task to change from the state that it has seen. */
 type Waiter = { readonly task: Task; readonly end: (isChanged: boolean) => void };
 
-export type TaskWatch = ReturnType<typeof createTaskWatch>;
+type FindStates = (tasks: readonly Task[]) => Promise<ReadonlyMap<string, TaskState>>;
 
 /** Notifies waiting callers without a query for each; where other processes change tasks too, polls with `findStates`. */
-export function createTaskWatch(
-  findStates?: (tasks: readonly Task[]) => Promise<ReadonlyMap<string, TaskState>>,
-) {
-  const waiters = new Map<string, Set<Waiter>>();
-  const closed = new AbortController();
-  let isPolling = false;
+export class TaskWatch {
+  private readonly findStates: FindStates | undefined;
+  private readonly waiters = new Map<string, Set<Waiter>>();
+  private readonly closed = new AbortController();
+  private isPolling = false;
 
-  async function pollWhileCallersWait(): Promise<void> {
-    if (isPolling) return;
-    isPolling = true;
-    for (let waitMs = POLL_MS; waiters.size > 0 && !closed.signal.aborted; ) {
-      await pause(waitMs, closed.signal);
-      // Callers wait until their time is up, whether or not the database answers.
-      waitMs = await poll().then(
-        () => POLL_MS,
-        () => BACK_OFF_MS,
-      );
-    }
-    isPolling = false;
+  constructor(findStates?: FindStates) {
+    this.findStates = findStates;
   }
 
-  async function poll(): Promise<void> {
-    const waiting = [...waiters.values()].flatMap((ofTask) => [...ofTask]);
-    if (waiting.length === 0) return;
-    const once = new Map(waiting.map(({ task }) => [task.id, task]));
-    const states = await findStates?.([...once.values()]);
-    for (const { task, end } of waiting) {
-      const state = states?.get(task.id);
-      if (state === undefined || !isSameState(state, task)) end(true);
+  /** Call it after each change that this process made. */
+  changed(taskId: string): void {
+    for (const { end } of this.waiters.get(taskId) ?? []) end(true);
+  }
+
+  /** Ends all waits; later ones end at once. */
+  close(): void {
+    this.closed.abort();
+  }
+
+  isClosed(): boolean {
+    return this.closed.signal.aborted;
+  }
+
+  /** Yields the task at once and after each change, until it has ended or the signal aborts. */
+  async *follow(find: () => Promise<Task | undefined>, signal: AbortSignal): AsyncGenerator<Task> {
+    let task = await find();
+    while (task !== undefined) {
+      yield task;
+      if (hasEnded(task)) return;
+      const change = this.nextChange(task, signal);
+      const present: Task | undefined = await find();
+      if (present !== undefined && isSameState(present, task) && !(await change)) return;
+      task = await find();
     }
   }
 
   /** @returns false when the signal aborts first */
-  function nextChange(task: Task, signal: AbortSignal): Promise<boolean> {
+  private nextChange(task: Task, signal: AbortSignal): Promise<boolean> {
+    const { closed, findStates, waiters } = this;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiter = { task, end: resolve };
     const ofTask = waiters.getOrInsertComputed(task.id, () => new Set());
@@ -53,7 +59,7 @@ export function createTaskWatch(
     const either = AbortSignal.any([signal, closed.signal]);
     either.addEventListener('abort', giveUp, { once: true });
     if (either.aborted) giveUp();
-    if (findStates !== undefined) void pollWhileCallersWait();
+    if (findStates !== undefined) void this.pollWhileCallersWait(findStates);
     return promise.finally(() => {
       either.removeEventListener('abort', giveUp);
       ofTask.delete(waiter);
@@ -61,29 +67,30 @@ export function createTaskWatch(
     });
   }
 
-  /** Yields the task at once and after each change, until it has ended or the signal aborts. */
-  async function* follow(find: () => Promise<Task | undefined>, signal: AbortSignal): AsyncGenerator<Task> {
-    let task = await find();
-    while (task !== undefined) {
-      yield task;
-      if (hasEnded(task)) return;
-      const change = nextChange(task, signal);
-      const present: Task | undefined = await find();
-      if (present !== undefined && isSameState(present, task) && !(await change)) return;
-      task = await find();
+  private async pollWhileCallersWait(findStates: FindStates): Promise<void> {
+    if (this.isPolling) return;
+    this.isPolling = true;
+    for (let waitMs = POLL_MS; this.waiters.size > 0 && !this.closed.signal.aborted; ) {
+      await pause(waitMs, this.closed.signal);
+      // Callers wait until their time is up, whether or not the database answers.
+      waitMs = await this.poll(findStates).then(
+        () => POLL_MS,
+        () => BACK_OFF_MS,
+      );
     }
+    this.isPolling = false;
   }
 
-  return {
-    /** Call it after each change that this process made. */
-    changed(taskId: string): void {
-      for (const { end } of waiters.get(taskId) ?? []) end(true);
-    },
-    /** Ends all waits; later ones end at once. */
-    close: () => closed.abort(),
-    isClosed: () => closed.signal.aborted,
-    follow,
-  };
+  private async poll(findStates: FindStates): Promise<void> {
+    const waiting = [...this.waiters.values()].flatMap((ofTask) => [...ofTask]);
+    if (waiting.length === 0) return;
+    const once = new Map(waiting.map(({ task }) => [task.id, task]));
+    const states = await findStates([...once.values()]);
+    for (const { task, end } of waiting) {
+      const state = states.get(task.id);
+      if (state === undefined || !isSameState(state, task)) end(true);
+    }
+  }
 }
 
 const isSameState = (a: TaskState, b: TaskState) =>

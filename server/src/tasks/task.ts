@@ -64,6 +64,9 @@ export type Lane = Pick<Task, 'projectId' | 'lane'>;
 
 export const laneKey = ({ projectId, lane }: Lane) => `${projectId} ${lane}`;
 
+/** A kind reads only payloads that it wrote itself, which the types cannot express. */
+export const readPayload = ({ payload }: Task): object => JSON.parse(payload) as object;
+
 export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
   return status !== 'PENDING' && status !== 'RUNNING';
 }

@@ -1,0 +1,70 @@
+import type { Logger } from '../kernel/logger.ts';
+import type { Database } from '../storage/storage.ts';
+import { isTransient, persist } from './poll.ts';
+import type { Lane, Task } from './task.ts';
+import { releaseLease } from './task-lease-store.ts';
+import type { TaskLeases } from './task-leases.ts';
+import { findTask, removeHeld } from './task-store.ts';
+
+interface HeldParts {
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly leases: TaskLeases;
+  readonly stopped: AbortSignal;
+  /** Claims what can run now in a lane. */
+  wake(lane: Lane): void;
+}
+
+/** Accepted tasks that this process keeps from running, because each belongs to a change that is made next. */
+export class HeldTasks {
+  private readonly parts: HeldParts;
+
+  constructor(parts: HeldParts) {
+    this.parts = parts;
+  }
+
+  /** Keeps a task from running until it is released or this process is gone. */
+  hold(task: Task): void {
+    const { leases } = this.parts;
+    leases.add(task, { onLost: () => leases.drop(task), onCancelRequested: () => {} });
+  }
+
+  /** Lets a held task run. @returns false when another process began it, because this one seemed to be gone */
+  async release(task: Task): Promise<boolean> {
+    const { database, leases, wake } = this.parts;
+    leases.drop(task);
+    const isReleased = await this.store(task, async () => {
+      const isFree = await releaseLease(database, leases.owner, task);
+      wake(task);
+      return isFree;
+    });
+    if (isReleased) return true;
+    const present = await findTask(database, task.id);
+    return present === undefined || present.status === 'CANCELLED';
+  }
+
+  /** Deletes a held task because the change that it belongs to was refused. */
+  async withdraw(task: Task): Promise<void> {
+    const { database, leases } = this.parts;
+    await this.store(task, async () => {
+      await database.write('rows', (tx) => removeHeld(tx, leases.owner, task));
+      leases.drop(task);
+      return true;
+    });
+  }
+
+  /** Releases or removes a held task, with retries: a lease would expire, but an embedded store does not check leases. */
+  private async store(task: Task, work: () => Promise<boolean>): Promise<boolean> {
+    const { logger, stopped } = this.parts;
+    try {
+      return await work();
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      // The caller is told that the task continues; it is repeated until the store accepts it.
+      const note = (err: unknown) =>
+        logger.warn({ err, task: task.id }, 'a held task could not be let go, it is tried again');
+      void persist(work, { note, stopped });
+      return true;
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { type EventDraft, recordEvents } from '../events/events.ts';
+import type { ControlTransaction } from '../storage/storage.ts';
+import { readPayload, type Task, type TaskDefinition, toWireTask } from './task.ts';
+import type { TaskKinds } from './task-kinds.ts';
+import { addLogLine, endClaimed } from './task-lease-store.ts';
+import type { EndedRun, TaskParts } from './task-runner.ts';
+import { saveReport } from './task-store.ts';
+import type { TaskWatch } from './task-watch.ts';
+
+interface EndParts extends Pick<TaskParts, 'clock' | 'database' | 'logger' | 'onEnded' | 'shown'> {
+  readonly owner: string;
+  readonly kinds: TaskKinds;
+  readonly watch: TaskWatch;
+}
+
+/** The ends of tasks: each is stored with its events in one transaction, and what the task leaves behind is removed after that. */
+export class TaskEnds {
+  private readonly parts: EndParts;
+
+  constructor(parts: EndParts) {
+    this.parts = parts;
+  }
+
+  /** Stores how a run of this process ended. @returns undefined when another process has the task by now */
+  async storeRun(task: Task, end: EndedRun): Promise<Task | undefined> {
+    const { clock, database, owner, shown } = this.parts;
+    const { status, failure, result } = end;
+    if (status === 'FINISHED') await shown?.();
+    return database.write('rows', async (tx) => {
+      if (failure) {
+        const line = [`failed: ${failure.message}`, ...failure.details].join('; ');
+        await addLogLine(tx, task, { owner, at: clock.now(), line });
+      }
+      const stored = { owner, status, failure, result, finishedAt: clock.now() };
+      const ended = await endClaimed(tx, task, stored);
+      if (ended === undefined) return undefined;
+      await saveReport(tx, task, end);
+      await this.recordEvents(tx, [ended]);
+      return ended;
+    });
+  }
+
+  /** Ends tasks of one project that others carry or no process runs, in one transaction. @returns the tasks it ended */
+  async end(work: (tx: ControlTransaction) => Promise<Task[]>): Promise<readonly Task[]> {
+    const ended = await this.parts.database.write('rows', async (tx) => {
+      const done = await work(tx);
+      await this.recordEvents(tx, done);
+      return done;
+    });
+    for (const task of ended) await this.follow(task);
+    return ended;
+  }
+
+  /** Reports a stored end, and removes what the task leaves behind. */
+  async follow(task: Task): Promise<void> {
+    const { kinds, logger, onEnded, watch } = this.parts;
+    watch.changed(task.id);
+    onEnded?.(task);
+    try {
+      await kinds.find(task)?.ended?.(readPayload(task), task);
+    } catch (error) {
+      // The end of the task is stored; what should have been removed is removed at a later start.
+      logger.error({ err: error, task: task.id }, 'cleaning up after a task failed');
+    }
+  }
+
+  private async recordEvents(tx: ControlTransaction, ended: readonly Task[]): Promise<void> {
+    const [first] = ended;
+    if (first === undefined) return;
+    const drafts = ended.flatMap((task) => describeEnd(task, this.parts.kinds.find(task)));
+    await recordEvents(tx, first.projectId, drafts);
+  }
+}
+
+/** Events, like task lists, show the whole task and not its parts. */
+function describeEnd(task: Task, definition: TaskDefinition<object> | undefined): EventDraft[] {
+  const { status, number: taskNumber } = task;
+  if (status !== 'FINISHED' && status !== 'FAILED') return [];
+  const at = task.finishedAt ?? task.requestedAt;
+  const own = definition?.eventOfEnd?.(readPayload(task), task);
+  const drafts: EventDraft[] = own === undefined ? [] : [{ ...own, at, taskNumber }];
+  const type = status === 'FINISHED' ? 'task.finished' : 'task.failed';
+  if (task.parent === undefined) drafts.push({ type, at, taskNumber, data: { task: toWireTask(task) } });
+  return drafts;
+}
