@@ -17,6 +17,7 @@ import {
   inReach,
   type Routes,
   type RouteTools,
+  type Server,
   serve,
   serveKind,
 } from '../http/server/server.ts';
@@ -27,103 +28,120 @@ import { AuditEntry, AuditFilter, NewManagedProject, projectFields, SentSettings
 
 const tags = ['Management'];
 
+interface ProjectRouteParts extends Pick<RouteTools, 'answerOnce'> {
+  readonly projects: Projects;
+}
+
 /** Source: docs/interface §4.1, §14.2 and §14.4. */
 export const projectRoutes =
-  ({ projects, answerOnce }: Pick<RouteTools, 'answerOnce'> & { projects: Projects }): Routes =>
+  (parts: ProjectRouteParts): Routes =>
   (server) => {
-    serve(server, 'GET /projects', {
-      config: { guard: 'key' },
-      tags: ['Projects'],
-      summary: 'List the projects that the key reaches',
-      description: 'With `projectId` that project alone; 401 when it is out of reach.',
-      query: Type.Object({ ...ProjectQuery.properties, ...PageQuery.properties }),
-      answer: { 200: ProjectList },
-      async handle({ caller, query }) {
-        const found = await projects.listProjects(caller, query.projectId);
-        const { page, nextCursor } = cutPage(found, query, ({ id }) => id);
-        const isPage = query.limit !== undefined || query.cursor !== undefined;
-        const listed = page.map(({ id, name, projectGroupId, projectGroupName, locale, tags }) => ({
-          id,
-          name,
-          'project-group-id': projectGroupId,
-          'project-group-name': projectGroupName,
-          locale,
-          ...splitLocale(locale),
-          tags,
-        }));
-        return { status: 'success' as const, data: { projects: listed }, ...(isPage && { nextCursor }) };
-      },
-    });
-
-    const groups = serveKind<ProjectGroup, Reach>(server, {
-      ...inReach,
-      path: '/management/project-groups',
-      tags,
-      answerOnce,
-      answer: answerAs(WireProjectGroup, ({ id, name, createdAt }) => ({ id, name, createdAt })),
-    });
-    groups.list({ summary: 'List project groups', list: projects.listGroups });
-    groups.create({
-      summary: 'Create a project group',
-      body: SentProjectGroup,
-      create: projects.createGroup,
-    });
-    groups.read({ summary: 'Read a project group', get: projects.getGroup });
-    groups.change({
-      method: 'PATCH',
-      summary: 'Rename a project group',
-      body: Type.Partial(SentProjectGroup, { additionalProperties: false }),
-      change: projects.changeGroup,
-    });
-    groups.remove({
-      summary: 'Delete an empty project group',
-      description:
-        'Its keys go with it. 409 while it holds projects, also deleted ones that can be brought back.',
-      remove: projects.deleteGroup,
-    });
-
-    const managed = serveKind<Project, Reach>(server, {
-      ...inReach,
-      path: '/management/projects',
-      tags,
-      answerOnce,
-      answer: answerAs(ManagedProject, toManagedProject),
-    });
-    managed.list({ summary: 'List projects', query: ManagedProjectQuery, list: projects.pageProjects });
-    managed.create({ summary: 'Create a project', body: NewManagedProject, create: projects.createProject });
-    managed.read({ summary: 'Read a project', get: projects.getProject });
-    managed.change({
-      method: 'PATCH',
-      summary: 'Change a project',
-      body: Type.Partial(Type.Object(projectFields), { additionalProperties: false }),
-      description: 'Fields and settings that are left out keep what they are.',
-      change: projects.changeProject,
-    });
-    managed.remove({
-      summary: 'Delete a project',
-      query: Type.Object({ confirm: optional.text('the exact name of the project') }),
-      description: 'Needs `confirm` with its exact name. For 30 days it can be brought back.',
-      remove: projects.deleteProject,
-    });
-    managed.change({
-      method: 'POST',
-      below: '/restore',
-      config: { findsDeletedProject: true },
-      summary: 'Bring a deleted project back',
-      description:
-        'Possible for 30 days. `GET /management/projects?deleted=true` lists those that it is possible for.',
-      change: projects.restoreProject,
-    });
-
-    serve(server, 'GET /management/audit-log', {
-      config: { guard: 'management', access: 'manage' },
-      tags,
-      summary: 'Read who changed what, newest first',
-      query: Type.Object({ ...ListQuery.properties, ...AuditFilter.properties }),
-      answer: { 200: pageOf(AuditEntry, 'newest first') },
-      handle: ({ caller, query }) => projects.listChanges(caller, query),
-    });
+    serveReached(server, parts);
+    serveGroups(server, parts);
+    serveManaged(server, parts);
+    serveAuditLog(server, parts);
   };
+
+function serveReached(server: Server, { projects }: ProjectRouteParts): void {
+  serve(server, 'GET /projects', {
+    config: { guard: 'key' },
+    tags: ['Projects'],
+    summary: 'List the projects that the key reaches',
+    description: 'With `projectId` that project alone; 401 when it is out of reach.',
+    query: Type.Object({ ...ProjectQuery.properties, ...PageQuery.properties }),
+    answer: { 200: ProjectList },
+    async handle({ caller, query }) {
+      const found = await projects.listProjects(caller, query.projectId);
+      const { page, nextCursor } = cutPage(found, query, ({ id }) => id);
+      const isPage = query.limit !== undefined || query.cursor !== undefined;
+      const listed = page.map(({ id, name, projectGroupId, projectGroupName, locale, tags }) => ({
+        id,
+        name,
+        'project-group-id': projectGroupId,
+        'project-group-name': projectGroupName,
+        locale,
+        ...splitLocale(locale),
+        tags,
+      }));
+      return { status: 'success' as const, data: { projects: listed }, ...(isPage && { nextCursor }) };
+    },
+  });
+}
+
+function serveGroups(server: Server, { projects, answerOnce }: ProjectRouteParts): void {
+  const groups = serveKind<ProjectGroup, Reach>(server, {
+    ...inReach,
+    path: '/management/project-groups',
+    tags,
+    answerOnce,
+    answer: answerAs(WireProjectGroup, ({ id, name, createdAt }) => ({ id, name, createdAt })),
+  });
+  groups.list({ summary: 'List project groups', list: projects.listGroups });
+  groups.create({
+    summary: 'Create a project group',
+    body: SentProjectGroup,
+    create: projects.createGroup,
+  });
+  groups.read({ summary: 'Read a project group', get: projects.getGroup });
+  groups.change({
+    method: 'PATCH',
+    summary: 'Rename a project group',
+    body: Type.Partial(SentProjectGroup, { additionalProperties: false }),
+    change: projects.changeGroup,
+  });
+  groups.remove({
+    summary: 'Delete an empty project group',
+    description:
+      'Its keys go with it. 409 while it holds projects, also deleted ones that can be brought back.',
+    remove: projects.deleteGroup,
+  });
+}
+
+function serveManaged(server: Server, { projects, answerOnce }: ProjectRouteParts): void {
+  const managed = serveKind<Project, Reach>(server, {
+    ...inReach,
+    path: '/management/projects',
+    tags,
+    answerOnce,
+    answer: answerAs(ManagedProject, toManagedProject),
+  });
+  managed.list({ summary: 'List projects', query: ManagedProjectQuery, list: projects.pageProjects });
+  managed.create({ summary: 'Create a project', body: NewManagedProject, create: projects.createProject });
+  managed.read({ summary: 'Read a project', get: projects.getProject });
+  managed.change({
+    method: 'PATCH',
+    summary: 'Change a project',
+    body: Type.Partial(Type.Object(projectFields), { additionalProperties: false }),
+    description: 'Fields and settings that are left out keep what they are.',
+    change: projects.changeProject,
+  });
+  managed.remove({
+    summary: 'Delete a project',
+    query: Type.Object({ confirm: optional.text('the exact name of the project') }),
+    description: 'Needs `confirm` with its exact name. For 30 days it can be brought back.',
+    remove: projects.deleteProject,
+  });
+  managed.change({
+    method: 'POST',
+    below: '/restore',
+    config: { findsDeletedProject: true },
+    summary: 'Bring a deleted project back',
+    description:
+      'Possible for 30 days. `GET /management/projects?deleted=true` lists those that it is possible for.',
+    change: projects.restoreProject,
+  });
+}
+
+function serveAuditLog(server: Server, { projects }: ProjectRouteParts): void {
+  serve(server, 'GET /management/audit-log', {
+    config: { guard: 'management', access: 'manage' },
+    tags,
+    summary: 'Read who changed what, newest first',
+    query: Type.Object({ ...ListQuery.properties, ...AuditFilter.properties }),
+    answer: { 200: pageOf(AuditEntry, 'newest first') },
+    handle: ({ caller, query }) => projects.listChanges(caller, query),
+  });
+}
 
 /** Source: docs/interface §2.1. */
 const ProjectList = titled('ProjectList', {

@@ -3,11 +3,9 @@
  * audit log in which every room to the right records changes. It knows what a caller reaches, but not whether
  * a key is valid, which is access. It never touches a catalog; a purge calls every room that listens.
  */
-import { type AtOnce, andThen } from '../kernel/at-once.ts';
-import { type Caller, type ChosenProject, originOf, type PartScope, type Scope } from '../kernel/caller.ts';
-import type { Clock } from '../kernel/clock.ts';
+import type { Caller, PartScope, Scope } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Base, Chosen, ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
+import type { Base, Chosen, ControlSchema, ControlTransaction } from '../storage/storage.ts';
 import { type AuditLog, createAuditLog } from './audit-store.ts';
 import type { NewProject, PageRequest, Project, ProjectGroup, Reach } from './project.ts';
 import {
@@ -18,11 +16,11 @@ import {
   reachesNoGroup,
   reachesProject,
 } from './project.ts';
+import { createProjectChoice } from './project-choice.ts';
 import {
   findAccount,
   findAccounts,
   findDeletedUpTo,
-  findOnlyProject,
   findProject,
   findProjectsOfGroup,
   findReachedProjects,
@@ -34,7 +32,7 @@ import {
   removeProject,
   removeRowsOf,
 } from './project-store.ts';
-import { createResources, type Writer } from './resources.ts';
+import { Resources, type Writer } from './resources.ts';
 
 export { type Change, describeChange } from './audit-store.ts';
 export {
@@ -68,11 +66,12 @@ export {
   asWriter,
   auditScoped,
   type Beside,
-  createResources,
   type ResourceParts,
+  Resources,
   type Writer,
 } from './resources.ts';
 export { toWireScope, WireActor, WirePartScope, WireScope } from './scope-schemas.ts';
+export { createShortCache } from './short-cache.ts';
 
 /** Called in the transaction that removes a project group or a project. */
 type GoneListener = (tx: ControlTransaction, gone: PartScope) => Promise<void>;
@@ -82,14 +81,9 @@ export type Projects = ReturnType<typeof createProjects>;
 type ProjectsParts = Pick<Base, 'clock' | 'database'>;
 
 export function createProjects({ database, clock }: ProjectsParts) {
-  const listeners: GoneListener[] = [];
-  const tables: (keyof ControlSchema)[] = [];
-  const tellGone: GoneListener = async (tx, gone) => {
-    if (gone.type === 'project') await removeRowsOf(tx, tables, gone.id);
-    for (const listener of listeners) await listener(tx, gone);
-  };
   const auditLog = createAuditLog(database, clock);
   const { choose, dropCache, ...choice } = createProjectChoice(database, clock);
+  const { tellGone, ...removal } = createRemoval({ database, clock, onPurged: dropCache });
   const parts = { database, clock, projects: auditLog };
   const management: ReturnType<typeof createProjectManagement> = createProjectManagement({
     ...parts,
@@ -108,10 +102,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
     ...createAccounts({ database, clock }, auditLog),
     ...createGroupManagement({ ...parts, tellGone }),
     ...management,
-    /** Registers tables whose rows are removed with their project. */
-    removeWithProject: (...names: (keyof ControlSchema)[]) => void tables.push(...names),
-    /** Lets others remove what they have of a group or a project with it. */
-    whenGone: (listener: GoneListener) => void listeners.push(listener),
+    ...removal,
     /** The projects in reach by id, or the requested one. Source: docs/interface §4.1. @throws scope_refused */
     async listProjects(caller: Caller, projectId?: number) {
       const found = await findReachedProjects(database.read, caller, projectId);
@@ -131,6 +122,24 @@ export function createProjects({ database, clock }: ProjectsParts) {
       if (scope.type === 'project') return choice.reachesProject(reach, scope.id);
       return (await GROUPS.find(database.read, reach, scope.id)) !== undefined;
     },
+  };
+}
+
+/** Removes what other rooms have of a project group or a project, in the transaction that removes it. */
+function createRemoval({ database, clock, onPurged }: ProjectsParts & { readonly onPurged: () => void }) {
+  const listeners: GoneListener[] = [];
+  const tables: (keyof ControlSchema)[] = [];
+  const tellGone: GoneListener = async (tx, gone) => {
+    if (gone.type === 'project') await removeRowsOf(tx, tables, gone.id);
+    for (const listener of listeners) await listener(tx, gone);
+  };
+
+  return {
+    tellGone,
+    /** Registers tables whose rows are removed with their project. */
+    removeWithProject: (...names: (keyof ControlSchema)[]) => void tables.push(...names),
+    /** Lets others remove what they have of a group or a project with it. */
+    whenGone: (listener: GoneListener) => void listeners.push(listener),
     /** Removes the projects that were deleted over 30 days ago, each after `onPurge`, which may run twice for one. */
     async purgeDeleted(onPurge: (projectId: number) => Promise<void>): Promise<void> {
       for (const id of await findDeletedUpTo(database.read, clock.now() - RESTORABLE_MS)) {
@@ -140,7 +149,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
           await removeProject(tx, id);
         });
       }
-      dropCache();
+      onPurged();
     },
   };
 }
@@ -187,7 +196,7 @@ interface ManagementParts extends ProjectsParts {
  */
 function createProjectManagement(parts: ManagementParts & { readonly onWritten: () => void }) {
   const { clock } = parts;
-  const resources = createResources<Project, ProjectPlace>(parts, {
+  const resources = new Resources<Project, ProjectPlace>(parts, {
     store: PROJECTS,
     audit: ({ id, name, projectGroupId }) => ({
       projectId: id,
@@ -257,7 +266,7 @@ function createGroupManagement({
   tellGone,
   ...parts
 }: ManagementParts & { readonly tellGone: GoneListener }) {
-  const resources = createResources<ProjectGroup, Reach>(parts, {
+  const resources = new Resources<ProjectGroup, Reach>(parts, {
     store: GROUPS,
     audit: ({ id, name }) => ({ subject: { type: 'project-group', id, name, projectGroupId: id } }),
     show: (group) => group,
@@ -265,9 +274,9 @@ function createGroupManagement({
   });
 
   return {
-    listGroups: resources.list,
+    listGroups: (reach: Reach, page: PageRequest) => resources.list(reach, page),
     /** @throws not_found for an unknown group, and likewise for one out of reach */
-    getGroup: resources.get,
+    getGroup: (reach: Reach, id: number) => resources.get(reach, id),
     /** @throws scope_refused, except for account keys */
     createGroup: (writer: GroupWriter, { name }: { readonly name: string }) =>
       resources.create(writer, async (tx) => {
@@ -296,112 +305,4 @@ function createGroupManagement({
 
 function refuseWithoutGroup(reach: Pick<Reach, 'scope'>): void {
   if (reachesNoGroup(reach)) throw new ServiceError('scope_refused');
-}
-
-/** How many projects are remembered: twice the planned size of an installation, at some 300 bytes each. */
-const REMEMBERED_PROJECTS = 20_000;
-
-/** Runs in every request, usually from memory. */
-function createProjectChoice(database: Database, clock: Clock) {
-  const projects = createShortCache<number, Project>(clock, REMEMBERED_PROJECTS);
-  const onlyProjects = createShortCache<string, Project>(clock, REMEMBERED_PROJECTS);
-
-  /** A project never changes its account. */
-  const accounts = new Map<number, number>();
-
-  const recall = (id: number) => projects.get(id, () => findProject(database.read, id));
-
-  const findInReach = (reach: Reach, id: number): AtOnce<Project | undefined> =>
-    andThen(recall(id), (project) =>
-      project !== undefined && project.deletedAt === null && reachesProject(reach, project)
-        ? project
-        : undefined,
-    );
-
-  function findOnly(reach: Reach): AtOnce<Project | undefined> {
-    const { accountId, scope } = reach;
-    if (scope.type === 'project') return findInReach(reach, scope.id);
-    return onlyProjects.get(`${accountId} ${JSON.stringify(scope)}`, () =>
-      findOnlyProject(database.read, reach),
-    );
-  }
-
-  function choose({ id, name, accountId }: Project, caller: Caller): ChosenProject {
-    if (accounts.size >= REMEMBERED_PROJECTS) accounts.clear();
-    accounts.set(id, accountId);
-    return { id, name, accountId, ...originOf(caller) };
-  }
-
-  return {
-    choose,
-    /** Source: docs/interface §4.10. @throws project_required, scope_refused */
-    chooseProject(caller: Caller, projectId: number | undefined): AtOnce<ChosenProject> {
-      const found = projectId === undefined ? findOnly(caller) : findInReach(caller, projectId);
-      return andThen(found, (project) => {
-        if (project === undefined)
-          throw new ServiceError(projectId === undefined ? 'project_required' : 'scope_refused');
-        return choose(project, caller);
-      });
-    },
-    /** Unknown and deleted projects count as out of reach. */
-    reachesProject: async (reach: Reach, projectId: number) =>
-      (await findInReach(reach, projectId)) !== undefined,
-    /** As they were within the last second: for answers, not for writes; also of a deleted project. @throws not_found */
-    async recallSettings(projectId: number) {
-      const project = await recall(projectId);
-      if (project === undefined) throw new ServiceError('not_found');
-      return project.settings;
-    },
-    /** The same for its locale. @throws not_found */
-    async recallLocale(projectId: number) {
-      const project = await recall(projectId);
-      if (project === undefined) throw new ServiceError('not_found');
-      return project.locale;
-    },
-    /** The account of a recently chosen project; else a number that no other project gets. */
-    accountOf: (projectId: number) => accounts.get(projectId) ?? -projectId,
-    /** Call it when a project was written. */
-    dropCache() {
-      projects.drop();
-      onlyProjects.drop();
-    },
-  };
-}
-
-/** Another process may have changed a row, so remembered ones are trusted no longer than this. */
-const MAX_AGE_MS = 1_000;
-
-/** Rows that every request needs, remembered for at most a second and dropped by the writes of this process. */
-export function createShortCache<Key, Value>(clock: Clock, maxEntries: number) {
-  const entries = new Map<Key, { readonly value: Value; readonly readAt: number }>();
-  let drops = 0;
-
-  function remember(key: Key, value: Value, readAt: number): void {
-    entries.delete(key);
-    entries.set(key, { value, readAt });
-    const oldest = entries.keys().next();
-    if (entries.size > maxEntries && !oldest.done) entries.delete(oldest.value);
-  }
-
-  async function readNow(key: Key, read: () => Promise<Value | undefined>, now: number) {
-    const dropsBefore = drops;
-    const value = await read();
-    // A write that ended during the read has made this value stale.
-    if (value !== undefined && dropsBefore === drops) remember(key, value, now);
-    return value;
-  }
-
-  return {
-    /** Misses are not cached, so that unknown keys cost no memory. @returns a promise if it is not remembered */
-    get(key: Key, read: () => Promise<Value | undefined>): AtOnce<Value | undefined> {
-      const now = clock.now();
-      const known = entries.get(key);
-      const isFresh = known !== undefined && now >= known.readAt && now - known.readAt < MAX_AGE_MS;
-      return isFresh ? known.value : readNow(key, read, now);
-    },
-    drop(): void {
-      drops += 1;
-      entries.clear();
-    },
-  };
 }

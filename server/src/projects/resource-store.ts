@@ -15,7 +15,8 @@ export interface Table<Resource, Place> {
   keyOf?(resource: Resource): Columns;
   /** The rows that a caller can see at a place: those of a project, or those within reach. */
   within(place: Place): Expression<SqlBool>;
-  read(row: never): Resource;
+  /** @param row all columns; each table names those that it reads */
+  read(row: object): Resource;
   /** All fields that a change can write. */
   toColumns(resource: Resource): Columns;
 }
@@ -72,8 +73,8 @@ export function createStore<Resource extends { readonly id: number }, Place>(kin
   const { name, keyOf = ({ id }) => ({ id }), within, read, toColumns } = kind;
   const table = sql.table(name);
   const select = async (rows: Rows, where: RawBuilder<unknown>): Promise<Resource[]> => {
-    const found = await sql`select * from ${table} where ${where}`.execute(rows);
-    return found.rows.map((row) => read(row as never));
+    const found = await sql<object>`select * from ${table} where ${where}`.execute(rows);
+    return found.rows.map((row) => read(row));
   };
 
   return {
@@ -95,7 +96,7 @@ export function createStore<Resource extends { readonly id: number }, Place>(kin
 
     /** @param columns of a new row. @returns the resource with its id */
     insert: async (tx: ControlTransaction, columns: Columns): Promise<Resource> =>
-      read((await control.insert(tx, name, columns)) as never),
+      read(await control.insert(tx, name, columns)),
 
     remove: (tx: ControlTransaction, resource: Resource): Promise<unknown> =>
       control.remove(tx, name, keyOf(resource)),
@@ -130,7 +131,7 @@ export async function selectFound<Resource, Place>(
     from ${sql.table(name)} join project on project.id = ${sql.ref(`${name}.project_id`)}
     where project.deleted_at is null and ${where}`.execute(rows);
   return found.rows.map((row) => ({
-    resource: read(row as never),
+    resource: read(row),
     project: { id: row.project_id, name: row.projectName, accountId: row.accountId },
   }));
 }

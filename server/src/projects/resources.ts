@@ -64,16 +64,115 @@ export interface ResourceParts {
 }
 
 /** The lifecycle of a kind: each change is one transaction with its audit entry and its answer. */
-export function createResources<Resource extends { readonly id: number }, Place>(
-  { database, projects, onWritten }: ResourceParts,
-  kind: Kind<Resource, Place>,
-) {
-  const { store } = kind;
+export class Resources<Resource extends { readonly id: number }, Place> {
+  private readonly parts: ResourceParts;
+  private readonly kind: Kind<Resource, Place>;
 
-  async function write<Result>(
+  constructor(parts: ResourceParts, kind: Kind<Resource, Place>) {
+    this.parts = parts;
+    this.kind = kind;
+  }
+
+  /** Writes an audit entry. @param what the action, which follows the type */
+  record(
+    tx: ControlTransaction,
+    author: Author,
+    {
+      what,
+      resource,
+      details,
+    }: { what: string; resource: Resource; details?: Change['details'] | undefined },
+  ): Promise<void> {
+    const { subject, projectId } = this.kind.audit(resource);
+    const change = { author, action: `${subject.type}.${what}`, subject };
+    return this.parts.projects.recordChange(
+      { ...change, ...(projectId !== undefined && { projectId }), ...(details && { details }) },
+      tx,
+    );
+  }
+
+  /** @throws not_found */
+  async get(place: Place, id: number): Promise<Resource> {
+    this.kind.refuse?.(place);
+    return this.getIn(this.parts.database.read, place, id);
+  }
+
+  /** @throws not_found */
+  async getIn(rows: Rows, place: Place, id: number): Promise<Resource> {
+    const resource = await this.kind.store.find(rows, place, id);
+    if (resource === undefined) throw new ServiceError('not_found');
+    return resource;
+  }
+
+  /** By id. @throws query_invalid */
+  async list(place: Place, request: PageRequest): Promise<ListPage<Resource>> {
+    this.kind.refuse?.(place);
+    const page = readPlace(request);
+    return toPage(await this.kind.store.list(this.parts.database.read, place, page), page);
+  }
+
+  /** @param insert writes the rows */
+  create(
+    writer: Writer<Resource, Place>,
+    insert: (tx: ControlTransaction) => Promise<Planned<Resource>>,
+  ): Promise<Resource> {
+    return this.write(writer, async (tx) => {
+      const { after: resource, details } = await insert(tx);
+      await this.record(tx, writer.author, { what: 'created', resource, details });
+      await writer.beside?.(tx, resource);
+      return resource;
+    });
+  }
+
+  /** @param plan may write other rows @throws not_found, changed_meanwhile */
+  change(
+    writer: Writer<Resource, Place>,
+    { what, ...chosen }: Chosen & { readonly what: string },
+    plan: (tx: ControlTransaction, before: Resource) => Promise<Planned<Resource>>,
+  ): Promise<Resource> {
+    const { kind } = this;
+    return this.write(writer, async (tx) => {
+      const before = await this.getOwn(tx, writer, chosen);
+      const { after, answered = after, details } = await plan(tx, before);
+      await kind.store.update(tx, after);
+      await this.record(tx, writer.author, {
+        what,
+        resource: after,
+        details: details ?? describeChange(kind.show(before), kind.show(after)),
+      });
+      await writer.beside?.(tx, answered);
+      return answered;
+    });
+  }
+
+  /** @param removing refuses, or removes what belongs to the resource @throws not_found, changed_meanwhile */
+  remove<Result>(
+    writer: Writer<Resource, Place>,
+    chosen: Chosen,
+    removing: (tx: ControlTransaction, resource: Resource) => Promise<Result> = async () =>
+      undefined as Result,
+  ): Promise<Result> {
+    const { kind } = this;
+    return this.write(writer, async (tx) => {
+      const resource = await this.getOwn(tx, writer, chosen);
+      const result = await removing(tx, resource);
+      await kind.store.remove(tx, resource);
+      await this.record(tx, writer.author, {
+        what: 'deleted',
+        resource,
+        details: kind.showDeleted?.(resource),
+      });
+      await writer.beside?.(tx, resource);
+      return result;
+    });
+  }
+
+  private async write<Result>(
     { author, place }: Writer<Resource, Place>,
     work: (tx: ControlTransaction) => Promise<Result>,
   ): Promise<Result> {
+    const { kind } = this;
+    const { database, onWritten } = this.parts;
     kind.refuse?.(place);
     kind.refuseWriter?.(author);
     const written = await database.write(kind.lockOf?.(place) ?? 'all', async (tx) => {
@@ -84,105 +183,15 @@ export function createResources<Resource extends { readonly id: number }, Place>
     return written;
   }
 
-  /** @throws not_found */
-  async function get(rows: Rows, place: Place, id: number): Promise<Resource> {
-    const resource = await store.find(rows, place, id);
-    if (resource === undefined) throw new ServiceError('not_found');
-    return resource;
-  }
-
   /** @throws not_found, changed_meanwhile, and what the kind refuses */
-  async function getOwn(
+  private async getOwn(
     tx: ControlTransaction,
     { author, place }: Writer<Resource, Place>,
     { id, expected }: Chosen,
   ): Promise<Resource> {
-    const resource = await get(tx, place, id);
-    kind.refuseOf?.(author, resource);
-    if (kind.markOf) refuseOtherState(expected, kind.markOf(resource));
+    const resource = await this.getIn(tx, place, id);
+    this.kind.refuseOf?.(author, resource);
+    if (this.kind.markOf) refuseOtherState(expected, this.kind.markOf(resource));
     return resource;
   }
-
-  /** Writes an audit entry. @param what the action, which follows the type */
-  function record(
-    tx: ControlTransaction,
-    author: Author,
-    {
-      what,
-      resource,
-      details,
-    }: { what: string; resource: Resource; details?: Change['details'] | undefined },
-  ): Promise<void> {
-    const { subject, projectId } = kind.audit(resource);
-    const change = { author, action: `${subject.type}.${what}`, subject };
-    return projects.recordChange(
-      { ...change, ...(projectId !== undefined && { projectId }), ...(details && { details }) },
-      tx,
-    );
-  }
-
-  return {
-    record,
-    /** @throws not_found */
-    async get(place: Place, id: number): Promise<Resource> {
-      kind.refuse?.(place);
-      return get(database.read, place, id);
-    },
-    /** @throws not_found */
-    getIn: get,
-
-    /** By id. @throws query_invalid */
-    async list(at: Place, page: PageRequest): Promise<ListPage<Resource>> {
-      kind.refuse?.(at);
-      const place = readPlace(page);
-      return toPage(await store.list(database.read, at, place), place);
-    },
-
-    /** @param insert writes the rows */
-    create: (
-      writer: Writer<Resource, Place>,
-      insert: (tx: ControlTransaction) => Promise<Planned<Resource>>,
-    ): Promise<Resource> =>
-      write(writer, async (tx) => {
-        const { after: resource, details } = await insert(tx);
-        await record(tx, writer.author, { what: 'created', resource, details });
-        await writer.beside?.(tx, resource);
-        return resource;
-      }),
-
-    /** @param plan may write other rows @throws not_found, changed_meanwhile */
-    change: (
-      writer: Writer<Resource, Place>,
-      { what, ...chosen }: Chosen & { readonly what: string },
-      plan: (tx: ControlTransaction, before: Resource) => Promise<Planned<Resource>>,
-    ): Promise<Resource> =>
-      write(writer, async (tx) => {
-        const before = await getOwn(tx, writer, chosen);
-        const { after, answered = after, details } = await plan(tx, before);
-        await store.update(tx, after);
-        await record(tx, writer.author, {
-          what,
-          resource: after,
-          details: details ?? describeChange(kind.show(before), kind.show(after)),
-        });
-        await writer.beside?.(tx, answered);
-        return answered;
-      }),
-
-    /** @param removing refuses, or removes what belongs to the resource @throws not_found, changed_meanwhile */
-    remove: <Result>(
-      writer: Writer<Resource, Place>,
-      chosen: Chosen,
-      removing: (tx: ControlTransaction, resource: Resource) => Promise<Result> = async () =>
-        undefined as Result,
-    ): Promise<Result> =>
-      write(writer, async (tx) => {
-        const resource = await getOwn(tx, writer, chosen);
-        const result = await removing(tx, resource);
-        await store.remove(tx, resource);
-        await record(tx, writer.author, { what: 'deleted', resource, details: kind.showDeleted?.(resource) });
-        await writer.beside?.(tx, resource);
-        return result;
-      }),
-  };
 }

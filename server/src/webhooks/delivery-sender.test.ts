@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { allowAddresses } from '../outbound/outbound.ts';
 import { createSender } from './delivery-sender.ts';
-import { makeSecret } from './endpoint.ts';
+import { makeSecret } from './webhook-endpoint.ts';
 
 const notNeeded = () => assert.fail('the secret is stored as it is');
 const secrets = { seal: notNeeded, unseal: notNeeded, canSeal: false, mark: undefined };

@@ -12,7 +12,7 @@ import {
   type WaitLimits,
 } from '../outbound/outbound.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
-import { type Attempt, type Endpoint, openSecret, sign } from './endpoint.ts';
+import { type Attempt, type Endpoint, openSecret, sign } from './webhook-endpoint.ts';
 import type { Message } from './webhook-store.ts';
 
 export interface SenderSettings {

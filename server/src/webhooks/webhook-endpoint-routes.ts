@@ -4,13 +4,14 @@ import {
   inReach,
   type Routes,
   type RouteTools,
+  type Server,
   serve,
   serveKind,
   serveOnce,
 } from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Beside, Reach } from '../projects/projects.ts';
-import type { Endpoint, MadeEndpoint } from './endpoint.ts';
+import type { Endpoint, MadeEndpoint } from './webhook-endpoint.ts';
 import {
   DeliveryPage,
   DeliveryParams,
@@ -26,8 +27,9 @@ import {
   WireEndpoint,
   WireMadeEndpoint,
 } from './webhook-endpoint-schemas.ts';
+import { markOfEndpoint } from './webhook-endpoints.ts';
 import type { Delivery } from './webhook-store.ts';
-import { markOfEndpoint, type Webhooks } from './webhooks.ts';
+import type { Webhooks } from './webhooks.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Events'];
@@ -35,84 +37,100 @@ const PATH = '/management/webhook-endpoints';
 const onlyOnce =
   'The secret is in this answer and never again; a repetition by `Idempotency-Key` has no `secret`.';
 
+interface EndpointRouteParts extends Pick<RouteTools, 'answerOnce'> {
+  readonly webhooks: Webhooks;
+  readonly clock: Clock;
+}
+
 /** Source: docs/interface §6. */
 export const webhookEndpointRoutes =
-  ({ webhooks, clock, answerOnce }: RouteTools & { webhooks: Webhooks; clock: Clock }): Routes =>
+  (parts: EndpointRouteParts): Routes =>
   (server) => {
-    const endpoints = serveKind<Endpoint, Reach>(server, {
-      ...inReach,
-      path: PATH,
-      tags,
-      answerOnce,
-      answer: answerAs(WireEndpoint, (endpoint) => toWireEndpoint(endpoint, clock.now())),
-      markOf: markOfEndpoint,
-    });
-    const made = answerAs(WireMadeEndpoint, (endpoint: MadeEndpoint) => toWireMade(endpoint, clock.now()));
-    endpoints.list({ summary: 'List webhook endpoints', list: webhooks.listEndpoints });
-    endpoints.create({
-      summary: 'Create a webhook endpoint',
-      description: `Events of the projects in its scope are sent to it from now on. ${onlyOnce}`,
-      body: SentEndpoint,
-      made,
-      create: webhooks.createEndpoint,
-    });
-    endpoints.read({
-      summary: 'Read a webhook endpoint; the ETag is for If-Match',
-      get: webhooks.getEndpoint,
-    });
-    endpoints.change({
-      method: 'PATCH',
-      summary: 'Change a webhook endpoint, or switch it on or off',
-      body: SentEndpointChange,
-      change: webhooks.changeEndpoint,
-    });
-    endpoints.remove({
-      summary: 'Delete a webhook endpoint with its deliveries',
-      remove: webhooks.deleteEndpoint,
-    });
-    endpoints.change({
-      method: 'POST',
-      below: '/rotate-secret',
-      summary: 'Make a new secret for a webhook endpoint',
-      description: `The former one signs too until the overlap ends. ${onlyOnce}`,
-      body: SecretRotation,
-      made,
-      change: (writer, { id }, { overlapSeconds = 0 }) =>
-        webhooks.rotateSecret(writer, { id, overlapSeconds }),
-    });
-
-    serve(server, `GET ${PATH}/:id/deliveries`, {
-      config,
-      tags,
-      params: EndpointParams,
-      query: DeliveryQuery,
-      answer: { 200: DeliveryPage },
-      summary: 'List deliveries, newest first',
-      description: 'Those that ended are kept for 7 days, and 1,000 of an endpoint.',
-      async handle({ caller, params, query }) {
-        const page = await webhooks.listDeliveries(caller, params.id, { limit: 50, ...query });
-        return { ...page, items: page.items.map(toWireDelivery) };
-      },
-    });
-    const action = { config, tags, answer: { 200: WireDelivery }, answerOnce } as const;
-    const answerAdded = async (
-      record: RecordAnswer<ReturnType<typeof toWireDelivery>>,
-      add: (beside: Beside<Delivery>) => Promise<Delivery>,
-    ) => toWireDelivery(await add((tx, added) => record(tx, toWireDelivery(added))));
-    serveOnce(server, `POST ${PATH}/:id/deliveries/:deliveryId/replay`, {
-      ...action,
-      params: DeliveryParams,
-      summary: 'Send an event again',
-      description: 'Once, at once, with the same `webhook-id`; the list of deliveries shows what came of it.',
-      handle: ({ caller, params: { id: endpointId, deliveryId: id } }, record) =>
-        answerAdded(record, (beside) => webhooks.replay(caller, { endpointId, id }, beside)),
-    });
-    serveOnce(server, `POST ${PATH}/:id/test`, {
-      ...action,
-      params: EndpointParams,
-      summary: 'Send a test event',
-      description: 'Once, at once, of the type `webhook.test`, also to an endpoint that is switched off.',
-      handle: ({ caller, params }, record) =>
-        answerAdded(record, (beside) => webhooks.test(caller, params.id, beside)),
-    });
+    serveEndpoints(server, parts);
+    serveDeliveries(server, parts);
+    serveRequestedDeliveries(server, parts);
   };
+
+function serveEndpoints(server: Server, { webhooks, clock, answerOnce }: EndpointRouteParts): void {
+  const endpoints = serveKind<Endpoint, Reach>(server, {
+    ...inReach,
+    path: PATH,
+    tags,
+    answerOnce,
+    answer: answerAs(WireEndpoint, (endpoint) => toWireEndpoint(endpoint, clock.now())),
+    markOf: markOfEndpoint,
+  });
+  const made = answerAs(WireMadeEndpoint, (endpoint: MadeEndpoint) => toWireMade(endpoint, clock.now()));
+  endpoints.list({ summary: 'List webhook endpoints', list: webhooks.listEndpoints });
+  endpoints.create({
+    summary: 'Create a webhook endpoint',
+    description: `Events of the projects in its scope are sent to it from now on. ${onlyOnce}`,
+    body: SentEndpoint,
+    made,
+    create: webhooks.createEndpoint,
+  });
+  endpoints.read({
+    summary: 'Read a webhook endpoint; the ETag is for If-Match',
+    get: webhooks.getEndpoint,
+  });
+  endpoints.change({
+    method: 'PATCH',
+    summary: 'Change a webhook endpoint, or switch it on or off',
+    body: SentEndpointChange,
+    change: webhooks.changeEndpoint,
+  });
+  endpoints.remove({
+    summary: 'Delete a webhook endpoint with its deliveries',
+    remove: webhooks.deleteEndpoint,
+  });
+  endpoints.change({
+    method: 'POST',
+    below: '/rotate-secret',
+    summary: 'Make a new secret for a webhook endpoint',
+    description: `The former one signs too until the overlap ends. ${onlyOnce}`,
+    body: SecretRotation,
+    made,
+    change: (writer, { id }, { overlapSeconds = 0 }) => webhooks.rotateSecret(writer, { id, overlapSeconds }),
+  });
+}
+
+function serveDeliveries(server: Server, { webhooks }: EndpointRouteParts): void {
+  serve(server, `GET ${PATH}/:id/deliveries`, {
+    config,
+    tags,
+    params: EndpointParams,
+    query: DeliveryQuery,
+    answer: { 200: DeliveryPage },
+    summary: 'List deliveries, newest first',
+    description: 'Those that ended are kept for 7 days, and 1,000 of an endpoint.',
+    async handle({ caller, params, query }) {
+      const page = await webhooks.listDeliveries(caller, params.id, { limit: 50, ...query });
+      return { ...page, items: page.items.map(toWireDelivery) };
+    },
+  });
+}
+
+/** A replay and a test are sent because a caller requested them. */
+function serveRequestedDeliveries(server: Server, { webhooks, answerOnce }: EndpointRouteParts): void {
+  const action = { config, tags, answer: { 200: WireDelivery }, answerOnce } as const;
+  const answerAdded = async (
+    record: RecordAnswer<ReturnType<typeof toWireDelivery>>,
+    add: (beside: Beside<Delivery>) => Promise<Delivery>,
+  ) => toWireDelivery(await add((tx, added) => record(tx, toWireDelivery(added))));
+  serveOnce(server, `POST ${PATH}/:id/deliveries/:deliveryId/replay`, {
+    ...action,
+    params: DeliveryParams,
+    summary: 'Send an event again',
+    description: 'Once, at once, with the same `webhook-id`; the list of deliveries shows what came of it.',
+    handle: ({ caller, params: { id: endpointId, deliveryId: id } }, record) =>
+      answerAdded(record, (beside) => webhooks.replay(caller, { endpointId, id }, beside)),
+  });
+  serveOnce(server, `POST ${PATH}/:id/test`, {
+    ...action,
+    params: EndpointParams,
+    summary: 'Send a test event',
+    description: 'Once, at once, of the type `webhook.test`, also to an endpoint that is switched off.',
+    handle: ({ caller, params }, record) =>
+      answerAdded(record, (beside) => webhooks.test(caller, params.id, beside)),
+  });
+}

@@ -5,7 +5,7 @@ import { fieldsOf } from '../http/server/server.ts';
 import { optional } from '../kernel/optional.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import { toWireScope, WireActor, WireScope } from '../projects/projects.ts';
-import { type Endpoint, type MadeEndpoint, overlapEnd } from './endpoint.ts';
+import { type Endpoint, type MadeEndpoint, overlapEnd } from './webhook-endpoint.ts';
 import type { Delivery } from './webhook-store.ts';
 
 const OptionalInstant = (description: string) => orNull(Instant, description);

@@ -5,7 +5,7 @@ import { createStore, isScopeInReach, readScoped, toScopedColumns } from '../pro
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
 import { control } from '../storage/storage.ts';
 import { isFree, leaseUntil } from '../tasks/tasks.ts';
-import type { Attempt, Endpoint, SwitchedOff } from './endpoint.ts';
+import type { Attempt, Endpoint, SwitchedOff } from './webhook-endpoint.ts';
 
 const table: Table<Endpoint, Reach> = {
   within: isScopeInReach,
@@ -35,12 +35,12 @@ export const insertEndpoint = (tx: ControlTransaction, endpoint: Omit<Endpoint, 
 /** Finds an endpoint of any account. */
 export async function findEndpoint(rows: Rows, id: number): Promise<Endpoint | undefined> {
   const row = await rows.selectFrom('webhook_endpoint').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && table.read(row as never);
+  return row && table.read(row);
 }
 
 export async function listEndpoints(rows: Rows): Promise<Endpoint[]> {
   const found = await rows.selectFrom('webhook_endpoint').selectAll().orderBy('id').execute();
-  return found.map((row) => table.read(row as never));
+  return found.map((row) => table.read(row));
 }
 
 /** @returns how many endpoints are being retried, and how many are switched off */

@@ -39,7 +39,7 @@ export async function findKeyByHash(
   hash: SecretHash,
 ): Promise<{ key: ApiKey; hash: SecretHash } | undefined> {
   const row = await rows.selectFrom('api_key').selectAll().where('hash', '=', hash).executeTakeFirst();
-  return row && { key: table.read(row as never), hash: row.hash };
+  return row && { key: table.read(row), hash: row.hash };
 }
 
 export async function hasAnyKey(rows: Rows): Promise<boolean> {

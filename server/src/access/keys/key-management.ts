@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Author, ListPage, PageRequest, Projects, Reach, Writer } from '../../projects/projects.ts';
-import { actorOf, auditScoped, createResources } from '../../projects/projects.ts';
+import { actorOf, auditScoped, Resources } from '../../projects/projects.ts';
 import type { Base, Chosen, ControlTransaction } from '../../storage/storage.ts';
 import {
   type ApiKey,
@@ -37,7 +37,7 @@ interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
 /** A key reaches the keys of its own scope and below; all others are not_found. Source: docs/interface §5.2, §14.2. */
 export function createKeyManagement(parts: KeyManagementParts) {
   const { clock, projects, lastUse } = parts;
-  const keys = createResources<ApiKey, Reach>(parts, {
+  const keys = new Resources<ApiKey, Reach>(parts, {
     store: KEYS,
     audit: ({ id, name, scope }) => auditScoped({ type: 'api-key', id, name }, scope),
     show: ({ lastUsedAt, usedInUrlAt, ...key }) => key,

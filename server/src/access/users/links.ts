@@ -2,7 +2,7 @@ import type { PartRole, Role } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Author, PageRequest, Writer } from '../../projects/projects.ts';
-import { actorOf, commandAuthor, createResources, describeChange } from '../../projects/projects.ts';
+import { actorOf, commandAuthor, describeChange, Resources } from '../../projects/projects.ts';
 import type { Chosen, ControlTransaction, Rows } from '../../storage/storage.ts';
 import { hashSecret, makeSecret, refuseLimited, type SecretHash } from '../keys/keys.ts';
 import { type Entered, enter, type OpenedSession, type UserParts, type Visitor } from './console-session.ts';
@@ -68,7 +68,7 @@ interface NewInvitation {
 
 /** Links by which people become users of the caller's account. Source: docs/interface §14.6. */
 export function createInvitations(parts: UserParts) {
-  const invitations = createResources<Invitation, Author & InvitationPlace>(parts, {
+  const invitations = new Resources<Invitation, Author & InvitationPlace>(parts, {
     store: INVITATIONS,
     ...ownerRights,
     audit: ({ id, email }) => ({ subject: { type: 'invitation', id, name: email } }),

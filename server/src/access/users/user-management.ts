@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { includesRole } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Author, Projects, Writer } from '../../projects/projects.ts';
-import { createResources } from '../../projects/projects.ts';
+import type { Author, PageRequest, Projects, Writer } from '../../projects/projects.ts';
+import { Resources } from '../../projects/projects.ts';
 import type { Chosen, ControlTransaction } from '../../storage/storage.ts';
 import { refuseLimited } from '../keys/keys.ts';
 import type { UserParts } from './console-session.ts';
@@ -24,7 +24,7 @@ type UserWriter = Writer<User, Author>;
  * may call this; others are refused. Source: docs/interface §14.6.
  */
 export function createUserManagement(parts: UserParts) {
-  const users = createResources<User, Author>(parts, {
+  const users = new Resources<User, Author>(parts, {
     store: USERS,
     ...ownerRights,
     audit: ({ id, name }) => ({ subject: { type: 'user', id, name } }),
@@ -33,7 +33,7 @@ export function createUserManagement(parts: UserParts) {
   });
 
   return {
-    listUsers: users.list,
+    listUsers: (author: Author, page: PageRequest) => users.list(author, page),
     /** Takes effect with the next request. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
     changeUser: (writer: UserWriter, chosen: Chosen, change: UserChange): Promise<User> =>
       users.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {

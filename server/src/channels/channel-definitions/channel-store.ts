@@ -54,7 +54,7 @@ export async function listFollowing(read: Rows, projectId: number, now: number):
     .where((eb) => eb.or([eb('next_build_at', 'is', null), eb('next_build_at', '<=', now)]))
     .execute();
   return rows
-    .map((row) => CHANNELS.read(row as never))
+    .map((row) => CHANNELS.read(row))
     .filter(({ definition }) => definition.trigger.type === 'change');
 }
 

@@ -64,7 +64,7 @@ export async function listUnsealed(rows: Rows, after: number, limit: number): Pr
     .orderBy('id')
     .limit(limit)
     .execute();
-  return found.map((row) => PIPELINES.read(row as never));
+  return found.map((row) => PIPELINES.read(row));
 }
 
 interface Window {

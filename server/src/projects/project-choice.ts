@@ -1,0 +1,95 @@
+import { type AtOnce, andThen } from '../kernel/at-once.ts';
+import { type Caller, type ChosenProject, originOf } from '../kernel/caller.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Database } from '../storage/storage.ts';
+import { type Project, type Reach, reachesProject } from './project.ts';
+import { findOnlyProject, findProject } from './project-store.ts';
+import { createShortCache, type ShortCache } from './short-cache.ts';
+
+/** How many projects are remembered: twice the planned size of an installation, at some 300 bytes each. */
+const REMEMBERED_PROJECTS = 20_000;
+
+/** Projects as they were within the last second. */
+class RecentProjects {
+  private readonly database: Database;
+  private readonly byId: ShortCache<number, Project>;
+  private readonly onlyOnes: ShortCache<string, Project>;
+
+  constructor(database: Database, clock: Clock) {
+    this.database = database;
+    this.byId = createShortCache<number, Project>(clock, REMEMBERED_PROJECTS);
+    this.onlyOnes = createShortCache<string, Project>(clock, REMEMBERED_PROJECTS);
+  }
+
+  recall(id: number): AtOnce<Project | undefined> {
+    return this.byId.get(id, () => findProject(this.database.read, id));
+  }
+
+  /** @returns undefined for a deleted project, too */
+  findInReach(reach: Reach, id: number): AtOnce<Project | undefined> {
+    return andThen(this.recall(id), (project) =>
+      project !== undefined && project.deletedAt === null && reachesProject(reach, project)
+        ? project
+        : undefined,
+    );
+  }
+
+  /** @returns the only project in reach; undefined if there are several */
+  findOnly(reach: Reach): AtOnce<Project | undefined> {
+    const { accountId, scope } = reach;
+    if (scope.type === 'project') return this.findInReach(reach, scope.id);
+    return this.onlyOnes.get(`${accountId} ${JSON.stringify(scope)}`, () =>
+      findOnlyProject(this.database.read, reach),
+    );
+  }
+
+  drop(): void {
+    this.byId.drop();
+    this.onlyOnes.drop();
+  }
+}
+
+/** Runs in every request, usually from memory. */
+export function createProjectChoice(database: Database, clock: Clock) {
+  const recent = new RecentProjects(database, clock);
+  /** A project never changes its account. */
+  const accounts = new Map<number, number>();
+
+  function choose({ id, name, accountId }: Project, caller: Caller): ChosenProject {
+    if (accounts.size >= REMEMBERED_PROJECTS) accounts.clear();
+    accounts.set(id, accountId);
+    return { id, name, accountId, ...originOf(caller) };
+  }
+
+  /** @throws not_found */
+  async function recall(projectId: number): Promise<Project> {
+    const project = await recent.recall(projectId);
+    if (project === undefined) throw new ServiceError('not_found');
+    return project;
+  }
+
+  return {
+    choose,
+    /** Source: docs/interface §4.10. @throws project_required, scope_refused */
+    chooseProject(caller: Caller, projectId: number | undefined): AtOnce<ChosenProject> {
+      const found = projectId === undefined ? recent.findOnly(caller) : recent.findInReach(caller, projectId);
+      return andThen(found, (project) => {
+        if (project === undefined)
+          throw new ServiceError(projectId === undefined ? 'project_required' : 'scope_refused');
+        return choose(project, caller);
+      });
+    },
+    /** Unknown and deleted projects count as out of reach. */
+    reachesProject: async (reach: Reach, projectId: number) =>
+      (await recent.findInReach(reach, projectId)) !== undefined,
+    /** As they were within the last second: for answers, not for writes; also of a deleted project. @throws not_found */
+    recallSettings: async (projectId: number) => (await recall(projectId)).settings,
+    /** The same for its locale. @throws not_found */
+    recallLocale: async (projectId: number) => (await recall(projectId)).locale,
+    /** The account of a recently chosen project; else a number that no other project gets. */
+    accountOf: (projectId: number) => accounts.get(projectId) ?? -projectId,
+    /** Call it when a project was written. */
+    dropCache: () => recent.drop(),
+  };
+}
