@@ -46,7 +46,7 @@ function answerFile(request: FastifyRequest, reply: FastifyReply, file: ServedFi
   // The file's hash and ranges apply to its bytes as they are, so no proxy may compress it.
   reply.header('cache-control', 'no-cache, no-transform').header('accept-ranges', 'bytes');
   reply.header('etag', etag).header('last-modified', new Date(modifiedAt).toUTCString());
-  if (hasAlready(request.headers, file)) return reply.code(304).send() as unknown as RawAnswer;
+  if (hasAlready(request.headers, file)) return reply.code(304).send() as RawAnswer;
   const range = findRange(request.headers, file);
   if (range === undefined) {
     reply.code(416).header('content-range', `bytes */${sizeBytes}`);

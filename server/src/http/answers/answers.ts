@@ -3,16 +3,13 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { type TNumberOptions, type TProperties, type TSchema, Type } from 'typebox';
 import { boundLines } from '../../kernel/bounded-lines.ts';
-import { nameCaller } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { namesTag } from '../../kernel/entity-tag.ts';
 import { type FailureCode, type FailureFacts, ServiceError } from '../../kernel/errors.ts';
 import { REFUSALS } from '../../kernel/refusals.ts';
-import type { ControlTransaction, Database, ExpectedStates } from '../../storage/storage.ts';
+import type { ExpectedStates } from '../../storage/storage.ts';
 import { translateSqliteError } from '../../storage/storage.ts';
-import { type AnswerKey, findAnswer, packAnswer, saveAnswer, unpackAnswer } from './answer-store.ts';
-import { type DigestElsewhere, digestRequest, hashRequest } from './request-digest.ts';
 
+export { type AnswerOnce, createAnswerOnce, type RecordAnswer } from './answer-once.ts';
 export { dropAnswersBefore } from './answer-store.ts';
 export { digestRequest } from './request-digest.ts';
 
@@ -343,140 +340,3 @@ export const pageOf = <Element extends TSchema>(element: Element, description?: 
     items: Type.Array(element, description === undefined ? {} : { description }),
     nextCursor: orNull(Type.String(), 'null when nothing follows'),
   });
-
-/** Writes the answer beside the change, in the same transaction, so that a crash keeps both or neither. */
-export type RecordAnswer<Answer> = (tx: ControlTransaction, answer: Answer) => Promise<void>;
-
-/** Throws a refusal if the first answer is not true any more when it would be repeated. */
-export type CheckRepeated<Answer> = (answer: Answer) => Promise<void>;
-
-/** Runs the work of a write once per `Idempotency-Key` and answers a repetition with the first answer. */
-export type AnswerOnce = <Answer extends object>(
-  request: FastifyRequest,
-  work: (record: RecordAnswer<Answer>) => Promise<Answer>,
-  checkRepeated?: CheckRepeated<Answer>,
-) => Promise<Answer>;
-
-const STORED_MS = 24 * 3_600_000;
-/** The store does not answer at present. */
-const AWAY: ReadonlySet<string> = new Set<FailureCode>([
-  'not_ready',
-  'schema_moved',
-  'storage_full',
-  'storage_failed',
-]);
-
-/** Rolls the work back because another process has done it. */
-class AnsweredElsewhere extends Error {
-  override readonly name = 'AnsweredElsewhere';
-}
-
-interface KeyedRequest extends AnswerKey {
-  readonly requestHash: string;
-}
-
-interface Answered<Answer> {
-  readonly answer: Answer;
-  readonly isRepeated: boolean;
-}
-
-/**
- * Source: docs/interface §7.5.
- * @param digestElsewhere the parsing threads; by default this thread, for a server whose routes are only described
- * @throws idempotency_key_reused when the key came with a different request before
- */
-export function createAnswerOnce(
-  database: Database,
-  clock: Clock,
-  digestElsewhere: DigestElsewhere = async (request) => digestRequest(request),
-): AnswerOnce {
-  const underWay = new Map<string, { requestHash: string; answered: Promise<Answered<object>> }>();
-
-  async function find<Answer extends object>(keyed: KeyedRequest): Promise<Answer | undefined> {
-    const known = await findAnswer(database, { ...keyed, since: clock.now() - STORED_MS });
-    if (known === undefined) return undefined;
-    refuseOther(known.requestHash, keyed.requestHash);
-    return (await unpackAnswer(known.answer)) as Answer;
-  }
-
-  const recordAs =
-    (keyed: KeyedRequest): RecordAnswer<object> =>
-    async (tx, given) => {
-      const now = clock.now();
-      const row = { ...keyed, answer: await packAnswer(given), now, since: now - STORED_MS };
-      if (!(await saveAnswer(tx, row))) throw new AnsweredElsewhere();
-    };
-
-  /** Looks for the answer of another process, which may have done the work meanwhile and so made it fail here. */
-  async function findInstead<Answer extends object>(keyed: KeyedRequest, error: unknown): Promise<Answer> {
-    if (!mayBeAnswered(error)) throw error;
-    const stored = await find<Answer>(keyed);
-    if (stored !== undefined) return stored;
-    // The answer has just expired, so the next request is the first again.
-    throw error instanceof AnsweredElsewhere
-      ? new ServiceError('not_ready', { retryAfterSeconds: 1 })
-      : error;
-  }
-
-  async function answerKeyed<Answer extends object>(
-    keyed: KeyedRequest,
-    work: (record: RecordAnswer<Answer>) => Promise<Answer>,
-  ): Promise<Answered<Answer>> {
-    const stored = await find<Answer>(keyed);
-    if (stored !== undefined) return { answer: stored, isRepeated: true };
-    try {
-      return { answer: await work(recordAs(keyed)), isRepeated: false };
-    } catch (error) {
-      return { answer: await findInstead<Answer>(keyed, error), isRepeated: true };
-    }
-  }
-
-  return async <Answer extends object>(
-    request: FastifyRequest,
-    work: (record: RecordAnswer<Answer>) => Promise<Answer>,
-    checkRepeated?: CheckRepeated<Answer>,
-  ) => {
-    const idempotencyKey = readIdempotencyKey(request);
-    if (idempotencyKey === undefined) return work(async () => {});
-    const requestHash = await hashRequest(request, digestElsewhere);
-    const keyed = { caller: nameCaller(request.caller), idempotencyKey, requestHash };
-    const place = `${keyed.caller} ${idempotencyKey}`;
-    const first = underWay.get(place);
-    if (first !== undefined) {
-      refuseOther(first.requestHash, keyed.requestHash);
-      const shared = (await first.answered) as Answered<Answer>;
-      await checkRepeated?.(shared.answer);
-      request.isRepeated = true;
-      return shared.answer;
-    }
-    const answered = answerKeyed(keyed, work);
-    underWay.set(place, { requestHash: keyed.requestHash, answered });
-    try {
-      const { answer, isRepeated } = await answered;
-      if (isRepeated) await checkRepeated?.(answer);
-      request.isRepeated = isRepeated;
-      return answer;
-    } finally {
-      underWay.delete(place);
-    }
-  };
-}
-
-/** @returns undefined for a request without the header @throws query_invalid */
-function readIdempotencyKey({ method, headers, routeOptions }: FastifyRequest): string | undefined {
-  // Otherwise docs/openapi.json would not name the header.
-  if (routeOptions.config.isOnce !== true)
-    throw new Error(`${method} ${routeOptions.url} must be marked with isOnce`);
-  const key = headers['idempotency-key'];
-  if (typeof key !== 'string' || key === '') return undefined;
-  if (key.length <= 255) return key;
-  throw new ServiceError('query_invalid', 'Idempotency-Key must not have more than 255 characters');
-}
-
-function mayBeAnswered(error: unknown): boolean {
-  return error instanceof AnsweredElsewhere || (error instanceof ServiceError && !AWAY.has(error.code));
-}
-
-function refuseOther(firstHash: string, requestHash: string): void {
-  if (firstHash !== requestHash) throw new ServiceError('idempotency_key_reused');
-}

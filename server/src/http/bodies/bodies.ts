@@ -3,10 +3,7 @@
 export {
   BEGINNING_BYTES,
   brokeOff,
-  createMemoryBudget,
-  type HeldMemory,
   type IncomingPayload,
-  type MemoryBudget,
   MIB,
   type RawBody,
   readBody,
@@ -24,3 +21,4 @@ export {
   refuseBody,
   takeNoBody,
 } from './json-body.ts';
+export { type HeldMemory, MemoryBudget } from './memory-budget.ts';

@@ -10,7 +10,8 @@ import fc from 'fast-check';
 import { ServiceError } from '../../kernel/errors.ts';
 import { createPayloadFiles } from '../../storage/payloads/payloads.ts';
 import { BufferPool } from '../../storage/threads/threads.ts';
-import { createMemoryBudget, declaredLength, readBody } from './body.ts';
+import { declaredLength, readBody } from './body.ts';
+import { MemoryBudget } from './memory-budget.ts';
 
 const MIB = 1024 * 1024;
 
@@ -105,7 +106,7 @@ test('a body has a minute and 10 seconds for each MiB that it may have (§7.2 ru
 
 test('a sender that waits for memory is not timed, and goes on when there is some (§7.2 rule 8)', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const budget = createMemoryBudget(100);
+  const budget = new MemoryBudget(100);
   const holder = { caller: 'key 1', accountId: 1 };
   const other = budget.open(holder);
   assert.ok(other.grow(100));

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { createMemoryBudget } from './body.ts';
 import { JSON_LIMITS, type JsonInput, type JsonTerms, jsonOperations, readJsonBody } from './json-body.ts';
+import { MemoryBudget } from './memory-budget.ts';
 
 const MIB = 1024 * 1024;
 
@@ -142,7 +142,7 @@ test('a thread refuses what is not as its schema says, as the route would', asyn
 });
 
 test('what is unpacked counts for its key and account until the memory is released (§7.2 rule 8)', async () => {
-  const budget = createMemoryBudget(8 * MIB);
+  const budget = new MemoryBudget(8 * MIB);
   const holder = { caller: 'key 1', accountId: 1 };
   const texts = `[${`"${'x'.repeat(1_000)}",`.repeat(3_000)}"x"]`;
   // The oldest of an account continues regardless of the free space.
@@ -161,7 +161,7 @@ test('what is unpacked counts for its key and account until the memory is releas
 });
 
 test('white space that was unpacked gives its memory back at once (§7.2 rule 8)', async () => {
-  const budget = createMemoryBudget(16 * MIB);
+  const budget = new MemoryBudget(16 * MIB);
   const holder = { caller: 'key 1', accountId: 1 };
   assert.ok(budget.open(holder).grow(1));
   await read(gzip(`[${' '.repeat(3 * MIB)}]`), { maxMib: 4, memory: budget.open(holder) });

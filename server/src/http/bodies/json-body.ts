@@ -10,7 +10,8 @@ import { countJson, describeExcess, holdsMoreThan, weighJson } from '../../kerne
 import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts';
 import { Passed } from '../../storage/threads/threads.ts';
 import { describeSchemaErrors } from '../answers/answers.ts';
-import { type HeldMemory, MIB, type RawBody } from './body.ts';
+import { MIB, type RawBody } from './body.ts';
+import type { HeldMemory } from './memory-budget.ts';
 
 /** How both bodies and parameters are checked. */
 const CHECKS = {

@@ -2,24 +2,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createMemoryBudget } from './body.ts';
+import { MemoryBudget } from './memory-budget.ts';
 
 const ada = { caller: 'key 1', accountId: 1 };
 const eve = { caller: 'key 2', accountId: 1 };
 const bob = { caller: 'key 3', accountId: 2 };
 
 test('one caller holds half of the memory, one account three quarters; others find room (§7.2 rule 8)', () => {
-  const budget = createMemoryBudget(100);
-  const [first, second, third] = [ada, ada, ada].map(budget.open);
+  const budget = new MemoryBudget(100);
+  const [first, second, third] = [ada, ada, ada].map((holder) => budget.open(holder));
   assert.deepEqual([first?.grow(30), second?.grow(20), third?.grow(1)], [true, true, false]);
-  const [fourth, fifth] = [eve, eve].map(budget.open);
+  const [fourth, fifth] = [eve, eve].map((holder) => budget.open(holder));
   assert.deepEqual([fourth?.grow(25), fifth?.grow(1)], [true, false], 'the account has no more');
-  const [sixth, seventh] = [bob, bob].map(budget.open);
+  const [sixth, seventh] = [bob, bob].map((holder) => budget.open(holder));
   assert.deepEqual([sixth?.grow(5), seventh?.grow(20), seventh?.grow(21)], [true, true, false]);
 });
 
 test('the oldest of an account goes on beyond every limit, so that no two wait for each other', async () => {
-  const budget = createMemoryBudget(100);
+  const budget = new MemoryBudget(100);
   const first = budget.open(ada);
   const second = budget.open(ada);
   assert.ok(first.grow(25) && second.grow(25));
@@ -32,7 +32,7 @@ test('the oldest of an account goes on beyond every limit, so that no two wait f
 });
 
 test('of those that wait the smallest go first, and a release counts once', async () => {
-  const budget = createMemoryBudget(100);
+  const budget = new MemoryBudget(100);
   const first = budget.open(ada);
   assert.ok(first.grow(80));
   const granted: number[] = [];
@@ -50,7 +50,7 @@ test('of those that wait the smallest go first, and a release counts once', asyn
   assert.deepEqual(granted, [5, 30, 40]);
   for (const memory of others) memory.release();
   assert.equal(first.grow(1_000), true, 'after a release nothing is held');
-  const [one, two] = [bob, bob].map(budget.open);
+  const [one, two] = [bob, bob].map((holder) => budget.open(holder));
   assert.ok(one?.grow(1) && two?.grow(49));
 });
 
@@ -61,7 +61,7 @@ test('who gives all back while waiting is let go, and nobody is forgotten', asyn
   });
   await fc.assert(
     fc.asyncProperty(sizes, async (bodies) => {
-      const budget = createMemoryBudget(100);
+      const budget = new MemoryBudget(100);
       const ended = bodies.map(async ([holder, steps]) => {
         const memory = budget.open(holder);
         let bytes = 0;
@@ -73,7 +73,7 @@ test('who gives all back while waiting is let go, and nobody is forgotten', asyn
         memory.release();
       });
       await Promise.all(ended);
-      const [first, second] = [bob, bob].map(budget.open);
+      const [first, second] = [bob, bob].map((holder) => budget.open(holder));
       assert.ok(first?.grow(1) && second?.grow(49), 'all of it is free again');
     }),
     { numRuns: 100 },

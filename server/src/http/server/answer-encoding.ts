@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { allows, nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { Turns } from '../../kernel/turns.ts';
-import { createMemoryBudget } from '../bodies/bodies.ts';
+import { MemoryBudget } from '../bodies/bodies.ts';
 import { changesSomething } from '../guards/guards.ts';
 
 /** Smaller answers fit into a packet unpacked. Source: docs/interface §4 rule 8. */
@@ -196,13 +196,13 @@ const STREAM_BYTES = 4 * 1024 * 1024;
  * is refused; its caller has to read the others and retry. Source: docs/interface §8. @throws answers_unread
  */
 export function createAnswerMemory(limitBytes: number) {
-  const budget = createMemoryBudget(limitBytes);
+  const budget = new MemoryBudget(limitBytes);
   return (request: FastifyRequest, reply: FastifyReply, payload: unknown): void => {
     const { caller } = request as Partial<FastifyRequest>;
     const bytes = heldSizeOf(payload, reply);
     if (bytes < COUNTED_BYTES || caller === undefined || mayHaveChanged(request)) return;
     const memory = budget.open({ caller: nameCaller(caller), accountId: caller.accountId });
-    reply.raw.once('close', memory.release);
+    reply.raw.once('close', () => memory.release());
     if (memory.grow(bytes)) return;
     memory.release();
     if (payload instanceof Readable) payload.destroy();

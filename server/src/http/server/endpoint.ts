@@ -7,26 +7,12 @@ import type {
   HTTPMethods,
   RouteShorthandOptions,
 } from 'fastify';
-import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { Static, TObject, TSchema } from 'typebox';
 import type { Access, Caller, ChosenProject, Role } from '../../kernel/caller.ts';
 import type { JsonLimits } from '../../kernel/json-scan.ts';
-import type { Chosen, ControlTransaction } from '../../storage/storage.ts';
-import {
-  type AnswerOnce,
-  DoneAnswer,
-  ErrorAnswer,
-  type FailureBody,
-  Id,
-  IfMatch,
-  ListQuery,
-  pageOf,
-  type RecordAnswer,
-  readIfMatch,
-  sendMark,
-  successAnswer,
-} from '../answers/answers.ts';
-import { type IncomingPayload, type RawBody, refuseBody, takeNoBody } from '../bodies/bodies.ts';
-import { type LimitScans, type RateState, whileCallerWaits } from '../guards/guards.ts';
+import { type AnswerOnce, ErrorAnswer, type FailureBody, type RecordAnswer } from '../answers/answers.ts';
+import { type IncomingPayload, type RawBody, refuseBody } from '../bodies/bodies.ts';
+import type { LimitScans, RateState } from '../guards/guards.ts';
 import { heldBytesOf, inParts } from './answer-encoding.ts';
 
 export type Server = FastifyInstance;
@@ -222,9 +208,7 @@ export function serveOnce<
 
 declare const raw: unique symbol;
 /** An answer that bypasses the types. */
-export interface RawAnswer {
-  readonly [raw]: true;
-}
+export type RawAnswer = FastifyReply & { readonly [raw]: true };
 
 /** Sends bytes, also in several pieces, or a stream of them. */
 export function sendRaw(
@@ -237,7 +221,7 @@ export function sendRaw(
   // For plain bytes Fastify sends it.
   const length = heldBytesOf(sent);
   if (length !== undefined) reply.header('content-length', length);
-  return reply.type(contentType).send(sent) as unknown as RawAnswer;
+  return reply.type(contentType).send(sent) as RawAnswer;
 }
 
 export const sendJson = (reply: FastifyReply, payload: Parameters<typeof sendRaw>[2]): RawAnswer =>
@@ -296,231 +280,11 @@ function addRoute(
   server.route({ ...hooks, preValidation, method, url, config: bounded, schema, handler: handle });
 }
 
-/** How a resource is answered. */
-interface Answer<Resource> {
-  readonly schema: TSchema;
-  of(resource: Resource): object;
-}
-
-/** Lets the compiler check that the answer fits the schema. */
-export const answerAs = <Schema extends TSchema, Resource>(
-  schema: Schema,
-  of: (resource: Resource) => NoInfer<Sent<Static<Schema>>>,
-): Answer<Resource> => ({ schema, of: of as (resource: Resource) => object });
-
 /** @returns a function that picks the fields that the schema names, in its order */
 export const fieldsOf = <Schema extends TObject>({ properties }: Schema) => {
   const names = Object.keys(properties);
   return (value: NoInfer<Sent<Static<Schema>>>) =>
-    Object.fromEntries(names.map((name) => [name, value[name as never]])) as Sent<Static<Schema>>;
+    Object.fromEntries(names.map((name) => [name, value[name as keyof typeof value]])) as Sent<
+      Static<Schema>
+    >;
 };
-
-/** How a kind is served. `Place` is the location of its resources: a project, or what the caller can reach. */
-interface Served<Resource, Place> {
-  /** The path of the list. */
-  readonly path: string;
-  /** Parameters of the list's path. */
-  readonly params: Readonly<Record<string, TSchema>>;
-  placeOf(request: FastifyRequest): Place;
-  /** The name of the id parameter in the path of one resource. */
-  readonly idName: string;
-  /** For ids that are not numbers. */
-  readonly idSchema?: TSchema;
-  /** Who may call, if it differs from the default. */
-  readonly config?: ContextConfig;
-  readonly tags: readonly string[];
-  readonly answerOnce: AnswerOnce;
-  readonly answer: Answer<Resource>;
-  /** The ETag of a resource, if its kind has one. Source: docs/interface §7.6. */
-  markOf?(resource: Resource): string;
-  /** The same for an answer, which may be that of an earlier request; without it new resources are sent without an ETag. */
-  markOfAnswer?(answer: never): string;
-}
-
-/** For `Served`: resources of the project of the path. */
-export const inProject = { params: { id: Id }, placeOf: ({ project }: FastifyRequest) => project };
-
-/** For `Served`: resources that the caller reaches. */
-export const inReach = { params: {}, idName: 'id', placeOf: ({ caller }: FastifyRequest) => caller };
-
-/** What is known about a change besides the body: who makes it, where, and what is written in its transaction. */
-export interface ChangeRequest<Resource, Place> {
-  readonly author: Caller;
-  readonly place: Place;
-  readonly beside: (tx: ControlTransaction, resource: Resource) => Promise<void>;
-  /** Aborts when the caller disconnects. */
-  readonly signal: AbortSignal;
-}
-
-/** What an endpoint specifies for itself. */
-interface About {
-  readonly summary: string;
-  readonly description?: string;
-  readonly config?: ContextConfig;
-}
-
-const managed = { guard: 'management', access: 'manage' } as const;
-
-/**
- * The endpoints that resources of all kinds share: lists, reading with an ETag, changes that are made once
- * for each `Idempotency-Key`. The routes of a kind call them in the order of docs/openapi.json.
- */
-export function serveKind<Resource, Place>(server: Server, served: Served<Resource, Place>) {
-  const { path, params, placeOf, idName, idSchema = Id, tags } = served;
-  const { answer, answerOnce, markOf, markOfAnswer } = served;
-  const pathOfOne = `${path}/:${idName}`;
-  const aboutList = (about: About) => ({
-    tags,
-    ...about,
-    ...(Object.keys(params).length > 0 && { params: Type.Object(params) }),
-    config: { ...managed, ...served.config, ...about.config },
-  });
-  const aboutOne = (about: About) => ({
-    ...aboutList(about),
-    params: Type.Object({ ...params, [idName]: idSchema }),
-  });
-  const hasMark = markOf !== undefined || markOfAnswer !== undefined;
-  const marked = <Described extends { config: ContextConfig }>(described: Described) => ({
-    ...described,
-    config: { ...described.config, hasMark },
-  });
-  const once = <Described extends { config: ContextConfig }>(described: Described) => {
-    const { config, ...rest } = marked(described);
-    return { ...rest, config: { ...config, isOnce: true } };
-  };
-  const idOf = (request: FastifyRequest) => (request.params as Readonly<Record<string, number>>)[idName] ?? 0;
-
-  /** Makes a change once for each `Idempotency-Key`. The answer stored for a repetition omits secrets that are shown once. */
-  function answerChange<Made extends Resource>(
-    request: FastifyRequest,
-    { reply, made }: { readonly reply: FastifyReply; readonly made: Answer<Made> | undefined },
-    make: (change: ChangeRequest<Resource, Place>) => Promise<Made>,
-  ): Promise<unknown> {
-    return whileCallerWaits(reply, async (signal) => {
-      const answered = await answerOnce(request, async (record) => {
-        const beside = (tx: ControlTransaction, resource: Resource) => record(tx, answer.of(resource));
-        const resource = await make({ author: request.caller, place: placeOf(request), beside, signal });
-        if (markOf && !markOfAnswer && !made) sendMark(reply, markOf(resource));
-        return (made ?? answer).of(resource);
-      });
-      if (markOfAnswer) sendMark(reply, markOfAnswer(answered as never));
-      return answered;
-    });
-  }
-
-  return {
-    list<Query extends TSchema = typeof ListQuery>({
-      query = ListQuery as never,
-      page = pageOf(answer.schema),
-      list,
-      ...about
-    }: About & {
-      readonly query?: Query;
-      readonly page?: TSchema;
-      list(
-        place: Place,
-        query: Static<Query> & Static<typeof ListQuery>,
-      ): Promise<{ readonly items: readonly Resource[]; readonly nextCursor: string | null }>;
-    }): void {
-      serve(server, `GET ${path}`, {
-        ...aboutList(about),
-        query,
-        answer: { 200: page },
-        async handle(request) {
-          const { items, nextCursor } = await list(placeOf(request), request.query as never);
-          return { items: items.map(answer.of), nextCursor };
-        },
-      });
-    },
-
-    create<Body extends TSchema, Made extends Resource = Resource>({
-      made,
-      create,
-      ...about
-    }: About & {
-      readonly body: Body;
-      /** The answer, if it differs by a secret that is shown once. */
-      readonly made?: Answer<Made> | undefined;
-      create(change: ChangeRequest<Resource, Place>, sent: Static<Body>): Promise<Made>;
-    }): void {
-      serve(server, `POST ${path}`, {
-        ...once(aboutList(about)),
-        answer: { 201: (made ?? answer).schema },
-        handle: (request, reply) =>
-          answerChange(request, { reply, made }, (by) => create(by, request.body as never)),
-      });
-    },
-
-    read({ get, ...about }: About & { get(place: Place, id: number): Promise<Resource> }): void {
-      serve(server, `GET ${pathOfOne}`, {
-        ...marked(aboutOne(about)),
-        answer: { 200: answer.schema },
-        async handle(request, reply) {
-          const resource = await get(placeOf(request), idOf(request));
-          // A run changes the answer but not the ETag, which stands for what a person wrote.
-          if (markOf) sendMark(reply, markOf(resource));
-          return answer.of(resource);
-        },
-      });
-    },
-
-    /** A change of one: PUT or PATCH, or a POST `below` its path. */
-    change<Body extends TSchema, Made extends Resource = Resource>({
-      method,
-      below = '',
-      body,
-      made,
-      change,
-      ...about
-    }: About & {
-      readonly method: 'PUT' | 'PATCH' | 'POST';
-      readonly below?: string;
-      /** May be omitted for a POST whose settings have defaults. */
-      readonly body?: Body;
-      readonly made?: Answer<Made> | undefined;
-      change(change: ChangeRequest<Resource, Place>, chosen: Chosen, sent: Static<Body>): Promise<Made>;
-    }): void {
-      const isStateful = method !== 'POST' && markOf !== undefined;
-      serve(server, `${method} ${pathOfOne}${below}`, {
-        ...once(aboutOne(about)),
-        ...(isStateful && { headers: IfMatch }),
-        ...(body && { body }),
-        ...(body && method === 'POST' && { hooks: { preValidation: takeNoBody } }),
-        answer: { 200: (made ?? answer).schema },
-        handle(request, reply) {
-          const expected = isStateful ? readIfMatch(request) : undefined;
-          const chosen = { id: idOf(request), expected };
-          return answerChange(request, { reply, made }, (by) => change(by, chosen, request.body as never));
-        },
-      });
-    },
-
-    remove<Query extends TSchema>({
-      remove,
-      query,
-      ...about
-    }: About & {
-      readonly query?: Query;
-      remove(
-        change: Omit<ChangeRequest<unknown, Place>, 'signal'>,
-        chosen: Chosen,
-        query: Static<Query>,
-      ): Promise<unknown>;
-    }): void {
-      serveOnce(server, `DELETE ${pathOfOne}`, {
-        ...aboutOne(about),
-        ...(query && { query }),
-        ...(markOf && { headers: IfMatch }),
-        answer: { 200: DoneAnswer },
-        answerOnce,
-        async handle(request, record) {
-          const chosen = { id: idOf(request), expected: markOf && readIfMatch(request) };
-          const beside = (tx: ControlTransaction) => record(tx, successAnswer);
-          const change = { author: request.caller, place: placeOf(request), beside };
-          await remove(change, chosen, request.query as never);
-          return successAnswer;
-        },
-      });
-    },
-  };
-}

