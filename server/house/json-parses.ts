@@ -148,7 +148,7 @@ const SMALL: readonly Group[] = [
     },
   },
   { why: 'one line of a report at a time, of up to 2 KB', places: { 'catalog/report-lines.ts': 2 } },
-  { why: 'its own description of a request, of up to 4 KB', places: { 'statistics/statistics.ts': 1 } },
+  { why: 'its own description of a request, of up to 4 KB', places: { 'statistics/recent-requests.ts': 1 } },
   {
     why: 'files of the installation, once at the start',
     places: { 'app/parts.ts': 1, 'storage/data-folder.ts': 1 },

@@ -1,0 +1,61 @@
+import { CATALOG_COUNTS, type CatalogCount, sumOf } from './count-store.ts';
+import { MinuteCounts, type Mutable } from './minute-counts.ts';
+
+export type ProductCounts = Readonly<Partial<Record<'created' | 'changed' | 'deleted', number>>>;
+
+/** A catalog of a million products takes 50 ms to count: once a minute is often enough. */
+const COUNTED_EVERY_MS = 60_000;
+
+/** Counts changes of catalogs since the last write, and notes which catalogs are to be counted. */
+export class CatalogTally {
+  private readonly counts = new MinuteCounts<CatalogCount>();
+  /** Catalogs whose size may have changed. */
+  private readonly toBeCounted = new Set<number>();
+  private readonly countedAt = new Map<number, number>();
+
+  addProducts(projectId: number, { created = 0, changed = 0, deleted = 0 }: ProductCounts, now: number) {
+    const count = this.at(projectId, now);
+    count.created += created;
+    count.changed += changed;
+    count.deleted += deleted;
+    this.toBeCounted.add(projectId);
+  }
+
+  addTask(projectId: number, hasFailed: boolean, now: number): void {
+    const count = this.at(projectId, now);
+    count.tasks += 1;
+    if (hasFailed) count.failedTasks += 1;
+  }
+
+  noteSize(projectId: number, products: number, now: number): void {
+    this.at(projectId, now).products = products;
+  }
+
+  /** @returns the catalogs to count now; those counted a moment ago wait. @param isLast nothing may wait */
+  takeToBeCounted(now: number, isLast: boolean): number[] {
+    for (const [projectId, at] of this.countedAt)
+      if (isLast || now - at >= COUNTED_EVERY_MS) this.countedAt.delete(projectId);
+    const due = [...this.toBeCounted].filter((projectId) => !this.countedAt.has(projectId));
+    for (const projectId of due) {
+      this.toBeCounted.delete(projectId);
+      this.countedAt.set(projectId, now);
+    }
+    return due;
+  }
+
+  /** Whether there are catalogs to be counted later. */
+  isWaiting(): boolean {
+    return this.toBeCounted.size > 0;
+  }
+
+  take = () => this.counts.take();
+
+  private at(projectId: number, now: number): Mutable<CatalogCount> {
+    return this.counts.of(`${projectId}`, now, (at) => ({
+      projectId,
+      at,
+      products: null,
+      ...sumOf(CATALOG_COUNTS, []),
+    }));
+  }
+}

@@ -1,0 +1,24 @@
+const MINUTE_MS = 60_000;
+/** Limit of unwritten keys and minutes: during a long database outage statistics are dropped. */
+const MOST_COUNTS = 50_000;
+
+export type Mutable<Row> = { -readonly [Field in keyof Row]: Row[Field] };
+
+/** Counts per subject and minute, in memory: a write for each request would cost more than most requests. */
+export class MinuteCounts<Count> {
+  private counts = new Map<string, Mutable<Count>>();
+
+  /** @returns the counts of the minute, beginning with `begun` */
+  of(subject: string, now: number, begun: (at: number) => Count): Mutable<Count> {
+    const at = now - (now % MINUTE_MS);
+    const place = `${subject} ${at}`;
+    if (this.counts.size >= MOST_COUNTS && !this.counts.has(place)) this.counts.clear();
+    return this.counts.getOrInsertComputed(place, () => begun(at));
+  }
+
+  take(): Count[] {
+    const taken = [...this.counts.values()];
+    this.counts = new Map();
+    return taken;
+  }
+}

@@ -1,0 +1,61 @@
+import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
+import { type Actor, actorOf } from '../projects/projects.ts';
+
+export type RecentKind = 'failed' | 'slow';
+
+/** A request of a project that failed or was slow, with the beginning of its body. */
+interface RecentRequest extends SentRequest {
+  readonly requestId: string;
+  readonly kind: RecentKind;
+  readonly at: number;
+  readonly method: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly by: Actor;
+}
+
+/** Source: docs/interface §14.9. A request takes up to 6 KB: 30 MB at the worst. */
+const MOST = { ofKind: 50, inAll: 5_000 };
+/** Requests there are about people and keys. */
+const NEVER_NOTED = /^\/management\/(session|owner|links|invitations|users|api-keys|webhook-endpoints)/;
+
+/** The latest requests of each project, in the memory of this process. */
+export class RecentRequests {
+  /** Ordered by the last addition. */
+  private readonly byProject = new Map<number, Record<RecentKind, RecentRequest[]>>();
+  private count = 0;
+
+  /** Requests without a known project are left out. */
+  add(request: MeasuredRequest, describe: () => SentRequest, at: number): void {
+    const { caller, method, status, requestId } = request;
+    // A key of one project may exceed its rate before the project is found.
+    const ownProject = caller?.scope.type === 'project' ? caller.scope.id : undefined;
+    const projectId = request.projectId ?? ownProject;
+    if (caller === undefined || projectId === undefined || NEVER_NOTED.test(request.route)) return;
+    const kind = status >= 400 ? 'failed' : 'slow';
+    const noted = this.byProject.get(projectId) ?? { failed: [], slow: [] };
+    this.byProject.delete(projectId);
+    this.byProject.set(projectId, noted);
+    const ms = Math.round(request.seconds * 1000);
+    // Copied, as a substring would retain the whole text, which may be a URL of 128 KiB.
+    const copy = JSON.parse(JSON.stringify(describe())) as SentRequest;
+    noted[kind].push({ requestId, kind, at, method, status, ms, by: actorOf(caller), ...copy });
+    if (noted[kind].length > MOST.ofKind) noted[kind].shift();
+    else this.count += 1;
+    const [oldest] = this.byProject.keys();
+    if (oldest !== undefined && this.count > MOST.inAll) this.forget(oldest);
+  }
+
+  /** @returns newest first */
+  list(projectId: number, kind?: RecentKind): RecentRequest[] {
+    const { failed = [], slow = [] } = this.byProject.get(projectId) ?? {};
+    const chosen = kind === undefined ? [...failed, ...slow] : { failed, slow }[kind];
+    return chosen.toReversed().toSorted((a, b) => b.at - a.at);
+  }
+
+  forget(projectId: number): void {
+    const { failed = [], slow = [] } = this.byProject.get(projectId) ?? {};
+    this.count -= failed.length + slow.length;
+    this.byProject.delete(projectId);
+  }
+}
