@@ -1,14 +1,13 @@
 /**
- * The composition root: what is served, and in which order everything starts and stops. `parts.ts` assembles
- * the rooms; parts get what they need as parameters, and nothing is found by name.
+ * The composition root: what is served. `parts.ts` assembles the rooms, and `lifecycle.ts` starts and stops them; parts get
+ * what they need as parameters, and nothing is found by name.
  */
 import { addHealthRoutes } from '../http/server/health-routes.ts';
-import { listenOn, measureRequests, serveMetrics } from '../http/server/server.ts';
-import { type FailureCode, ServiceError } from '../kernel/errors.ts';
+import { measureRequests, serveMetrics } from '../http/server/server.ts';
+import type { FailureCode } from '../kernel/errors.ts';
 import { addRoutes } from './app-routes.ts';
-import { type AppOptions, openParts } from './parts.ts';
-import { openTraces } from './traces.ts';
-import { startUpkeep } from './upkeep.ts';
+import { Lifecycle, type Readiness } from './lifecycle.ts';
+import { type AppOptions, openParts, type Parts } from './parts.ts';
 
 export { isConsoleBuilt } from '../http/server/server.ts';
 export { baseUrlOf } from './app-routes.ts';
@@ -19,14 +18,25 @@ export type App = Awaited<ReturnType<typeof createApp>>;
 
 /** Builds the service on its store; `start` makes it run and serve. */
 export async function createApp(options: AppOptions) {
-  const { config, role = 'all' } = options;
-  let isReady = false;
-  let traces: Awaited<ReturnType<typeof openTraces>>;
-  const parts = await openParts(options, () => isReady);
-  const { server, storage, readers, logger, version, watch, metrics, threads } = parts;
-  const { door, backup, access, statistics, tasks, catalog, pipelines, channels, webhooks } = parts;
+  const readiness: Readiness = { isReady: false };
+  const parts = await openParts(options, () => readiness.isReady);
+  await options.onServer?.(parts.server);
+  serveParts(parts, options, readiness);
+  await parts.server.ready();
+  const lifecycle = new Lifecycle(parts, { role: options.role ?? 'all', readiness });
+  return {
+    ...parts,
+    /** Resumes what a former process left, then serves. @returns the address */
+    start: () => lifecycle.start(),
+    /** Starts the threads of the first update and the first related products, which take a while to load. */
+    startThreads: () => lifecycle.startThreads(),
+    /** Stops accepting, finishes requests in flight, hands running tasks back. */
+    stop: () => lifecycle.stop(),
+  };
+}
 
-  await options.onServer?.(server);
+function serveParts(parts: Parts, { role, consoleFolder }: AppOptions, readiness: Readiness): void {
+  const { server, storage, backup, metrics, statistics, watch } = parts;
   measureRequests(
     server,
     [
@@ -37,85 +47,10 @@ export async function createApp(options: AppOptions) {
     statistics.keepRequest,
   );
   addHealthRoutes(server, {
-    isReady: async () => isReady && (await storage.isReachable()),
+    isReady: async () => readiness.isReady && (await storage.isReachable()),
     listProblems: async () => [...(await watch.listProblems()), ...(backup?.listProblems() ?? [])],
     describeBackup: () => backup?.describe(),
   });
   serveMetrics(server, metrics);
-  if (role !== 'worker') addRoutes(parts, options.consoleFolder);
-  await server.ready();
-
-  const upkeep = startUpkeep(parts);
-  const schedules = [pipelines.schedule, channels.schedule];
-
-  /** Resumes what a former process left. */
-  async function beginWork(): Promise<void> {
-    await catalog.start({ takesBatches: role !== 'worker' });
-    await upkeep.sealSecrets();
-    await tasks.start();
-    channels.changes.start();
-    if (role !== 'api') {
-      for (const schedule of schedules) schedule.start();
-      await webhooks.start();
-    }
-    upkeep.start();
-  }
-
-  /** Runs work of a start that reads all catalogs: while a worker of Citus is away, it is left to the next start. */
-  async function postponable(what: string, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof ServiceError && error.code === 'not_ready' && storage.postgres)) throw error;
-      const reason = error.cause instanceof Error ? error.cause.message : error.message;
-      logger.warn({ reason }, `${what} failed at the start; it is retried at the next start`);
-    }
-  }
-
-  /** Hands running tasks back, and starts no more. */
-  async function stopWork(): Promise<void> {
-    upkeep.stop();
-    for (const part of [...schedules, channels.changes, tasks, webhooks])
-      await part.close().catch((error) => logger.warn({ err: error }, 'stopping was not complete'));
-  }
-
-  return {
-    ...parts,
-    /** Resumes what a former process left, then serves. @returns the address */
-    async start(): Promise<string> {
-      traces = await openTraces(config.traces, { logger, version });
-      // Before changes are accepted: later, a payload without an owner may be one whose request is about to be accepted.
-      const promoting = upkeep.removeOrphans;
-      backup?.start(logger, { superseded: stopWork, promoting, promoted: beginWork });
-      if (!backup?.isStandby()) {
-        await postponable('removing bodies without a request', upkeep.removeOrphans);
-        await beginWork();
-      }
-      watch.start();
-      await door?.close();
-      const address = await listenOn(server, config);
-      isReady = true;
-      return address;
-    },
-    /** Starts the threads of the first update and the first related products, which take a while to load. */
-    startThreads() {
-      for (const pool of [threads.writers, threads.parsers, threads.relationReaders]) pool.start();
-    },
-    /** Stops accepting, finishes requests in flight, hands running tasks back. */
-    async stop(): Promise<void> {
-      isReady = false;
-      // Callers that wait for tasks are answered now, as the server waits for every request.
-      tasks.watch.close();
-      await door?.close();
-      await server.close();
-      upkeep.stop();
-      const users = [...schedules, channels.changes, tasks, webhooks, watch, pipelines, channels, statistics];
-      // An unreachable database must not keep the process from ending; leases expire by themselves.
-      for (const part of [...users, catalog, ...Object.values(threads), access])
-        await part.close().catch((error) => logger.warn({ err: error }, 'stopping was not complete'));
-      await readers?.close();
-      await storage.close();
-      await traces?.close();
-    },
-  };
+  if (role !== 'worker') addRoutes(parts, consoleFolder);
 }

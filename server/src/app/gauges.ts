@@ -22,54 +22,63 @@ interface GaugeParts {
 }
 
 /** Read when the metrics are read, so that no request pays for them. */
-export function listGauges(parts: GaugeParts): WatchedGauge[] {
-  const { version, clock, storage, readers, watch, tasks, webhooks, backup } = parts;
-  const { database, postgres } = storage;
+export const listGauges = (parts: GaugeParts): WatchedGauge[] => [
+  ...listServiceGauges(parts),
+  ...listStoreGauges(parts),
+  ...listBackupGauges(parts.backup),
+];
+
+const listServiceGauges = ({ version, clock, storage, tasks, webhooks }: GaugeParts): WatchedGauge[] => [
+  {
+    name: 'relata_build_info',
+    help: '1, with the version of the program.',
+    label: 'version',
+    read: () => ({ [version]: 1 }),
+  },
+  {
+    name: 'relata_tasks_waiting',
+    help: 'Tasks that are accepted and wait for their turn.',
+    read: () => tasks.countWaiting(),
+  },
+  {
+    name: 'relata_oldest_task_seconds',
+    help: 'Age of the oldest task that has not ended, by kind; 0: there is none.',
+    label: 'kind',
+    read: async () => {
+      const now = clock.now();
+      const ages = Object.entries(await tasks.findOldest());
+      return Object.fromEntries(
+        ages.map(([kind, at]) => [kind, at === undefined ? 0 : Math.max(0, now - at) / 1000]),
+      );
+    },
+  },
+  {
+    name: 'relata_webhook_endpoints',
+    help: 'Endpoints whose deliveries fail, and those that were switched off.',
+    label: 'state',
+    read: () => webhooks.countTroubled(),
+  },
+  {
+    name: 'relata_database_seconds',
+    help: 'Time of the smallest read of the service’s own tables.',
+    async read() {
+      const begun = performance.now();
+      await readNow(storage.database.read, storage.database);
+      return (performance.now() - begun) / 1000;
+    },
+  },
+];
+
+/** What only one of the two stores has. */
+function listStoreGauges({ storage, readers, watch }: GaugeParts): WatchedGauge[] {
+  const { place, postgres } = storage;
   const gauges: readonly (WatchedGauge | false | undefined)[] = [
-    {
-      name: 'relata_build_info',
-      help: '1, with the version of the program.',
-      label: 'version',
-      read: () => ({ [version]: 1 }),
-    },
-    {
-      name: 'relata_tasks_waiting',
-      help: 'Tasks that are accepted and wait for their turn.',
-      read: () => tasks.countWaiting(),
-    },
-    {
-      name: 'relata_oldest_task_seconds',
-      help: 'Age of the oldest task that has not ended, by kind; 0: there is none.',
-      label: 'kind',
-      read: async () => {
-        const now = clock.now();
-        const ages = Object.entries(await tasks.findOldest());
-        return Object.fromEntries(
-          ages.map(([kind, at]) => [kind, at === undefined ? 0 : Math.max(0, now - at) / 1000]),
-        );
-      },
-    },
-    {
-      name: 'relata_webhook_endpoints',
-      help: 'Endpoints whose deliveries fail, and those that were switched off.',
-      label: 'state',
-      read: () => webhooks.countTroubled(),
-    },
-    {
-      name: 'relata_database_seconds',
-      help: 'Time of the smallest read of the service’s own tables.',
-      async read() {
-        const begun = performance.now();
-        await readNow(database.read, database);
-        return (performance.now() - begun) / 1000;
-      },
-    },
-    storage.place.kind === 'embedded' && {
+    place.kind === 'embedded' && {
       name: 'relata_catalogs_damaged',
       help: 'Catalogs that are damaged or being checked, and not served.',
       read: () => watch.listDamaged().length,
     },
-    storage.place.kind === 'embedded' && {
+    place.kind === 'embedded' && {
       name: 'relata_catalogs_foreign',
       help: 'Catalogs whose file belongs to another project or installation, and that are not served.',
       read: () => watch.listForeign().length,
@@ -87,7 +96,6 @@ export function listGauges(parts: GaugeParts): WatchedGauge[] {
       read: () =>
         Object.fromEntries(readers.listDelaysMs().map((delayMs, at) => [String(at + 1), delayMs / 1000])),
     },
-    ...listBackupGauges(backup),
   ];
   return gauges.filter((gauge) => !!gauge);
 }

@@ -4,33 +4,34 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAccess } from '../access/access.ts';
 import { createScans } from '../catalog/browse/browse.ts';
-import { type CatalogStore, createCatalog } from '../catalog/catalog.ts';
+import { type Catalog, type CatalogStore, createCatalog } from '../catalog/catalog.ts';
 import { createIngest } from '../catalog/ingest/ingest.ts';
 import { createBuildThreads } from '../channels/builds/builds.ts';
-import { createChannels } from '../channels/channels.ts';
+import { type Channels, createChannels } from '../channels/channels.ts';
 import type { Config } from '../config.ts';
 import { describeRefusal } from '../http/answers/answers.ts';
-import { createMetrics, createServer, type Server } from '../http/server/server.ts';
+import { createMetrics, createServer, type Metrics, type Server } from '../http/server/server.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { allowAddresses } from '../outbound/outbound.ts';
-import { createPipelines } from '../pipelines/pipelines.ts';
+import { createPipelines, type Pipelines } from '../pipelines/pipelines.ts';
 import { createRunThreads } from '../pipelines/runs/runs.ts';
 import { SOURCE_LIMITS } from '../pipelines/sources/sources.ts';
 import { createProjects } from '../projects/projects.ts';
-import { createRelations } from '../relations/relations.ts';
+import { createRelations, type Relations } from '../relations/relations.ts';
 import type { SearchStore } from '../search/index-store/index-store.ts';
-import { createProductSearch } from '../search/search.ts';
-import { createStatistics } from '../statistics/statistics.ts';
+import { createProductSearch, type ProductSearch } from '../search/search.ts';
+import { createStatistics, type Statistics } from '../statistics/statistics.ts';
 import { createByteCache, makeDataFolder, type StartWaiting, type Storage } from '../storage/storage.ts';
 import { type BudgetTerms, BufferPool } from '../storage/threads/threads.ts';
 import { createSuggestions } from '../suggestions/suggestions.ts';
-import { createTasks } from '../tasks/tasks.ts';
-import { createWebhooks } from '../webhooks/webhooks.ts';
+import { createTasks, type Tasks } from '../tasks/tasks.ts';
+import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts';
+import type { Backup } from './backup.ts';
 import { listGauges } from './gauges.ts';
 import { createNaming } from './naming.ts';
 import { createStartLog } from './start-log.ts';
-import { watchStore } from './store-watch.ts';
+import { type StoreWatch, watchStore } from './store-watch.ts';
 import {
   openOwnStorage,
   openReaders,
@@ -83,11 +84,72 @@ export interface Replacements {
 /** What the rooms offer each other and the app. */
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
+/** Rooms that earlier ones call, once everything is created. */
+interface LaterRooms {
+  readonly threads: ReturnType<typeof openThreads>;
+  readonly statistics: Statistics;
+  readonly catalog: Catalog;
+  readonly search: ProductSearch;
+  readonly relations: Relations;
+  readonly pipelines: Pipelines;
+  readonly channels: Channels;
+  readonly webhooks: Webhooks;
+  readonly metrics: Metrics;
+}
+
+type Later = () => LaterRooms;
+
 /** Opens the stores and creates all rooms; nothing runs yet. @param isReady whether requests are served, for the metrics */
-export async function openParts(
-  { clock = systemClock, logTo, replace = {}, ...options }: AppOptions,
-  isReady: () => boolean,
-) {
+export async function openParts(options: AppOptions, isReady: () => boolean) {
+  const later: Later = () => created;
+  const { backup, door, ...store } = await openStore(options);
+  const { access, server, watch, ...serving } = createServing(store, options, later);
+  const base = { ...store, ...serving };
+  const { role = 'all' } = options;
+  const tasks = createTaskRoom(base, { role, watch }, later);
+  const statistics = createStatistics({ ...base, countProducts: (id) => later().catalog.countProducts(id) });
+  const threads = openCatalogThreads(base, backup, later);
+  // The server waits for every request, and these may take long.
+  server.addHook('preClose', () => threads.relationSurveyors.close());
+  const catalogs = createCatalogRooms({ ...base, tasks, threads }, options, later);
+  const rooms = { ...base, tasks, ...catalogs };
+  const exchange = createExchangeRooms(rooms);
+  const { storage, readers, clock } = base;
+  const metrics = createMetrics({
+    ...(storage.place.kind === 'embedded' && { dataDir: options.config.dataDir }),
+    gauges: listGauges({
+      version,
+      clock,
+      storage,
+      readers,
+      watch,
+      tasks,
+      webhooks: exchange.webhooks,
+      backup,
+    }),
+    listTaskKinds: () => tasks.listKinds(),
+    isReady,
+  });
+  const created: LaterRooms = { threads, statistics, metrics, ...catalogs, ...exchange };
+  return {
+    ...rooms,
+    ...exchange,
+    backup,
+    door,
+    version,
+    server,
+    threads,
+    watch,
+    metrics,
+    access,
+    statistics,
+  };
+}
+
+type OpenedStore = Omit<Awaited<ReturnType<typeof openStore>>, 'backup' | 'door'>;
+
+/** The store that the settings name, with its keys and replicas. */
+async function openStore({ clock = systemClock, logTo, replace, ...options }: AppOptions) {
   const { config, role = 'all' } = options;
   // Settings are read before the store is opened, which migrates it.
   if (config.database === undefined) makeDataFolder(config.dataDir);
@@ -95,27 +157,40 @@ export async function openParts(
   const waiting = reportWaiting(createStartLog({ logLevel: config.logLevel, logTo }));
   const opened = await openOwnStorage(config, { ...options, role, waiting });
   const { backup, door } = opened;
-  const storage = replace.storage?.(opened) ?? opened;
-  const { database, payloads, postgres } = storage;
-  const buffers = replace.buffers ?? new BufferPool();
+  const storage = replace?.storage?.(opened) ?? opened;
+  const { database, payloads } = storage;
   const readers = openReaders(config, storage);
+  return { config, storage, database, payloads, readers, secrets, clock, backup, door };
+}
 
+/** The server with what it needs to know callers and their projects, and the log, which is the server's. */
+function createServing(store: OpenedStore, { logTo }: AppOptions, later: Later) {
+  const { config, storage, database, clock } = store;
   const projects = createProjects({ database, clock });
+  const { postgres } = storage;
   const access = createAccess({ database, clock, projects, postgres, oidc: config.oidc });
   const server = createServer(
     { ...config, ...(logTo && { logTo }) },
     { ...projects, ...access },
     (input, { owner: key, signal }) =>
-      threads.parsers.ask('readJson', input, { key, terms: READING_JSON, signal }),
+      later().threads.parsers.ask('readJson', input, { key, terms: READING_JSON, signal }),
   );
   const logger = server.log as Logger;
-  const watch = watchStore({ config, storage, logger });
-  const base = { config, storage, database, payloads, readers, secrets, clock, logger, projects };
+  return { projects, access, server, logger, watch: watchStore({ config, storage, logger }) };
+}
 
-  const tasks = createTasks({
+type RoomBase = OpenedStore & Pick<ReturnType<typeof createServing>, 'projects' | 'logger'>;
+
+function createTaskRoom(
+  base: RoomBase,
+  { role, watch }: { readonly role: Role; readonly watch: StoreWatch },
+  later: Later,
+): Tasks {
+  return createTasks({
     ...base,
     describeRefusal,
     onEnded({ kind, status, projectId }) {
+      const { metrics, statistics, webhooks } = later();
       metrics.countTask(kind, status as 'FINISHED');
       statistics.noteTask(projectId, status === 'FAILED');
       webhooks.wake(projectId);
@@ -123,12 +198,14 @@ export async function openParts(
     onTrouble: ({ projectId }, code) => watch.note(code, projectId),
     refuseProject: watch.refuse,
     runs: role !== 'api',
-    shown: () => readers?.catchUp(),
+    shown: () => base.readers?.catchUp(),
   });
-  const statistics = createStatistics({ ...base, countProducts: (id) => catalog.countProducts(id) });
+}
 
-  const place = threadPlaceOf(config, storage);
-  const threads = openThreads(config, place, {
+/** The threads that catalogs and relations share. */
+function openCatalogThreads(base: RoomBase, backup: Backup | undefined, later: Later) {
+  const { config, storage, logger, projects } = base;
+  return openThreads(config, threadPlaceOf(config, storage), {
     ...(backup && { guardWrite: backup.write }),
     accountOf: projects.accountOf,
     onReplaced: ({ question, key, ms, hasCaller }) =>
@@ -137,47 +214,55 @@ export async function openParts(
         'a thread did not stop in time and was replaced; its question was refused',
       ),
     onCatalogWritten(projectId) {
+      const { channels, webhooks } = later();
       webhooks.wake(projectId);
       channels.noteWrite(projectId);
     },
   });
-  const cache = createByteCache(config.cacheMib * MIB);
+}
+
+interface CatalogBase extends RoomBase {
+  readonly tasks: Tasks;
+  readonly threads: ReturnType<typeof openThreads>;
+}
+
+/** Catalogs and the relations between their products. */
+function createCatalogRooms(base: CatalogBase, { replace = {} }: AppOptions, later: Later) {
+  const { threads, ...shared } = base;
+  const { config, storage, payloads, readers, logger, projects } = shared;
   const { relationSeconds, uploadMaxMib } = config;
-  const means = { threads, cache, buffers, relationSeconds };
-  const stores = openStores(storage, readers, means);
-  // The server waits for every request, and these may take long.
-  server.addHook('preClose', () => threads.relationSurveyors.close());
+  const cache = createByteCache(config.cacheMib * MIB);
+  const buffers = replace.buffers ?? new BufferPool();
+  const stores = openStores(storage, readers, { threads, cache, buffers, relationSeconds });
   const { getSettings, getLocale, recallSettings, recallLocale } = projects;
   const relations = createRelations({
-    ...base,
+    ...shared,
     store: stores.relations,
     cache,
-    tasks,
     uploadMaxMib,
     getSettings,
     recallSettings,
     recallLocale,
   });
   const catalog = createCatalog({
-    ...base,
-    tasks,
+    ...shared,
     getSettings,
     getLocale,
     store: replace.store?.(stores.catalogs) ?? stores.catalogs,
     ingest: createIngest({ threads: threads.parsers, payloads, maxMib: uploadMaxMib, buffers }),
     scans: createScans(threads.scanners),
     onProductsWritten(projectId, counts) {
+      const { metrics, search, statistics } = later();
       search.follow(projectId);
       metrics.countWrittenProducts(counts);
       statistics.noteProducts(projectId, counts);
     },
     // An index in use takes in what is staged, so that little is missing when that is committed.
-    onStaged: (projectId) => search.follow(projectId),
-    onCommitRefused: (code) => metrics.countRefusedCommit(code),
+    onStaged: (projectId) => later().search.follow(projectId),
+    onCommitRefused: (code) => later().metrics.countRefusedCommit(code),
     onOntologyFollowed: relations.follow,
-    listNaming: createNaming(() => ({ projects, relations, channels, pipelines })),
+    listNaming: createNaming(() => ({ projects, ...later() })),
   });
-
   const search = createProductSearch({
     logger,
     getSettings,
@@ -186,8 +271,15 @@ export async function openParts(
     searchers: threads.relationReaders,
     searchWaitMs: replace.searchWaitMs,
   });
+  return { relations, catalog, search };
+}
 
-  const rooms = { ...base, tasks, catalog, search, relations };
+type CatalogRooms = RoomBase & ReturnType<typeof createCatalogRooms> & { readonly tasks: Tasks };
+
+/** What a project exchanges with other services, and what the data alone suggests. */
+function createExchangeRooms(rooms: CatalogRooms) {
+  const { config, storage, catalog } = rooms;
+  const place = threadPlaceOf(config, storage);
   const allow = [...config.fetchAllow];
   const userAgent = `relata/${version}`;
   const maxPackedBytes = config.sourceMaxMib * MIB;
@@ -214,29 +306,7 @@ export async function openParts(
     catalogs: catalog.store,
     sending: { allows: allowAddresses(allow), userAgent },
   });
-  const suggestions = createSuggestions(rooms);
-  const metrics = createMetrics({
-    ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }),
-    gauges: listGauges({ version, clock, storage, readers, watch, tasks, webhooks, backup }),
-    listTaskKinds: () => tasks.listKinds(),
-    isReady,
-  });
-  return {
-    ...rooms,
-    backup,
-    door,
-    version,
-    server,
-    threads,
-    watch,
-    metrics,
-    access,
-    statistics,
-    pipelines,
-    channels,
-    webhooks,
-    suggestions,
-  };
+  return { pipelines, channels, webhooks, suggestions: createSuggestions(rooms) };
 }
 
 const reportWaiting = (log: ReturnType<typeof createStartLog>): StartWaiting => ({

@@ -1,0 +1,199 @@
+/** Checks the catalog files of an embedded store: at intervals, and when a failure makes one suspect. */
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../kernel/logger.ts';
+import { type ForeignCatalog, listForeignCatalogs, openDamageMarks } from '../storage/sqlite/sqlite.ts';
+import { catalogPath, dataFolderAt, listCatalogs, type Storage } from '../storage/storage.ts';
+import { createThreadPool, type ThreadPool } from '../storage/threads/threads.ts';
+import { createForeignCatalogs } from './foreign-catalogs.ts';
+import { threadEntry } from './stores.ts';
+
+/** Delay after the start, for the work that has waited. */
+const FIRST_ROUND_MS = 60_000;
+const ROUND_MS = 24 * 3_600_000;
+/** A damaged catalog is checked again, as it may have been restored. */
+const AGAIN_MS = 60_000;
+/** Delay before a check that could not read the file is repeated. */
+const RETRY_MS = 1_000;
+/** After a failure that a check did not explain, no other check is made for this long. */
+const CLEARED_MS = 600_000;
+/** A round pauses this many times as long as it reads. */
+const REST = 4;
+/** Catalogs whose owners are read before the service serves, 0.3 ms each; more are left to the thread. */
+const MOST_AT_START = 500;
+
+type EmbeddedPlace = Extract<Storage['place'], { kind: 'embedded' }>;
+
+/** Damaged and foreign catalogs, which are not served. */
+export class CatalogWatch {
+  private readonly place: EmbeddedPlace;
+  private readonly logger: Logger;
+  private readonly marks: ReturnType<typeof openDamageMarks>;
+  private readonly foreign: ReturnType<typeof createForeignCatalogs>;
+  private readonly due = new Set<number>();
+  private areOwnersDue = false;
+  private readonly clearedAt = new Map<number, number>();
+  /** By damaged catalog, when its files were last changed. */
+  private readonly logged = new Map<number, string>();
+  private readonly stopped = new AbortController();
+  private readonly timers: NodeJS.Timeout[] = [];
+  private working: Promise<void> | undefined;
+
+  constructor(place: EmbeddedPlace, logger: Logger) {
+    this.place = place;
+    this.logger = logger;
+    this.marks = openDamageMarks(place.catalogs, place.markMoves);
+    this.foreign = createForeignCatalogs(place, logger);
+  }
+
+  start(): void {
+    const catalogs = listCatalogs(this.place);
+    if (catalogs.length <= MOST_AT_START)
+      this.foreign.note(listForeignCatalogs(dataFolderAt(dirname(this.place.catalogs))));
+    else this.areOwnersDue = true;
+    void this.check(this.marks.list());
+    this.timers.push(setTimeout(() => void this.checkAll(), FIRST_ROUND_MS).unref());
+    this.every(ROUND_MS, () => void this.checkAll());
+    this.every(AGAIN_MS, () => this.checkAgain());
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.timers) clearTimeout(timer);
+    this.stopped.abort();
+    await this.working;
+  }
+
+  listDamaged(): readonly number[] {
+    return this.marks.list();
+  }
+
+  listForeign(): readonly ForeignCatalog[] {
+    return this.foreign.list();
+  }
+
+  /** @throws catalog_damaged, catalog_foreign */
+  refuse(projectId: number): void {
+    this.marks.refuse(projectId);
+    this.foreign.refuse(projectId);
+  }
+
+  suspectOwner(projectId: number): void {
+    if (!this.foreign.list().some((catalog) => catalog.projectId === projectId)) void this.checkOwners();
+  }
+
+  /** @param isCertain SQLite could not read the file, so nothing may be answered as absent from it */
+  suspect(projectId: number, isCertain: boolean): void {
+    if (this.marks.has(projectId)) return;
+    const clearedAt = this.clearedAt.get(projectId) ?? Number.NEGATIVE_INFINITY;
+    if (isCertain) this.mark(projectId, 'SQLite could not read it; a check is under way');
+    else if (performance.now() - clearedAt < CLEARED_MS) return;
+    void this.check([projectId]);
+  }
+
+  checkAll(): Promise<void> {
+    this.areOwnersDue = true;
+    return this.check(listCatalogs(this.place));
+  }
+
+  /** Resolves when it is done, unless other checks are under way, which then include it. */
+  private checkOwners(): Promise<void> {
+    this.areOwnersDue = true;
+    return this.check([]);
+  }
+
+  /** Checks the damaged catalogs whose files have changed, and the foreign ones. */
+  private checkAgain(): void {
+    const { foreign, logged, marks, place } = this;
+    const changed = marks.list().filter((id) => logged.get(id) !== stampOf(catalogPath(place, id)));
+    this.areOwnersDue ||= foreign.list().length > 0;
+    void this.check(changed);
+  }
+
+  private check(projectIds: readonly number[]): Promise<void> {
+    for (const id of projectIds) this.due.add(id);
+    if (this.stopped.signal.aborted || (this.due.size === 0 && !this.areOwnersDue)) return Promise.resolve();
+    this.working ??= this.work();
+    return this.working;
+  }
+
+  /** Uses a thread of its own, at low priority, while there is something to check. */
+  private async work(): Promise<void> {
+    const thread = createThreadPool(threadEntry('check-worker'), { size: 1, workerData: this.place });
+    try {
+      await this.checkOwnersIn(thread);
+      for (let [projectId] = this.due; projectId !== undefined; [projectId] = this.due) {
+        const begun = performance.now();
+        this.due.delete(projectId);
+        await this.checkIn(thread, projectId);
+        await this.checkOwnersIn(thread);
+        const restMs = REST * (performance.now() - begun);
+        await delay(restMs, undefined, { signal: this.stopped.signal, ref: false });
+      }
+    } catch {
+      // Stopped.
+    } finally {
+      await thread.end();
+      this.working = undefined;
+      // Became due while the thread ended.
+      if (this.areOwnersDue) void this.check([]);
+    }
+  }
+
+  private async checkIn(thread: ThreadPool, projectId: number): Promise<void> {
+    await thread
+      .run<string[]>('check', { projectId }, { key: projectId })
+      .then((problems) => this.judge(projectId, problems))
+      .catch((error: unknown) => {
+        this.logger.warn({ err: error, project: projectId }, 'a catalog could not be checked');
+        // A disk that fails for a moment can look like damage; once it can be read, the difference shows.
+        this.timers.push(setTimeout(() => void this.check([projectId]), RETRY_MS).unref());
+      });
+  }
+
+  private async checkOwnersIn(thread: ThreadPool): Promise<void> {
+    if (!this.areOwnersDue) return;
+    this.areOwnersDue = false;
+    await thread
+      .run<ForeignCatalog[]>('listForeign', {}, { key: 0 })
+      .then(this.foreign.note)
+      .catch((error: unknown) => {
+        this.logger.warn({ err: error }, 'the owners of catalog files could not be checked; retrying');
+        this.timers.push(setTimeout(() => void this.checkOwners(), RETRY_MS).unref());
+      });
+  }
+
+  private judge(projectId: number, problems: readonly string[]): void {
+    const { clearedAt, logged, logger, marks } = this;
+    const facts = { project: projectId, file: catalogPath(this.place, projectId) };
+    const isMarked = marks.has(projectId);
+    if (problems.length === 0) {
+      clearedAt.set(projectId, performance.now());
+      if (!isMarked) return;
+      marks.remove(projectId);
+      logged.delete(projectId);
+      logger.info(facts, 'a catalog that was marked as damaged is whole, it is served again');
+    } else {
+      this.mark(projectId, problems.join('\n'));
+      const text = 'a catalog is damaged and is not served: restore it from a backup';
+      if (!logged.has(projectId)) logger.error({ ...facts, problems }, text);
+      logged.set(projectId, stampOf(facts.file));
+    }
+  }
+
+  private mark(projectId: number, why: string): void {
+    try {
+      this.marks.add(projectId, why);
+    } catch (error) {
+      this.logger.error({ err: error, project: projectId }, 'a damaged catalog could not be marked as such');
+    }
+  }
+
+  private every(ms: number, act: () => void): void {
+    this.timers.push(setInterval(act, ms).unref());
+  }
+}
+
+/** @returns a stamp that changes when a catalog file is written to or replaced */
+const stampOf = (path: string) =>
+  [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs).join();
