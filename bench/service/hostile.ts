@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { readKept, sendHostile, sweepStored } from '../../server/test/support/hostile/hostile-run.ts';
+import { Stops } from '../../server/test/support/stops.ts';
 import { startTestService } from '../../server/test/support/test-service.ts';
 import { embeddedStoreAt } from '../../server/test/support/test-store.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
@@ -33,13 +33,9 @@ export const hostile: Measurement = {
 
 async function measureRandom(bench: Bench): Promise<Figure[]> {
   const store = embeddedStoreAt(mkdtempSync(join(bench.folder, 'hostile-')));
-  const stops: (() => Promise<unknown>)[] = [];
-  const context = { after: (stop: () => Promise<unknown>) => stops.push(stop) } as unknown as TestContext;
-  const stopAll = async () => {
-    for (const stop of stops) await stop();
-  };
-  bench.stopAtEnd(stopAll);
-  const service = await startTestService(context, { store, settings: SETTINGS });
+  const stops = new Stops();
+  bench.stopAtEnd(() => stops.stopAll());
+  const service = await startTestService(stops, { store, settings: SETTINGS });
   const { faults, requests, byStatus, accepted } = await sendHostile(service, {
     seed: SEED,
     requests: countRequests(bench.sizes),
@@ -53,9 +49,9 @@ async function measureRandom(bench: Bench): Promise<Figure[]> {
   const kept = await sweepStored(service);
   faults.push(...service.log.map((line) => line.slice(0, 1_000)));
   await service.stop();
-  const again = await readKept(await startTestService(context, { store, settings: SETTINGS }));
+  const again = await readKept(await startTestService(stops, { store, settings: SETTINGS }));
   const junk = [...kept].filter(([path, body]) => JSON.stringify(again.get(path)) !== JSON.stringify(body));
-  await stopAll();
+  await stops.stopAll();
   const statuses = [...byStatus].sort(([a], [b]) => a - b).map(([status, count]) => `${count} of ${status}`);
   return [
     {

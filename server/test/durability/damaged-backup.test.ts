@@ -20,6 +20,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, test as runTest, type TestContext } from 'node:test';
 import { createBackup } from '../../src/backup/backup.ts';
 import { runRelata } from '../support/relata-command.ts';
+import { Stops } from '../support/stops.ts';
 import { startTestService } from '../support/test-service.ts';
 import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
@@ -35,13 +36,12 @@ let other: number;
 let empty: number;
 
 /** What ends the service that fills the backup. */
-const stops: (() => Promise<void>)[] = [];
+const stops = new Stops();
 
 before(async () => {
   // Nothing here applies to PostgreSQL.
   if (ofFiles.skip) return;
-  const context = { after: (stop: () => Promise<void>) => void stops.push(stop) };
-  const service = await startTestService(context as unknown as TestContext);
+  const service = await startTestService(stops);
   filled = service.projectId;
   other = await service.createProject('Other');
   empty = await service.createProject('Never filled');
@@ -59,7 +59,7 @@ before(async () => {
 });
 
 after(async () => {
-  for (const stop of stops) await stop();
+  await stops.stopAll();
   rmSync(root, { recursive: true, force: true });
 });
 

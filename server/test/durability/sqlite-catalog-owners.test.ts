@@ -9,6 +9,7 @@ import { createApp } from '../../src/app/app.ts';
 import { createBackup, openBackup } from '../../src/backup/backup.ts';
 import { readConfig } from '../../src/config.ts';
 import { runRelata } from '../support/relata-command.ts';
+import { Stops } from '../support/stops.ts';
 import { startTestService } from '../support/test-service.ts';
 import { embeddedStoreAt } from '../support/test-store.ts';
 
@@ -22,10 +23,9 @@ const [projectId, second] = [1, 2];
 
 /** Two stopped services with two projects each, whose products are named after the shop. */
 before(async () => {
-  const context = { after() {} } as unknown as TestContext;
   for (const name of ['Own', 'Other']) {
     const store = embeddedStoreAt(join(folder, name));
-    const service = await startTestService(context, { store });
+    const service = await startTestService(new Stops(), { store });
     assert.deepEqual([service.projectId, await service.createProject('Second')], [projectId, second]);
     for (const id of [projectId, second])
       await service.loadCatalog([{ identifier: 'A', name: `${name}, project ${id}` }], id);

@@ -9,6 +9,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSeededRandom } from '../support/demo-shop/seeded-random.ts';
 import { runRelata } from '../support/relata-command.ts';
+import { Stops } from '../support/stops.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, embeddedStoreAt, type TestStore } from '../support/test-store.ts';
 
@@ -36,8 +37,7 @@ const prepared = await mkdtemp(join(tmpdir(), 'relata-damaged-'));
 const projects = { projectId: 0, neighbour: 0 };
 
 before(async () => {
-  const context = { after() {} } as unknown as TestContext;
-  const service = await startTestService(context, { store: embeddedStoreAt(prepared) });
+  const service = await startTestService(new Stops(), { store: embeddedStoreAt(prepared) });
   projects.projectId = service.projectId;
   projects.neighbour = await service.createProject('Neighbour');
   for (const project of Object.values(projects)) await service.loadCatalog(products, project);

@@ -1,7 +1,7 @@
 // runs: deep, postgres deep
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { describeProcess, listChildren } from '../support/memory-watch.ts';
 import {
   addPipeline,
@@ -11,21 +11,18 @@ import {
   startFeedServer,
 } from '../support/pipelines/pipeline-under-test.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
+import { Stops } from '../support/stops.ts';
 
 const service = shareService({ settings: { RELATA_FETCH_ALLOW: '127.0.0.1/32' } });
 const HTTP = (url: string) => ({ source: { type: 'http', url } });
 
 /** One server for all tests: each sets its answer before it runs a pipeline. */
 let feed: FeedServer;
-const stops: (() => void)[] = [];
+const stops = new Stops();
 before(async () => {
-  feed = await startFeedServer({
-    after: (stop: () => void) => void stops.push(stop),
-  } as unknown as TestContext);
+  feed = await startFeedServer(stops);
 });
-after(() => {
-  for (const stop of stops) stop();
-});
+after(() => stops.stopAll());
 
 const CSV = 'sku;name;Color\nA1;Lamp;red\nA2;Table;blue\n';
 

@@ -1,10 +1,10 @@
 // runs: deep
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CHANNEL_SECRETS } from '../../src/channels/channel-definitions/channel-definitions.ts';
+import { CHANNEL_SECRETS, type ChannelDefinition } from '../../src/channels/channel-definitions/channel-definitions.ts';
 import { openStored } from '../../src/definitions/definitions.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
-import { PIPELINE_SECRETS } from '../../src/pipelines/pipeline-definitions/pipeline-definitions.ts';
+import { PIPELINE_SECRETS, type PipelineDefinition } from '../../src/pipelines/pipeline-definitions/pipeline-definitions.ts';
 
 const SFTP = { type: 'sftp', host: 'shop.test', user: 'feed', password: '***', path: '/a', folder: '/a' };
 const secretsThatThrow = (error: Error) => ({
@@ -15,14 +15,19 @@ const secretsThatThrow = (error: Error) => ({
     throw error;
   },
 });
-const channel = { id: 1, projectId: 1, sealed: 'x', definition: { destinations: [SFTP] } } as never;
-const pipeline = { id: 1, projectId: 1, sealed: 'x', definition: { source: SFTP } } as never;
+/** A definition with nothing but what has a secret. */
+const sendingTo = (target: object) =>
+  ({ destinations: [target] }) as Pick<ChannelDefinition, 'destinations'> as ChannelDefinition;
+const readingFrom = (source: object) =>
+  ({ source }) as Pick<PipelineDefinition, 'source'> as PipelineDefinition;
+const channel = { id: 1, projectId: 1, sealed: 'x', definition: sendingTo(SFTP) };
+const pipeline = { id: 1, projectId: 1, sealed: 'x', definition: readingFrom(SFTP) };
 
 test('where all secrets are sent anew, only unreadable stored ones are done without (§16.8 rule 6, §13.1)', () => {
   const unreadable = secretsThatThrow(new ServiceError('secret_unreadable'));
   const sent = { ...SFTP, password: 'new' };
-  const channelNeeds = CHANNEL_SECRETS.hasMasked({ destinations: [sent] } as never);
-  const pipelineNeeds = PIPELINE_SECRETS.hasMasked({ source: sent } as never);
+  const channelNeeds = CHANNEL_SECRETS.hasMasked(sendingTo(sent));
+  const pipelineNeeds = PIPELINE_SECRETS.hasMasked(readingFrom(sent));
   const openChannel = (secrets: typeof unreadable) =>
     openStored(CHANNEL_SECRETS, channel, { secrets, isNeeded: channelNeeds });
   const openPipeline = (secrets: typeof unreadable) =>

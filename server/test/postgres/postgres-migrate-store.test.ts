@@ -5,12 +5,13 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { createRelationCatalog, product, under } from '../support/relations/relation-catalog.ts';
 import { processEnvironment, startProcess } from '../support/service-process.ts';
 import { createCatalog } from '../support/shared-service.ts';
+import { Stops } from '../support/stops.ts';
 import { readStoredRows } from '../support/stored-rows.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { embeddedStoreAt, findServer, postgresStoreOn, type TestStore } from '../support/test-store.ts';
@@ -55,13 +56,12 @@ async function withService<Result>(
   store: TestStore,
   work: (service: TestService) => Promise<Result>,
 ): Promise<Result> {
-  const stops: (() => Promise<void>)[] = [];
-  const context = { after: (stop: () => Promise<void>) => void stops.push(stop) };
-  const service = await startTestService(context as unknown as TestContext, { store });
+  const stops = new Stops();
+  const service = await startTestService(stops, { store });
   try {
     return await work(service);
   } finally {
-    for (const stop of stops) await stop();
+    await stops.stopAll();
   }
 }
 

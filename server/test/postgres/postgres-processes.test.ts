@@ -11,6 +11,7 @@ import { listWaiting, makeProject, passOverHung } from '../support/postgres/hung
 import { type PostgresServer, query, startPostgres } from '../support/postgres/postgres-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { Stops } from '../support/stops.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import {
   createTestStore,
@@ -56,9 +57,10 @@ suite('two services answer as one', () => {
   async function shareTwo() {
     shared ??= (async () => {
       const store = await makeTestStore();
-      const context = { after: () => {} } as unknown as TestContext;
-      const first = await startTestService(context, { store });
-      return { store, first, second: await startTestService(context, { store }), projectId: first.projectId };
+      // Removing the store stops its services.
+      const stops = new Stops();
+      const first = await startTestService(stops, { store });
+      return { store, first, second: await startTestService(stops, { store }), projectId: first.projectId };
     })();
     const { first, second } = await shared;
     return { first, second, projectId: await first.createProject('Project') };

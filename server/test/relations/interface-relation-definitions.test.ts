@@ -1,6 +1,6 @@
 // runs: test, postgres deep, citus long
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import {
   createRelationCatalog,
   product,
@@ -9,6 +9,7 @@ import {
   under,
 } from '../support/relations/relation-catalog.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
+import { Stops } from '../support/stops.ts';
 import { startTestService, TestClock } from '../support/test-service.ts';
 import { createTestStore } from '../support/test-store.ts';
 
@@ -742,13 +743,12 @@ test('a build that is cancelled leaves the old answers; the next change makes th
 
 test('a build that a stop interrupts goes on after the next start (§10.4 rule 2)', async (t) => {
   const store = await createTestStore(t);
-  const stops: (() => Promise<void>)[] = [];
-  const context = { after: (stop: () => Promise<void>) => void stops.push(stop) } as unknown as TestContext;
-  const former = await startTestService(context, { store });
+  const stops = new Stops();
+  const former = await startTestService(stops, { store });
   const { catalog, id } = await createLarge(former);
   const { release } = await catalog.holdBack(() => catalog.manage('PUT', `/${id}`, LAST_FIRST));
   const [{ id: task }] = await listBuilds(catalog);
-  const stopping = stops[0]?.();
+  const stopping = stops.stopAll();
   while (await former.call('GET', '/health/live').catch(() => undefined));
   await release();
   await stopping;

@@ -17,6 +17,7 @@ import { readConfig } from '../../src/config.ts';
 import type { TaskDefinition } from '../../src/tasks/tasks.ts';
 import { assertAnswerable, readMetricLabels } from '../support/prom-queries.ts';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
+import { Stops } from '../support/stops.ts';
 import { startTestService, type TestService, type TestServiceOptions } from '../support/test-service.ts';
 import { createTestStore, embeddedOnly, testedStore } from '../support/test-store.ts';
 
@@ -36,10 +37,9 @@ async function makeFolder(t: TestContext): Promise<string> {
 async function startStoppable(
   options: TestServiceOptions,
 ): Promise<{ running: TestService; stop(): Promise<void> }> {
-  const stops: (() => Promise<void>)[] = [];
-  const context = { after: (stop: () => Promise<void>) => void stops.push(stop) } as unknown as TestContext;
-  const running = await startTestService(context, options);
-  return { running, stop: async () => stops.pop()?.() };
+  const stops = new Stops();
+  const running = await startTestService(stops, options);
+  return { running, stop: () => stops.stopAll() };
 }
 
 interface Ended {

@@ -1,8 +1,9 @@
 // runs: test, postgres long, citus long
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
+import { Stops } from '../support/stops.ts';
 import { startTestService, TestClock, type TestService } from '../support/test-service.ts';
 import { createTestStore, testedStore } from '../support/test-store.ts';
 
@@ -285,10 +286,9 @@ test('what was counted is written when the service stops, and added to what is t
   const store = await createTestStore(t);
   const time = new TestClock();
   const startOne = async (): Promise<[TestService, () => Promise<void>]> => {
-    const stops: (() => Promise<void>)[] = [];
-    const context = { after: (stop: () => Promise<void>) => void stops.push(stop) };
-    const one = await startTestService(context as unknown as TestContext, { store, clock: time });
-    return [one, async () => void (await Promise.all(stops.map((stop) => stop())))];
+    const stops = new Stops();
+    const one = await startTestService(stops, { store, clock: time });
+    return [one, () => stops.stopAll()];
   };
   const [first, stopFirst] = await startOne();
   await first.loadCatalog([{ identifier: 'A' }]);

@@ -1,7 +1,8 @@
 // runs: test, postgres long, citus long, slow
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
+import { Stops } from '../support/stops.ts';
 import { startTestService, TestClock, type TestProduct } from '../support/test-service.ts';
 import { createTestStore } from '../support/test-store.ts';
 
@@ -559,10 +560,9 @@ test('ended tasks are forgotten after the days that the setting says, open ones 
   const ids: string[] = [];
   /** Starts on the store, works, stops. */
   async function serve(work: (running: Awaited<ReturnType<typeof startTestService>>) => Promise<void>) {
-    const stops: (() => Promise<void>)[] = [];
-    const context = { after: (stop: () => Promise<void>) => void stops.push(stop) } as unknown as TestContext;
-    await work(await startTestService(context, { store, clock, settings }));
-    for (const stop of stops) await stop();
+    const stops = new Stops();
+    await work(await startTestService(stops, { store, clock, settings }));
+    await stops.stopAll();
   }
   const DAY_MS = 86_400_000;
   await serve(async (running) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, type TestContext } from 'node:test';
+import { after, before } from 'node:test';
+import { Stops } from './stops.ts';
 import {
   type Answer,
   type CallOptions,
@@ -20,15 +21,14 @@ export function shareService(
   options: TestServiceOptions = {},
   prepare?: (service: TestService) => Promise<void>,
 ): () => TestService {
-  const stops: (() => Promise<void>)[] = [];
+  const stops = new Stops();
   let service: TestService | undefined;
   before(async () => {
-    const context = { after: (stop: () => Promise<void>) => void stops.push(stop) };
-    service = await startTestService(context as unknown as TestContext, options);
+    service = await startTestService(stops, options);
     await prepare?.(service);
   });
   after(async () => {
-    for (const stop of stops) await stop();
+    await stops.stopAll();
     // A full disk is no fault of the service.
     const lines = service?.log.filter(
       (line) => /"level":[56]0/.test(line) && !line.includes('free space on'),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import type { TestContext } from 'node:test';
 import { type App, createApp, type Replacements, type Role } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import type { WireTask } from '../../src/tasks/tasks.ts';
 import { checkAnswer } from './check-answer.ts';
+import type { Stopping } from './stops.ts';
 import { makeTestStore, type TestStore } from './test-store.ts';
 
 /** A product in the upload shape of docs/interface §2.3, as tests write it. */
@@ -73,10 +73,7 @@ const KEY = 'test-key-of-at-least-thirty-two-characters';
 const API_PAGE = new URL('../../../site/dist/api.html', import.meta.url);
 
 /** The whole service on a free port of loopback; it stops when the test ends. */
-export async function startTestService(
-  t: Pick<TestContext, 'after'>,
-  options: TestServiceOptions = {},
-): Promise<TestService> {
+export async function startTestService(t: Stopping, options: TestServiceOptions = {}): Promise<TestService> {
   const store = options.store ?? (await makeTestStore());
   if (options.store === undefined) t.after(store.remove);
   const log: string[] = [];

@@ -3,13 +3,13 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { readConfig } from '../../src/config.ts';
 import { openStorage, type Storage } from '../../src/storage/storage.ts';
 import { findFastFolder, query, startPostgres } from './postgres/postgres-server.ts';
 import { createDatabase, type TestDatabase } from './postgres/test-database.ts';
+import type { Stopping } from './stops.ts';
 
 /**
  * The store of services under test: embedded, or PostgreSQL if RELATA_TEST_STORE is `postgres`. Test files that import
@@ -63,7 +63,7 @@ export const embeddedOnly = (reason: string) => ({
 });
 
 /** An empty store, removed when the test ends. */
-export async function createTestStore(t: TestContext): Promise<TestStore> {
+export async function createTestStore(t: Stopping): Promise<TestStore> {
   const store = await makeTestStore();
   t.after(store.remove);
   return store;

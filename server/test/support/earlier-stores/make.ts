@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import program from '../../../package.json' with { type: 'json' };
+import { Stops } from '../stops.ts';
 import { startTestService } from '../test-service.ts';
 import { makeTestStore, testedStore } from '../test-store.ts';
 import { fillStore, readStore } from './content.ts';
@@ -10,7 +10,7 @@ import { packFiles, writePacked } from './packed-store.ts';
 /** Makes and saves the store of this release: CONTRIBUTING.md, "Releases". */
 
 const store = await makeTestStore();
-const service = await startTestService({ after() {} } as unknown as TestContext, { store });
+const service = await startTestService(new Stops(), { store });
 const remembered = await fillStore(service);
 const answers = await readStore(service, remembered);
 await service.stop();

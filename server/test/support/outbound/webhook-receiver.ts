@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
+import type { Stopping } from '../stops.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read payloads field by field and assert on what they read.
 type AnyBody = any;
@@ -34,7 +34,7 @@ const LOOK_MS = 20;
 const PATIENCE_MS = 120_000;
 
 /** @param port of a receiver that returns */
-export async function startReceiver(t: Pick<TestContext, 'after'>, port = 0): Promise<Receiver> {
+export async function startReceiver(t: Stopping, port = 0): Promise<Receiver> {
   const received: ReceivedEvent[] = [];
   let status: (event: ReceivedEvent) => number | Promise<number> = () => 204;
   let answered: Record<string, string> = {};
@@ -80,6 +80,8 @@ async function readEvent(request: IncomingMessage): Promise<ReceivedEvent> {
   return { id: headers['webhook-id'] ?? '', headers, body, payload: JSON.parse(body) };
 }
 
-/** @throws if the event is not signed with the secret, by the check of receivers */
-export const verify = (secret: string, { body, headers }: ReceivedEvent): unknown =>
-  new Webhook(secret).verify(body, headers);
+/** @throws if there is no event, or it is not signed with the secret, by the check of receivers */
+export function verify(secret: string, event: ReceivedEvent | undefined): unknown {
+  if (event === undefined) throw new Error('no event was received');
+  return new Webhook(secret).verify(event.body, event.headers);
+}

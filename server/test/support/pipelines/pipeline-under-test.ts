@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
 import { createCatalog, type TestCatalog } from '../shared-service.ts';
+import type { Stopping } from '../stops.ts';
 import type { TestService } from '../test-service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
@@ -95,7 +95,7 @@ export interface FeedServer {
   serve(content: string, headers?: Record<string, string>): void;
 }
 
-export async function startFeedServer(t: Pick<TestContext, 'after'>): Promise<FeedServer> {
+export async function startFeedServer(t: Stopping): Promise<FeedServer> {
   let answerer: Answerer = (_, response) => response.writeHead(404).end();
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
