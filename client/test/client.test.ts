@@ -283,7 +283,7 @@ test('a task is followed to its end by its events (§4.7)', async () => {
 
 test('a refusal carries its status, its details and what was wrong with each product (§7)', async () => {
   const { relata, projectId } = await start();
-  const wrong = [{ identifier: 'A1', name: 5 }] as unknown as UploadProduct[];
+  const wrong = [{ identifier: 'A1', name: 5 }] as object[] as UploadProduct[];
   await assert.rejects(relata.products.replace(wrong, { projectId }), (error) => {
     assert.ok(error instanceof RelataError);
     assert.equal(error.status, 400);

@@ -42,7 +42,7 @@ async function film(page: Page, folder: string) {
   return {
     pictures,
     readClicks: () =>
-      page.evaluate(() => (globalThis as unknown as { counted: { clicks: number } }).counted.clicks),
+      page.evaluate(() => (globalThis as typeof globalThis & { counted: { clicks: number } }).counted.clicks),
     async take(what: string): Promise<void> {
       const path = join(folder, `${String(pictures.length + 1).padStart(2, '0')}-${what}.png`);
       await page.screenshot({ path });

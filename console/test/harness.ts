@@ -88,7 +88,7 @@ export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 export async function findBarriers(page: Page, rules?: readonly string[]): Promise<string[]> {
   await injectAxe(page);
   const violations = await page.evaluate(async (values) => {
-    const { axe } = globalThis as unknown as {
+    const { axe } = globalThis as typeof globalThis & {
       axe: { run(options: object): Promise<{ violations: Violation[] }> };
     };
     return (await axe.run(values === undefined ? {} : { runOnly: { type: 'rule', values } })).violations;

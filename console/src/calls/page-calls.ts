@@ -31,8 +31,6 @@ export function listPageCalls({ parts, query }: Place, relations: readonly Relat
   return (one === undefined ? LISTS[list]?.(at) : ONES[list]?.({ ...at, one })) ?? [];
 }
 
-type Client = Record<string, Record<string, (...takes: unknown[]) => unknown>>;
-
 /** Makes a call with a client that sends nothing, and records the call and the request. */
 function note(words: string, ask: (relata: Relata) => unknown): PageCall {
   let sent: PageCall['sent'] = { method: '', url: '' };
@@ -41,19 +39,18 @@ function note(words: string, ask: (relata: Relata) => unknown): PageCall {
     sent = { method, url: String(url), ...(typeof body === 'string' && { body }) };
     return new Promise<Response>(() => {});
   };
-  const client = createRelata({ fetch }) as unknown as Client;
-  const watched = new Proxy(client, {
-    get: (_, group: string) =>
-      new Proxy(client[group] ?? {}, {
+  const watched = new Proxy(createRelata({ fetch }), {
+    get: (client, group: string) =>
+      new Proxy<object>(Reflect.get(client, group), {
         get:
           (methods, name: string) =>
           (...takes: unknown[]) => {
             noted = { method: `${group}.${name}`, takes };
-            return methods[name]?.(...takes);
+            return Reflect.get(methods, name)(...takes);
           },
       }),
   });
-  void ask(watched as unknown as Relata);
+  void ask(watched);
   return { words, ...noted, sent };
 }
 
@@ -153,7 +150,7 @@ function describeRelation({ id, one, relations }: OneAt): PageCall[] {
   const relation = relations.find((known) => String(known.id) === one);
   if (relation === undefined) return [];
   const entries = Object.entries(relation).filter(([name]) => DEFINED.includes(name));
-  const definition = Object.fromEntries(entries) as unknown as Relation;
+  const definition = Object.fromEntries(entries) as Partial<Relation> as Relation;
   return [
     note(t('The preview of the stored relation'), (client) =>
       client.relations.preview(id, definition, { cards: true }),

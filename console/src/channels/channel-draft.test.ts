@@ -44,7 +44,7 @@ test('what is not written to its end is left out of a preview, and no mapping is
   const draft = {
     ...EMPTY_CHANNEL,
     mapping: { id: { field: 'identifier' }, title: { attribute: '' } } as const,
-    relations: [{ as: 'accessory' }, { as: 'substitute', tag: 'same', limit: 3 }] as never,
+    relations: [{ as: 'accessory' as const }, { as: 'substitute' as const, tag: 'same', limit: 3 }],
     filter: { all: [{ category: [] }] },
   };
   const { mapping: tried, relations, filter } = toTried(draft);

@@ -216,18 +216,18 @@ export function ImportCatalog({
   );
 }
 
-interface ShownProduct {
+type ShownProduct = {
   readonly identifier: string;
   readonly name?: string;
   readonly images?: readonly { readonly url: string }[];
   readonly categories?: readonly { readonly path: readonly string[] }[];
   readonly attributes?: readonly { readonly key: string; readonly value: unknown }[];
-}
+};
 
 function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
   const read = rows
     .filter(({ problems = [] }) => problems.length === 0)
-    .flatMap(({ product }) => (product === undefined ? [] : [product as unknown as ShownProduct]));
+    .flatMap(({ product }) => (product === undefined ? [] : [product as ShownProduct]));
   // The last of several rows with the same identifier is the product.
   const products = [...new Map(read.map((product) => [product.identifier, product])).values()];
   return (

@@ -38,7 +38,7 @@ test('rows that are not written to their end are left out of a preview', () => {
   const half: Filter = {
     all: [
       { attribute: '', operator: 'equals', value: '' },
-      { attribute: 'Length', operator: 'between', value: [1] as unknown as [number, number] },
+      { attribute: 'Length', operator: 'between', value: [1] as number[] as [number, number] },
       { category: [] },
       { any: [{ attribute: 'Colour', operator: 'exists' }] },
     ],

@@ -38,7 +38,7 @@ test('a session is told by the browser and the system that it was opened with', 
 
 const numeric = (number: number, unit?: string) => ({
   value: unit ? `${number} ${unit}` : String(number),
-  fact: { type: 'NUMERIC_ATTRIBUTE', number, ...(unit && { unit }) } as never,
+  fact: { type: 'NUMERIC_ATTRIBUTE' as const, number, ...(unit && { unit }) },
 });
 
 test('values are written as people write them, and nothing is guessed', () => {
@@ -48,8 +48,8 @@ test('values are written as people write them, and nothing is guessed', () => {
     numeric(2_000, 'GB'),
     numeric(2_209, 'EUR'),
     numeric(2_024),
-    { value: 'TRUE', fact: { type: 'BOOLEAN_ATTRIBUTE' } as never },
-    { value: 'false', fact: { type: 'BOOLEAN_ATTRIBUTE' } as never },
+    { value: 'TRUE', fact: { type: 'BOOLEAN_ATTRIBUTE' as const } },
+    { value: 'false', fact: { type: 'BOOLEAN_ATTRIBUTE' as const } },
     { value: 'true', fact: null },
   ].map(sayValue);
   assert.deepEqual(said, ['13.28 kg', '60 mm', '2 TB', '€2,209.00', '2024', 'Yes', 'No', 'true']);

@@ -57,7 +57,7 @@ test('what would have to change is said of the product that lacks it (§12.6)', 
         targetValues: ['2 cm'],
       },
     ],
-  } as unknown as RelationExplanation;
+  } as Partial<RelationExplanation> as RelationExplanation;
   const pair = { source: 'S', target: 'T' };
   assert.deepEqual(
     listMissing(found, pair)

@@ -13,7 +13,7 @@ test('results are folded by their group, in the order of the relation, each dire
   const relations = [
     { id: 1, asSource: side(['A1', 'A'], ['B1', 'B'], ['A2', 'A']), asTarget: side(['C1', 'C']) },
     { id: 2, asSource: side(), asTarget: null },
-  ] as unknown as ProductRelation[];
+  ] as Partial<ProductRelation>[] as ProductRelation[];
   const ways = listWays(relations).map(({ relation, isBack, groups }) => [
     relation.id,
     isBack,

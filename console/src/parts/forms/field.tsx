@@ -143,7 +143,9 @@ export function useBinding<Draft extends object>(
     value: draft[name],
     mistake: mistake(`${place}/${name}`),
     onChange(value: Draft[Name]): void {
-      change({ [name]: value } as unknown as Partial<Draft>);
+      const changed: Partial<Draft> = {};
+      changed[name] = value;
+      change(changed);
     },
   });
 }
