@@ -132,7 +132,9 @@ async function typeWords(page: Page, projectId: number): Promise<number> {
   });
   await page.getByLabel('Search', { exact: true }).pressSequentially(TYPED.text, { delay: TYPED.delayMs });
   await page.waitForTimeout(1_000);
-  return page.evaluate(() => (globalThis as typeof globalThis & { seen: { longestMs: number } }).seen.longestMs);
+  return page.evaluate(
+    () => (globalThis as typeof globalThis & { seen: { longestMs: number } }).seen.longestMs,
+  );
 }
 
 const describeVisit = (catalog: string, name: string, times: readonly number[]): Figure => ({

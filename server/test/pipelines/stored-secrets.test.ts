@@ -1,10 +1,16 @@
 // runs: deep
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CHANNEL_SECRETS, type ChannelDefinition } from '../../src/channels/channel-definitions/channel-definitions.ts';
+import {
+  CHANNEL_SECRETS,
+  type ChannelDefinition,
+} from '../../src/channels/channel-definitions/channel-definitions.ts';
 import { openStored } from '../../src/definitions/definitions.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
-import { PIPELINE_SECRETS, type PipelineDefinition } from '../../src/pipelines/pipeline-definitions/pipeline-definitions.ts';
+import {
+  PIPELINE_SECRETS,
+  type PipelineDefinition,
+} from '../../src/pipelines/pipeline-definitions/pipeline-definitions.ts';
 
 const SFTP = { type: 'sftp', host: 'shop.test', user: 'feed', password: '***', path: '/a', folder: '/a' };
 const secretsThatThrow = (error: Error) => ({
