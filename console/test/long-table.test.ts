@@ -83,5 +83,7 @@ async function measure(page: Page, act: () => Promise<void>): Promise<number> {
     Object.assign(globalThis, { longTasks: seen });
   });
   await act();
-  return page.evaluate(() => Math.max(0, ...(globalThis as typeof globalThis & { longTasks: number[] }).longTasks));
+  return page.evaluate(() =>
+    Math.max(0, ...(globalThis as typeof globalThis & { longTasks: number[] }).longTasks),
+  );
 }
