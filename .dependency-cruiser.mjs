@@ -12,7 +12,16 @@ const order =
 
 /** Rooms within rooms, each in its line. Files beside them, e.g. a port, may be used by all of them; a door is not. */
 const lines = {
-  'server/src/storage': ['threads', 'sqlite', 'postgres', 'payloads', 'secrets'],
+  'server/src/storage': [
+    'folder',
+    'migrations',
+    'programs',
+    'threads',
+    'sqlite',
+    'postgres',
+    'payloads',
+    'secrets',
+  ],
   'server/src/http': ['answers', 'bodies', 'guards', 'server'],
   'server/src/outbound': ['s3', 'sftp'],
   'server/src/formats': [
@@ -35,6 +44,8 @@ const lines = {
   ],
   'server/src/access': ['keys', 'oidc', 'users'],
   'server/src/catalog': ['products', 'ontology', 'filters', 'lookup', 'browse', 'ingest', 'updates', 'store'],
+  'server/src/catalog/products': ['schemas', 'documents'],
+  'server/src/catalog/ontology': ['units', 'drafts', 'changes'],
   'server/src/catalog/ingest': ['scan'],
   'server/src/catalog/store': ['sqlite', 'postgres'],
   'server/src/search': ['words', 'index-store', 'hits', 'shop'],

@@ -57,7 +57,7 @@ const IN_THREADS: readonly Group[] = [
   },
   {
     why: 'the thread that makes answers, for lookups and for agents',
-    places: { 'catalog/lookup/made-answers.ts': 1 },
+    places: { 'catalog/lookup/long-answers.ts': 1 },
   },
   {
     why: 'writing threads: uploads, lists of identifiers and of links, rows of the index, members of relations',
@@ -74,7 +74,7 @@ const IN_THREADS: readonly Group[] = [
   { why: 'the thread of a run of a pipeline', places: { 'pipelines/runs/catalog-sketch.ts': 1 } },
   {
     why: 'whole uploads, of lists of channels, only in threads',
-    places: { 'catalog/products/stored-upload.ts': 4 },
+    places: { 'catalog/products/documents/stored-upload.ts': 4 },
   },
   {
     why: 'commands and the thread that sends the backup: no requests are served there',
@@ -151,7 +151,7 @@ const SMALL: readonly Group[] = [
   { why: 'its own description of a request, of up to 4 KB', places: { 'statistics/recent-requests.ts': 1 } },
   {
     why: 'files of the installation, once at the start',
-    places: { 'app/parts.ts': 1, 'storage/data-folder.ts': 1 },
+    places: { 'app/parts.ts': 1, 'storage/folder/last-backup.ts': 1 },
   },
   {
     why: 'answers kept for an Idempotency-Key, of up to 1 MiB unpacked, only when a caller repeats a request',

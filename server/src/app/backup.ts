@@ -13,8 +13,9 @@ import { openExisting } from '../backup/target/target.ts';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { dataFolderAt } from '../storage/folder/folder.ts';
+import { isNewest, newestOf, readVersion } from '../storage/migrations/migrations.ts';
 import { createFollows } from '../storage/sqlite/sqlite.ts';
-import { dataFolderAt, isNewest, newestOf, readVersion } from '../storage/storage.ts';
 import { createThreadPool } from '../storage/threads/threads.ts';
 
 export type Backup = Awaited<ReturnType<typeof openBackup>>;

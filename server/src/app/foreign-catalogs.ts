@@ -1,7 +1,8 @@
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { catalogPath } from '../storage/folder/folder.ts';
 import type { ForeignCatalog } from '../storage/sqlite/sqlite.ts';
-import { catalogPath, type Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 
 const FOREIGN =
   'a catalog file belongs to another project or installation and is not served: restore the project from a backup';

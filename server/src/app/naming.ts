@@ -1,4 +1,4 @@
-import type { ListNaming, NamingDefinition } from '../catalog/ontology/ontology.ts';
+import type { ListNaming, NamingDefinition } from '../catalog/ontology/changes/changes.ts';
 import type { Channels } from '../channels/channels.ts';
 import { markOfDefined } from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines/pipelines.ts';

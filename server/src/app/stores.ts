@@ -12,22 +12,21 @@ import { openRowReads, relationBatchDerivation } from '../relations/relation-sto
 import { openFileReads, relationDerivation } from '../relations/relation-store/sqlite/sqlite.ts';
 import { createThreadedRelations } from '../relations/relation-threads/relation-threads.ts';
 import { createSearchStore } from '../search/index-store/index-store.ts';
+import { dataFolderAt, lockDataFolder } from '../storage/folder/folder.ts';
+import { refuseNewerFiles } from '../storage/migrations/migrations.ts';
 import { createPayloadRows } from '../storage/payloads/payloads.ts';
-import { createReaders, openPostgres, type Postgres, type Readers } from '../storage/postgres/postgres.ts';
+import { openPostgres, type Postgres, Readers } from '../storage/postgres/postgres.ts';
 import {
   createSecrets,
   readSecretKeyFile,
   type Secrets,
   secretKeyFileAt,
 } from '../storage/secrets/secrets.ts';
-import { type CatalogFiles, createCatalogFiles, refuseStrayCatalogs } from '../storage/sqlite/sqlite.ts';
+import { CatalogFiles, refuseStrayCatalogs } from '../storage/sqlite/sqlite.ts';
 import {
   type ByteCache,
   type Database,
-  dataFolderAt,
-  lockDataFolder,
   openStorage,
-  refuseNewerFiles,
   type StartWaiting,
   type Storage,
   type ThreadPlace,
@@ -153,7 +152,7 @@ function readGivenKeys(path: string | undefined): Uint8Array[] {
 
 /** @returns undefined for the embedded store */
 export const openReaders = ({ database }: Config, { postgres }: Storage): Readers | undefined =>
-  database && postgres && createReaders(postgres, database);
+  database && postgres && new Readers(postgres, database);
 
 /** Connections of a thread: one that reads or writes, and one for queries beside it. */
 const THREAD_CONNECTIONS = 2;
@@ -181,7 +180,10 @@ const tellWrites = (
   threads: ThreadPool,
   { onCatalogWritten, guardWrite = (change) => change() }: ThreadUses,
 ): ThreadPool => ({
-  ...threads,
+  start: () => threads.start(),
+  ask: (question, input, options) => threads.ask(question, input, options),
+  close: () => threads.close(),
+  end: () => threads.end(),
   async run(operation, input, options) {
     try {
       return (await guardWrite(() => threads.run(operation, input, options))) as never;
@@ -249,7 +251,7 @@ export function openStores(
   const questions = { writers, readers: relationReaders, surveyors: relationSurveyors, relationMs };
   const search = createSearchStore({ parsers, writers });
   if (place.kind === 'embedded') {
-    const files = createCatalogFiles(place.catalogs, place);
+    const files = new CatalogFiles(place.catalogs, place);
     return {
       catalogs: createSqliteCatalogStore({ files, writers, readers: parsers, ...lookups }),
       relations: createThreadedRelations(openFileReads(files), questions),
@@ -268,7 +270,7 @@ export function openStores(
 /** Opens the store for a thread that reads catalogs as they were at one moment, and derives what relations need. */
 export function openSnapshots(place: ThreadPlace): { snapshots: CatalogSnapshots; files?: CatalogFiles } {
   if (place.kind === 'postgres') return { snapshots: snapshotsOfRows(openPostgres(place)) };
-  const files = createCatalogFiles(place.catalogs, place);
+  const files = new CatalogFiles(place.catalogs, place);
   return { files, snapshots: snapshotsOfFiles(files, place) };
 }
 

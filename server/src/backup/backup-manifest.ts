@@ -2,17 +2,15 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { checkSqliteFile, findForeignSchemaIn, listForeignCatalogs } from '../storage/sqlite/sqlite.ts';
+import { catalogPath, type DataFolder, writeOwnFile } from '../storage/folder/folder.ts';
 import {
-  catalogPath,
-  type DataFolder,
   isNewest,
   migrate,
   newestOf,
   refuseNewer,
   refuseNewerFiles,
-  writeOwnFile,
-} from '../storage/storage.ts';
+} from '../storage/migrations/migrations.ts';
+import { checkSqliteFile, findForeignSchemaIn, listForeignCatalogs } from '../storage/sqlite/sqlite.ts';
 import { findLostTask, listOwnedPayloads } from '../transfer/transfer.ts';
 
 /** The manifest of a backup and its check: missing, truncated or changed files are found before they are served. */

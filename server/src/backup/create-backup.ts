@@ -2,22 +2,20 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { checkSqliteFile, findOtherOwner, readInstallation, recordOwner } from '../storage/sqlite/sqlite.ts';
 import {
   catalogPath,
-  type DatabaseKind,
   type DataFolder,
   dataFolderAt,
   existingDataFolder,
   lockDataFolder,
   makeFolders,
   makeStoreFolders,
-  migrate,
   recordBackup,
   refuseFilled,
-  refuseNewerDatabase,
   syncFolder,
-} from '../storage/storage.ts';
+} from '../storage/folder/folder.ts';
+import { type DatabaseKind, migrate, refuseNewerDatabase } from '../storage/migrations/migrations.ts';
+import { checkSqliteFile, findOtherOwner, readInstallation, recordOwner } from '../storage/sqlite/sqlite.ts';
 import { listOwnedPayloads } from '../transfer/transfer.ts';
 import {
   type CheckOptions,

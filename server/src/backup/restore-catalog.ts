@@ -1,5 +1,7 @@
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { catalogPath, existingDataFolder, lockDataFolder } from '../storage/folder/folder.ts';
+import { isNewest, migrate, refuseNewerDatabase } from '../storage/migrations/migrations.ts';
 import {
   CatalogFile,
   type CatalogOwner,
@@ -8,14 +10,6 @@ import {
   findOtherOwnerOf,
   listMarked,
 } from '../storage/sqlite/sqlite.ts';
-import {
-  catalogPath,
-  existingDataFolder,
-  isNewest,
-  lockDataFolder,
-  migrate,
-  refuseNewerDatabase,
-} from '../storage/storage.ts';
 import type { CheckOptions } from './backup-manifest.ts';
 import { openBackup } from './create-backup.ts';
 

@@ -7,9 +7,9 @@
 import type { CatalogFiles } from '../storage/sqlite/sqlite.ts';
 import type { Task } from '../tasks/tasks.ts';
 import { type OpenTally, readProductPage, scanOperations } from './browse/browse.ts';
+import type { CatalogParts } from './catalog-parts.ts';
 import { ingestOperations } from './ingest/ingest.ts';
 import { madeAnswerOperations } from './lookup/lookup.ts';
-import type { CatalogParts } from './parts.ts';
 import type { CatalogSnapshots } from './port.ts';
 import { readerOperations } from './store/sqlite/sqlite.ts';
 import {

@@ -1,15 +1,15 @@
-import type { SqlSession, SqlTransaction } from '../storage/postgres/postgres.ts';
+import type { SqlTransaction } from '../storage/postgres/postgres.ts';
+import type { SqlSession } from '../storage/programs/programs.ts';
 import type { CatalogFile } from '../storage/sqlite/sqlite.ts';
 import type { ReportLine } from '../tasks/tasks.ts';
 import type { OwnField } from './filters/filters.ts';
 import {
-  type AttributeValue,
   type DerivedColumns,
   derivedOf,
   type PackedProducts,
   type ProductPacker,
-  type UploadedProduct,
-} from './products/products.ts';
+} from './products/documents/documents.ts';
+import type { AttributeValue, UploadedProduct } from './products/products.ts';
 
 /**
  * What rooms to the right derive from products and store in the catalog's file, e.g. on which sides of

@@ -1,11 +1,13 @@
 import type { Static } from 'typebox';
 import type { RecordedEvent } from '../events/events.ts';
 import type { Sent } from '../http/server/server.ts';
-import type { Calls, Program } from '../storage/storage.ts';
+import type { Calls, Program } from '../storage/programs/programs.ts';
 import type { Budget } from '../storage/threads/threads.ts';
+import type { Commit, RestoreEffect as RestoreEffectSchema } from './commit-schemas.ts';
 import type { Derive } from './derivation.ts';
-import type { Attribute, Ontology, OntologyMode, RequestedOntology } from './ontology/ontology.ts';
-import type { Commit, PackedProducts, RestoreEffect as RestoreEffectSchema } from './products/products.ts';
+import type { RequestedOntology } from './ontology/changes/changes.ts';
+import type { Attribute, Ontology, OntologyMode } from './ontology/ontology.ts';
+import type { PackedProducts } from './products/documents/documents.ts';
 
 /** What a store reads for callers, each read from one version of the catalog. */
 export interface CatalogReads {

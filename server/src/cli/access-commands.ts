@@ -4,7 +4,8 @@ import { baseUrlOf } from '../app/app.ts';
 import { readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { type Author, asWriter, commandAuthor, createProjects, type Projects } from '../projects/projects.ts';
-import { existingDataFolder, openStorage } from '../storage/storage.ts';
+import { existingDataFolder } from '../storage/folder/folder.ts';
+import { openStorage } from '../storage/storage.ts';
 
 /** `relata account create NAME`: may run beside a serving process. */
 export async function createAccountCommand(name: string): Promise<number> {

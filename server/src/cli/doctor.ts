@@ -10,6 +10,15 @@ import { type Config, readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { allowAddresses } from '../outbound/outbound.ts';
 import { PIPELINE_SECRETS } from '../pipelines/pipeline-definitions/pipeline-definitions.ts';
+import {
+  catalogPath,
+  type DataFolder,
+  dataFolderAt,
+  findLastBackup,
+  listCatalogs,
+  listExposedPaths,
+} from '../storage/folder/folder.ts';
+import { newestOf, readVersion } from '../storage/migrations/migrations.ts';
 import { inspectPostgres, type PostgresFacts } from '../storage/postgres/postgres.ts';
 import { countUnreadable, type Secrets } from '../storage/secrets/secrets.ts';
 import {
@@ -19,17 +28,7 @@ import {
   listMarked,
   refuseStrayCatalogs,
 } from '../storage/sqlite/sqlite.ts';
-import {
-  catalogPath,
-  type DataFolder,
-  dataFolderAt,
-  findLastBackup,
-  listCatalogs,
-  listExposedPaths,
-  newestOf,
-  openControl,
-  readVersion,
-} from '../storage/storage.ts';
+import { openControl } from '../storage/storage.ts';
 
 /** `relata doctor`: problems of an installation and their remedies. @returns 1 if there are problems, 0 with warnings only */
 export async function doctorCommand({ json = false }: { json?: boolean | undefined }): Promise<number> {

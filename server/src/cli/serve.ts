@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ownerLinkUrl } from '../access/users/users.ts';
 import { type App, baseUrlOf, createApp, isConsoleBuilt, type Role } from '../app/app.ts';
 import { type Config, readConfig } from '../config.ts';
-import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/storage.ts';
+import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/folder/folder.ts';
 
 /** `relata serve`: until SIGTERM or SIGINT. */
 export async function serveCommand(flags: { role?: Role; standby?: string } = {}): Promise<number> {

@@ -2,21 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { sql as kyselySql, type Selectable } from 'kysely';
 import {
   among,
-  type ControlSchema,
-  type ControlTransaction,
   controlRows,
-  type Database,
   insertInto,
   own,
   PROJECT,
   type Program,
-  type Rows,
   rows,
   run,
   sql,
   tabled,
   text,
-} from '../storage/storage.ts';
+} from '../storage/programs/programs.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
 
 /**
  * The outbox: an event is a row beside the change that it reports, written by the same transaction. If no

@@ -1,5 +1,5 @@
 import { readCategory } from '../catalog/browse/browse.ts';
-import { CategoryListQuery, CategoryPage } from '../catalog/products/products.ts';
+import { CategoryListQuery, CategoryPage } from '../catalog/products/schemas/schemas.ts';
 import { ProjectParams } from '../http/answers/answers.ts';
 import { whileCallerWaits } from '../http/guards/guards.ts';
 import { type Routes, serve } from '../http/server/server.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { readCategory } from '../catalog/browse/browse.ts';
-import { FoundBy } from '../catalog/products/products.ts';
+import { FoundBy } from '../catalog/products/schemas/schemas.ts';
 import { ProjectParams, ProjectQuery } from '../http/answers/answers.ts';
 import { whileCallerWaits } from '../http/guards/guards.ts';
 import { type Routes, sendJson, serveRaw } from '../http/server/server.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { TableProduct } from '../catalog/products/products.ts';
+import { TableProduct } from '../catalog/products/schemas/schemas.ts';
 import { orNull, titled } from '../http/answers/answers.ts';
 import type { Sent } from '../http/server/server.ts';
 import { optional } from '../kernel/optional.ts';

@@ -1,15 +1,17 @@
 import {
-  type Attribute,
   type DraftSettings,
   draftAttribute,
+  joinObserved,
+  observeValue,
+} from '../catalog/ontology/drafts/drafts.ts';
+import {
+  type Attribute,
   indexByKey,
   isFact,
-  joinObserved,
   NUMBER_FORMS,
-  nameInTable,
   type Ontology,
-  observeValue,
 } from '../catalog/ontology/ontology.ts';
+import { nameInTable } from '../catalog/ontology/units/units.ts';
 import { countEach } from '../kernel/count-each.ts';
 import { foldName, idOf, isNear } from './attribute-names.ts';
 import type { CatalogSample, SampledValue } from './catalog-sample.ts';

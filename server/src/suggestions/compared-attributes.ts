@@ -1,5 +1,6 @@
 import type { Comparable } from '../catalog/filters/filters.ts';
-import { type Attribute, dimensionOf } from '../catalog/ontology/ontology.ts';
+import type { Attribute } from '../catalog/ontology/ontology.ts';
+import { dimensionOf } from '../catalog/ontology/units/units.ts';
 import { countEach } from '../kernel/count-each.ts';
 import { foldName, readLimit, wordsOf } from './attribute-names.ts';
 import type { Category } from './catalog-sample.ts';

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Attribute } from '../catalog/ontology/ontology.ts';
-import { AttributeSchema } from '../catalog/products/products.ts';
+import { AttributeSchema } from '../catalog/ontology/ontology.ts';
 import { Id, orNull, titled } from '../http/answers/answers.ts';
 import type { Sent } from '../http/server/server.ts';
 import { optional } from '../kernel/optional.ts';

@@ -1,8 +1,11 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { catalogPath, type DataFolder, listCatalogs, makeStoreFolders } from '../storage/folder/folder.ts';
+import { migrate } from '../storage/migrations/migrations.ts';
 import { createPayloadFiles } from '../storage/payloads/payloads.ts';
-import type { SqlValue } from '../storage/postgres/postgres.ts';
+import type { SqlValue } from '../storage/programs/programs.ts';
+import { performNow, SERVICE } from '../storage/programs/programs.ts';
 import {
   CatalogFile,
   CONTROL_PRAGMAS,
@@ -11,19 +14,7 @@ import {
   readInstallation,
   refuseStrayCatalogs,
 } from '../storage/sqlite/sqlite.ts';
-import {
-  catalogPath,
-  type DataFolder,
-  findMove,
-  listCatalogs,
-  MOVE_PROGRESS,
-  MOVE_ROW,
-  makeStoreFolders,
-  migrate,
-  performNow,
-  SERVICE,
-  translateSqliteError,
-} from '../storage/storage.ts';
+import { findMove, MOVE_PROGRESS, MOVE_ROW, translateSqliteError } from '../storage/storage.ts';
 import { CREATE_PROGRESS, type MoveDriver, type MoveTransaction, type Unit } from './move-end.ts';
 import { listed, type MovedRow, quoted, showCatalogRow } from './move-tables.ts';
 

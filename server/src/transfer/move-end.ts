@@ -1,6 +1,7 @@
 import type { PayloadFiles } from '../storage/payloads/payloads.ts';
-import type { SqlSession } from '../storage/postgres/postgres.ts';
-import { MOVE_PROGRESS, MOVE_ROW, SERVICE } from '../storage/storage.ts';
+import type { SqlSession } from '../storage/programs/programs.ts';
+import { SERVICE } from '../storage/programs/programs.ts';
+import { MOVE_PROGRESS, MOVE_ROW } from '../storage/storage.ts';
 import type { Engine, MovedRow, MovedTable } from './move-tables.ts';
 import { listed, quoted, readPlace, readValue, writePlace } from './move-tables.ts';
 import { OWNING_ROWS, type OwningRow, ownedPayloads } from './owned-payloads.ts';

@@ -1,7 +1,9 @@
 import { createPayloadRows } from '../storage/payloads/payloads.ts';
-import type { Postgres, SqlSession, SqlTransaction } from '../storage/postgres/postgres.ts';
+import type { Postgres, SqlTransaction } from '../storage/postgres/postgres.ts';
 import { CopyRows, copyInto, openPostgres } from '../storage/postgres/postgres.ts';
-import { findMove, MOVE_PROGRESS, performOn, SERVICE } from '../storage/storage.ts';
+import type { SqlSession } from '../storage/programs/programs.ts';
+import { performOn, SERVICE } from '../storage/programs/programs.ts';
+import { findMove, MOVE_PROGRESS } from '../storage/storage.ts';
 import type { MoveDriver, Unit } from './move-end.ts';
 import { addToCopy, type MovedRow, quoted, sizeOfRow } from './move-tables.ts';
 

@@ -1,7 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
-import { CopyRows, type SqlSession } from '../storage/postgres/postgres.ts';
+import { migrate } from '../storage/migrations/migrations.ts';
+import { CopyRows } from '../storage/postgres/postgres.ts';
+import type { SqlSession } from '../storage/programs/programs.ts';
 import { OWNER_ENTRIES } from '../storage/sqlite/sqlite.ts';
-import { migrate } from '../storage/storage.ts';
 
 /**
  * What a move copies, read from the two schemas themselves, so that a new table or column is either moved or refused,

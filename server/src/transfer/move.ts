@@ -1,15 +1,11 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { dataFolderAt, lockDataFolder, makeFolders } from '../storage/folder/folder.ts';
+import { refuseNewerFiles } from '../storage/migrations/migrations.ts';
 import { migratePostgres } from '../storage/postgres/postgres.ts';
-import {
-  dataFolderAt,
-  lockDataFolder,
-  makeFolders,
-  refuseNewerFiles,
-  SERVICE,
-  unfinished,
-} from '../storage/storage.ts';
+import { SERVICE } from '../storage/programs/programs.ts';
+import { unfinished } from '../storage/storage.ts';
 import { openEmbeddedDriver } from './move-embedded.ts';
 import type { Counters, MovedPayload, MoveEnd, Progress, Unit, UnitSize } from './move-end.ts';
 import { createMoveEnd } from './move-end.ts';

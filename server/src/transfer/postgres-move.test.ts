@@ -11,10 +11,11 @@ import { query } from '../../test/support/postgres/postgres-server.ts';
 import { createDatabase } from '../../test/support/postgres/test-database.ts';
 import { fillDataFolder, readStoredRows } from '../../test/support/stored-rows.ts';
 import { findServer } from '../../test/support/test-store.ts';
-import { lockDataFolder } from '../storage/data-folder.ts';
-import { openPostgres } from '../storage/postgres/connections.ts';
+import { lockDataFolder } from '../storage/folder/folder.ts';
+import { openPostgres } from '../storage/postgres/open-postgres.ts';
+import { performNow, performOn, SERVICE } from '../storage/programs/programs.ts';
 import { programSessionOf } from '../storage/sqlite/sqlite.ts';
-import { MOVE_PROGRESS, performNow, performOn, refuseUnfinishedMove, SERVICE } from '../storage/storage.ts';
+import { MOVE_PROGRESS, refuseUnfinishedMove } from '../storage/storage.ts';
 import { type MoveOptions, type MoveProgress, moveStore } from './move.ts';
 import { describeMove } from './move-tables.ts';
 

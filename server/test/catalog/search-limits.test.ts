@@ -6,8 +6,9 @@ import { ServiceError } from '../../src/kernel/errors.ts';
 import type { SearchQuestion } from '../../src/search/hits/hits.ts';
 import { countEntries, countHits } from '../../src/search/index-store/index-reads-store.ts';
 import { searchOperations } from '../../src/search/search.ts';
-import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
-import { type Program, performOn, type Storage } from '../../src/storage/storage.ts';
+import { type Program, performOn } from '../../src/storage/programs/programs.ts';
+import { CatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
+import type { Storage } from '../../src/storage/storage.ts';
 import { Budget, type StopFlag } from '../../src/storage/threads/threads.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
@@ -97,7 +98,7 @@ async function openOperations(t: TestContext, products: number, words: readonly 
 }
 
 function openSnapshots({ place, postgres }: Storage) {
-  if (place.kind === 'embedded') return snapshotsOfFiles(createCatalogFiles(place.catalogs), place);
+  if (place.kind === 'embedded') return snapshotsOfFiles(new CatalogFiles(place.catalogs), place);
   assert.ok(postgres);
   return snapshotsOfRows(postgres);
 }

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createPostgresPasses } from '../../src/relations/relation-store/postgres/postgres.ts';
 import type { CatalogPasses } from '../../src/relations/relation-store/relation-store.ts';
 import { createSqlitePasses } from '../../src/relations/relation-store/sqlite/sqlite.ts';
-import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
+import { CatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import { createRelationCatalog, product } from '../support/relations/relation-catalog.ts';
 import { shareService } from '../support/shared-service.ts';
 
@@ -24,7 +24,7 @@ async function openPasses(): Promise<{ passes: CatalogPasses; close(): Promise<v
     assert.ok(postgres);
     return { passes: createPostgresPasses(postgres), close };
   }
-  const files = createCatalogFiles(join(dataDir, 'catalogs'));
+  const files = new CatalogFiles(join(dataDir, 'catalogs'));
   return { passes: createSqlitePasses(files), close: async () => files.closeAll() };
 }
 

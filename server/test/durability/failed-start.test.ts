@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { catalogPath, dataFolderAt, listCatalogs, lockDataFolder } from '../../src/storage/storage.ts';
+import { catalogPath, dataFolderAt, listCatalogs, lockDataFolder } from '../../src/storage/folder/folder.ts';
 import { listReleases, readPacked, unpack } from '../support/earlier-stores/packed-store.ts';
 import { query } from '../support/postgres/postgres-server.ts';
 import { runRelataWith } from '../support/relata-command.ts';

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readMigrations } from '../../src/storage/migrate.ts';
+import { readMigrations } from '../../src/storage/migrations/migrations.ts';
 import { DISTRIBUTED } from '../../src/storage/postgres/distribution.ts';
 import { coordinated, findRefused, findRefusedTables } from '../support/postgres/distributed-sql.ts';
 

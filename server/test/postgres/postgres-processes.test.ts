@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { after, suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { type Migration, readMigrations } from '../../src/storage/migrate.ts';
+import { type Migration, readMigrations } from '../../src/storage/migrations/migrations.ts';
 import { migratePostgres, openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
 import { listWaiting, makeProject, passOverHung } from '../support/postgres/hung-process.ts';

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { readMigrations } from '../../src/storage/migrate.ts';
+import { readMigrations } from '../../src/storage/migrations/migrations.ts';
 import { createProject } from '../support/catalogs/catalog-caller.ts';
 import { countProducts, loadBatches, PRODUCTS_OF_BATCH } from '../support/catalogs/whole-loads.ts';
 import { unpackLatest } from '../support/earlier-stores/packed-program.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
-import { type DatabaseKind, migrate } from '../../src/storage/migrate.ts';
+import { type DatabaseKind, migrate } from '../../src/storage/migrations/migrations.ts';
 import { migratePostgres, openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { query } from '../support/postgres/postgres-server.ts';
 import { createDatabase, type TestDatabase } from '../support/postgres/test-database.ts';

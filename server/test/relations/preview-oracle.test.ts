@@ -8,7 +8,7 @@ import { rowCatalogs } from '../../src/relations/relation-store/postgres/postgre
 import { fileCatalogs } from '../../src/relations/relation-store/sqlite/sqlite.ts';
 import { readerOperations } from '../../src/relations/relation-threads/relation-threads.ts';
 import { ColumnCache } from '../../src/relations/surveys/surveys.ts';
-import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
+import { CatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { Budget, type Operation } from '../../src/storage/threads/threads.ts';
 import { createRelationCatalog, product, rule } from '../support/relations/relation-catalog.ts';
@@ -129,7 +129,7 @@ type Asked = (asked: object, budget: Budget) => Promise<object>;
 async function openReaders(): Promise<Readers> {
   const { kind, dataDir } = service().store;
   let storage: Storage | undefined;
-  const files = createCatalogFiles(join(dataDir, 'catalogs'));
+  const files = new CatalogFiles(join(dataDir, 'catalogs'));
   if (kind === 'postgres') storage = await service().store.open();
   const postgres = storage?.postgres;
   const open = (kept: ColumnCache): Record<string, Operation> =>

@@ -6,7 +6,7 @@ import { asWriter, commandAuthor } from '../../src/projects/projects.ts';
 import { rowCatalogs } from '../../src/relations/relation-store/postgres/postgres.ts';
 import { fileCatalogs } from '../../src/relations/relation-store/sqlite/sqlite.ts';
 import { readerOperations } from '../../src/relations/relation-threads/relation-threads.ts';
-import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
+import { CatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { Budget } from '../../src/storage/threads/threads.ts';
 import {
@@ -209,7 +209,7 @@ test('a step of an answer about large products is of some megabytes, the whole i
   const { id } = await catalog.relate({ source: under('Drills'), target: under('Bits') });
   const { kind, dataDir } = service.store;
   let storage: Storage | undefined;
-  const files = createCatalogFiles(join(dataDir, 'catalogs'));
+  const files = new CatalogFiles(join(dataDir, 'catalogs'));
   if (kind === 'postgres') storage = await service.store.open();
   t.after(async () => {
     files.closeAll();

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileCatalogs } from '../../src/relations/relation-store/sqlite/sqlite.ts';
 import { readerOperations } from '../../src/relations/relation-threads/relation-threads.ts';
-import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
+import { CatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import { openPayloads } from '../../src/storage/storage.ts';
 import { Budget } from '../../src/storage/threads/threads.ts';
 import { createRandom } from '../support/catalogs/catalog-model.ts';
@@ -30,7 +30,7 @@ const RULES = [
 
 /** The operations of a thread; what it keeps lasts as long as they do. */
 function openReader(dataDir: string) {
-  const files = createCatalogFiles(join(dataDir, 'catalogs'));
+  const files = new CatalogFiles(join(dataDir, 'catalogs'));
   const payloads = openPayloads({
     kind: 'embedded',
     catalogs: join(dataDir, 'catalogs'),

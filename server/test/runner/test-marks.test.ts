@@ -7,7 +7,7 @@ import { leadsTo } from './test-imports.ts';
 import { listTestFiles, ROOT, readMark, type TestFile } from './test-marks.ts';
 
 const TEST_STORE = join(ROOT, 'server/test/support/test-store.ts');
-const OPENS_STORE = /\b(?:openStorage|DatabaseSync|CatalogFile|createCatalogFiles|openPostgres)\(/;
+const OPENS_STORE = /\b(?:openStorage|DatabaseSync|CatalogFiles?|openPostgres)\(/;
 
 const nameOf = ({ path }: TestFile) => relative(ROOT, path);
 const isAbout = (store: 'sqlite' | 'postgres', { path }: TestFile) => basename(path).startsWith(`${store}-`);

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { lockDataFolder } from '../../src/storage/storage.ts';
+import { lockDataFolder } from '../../src/storage/folder/folder.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 

@@ -7,7 +7,8 @@ import { pathToFileURL } from 'node:url';
 import { restoreTimeline } from '../../src/backup/restore/restore.ts';
 import { createBackupStream, createStreamState, STATE } from '../../src/backup/stream/stream.ts';
 import { openTarget, type TargetSettings } from '../../src/backup/target/target.ts';
-import { dataFolderAt, makeStoreFolders, migrate } from '../../src/storage/storage.ts';
+import { dataFolderAt, makeStoreFolders } from '../../src/storage/folder/folder.ts';
+import { migrate } from '../../src/storage/migrations/migrations.ts';
 import { until } from './task-process.ts';
 
 /** How often the target is checked in tests; a service does it once a minute. */

@@ -1,5 +1,5 @@
 import type { ProductSource } from '../../src/catalog/ingest/checked-body.ts';
-import { ProductPacker, rawOf } from '../../src/catalog/products/packed-products.ts';
+import { ProductPacker, rawOf } from '../../src/catalog/products/documents/packed-products.ts';
 import { CLIENT_FORMS } from './client-json.ts';
 import { createSeededRandom, type SeededRandom } from './demo-shop/seeded-random.ts';
 import { readCatalog } from './real-products.ts';

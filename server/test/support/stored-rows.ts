@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { catalogPath, dataFolderAt } from '../../src/storage/data-folder.ts';
-import { migrate } from '../../src/storage/migrate.ts';
+import { catalogPath, dataFolderAt } from '../../src/storage/folder/folder.ts';
+import { migrate } from '../../src/storage/migrations/migrations.ts';
 import { OWNER_ENTRIES } from '../../src/storage/sqlite/sqlite.ts';
 import { NOT_MOVED_COLUMNS } from '../../src/transfer/move-tables.ts';
 

@@ -1,12 +1,8 @@
 /** Catalogs with known relations, written by hand, and the share of them that suggestions find. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type Attribute,
-  draftAttribute,
-  joinObserved,
-  observeValue,
-} from '../../src/catalog/ontology/ontology.ts';
+import { draftAttribute, joinObserved, observeValue } from '../../src/catalog/ontology/drafts/drafts.ts';
+import type { Attribute } from '../../src/catalog/ontology/ontology.ts';
 import { CatalogSample } from '../../src/suggestions/catalog-sample.ts';
 import type { RelationSuggestion } from '../../src/suggestions/suggestion-schemas.ts';
 import { suggestAll } from '../../src/suggestions/suggestions.ts';

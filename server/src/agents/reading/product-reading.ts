@@ -1,6 +1,6 @@
 import type { CatalogSnapshots } from '../../catalog/catalog.ts';
 import { readProducts } from '../../catalog/lookup/lookup.ts';
-import type { LookedUp } from '../../catalog/products/products.ts';
+import type { LookedUp } from '../../catalog/products/schemas/schemas.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { SearchQuestion } from '../../search/hits/hits.ts';
 import type { IndexOutcome, SearchAnswer } from '../../search/search.ts';

@@ -4,14 +4,14 @@ import { type ChannelThreadData, channelThreadOperations } from '../../channels/
 import { createPostgresPasses } from '../../relations/relation-store/postgres/postgres.ts';
 import { createSqlitePasses } from '../../relations/relation-store/sqlite/sqlite.ts';
 import { openPostgres } from '../../storage/postgres/postgres.ts';
-import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
+import { CatalogFiles } from '../../storage/sqlite/sqlite.ts';
 import { openPayloads } from '../../storage/storage.ts';
 import { serveOperations } from '../../storage/threads/threads.ts';
 
 const { place, allow } = workerData as ChannelThreadData;
 const passes =
   place.kind === 'embedded'
-    ? createSqlitePasses(createCatalogFiles(place.catalogs, place))
+    ? createSqlitePasses(new CatalogFiles(place.catalogs, place))
     : createPostgresPasses(openPostgres(place));
 
 serveOperations(channelThreadOperations({ passes, payloads: openPayloads(place), allow }));

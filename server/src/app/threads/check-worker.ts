@@ -2,8 +2,8 @@
 import { dirname } from 'node:path';
 import { workerData } from 'node:worker_threads';
 import { PRODUCTS_WITHOUT_DOCUMENT } from '../../catalog/store/sqlite/sqlite.ts';
+import { catalogPath, dataFolderAt } from '../../storage/folder/folder.ts';
 import { findDamage, listForeignCatalogs } from '../../storage/sqlite/sqlite.ts';
-import { catalogPath, dataFolderAt } from '../../storage/storage.ts';
 import { serveOperations } from '../../storage/threads/threads.ts';
 
 const place = workerData as { catalogs: string };

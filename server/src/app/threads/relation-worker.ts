@@ -7,8 +7,8 @@ import { rowCatalogs } from '../../relations/relation-store/postgres/postgres.ts
 import { fileCatalogs } from '../../relations/relation-store/sqlite/sqlite.ts';
 import { readerOperations } from '../../relations/relation-threads/relation-threads.ts';
 import { openSearch } from '../../search/search.ts';
-import { createReaders, openPostgres } from '../../storage/postgres/postgres.ts';
-import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
+import { openPostgres, Readers } from '../../storage/postgres/postgres.ts';
+import { CatalogFiles } from '../../storage/sqlite/sqlite.ts';
 import { openPayloads, type ThreadPlace } from '../../storage/storage.ts';
 import { type Operation, serveOperations } from '../../storage/threads/threads.ts';
 import { snapshotsOfFiles, snapshotsOfRows } from '../stores.ts';
@@ -17,7 +17,7 @@ serveOperations(openOperations(workerData as ThreadPlace), { isUrgent: true });
 
 function openOperations(place: ThreadPlace) {
   if (place.kind === 'embedded') {
-    const files = createCatalogFiles(place.catalogs, place);
+    const files = new CatalogFiles(place.catalogs, place);
     const relations: Record<string, Operation> = readerOperations(fileCatalogs(files, openPayloads(place)));
     return {
       ...relations,
@@ -26,13 +26,15 @@ function openOperations(place: ThreadPlace) {
   }
   const postgres = openPostgres(place);
   const isAlone = place.replicaUrls.length === 0;
-  const readPostgres = isAlone ? () => postgres : createReaders(postgres, place).pick;
+  const readPostgres = isAlone ? () => postgres : pickBy(new Readers(postgres, place));
   const relations: Record<string, Operation> = readerOperations(rowCatalogs({ postgres, readPostgres }));
   return {
     ...relations,
     ...questionOperations(snapshotsOfRows(postgres, readPostgres)),
   };
 }
+
+const pickBy = (readers: Readers) => () => readers.pick();
 
 function questionOperations(snapshots: CatalogSnapshots) {
   const { operations, findGroups } = openSearch(snapshots);

@@ -10,13 +10,13 @@ import {
   postgresIndexWriterOperations,
 } from '../../search/index-store/index-store.ts';
 import { openPostgres } from '../../storage/postgres/postgres.ts';
-import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
+import { CatalogFiles } from '../../storage/sqlite/sqlite.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';
 import { serveOperations } from '../../storage/threads/threads.ts';
 
 const place = workerData as ThreadPlace;
 if (place.kind === 'embedded') {
-  const files = createCatalogFiles(place.catalogs, place);
+  const files = new CatalogFiles(place.catalogs, place);
   serveOperations({
     ...writerOperations({ files, derivation: relationDerivation() }),
     ...indexWriterOperations(files),

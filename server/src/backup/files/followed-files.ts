@@ -2,19 +2,14 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { dataFolderAt, listCatalogs, makeStoreFolders } from '../../storage/folder/folder.ts';
+import { newestOf, USER_VERSION_AT } from '../../storage/migrations/migrations.ts';
 import {
   findForeignSchema,
   findForeignSchemaIn,
   findWalEnd,
   WalAppender,
 } from '../../storage/sqlite/sqlite.ts';
-import {
-  dataFolderAt,
-  listCatalogs,
-  makeStoreFolders,
-  newestOf,
-  USER_VERSION_AT,
-} from '../../storage/storage.ts';
 import { DamagedObject, type Entry, type EntryHead } from '../target/target.ts';
 import { connect, stampOf } from './watched-file.ts';
 import type { SentFiles } from './watched-folder.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { syncFolderNow, writeOwnFile } from '../../storage/storage.ts';
+import { syncFolderNow, writeOwnFile } from '../../storage/folder/folder.ts';
 import type { SentFiles } from './watched-folder.ts';
 
 /** What the directory knows about its backup. It may be older than the target; sending something twice is harmless. */

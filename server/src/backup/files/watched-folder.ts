@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { type DataFolder, dataFolderAt, listCatalogs, openNow } from '../../storage/folder/folder.ts';
 import { isWholePayload } from '../../storage/payloads/payloads.ts';
-import { type DataFolder, dataFolderAt, listCatalogs, openNow } from '../../storage/storage.ts';
 import { ENTRY_BYTES, type Entry } from '../target/target.ts';
 import { type Change, readMain, type Sent, WatchedFile } from './watched-file.ts';
 

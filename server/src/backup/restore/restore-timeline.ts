@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dataFolderAt, lockDataFolder, refuseFilled, syncFolder } from '../../storage/storage.ts';
+import { dataFolderAt, lockDataFolder, refuseFilled, syncFolder } from '../../storage/folder/folder.ts';
 import { FollowedFiles, listSent, makeHolder, writeLocalState } from '../files/files.ts';
 import { type BackupTarget, DamagedObject, type Entry } from '../target/target.ts';
 import {

@@ -1,8 +1,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import { dataFolderAt } from '../../storage/folder/folder.ts';
 import { closeUnused } from '../../storage/sqlite/sqlite.ts';
-import { dataFolderAt } from '../../storage/storage.ts';
 import {
   type Cut,
   connect,

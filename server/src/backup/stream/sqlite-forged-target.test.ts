@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { BackupPlace } from '../../../test/support/backup-place.ts';
 import { until } from '../../../test/support/task-process.ts';
-import { dataFolderAt } from '../../storage/storage.ts';
+import { dataFolderAt } from '../../storage/folder/folder.ts';
 import { fillFolder, verifyTimeline } from '../restore/restore.ts';
 import { openTarget, type TargetSettings } from '../target/target.ts';
 import { readSpan } from '../timeline/spans.ts';

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { lockDataFolder, writeOwnFile } from '../../storage/storage.ts';
+import { lockDataFolder, writeOwnFile } from '../../storage/folder/folder.ts';
 import {
   FollowedFiles,
   type LocalState,

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { type FileHandle, link, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeFolders, syncFolder, syncFolderNow } from '../../storage/storage.ts';
+import { makeFolders, syncFolder, syncFolderNow } from '../../storage/folder/folder.ts';
 import { type ObjectPlace, VanishedTarget } from './object-storage.ts';
 import { DamagedObject } from './objects.ts';
 

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { dataFolderAt, makeStoreFolders } from '../../storage/storage.ts';
+import { dataFolderAt, makeStoreFolders } from '../../storage/folder/folder.ts';
 import { FollowedFiles } from '../files/files.ts';
 import { restoreTimeline } from '../restore/restore.ts';
 import { createBackupStream, createStreamState, STATE } from '../stream/stream.ts';

@@ -16,16 +16,18 @@ import {
 } from '../../storage/threads/threads.ts';
 import { type Tasks, toWireTask } from '../../tasks/tasks.ts';
 import {
+  planChange,
+  type RequestedAttribute,
+  tallyCoverage,
+  tallyEffect,
+} from '../ontology/changes/changes.ts';
+import {
   AnswerWriter,
   type Attribute,
   describeNotExtracted,
   indexByKey,
   type Ontology,
-  planChange,
-  type RequestedAttribute,
   readValue,
-  tallyCoverage,
-  tallyEffect,
 } from '../ontology/ontology.ts';
 import type {
   CatalogSnapshot,
@@ -37,10 +39,10 @@ import type {
   ListedRow,
   ProductChange,
 } from '../port.ts';
+import { FRONT_END } from '../products/documents/documents.ts';
 import {
   type AttributeValue,
   computeValueId,
-  FRONT_END,
   mainCategory,
   mainImage,
   smallImage,

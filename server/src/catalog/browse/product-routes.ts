@@ -13,7 +13,7 @@ import {
   ProductListQuery,
   ProductPage,
   ProductParams,
-} from '../products/products.ts';
+} from '../products/schemas/schemas.ts';
 import { type ListedPage, type ListForm, readCategory, toListItem, writeTableItem } from './browse.ts';
 
 const about = { config: { guard: 'management', access: 'manage' }, tags: ['Products'] } as const;

@@ -13,8 +13,9 @@ import {
 } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import type { Catalog } from '../catalog.ts';
-import type { AttributeUse } from '../ontology/ontology.ts';
-import { CategoryPath, SentAttribute } from '../products/products.ts';
+import type { AttributeUse } from '../ontology/changes/changes.ts';
+import { SentAttribute } from '../ontology/ontology.ts';
+import { CategoryPath } from '../products/schemas/schemas.ts';
 import { readCategory, type SurveyPart, type SurveyQuestion, type SurveyResult } from './browse.ts';
 
 /** Source: docs/interface §11.6. */

@@ -2,8 +2,8 @@
  * The door of filters: the one language for selecting things, and the one comparison of values. Relations,
  * lists of products and mappings use it. Pure.
  */
+import { type Attribute, readMeasure, readPlain, readValue, splitMeasure } from '../ontology/ontology.ts';
 import {
-  type Attribute,
   addPlain,
   computeInBase,
   convertToBase,
@@ -12,12 +12,8 @@ import {
   type Measure,
   type MeasureTerm,
   type Rounding,
-  readMeasure,
-  readPlain,
-  readValue,
   solveMeasure,
-  splitMeasure,
-} from '../ontology/ontology.ts';
+} from '../ontology/units/units.ts';
 import type { UploadedProduct } from '../products/products.ts';
 
 /** A value that can be compared: text by code point, numbers, instants in ms, true as 1 and false as 0. */

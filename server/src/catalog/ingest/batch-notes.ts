@@ -1,17 +1,15 @@
 import { type Budget, type Operation, Passed } from '../../storage/threads/threads.ts';
 import {
-  type Attribute,
   type DraftedAttribute,
   describeCreated,
   describeDefinition,
   draftAttribute,
-  indexByKey,
-  isWaiting,
   joinObservations,
   type Observations,
   type Observed,
-  type UnitAliases,
-} from '../ontology/ontology.ts';
+} from '../ontology/drafts/drafts.ts';
+import { type Attribute, indexByKey, isWaiting } from '../ontology/ontology.ts';
+import type { UnitAliases } from '../ontology/units/units.ts';
 import type { CatalogSnapshot, CatalogSnapshots, StagedBatch } from '../port.ts';
 
 /**

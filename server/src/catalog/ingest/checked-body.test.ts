@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { readStored } from '../../../test/support/product-bodies.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { observeValue } from '../ontology/ontology.ts';
+import { observeValue } from '../ontology/drafts/drafts.ts';
 import { normaliseProduct } from '../products/products.ts';
 import { openBody, validateBody } from './checked-body.ts';
 

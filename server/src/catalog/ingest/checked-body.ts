@@ -1,16 +1,9 @@
 import { createHash } from 'node:crypto';
 import { refuseOtherBytes, sampleBytes } from '../../storage/threads/threads.ts';
 import type { DerivedFrom, DerivedSource } from '../derivation.ts';
-import {
-  type Attribute,
-  type ExtractionListener,
-  type Extractor,
-  isBlank,
-  isSurelyText,
-  joinObserved,
-  type Observed,
-  observeValue,
-} from '../ontology/ontology.ts';
+import { isSurelyText, joinObserved, type Observed, observeValue } from '../ontology/drafts/drafts.ts';
+import { type Attribute, type ExtractionListener, type Extractor, isBlank } from '../ontology/ontology.ts';
+import type { ProductPacker } from '../products/documents/documents.ts';
 import {
   type BodyForm,
   type BodySource,
@@ -18,14 +11,12 @@ import {
   isTooShortForExcess,
   type MendedProduct,
   normaliseProduct,
-  type ProductPacker,
   refuseExcess,
-  type SentPatch,
-  type SentProduct,
   type SkippedProduct,
   type UploadedProduct,
   unpackBody,
 } from '../products/products.ts';
+import type { SentPatch, SentProduct } from '../products/schemas/schemas.ts';
 import { type ScannedBody, scanBody, TextNumbers } from './scan/scan.ts';
 
 export interface CheckedBody {

@@ -3,20 +3,22 @@ import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
 import { type Budget, type Operation, Passed } from '../../storage/threads/threads.ts';
 import type { Derive } from '../derivation.ts';
 import {
+  type DraftSettings,
+  draftAttribute,
+  joinObservations,
+  joinObserved,
+  type Observations,
+  type Observed,
+} from '../ontology/drafts/drafts.ts';
+import {
   type Attribute,
   createExtractor,
-  type DraftSettings,
   describeFacts,
-  draftAttribute,
   type Extractor,
   indexByKey,
   isBlank,
   isWaiting,
-  joinObservations,
-  joinObserved,
   listFacts,
-  type Observations,
-  type Observed,
   type Ontology,
 } from '../ontology/ontology.ts';
 import type {
@@ -27,15 +29,13 @@ import type {
   OutdatedProduct,
   PresentProduct,
 } from '../port.ts';
+import { type PackedProducts, ProductPacker, transferOf } from '../products/documents/documents.ts';
 import {
   type BodyForm,
   describeInvalid,
   listProductErrors,
   type OnInvalid,
-  type PackedProducts,
-  ProductPacker,
   patchProduct,
-  transferOf,
   type UploadedProduct,
 } from '../products/products.ts';
 import {

@@ -5,18 +5,15 @@ import { type RawAnswer, type Routes, sendJson, serveRaw } from '../../http/serv
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
+import { checkIdentifiers, readIdentifierList, readIdentifiers, refuseCommas } from '../products/products.ts';
 import {
-  checkIdentifiers,
   IDENTIFIERS_PER_REQUEST,
   IdentifierQuery,
   IdentifiersBody,
   IdentifiersQuery,
   LookupProduct,
   ProductList,
-  readIdentifierList,
-  readIdentifiers,
-  refuseCommas,
-} from '../products/products.ts';
+} from '../products/schemas/schemas.ts';
 
 const LIST: Frame = { head: Buffer.from('{"products":['), tail: Buffer.from(']}') };
 const ALONE: Frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };

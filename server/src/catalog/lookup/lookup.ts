@@ -3,6 +3,7 @@
 export { createAnswerBuffers } from './answer-buffers.ts';
 export { CachedWriter, catalogOf, createPathIds } from './cached-writer.ts';
 export { coalesceReads } from './coalesced-reads.ts';
+export { madeAnswerOperations, readProducts } from './long-answers.ts';
 export {
   type AnsweredCatalog,
   LookupAnswers,
@@ -11,5 +12,4 @@ export {
   refuseLarge,
   type ServedAnswer,
 } from './lookup-answers.ts';
-export { madeAnswerOperations, readProducts } from './made-answers.ts';
 export { type AnswerForm, makeDataPoint, makeItem } from './product-item.ts';

@@ -1,13 +1,11 @@
 import {
-  computePlainValueId,
-  computeValueId,
   endOfText,
   FRONT_END,
   type StoredKey,
   StoredKeys,
-  type UploadedProduct,
   unescapeText,
-} from '../products/products.ts';
+} from '../products/documents/documents.ts';
+import { computePlainValueId, computeValueId, type UploadedProduct } from '../products/products.ts';
 import { type Attribute, indexByKey, isFact } from './attribute.ts';
 import { describeCategories, describeFacts, listFacts } from './extraction.ts';
 

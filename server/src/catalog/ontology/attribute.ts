@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Sent } from '../../http/server/server.ts';
-import type { AttributeSchema, OntologyDocument } from '../products/products.ts';
-import { isSameUnit, type UnitAliases } from './units.ts';
+import type { AttributeSchema, OntologyDocument } from './ontology-schemas.ts';
+import { isSameUnit, type UnitAliases } from './units/units.ts';
 
 /**
  * How numbers are written. `plain`: a decimal point and nothing else, as programs write them. `comma` and `point`:

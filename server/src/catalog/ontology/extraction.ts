@@ -8,8 +8,8 @@ import {
   type NotExtracted,
   whyNoFact,
 } from './attribute.ts';
-import type { Observed } from './ontology-draft.ts';
-import { isSameUnit } from './units.ts';
+import type { Observed } from './drafts/drafts.ts';
+import { isSameUnit } from './units/units.ts';
 
 /** A value that made no fact, with the reason. */
 export interface Unextracted {

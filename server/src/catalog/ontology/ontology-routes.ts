@@ -5,9 +5,9 @@ import { type Routes, type RouteTools, serve } from '../../http/server/server.ts
 import type { Projects } from '../../projects/projects.ts';
 import { type Database, markOf } from '../../storage/storage.ts';
 import type { Catalog } from '../catalog.ts';
-import { OntologyDocument, SentOntology } from '../products/products.ts';
 import type { Ontology } from './attribute.ts';
-import { documentOf } from './ontology-change.ts';
+import { documentOf } from './changes/changes.ts';
+import { OntologyDocument, SentOntology } from './ontology-schemas.ts';
 
 interface OntologyRouteParts extends RouteTools {
   readonly catalog: Catalog;

@@ -1,6 +1,5 @@
 /**
- * The door of the ontology: attributes with types and units, the facts that they make of raw values, and the
- * effects of changes on a catalog.
+ * The door of the ontology: attributes with types and units, and the facts that they make of raw values.
  */
 
 export { AnswerWriter, MOST_UNKNOWN_KEYS } from './answer-writer.ts';
@@ -22,7 +21,6 @@ export {
   splitMeasure,
   toOntology,
 } from './attribute.ts';
-export { planChange, tallyCoverage, tallyEffect } from './coverage.ts';
 export {
   createExtractor,
   describeFacts,
@@ -33,47 +31,4 @@ export {
   listFacts,
   type Unextracted,
 } from './extraction.ts';
-export {
-  type AttributeUse,
-  applyRenames,
-  checkOntology,
-  identifyAttributes,
-  isInPlace,
-  isSameOntology,
-  type ListNaming,
-  listUses,
-  markOfOntology,
-  type NamingDefinition,
-  type Renames,
-  type RequestedAttribute,
-  type RequestedOntology,
-  renameUses,
-  writeAliases,
-} from './ontology-change.ts';
-export {
-  CODE_DIGITS,
-  type DraftedAttribute,
-  type DraftSettings,
-  describeCreated,
-  describeDefinition,
-  draftAttribute,
-  isSurelyText,
-  joinObservations,
-  joinObserved,
-  type Observations,
-  type Observed,
-  observeValue,
-} from './ontology-draft.ts';
-export {
-  addPlain,
-  computeInBase,
-  convertToBase,
-  dimensionOf,
-  isSameUnit,
-  type Measure,
-  type MeasureTerm,
-  nameInTable,
-  type Rounding,
-  solveMeasure,
-  type UnitAliases,
-} from './units.ts';
+export { AttributeSchema, SentAttribute, SentOntology } from './ontology-schemas.ts';

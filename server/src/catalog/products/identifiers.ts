@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import { IDENTIFIERS_PER_REQUEST } from './product-schemas.ts';
+import { IDENTIFIERS_PER_REQUEST } from './schemas/schemas.ts';
 
 /** @throws query_invalid, too_many_identifiers */
 export const readIdentifiers = (given: string | readonly string[] | undefined): readonly string[] =>

@@ -13,7 +13,7 @@ import {
   type SentPatch,
   type SentProduct,
   UploadProduct,
-} from './product-schemas.ts';
+} from './schemas/schemas.ts';
 
 /** What to do with a body that has invalid products. */
 export type OnInvalid = 'refuse' | 'skip';

@@ -10,7 +10,7 @@ import {
   patchProduct,
   type UploadedProduct,
 } from './product.ts';
-import type { SentPatch, SentProduct } from './product-schemas.ts';
+import type { SentPatch, SentProduct } from './schemas/product-schemas.ts';
 
 /** Few names, so that patches meet existing ones. */
 const key = fc.constantFrom('Colour', 'Length', 'Price', '__proto__', 'constructor');

@@ -6,7 +6,7 @@ import type {
   SentPatch,
   SentProduct,
   SentValue,
-} from './product-schemas.ts';
+} from './schemas/schemas.ts';
 
 /** An uploaded product, with its defaults filled in and its fields in a fixed order. Source: docs/interface §2.3. */
 export interface UploadedProduct {

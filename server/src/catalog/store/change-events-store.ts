@@ -1,5 +1,15 @@
 import { type EventDraft, insertEvents, listSubscribed } from '../../events/events.ts';
-import { among, column, own, type Program, pairs, rows, type Sql, sql, text } from '../../storage/storage.ts';
+import {
+  among,
+  column,
+  own,
+  type Program,
+  pairs,
+  rows,
+  type Sql,
+  sql,
+  text,
+} from '../../storage/programs/programs.ts';
 import type { ChangeCounts, ChangeOrder } from '../port.ts';
 import { planForParts } from './state-store.ts';
 

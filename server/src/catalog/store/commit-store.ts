@@ -17,7 +17,7 @@ import {
   sql,
   tabled,
   text,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
 import type { Attribute } from '../ontology/ontology.ts';
 import type {
   AppliedProducts,
@@ -36,7 +36,12 @@ import type {
   Stale,
   UndoOrder,
 } from '../port.ts';
-import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
+import {
+  type KeyedRow,
+  type PackedProducts,
+  packHashes,
+  sortedRows,
+} from '../products/documents/documents.ts';
 import { isGuarded, refuseDeletes } from '../updates/updates.ts';
 import { announceEntry, announceFollowed, announceProducts, describeCommit } from './change-events-store.ts';
 import {

@@ -6,7 +6,7 @@ import {
   mapTable,
   type Program,
   type Programs,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
 import { type BudgetTerms, type Operation, Passed, type ThreadPool } from '../../storage/threads/threads.ts';
 import type { Derive } from '../derivation.ts';
 import type {
@@ -19,7 +19,7 @@ import type {
   CatalogWrites,
   ChangeOrder,
 } from '../port.ts';
-import { type PackedProducts, transferOf } from '../products/products.ts';
+import { type PackedProducts, transferOf } from '../products/documents/documents.ts';
 import {
   applyProducts,
   collectGarbage,

@@ -11,7 +11,7 @@ import {
   type Sql,
   sql,
   text,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
 import type {
   FoundProduct,
   IdentifierRange,
@@ -25,7 +25,8 @@ import type {
   PlacedRow,
   PresentProduct,
 } from '../port.ts';
-import { FRONT_END, type UploadedProduct } from '../products/products.ts';
+import { FRONT_END } from '../products/documents/documents.ts';
+import type { UploadedProduct } from '../products/products.ts';
 import { findCategories, planForParts, readOntology } from './state-store.ts';
 
 /** Lists and counts of products, by an index. */

@@ -15,11 +15,16 @@ import {
   type Sql,
   sql,
   text,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
 import { refuseOtherBytes } from '../../storage/threads/threads.ts';
 import type { PlannedDocument } from '../derivation.ts';
 import type { BatchKey, BatchReview, ReportPart, ReportPlace, StagedBatch, StagedProducts } from '../port.ts';
-import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
+import {
+  type KeyedRow,
+  type PackedProducts,
+  packHashes,
+  sortedRows,
+} from '../products/documents/documents.ts';
 import { keepRequestLines, listSkipped, SKIPPED } from '../report-lines.ts';
 import { productsOf } from './product-list-store.ts';
 import { type CatalogState, planForParts, reserveCategories } from './state-store.ts';

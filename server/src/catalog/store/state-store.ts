@@ -12,25 +12,27 @@ import {
   PROJECT,
   type Program,
   pairs,
-  refuseOtherState,
   row,
   rows,
   run,
   sql,
   text,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
+import { refuseOtherState } from '../../storage/storage.ts';
 import {
-  type Attribute,
-  type AttributeRow,
   identifyAttributes,
   isSameOntology,
   markOfOntology,
+  type RequestedOntology,
+  writeAliases,
+} from '../ontology/changes/changes.ts';
+import {
+  type Attribute,
+  type AttributeRow,
   type Ontology,
   type OntologyMode,
-  type RequestedOntology,
   type StoredOntology,
   toOntology,
-  writeAliases,
 } from '../ontology/ontology.ts';
 import type { CategoryRange, ChangeOrder, ListedCategory } from '../port.ts';
 

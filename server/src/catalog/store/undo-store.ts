@@ -16,7 +16,7 @@ import {
   type Sql,
   sql,
   text,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
 import type {
   ChangeCounts,
   ChangeOrder,

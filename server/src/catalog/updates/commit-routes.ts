@@ -20,7 +20,8 @@ import {
 import { optional } from '../../kernel/optional.ts';
 import type { Projects } from '../../projects/projects.ts';
 import type { Catalog } from '../catalog.ts';
-import { Commit, ProductParams, RestoreEffect } from '../products/products.ts';
+import { Commit, RestoreEffect } from '../commit-schemas.ts';
+import { ProductParams } from '../products/schemas/schemas.ts';
 import { TaskStarted } from './update-answers.ts';
 
 const reach = {

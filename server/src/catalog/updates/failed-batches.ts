@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import { GONE_MS } from '../../storage/postgres/postgres.ts';
-import type { CatalogParts } from '../parts.ts';
+import type { CatalogParts } from '../catalog-parts.ts';
 import {
   type ArrivingBatch,
   type BatchesState,

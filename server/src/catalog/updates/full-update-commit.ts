@@ -1,7 +1,7 @@
 import { recordEvents } from '../../events/events.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, Task, TaskDefinition, TaskFailure, TaskRun } from '../../tasks/tasks.ts';
-import type { CatalogParts, CatalogSettings } from '../parts.ts';
+import type { CatalogParts, CatalogSettings } from '../catalog-parts.ts';
 import type { ChangeAuthor, ChangeCounts, DeleteLimit, ReportPart, ReportPlace, UndoOrder } from '../port.ts';
 import { openPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';

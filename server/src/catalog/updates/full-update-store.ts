@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { type InferResult, sql } from 'kysely';
+import { newestOf } from '../../storage/migrations/migrations.ts';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
 import { nameSessions } from '../../storage/postgres/postgres.ts';
 import {
@@ -8,7 +9,6 @@ import {
   control,
   type Database,
   type Fields,
-  newestOf,
   toSnake,
 } from '../../storage/storage.ts';
 

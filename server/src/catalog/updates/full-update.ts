@@ -5,7 +5,7 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task, TaskDefinition } from '../../tasks/tasks.ts';
-import type { CatalogParts } from '../parts.ts';
+import type { CatalogParts } from '../catalog-parts.ts';
 import type { ChangeAuthor, DeletedPage, DeleteLimit, ListedRow } from '../port.ts';
 import type { OnInvalid } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { PartRequest, Task } from '../../tasks/tasks.ts';
+import type { CatalogParts } from '../catalog-parts.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
-import type { CatalogParts } from '../parts.ts';
 import type { FullUpdates } from './full-update.ts';
 import type { ProductUpdates } from './product-updates.ts';
 

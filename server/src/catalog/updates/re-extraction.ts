@@ -3,6 +3,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Author } from '../../projects/projects.ts';
 import { refuseOtherState } from '../../storage/storage.ts';
 import type { TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
+import type { CatalogParts } from '../catalog-parts.ts';
 import {
   applyRenames,
   checkOntology,
@@ -14,9 +15,8 @@ import {
   type RequestedAttribute,
   type RequestedOntology,
   renameUses,
-} from '../ontology/ontology.ts';
-import type { CatalogParts } from '../parts.ts';
-import type { SentAttribute, SentOntology } from '../products/products.ts';
+} from '../ontology/changes/changes.ts';
+import type { SentAttribute, SentOntology } from '../ontology/ontology.ts';
 import { openPassage } from '../report-lines.ts';
 
 /** Changes of the ontology, and re-extraction, the task that follows them. Source: docs/interface §11.5. */

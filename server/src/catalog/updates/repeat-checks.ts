@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { CatalogParts } from '../parts.ts';
+import type { CatalogParts } from '../catalog-parts.ts';
 import { type ChosenSession, findFullUpdate, findLatestOfCaller } from './full-update-store.ts';
 import type { InitiateAnswered, ProductsAccepted, StartAnswered } from './update-answers.ts';
 

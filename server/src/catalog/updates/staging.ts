@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import { traced } from '../../kernel/trace.ts';
 import type { Database } from '../../storage/storage.ts';
+import type { CatalogParts } from '../catalog-parts.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
-import type { CatalogParts } from '../parts.ts';
 
 /** An accepted batch that is to be staged. */
 interface AcceptedBatch {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { WrittenChange } from '../browse/browse.ts';
-import type { CatalogParts, CatalogSettings } from '../parts.ts';
+import type { CatalogParts, CatalogSettings } from '../catalog-parts.ts';
 import type { ChangePage, ChangePlace, RestoreOrder, UndoableCommit } from '../port.ts';
 
 /** The undo depth: how many commits and deletes can be undone, and how far back. Source: docs/interface §4.5. */

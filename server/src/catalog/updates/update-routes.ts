@@ -17,16 +17,15 @@ import { optional } from '../../kernel/optional.ts';
 import { actorOf, type Projects } from '../../projects/projects.ts';
 import { toTableItem } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
+import { readIdentifierList, refuseCommas } from '../products/products.ts';
 import {
   Identifier,
   identifierList,
   PRODUCTS_PER_REQUEST,
-  readIdentifierList,
-  refuseCommas,
   TableProduct,
   UpdateBody,
   UploadBody,
-} from '../products/products.ts';
+} from '../products/schemas/schemas.ts';
 import type { ArrivingBatch, FailedBatch } from './full-update-store.ts';
 import { type ChosenSession, OF_OTHERS } from './session-choice.ts';
 import {

@@ -1,4 +1,4 @@
-import { StoredUpload } from '../../catalog/products/products.ts';
+import { StoredUpload } from '../../catalog/products/documents/documents.ts';
 import type { CatalogPass } from '../../relations/relation-store/relation-store.ts';
 import { UPLOADS_AT_ONCE } from '../../relations/surveys/surveys.ts';
 

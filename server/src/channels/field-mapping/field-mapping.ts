@@ -1,12 +1,7 @@
 /** The door of field mapping: from a product of the catalog to the fields of a format, and the problems found. Pure. */
 import { type Attribute, indexByKey, isBlank } from '../../catalog/ontology/ontology.ts';
-import {
-  mainCategory,
-  mainImage,
-  StoredUpload,
-  StoredValues,
-  type UploadedProduct,
-} from '../../catalog/products/products.ts';
+import { StoredUpload, StoredValues } from '../../catalog/products/documents/documents.ts';
+import { mainCategory, mainImage, type UploadedProduct } from '../../catalog/products/products.ts';
 import {
   type FeedRow,
   type Field,

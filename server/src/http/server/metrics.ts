@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Caller } from '../../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../../kernel/errors.ts';
-import { dataFolderAt, findLastBackup } from '../../storage/storage.ts';
+import { dataFolderAt, findLastBackup } from '../../storage/folder/folder.ts';
 import { ErrorAnswer, type Reason } from '../answers/answers.ts';
 import { requestHook } from '../guards/guards.ts';
 import type { Server } from './endpoint.ts';

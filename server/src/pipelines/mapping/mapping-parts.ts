@@ -1,4 +1,4 @@
-import type { Image } from '../../catalog/products/products.ts';
+import type { Image } from '../../catalog/products/schemas/schemas.ts';
 import { type ColumnValue, cellOf, isSelector, listColumns } from '../../formats/input/input.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { isQuantity, MOST_QUANTITY } from '../../relations/links/links.ts';

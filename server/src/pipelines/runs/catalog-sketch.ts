@@ -1,12 +1,12 @@
 import {
   type DraftSettings,
   draftAttribute,
-  isBlank,
   isSurelyText,
   joinObserved,
   type Observed,
   observeValue,
-} from '../../catalog/ontology/ontology.ts';
+} from '../../catalog/ontology/drafts/drafts.ts';
+import { isBlank } from '../../catalog/ontology/ontology.ts';
 import type { CellProblem, MappedProduct, PipelineMode, RowOutcome } from '../mapping/mapping.ts';
 import type { Preview } from '../pipeline-definitions/pipeline-definitions.ts';
 import { judgeRow } from './run-reading.ts';

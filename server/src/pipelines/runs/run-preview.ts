@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { DraftSettings } from '../../catalog/ontology/ontology.ts';
+import type { DraftSettings } from '../../catalog/ontology/drafts/drafts.ts';
 import { findDefaultMapping, getInputFormat, type SourceReading } from '../../formats/formats.ts';
 import { type ColumnValue, FormatProblem, type SourceRow } from '../../formats/input/input.ts';
 import {

@@ -1,4 +1,5 @@
-import { listProductErrors, PRODUCTS_PER_REQUEST } from '../../catalog/products/products.ts';
+import { listProductErrors } from '../../catalog/products/products.ts';
+import { PRODUCTS_PER_REQUEST } from '../../catalog/products/schemas/schemas.ts';
 import { findDefaultMapping, getInputFormat, readRows, type SourceReading } from '../../formats/formats.ts';
 import { FormatProblem, type SourceRow } from '../../formats/input/input.ts';
 import { ServiceError } from '../../kernel/errors.ts';

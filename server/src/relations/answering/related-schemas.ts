@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { IdentifierQuery, IdentifiersQuery } from '../../catalog/products/products.ts';
+import { IdentifierQuery, IdentifiersQuery } from '../../catalog/products/schemas/schemas.ts';
 import { orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { optional } from '../../kernel/optional.ts';
 import {

@@ -7,7 +7,8 @@ import {
 } from '../../catalog/filters/filters.ts';
 import { makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
-import { mainCategory, StoredUpload, type UploadedProduct } from '../../catalog/products/products.ts';
+import { StoredUpload } from '../../catalog/products/documents/documents.ts';
+import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
 import { type Budget, isTooLong } from '../../storage/threads/threads.ts';
 import { HIGHEST_RELEVANCE, type SingleProduct } from '../relation-definitions/relation-definitions.ts';
 import { listKeys, readFrom } from '../rules/rules.ts';

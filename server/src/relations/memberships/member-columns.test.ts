@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createSeededRandom, type SeededRandom } from '../../../test/support/demo-shop/seeded-random.ts';
 import { type Filter, toCompared } from '../../catalog/filters/filters.ts';
 import { openBody } from '../../catalog/ingest/checked-body.ts';
-import { ProductPacker } from '../../catalog/products/products.ts';
+import { ProductPacker } from '../../catalog/products/documents/documents.ts';
 import type { RelationRule } from '../relation-definitions/relation.ts';
 import type { Match, MatchElement } from '../relation-definitions/relation-definitions.ts';
 import type { BoundRule } from '../rules/rules.ts';

@@ -1,4 +1,4 @@
-import type { DerivedColumns } from '../../catalog/products/products.ts';
+import type { DerivedColumns } from '../../catalog/products/documents/documents.ts';
 import type { Side } from '../relation-definitions/relation-definitions.ts';
 import { UNMATCHED_KEY } from './index-key.ts';
 import { type GroupedDocument, sideNumber } from './membership.ts';

@@ -1,6 +1,6 @@
 import type { DerivedBatch, DerivedFrom, DerivedSource } from '../../catalog/catalog.ts';
 import type { Comparable, ComparedAttribute, Operator, ProductTest } from '../../catalog/filters/filters.ts';
-import type { DerivedColumns, ProductPacker } from '../../catalog/products/products.ts';
+import type { DerivedColumns, ProductPacker } from '../../catalog/products/documents/documents.ts';
 import { SIDES, type Side } from '../relation-definitions/relation-definitions.ts';
 import {
   attributeOf,

@@ -1,4 +1,4 @@
-import type { ProductPacker } from '../../catalog/products/products.ts';
+import type { ProductPacker } from '../../catalog/products/documents/documents.ts';
 
 /**
  * Numbers for values, for combinations of values, and for the bytes that represent them in the index: most

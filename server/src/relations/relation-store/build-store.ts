@@ -12,7 +12,7 @@ import {
   rows,
   run,
   sql,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
 import {
   type BuildOrder,

@@ -1,5 +1,5 @@
 import { listUploads, readOntology } from '../../catalog/store/store.ts';
-import type { Program } from '../../storage/storage.ts';
+import type { Program } from '../../storage/programs/programs.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 import type { SignedPage } from '../fit/fit.ts';
 import type { Side } from '../relation-definitions/relation-definitions.ts';

@@ -18,7 +18,7 @@ import {
   sql,
   tabled,
   text,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 import {
   type AcceptedLinks,

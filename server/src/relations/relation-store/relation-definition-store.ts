@@ -5,16 +5,15 @@ import {
   byEngine,
   cell,
   column,
-  type ExpectedStates,
   insertRow,
   own,
   type Program,
-  refuseOtherState,
   row,
   rows,
   run,
   sql,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
+import { type ExpectedStates, refuseOtherState } from '../../storage/storage.ts';
 import { identifierOf, unpackLines } from '../links/links.ts';
 import type { BuildRule, ServedRelation } from '../memberships/memberships.ts';
 import {

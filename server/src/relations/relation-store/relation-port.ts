@@ -1,7 +1,7 @@
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import type { ChangedCatalog } from '../../catalog/store/store.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
-import type { Program } from '../../storage/storage.ts';
+import type { Program } from '../../storage/programs/programs.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 import type { CatalogMark, RelationView, SearchedRelation } from '../matching/matching.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';

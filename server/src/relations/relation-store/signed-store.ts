@@ -8,14 +8,14 @@ import {
   rows,
   sql,
   text,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
 import type { SignedDocument, SignedPage } from '../fit/fit.ts';
 
 /** Looks for versions of products with a negative value. Uploads are stored as JSON.stringify writes them. */
 
 const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
 
-/** How attributes begin in an upload in stored form (`catalog/products/stored-upload.ts`). */
+/** How attributes begin in an upload in stored form (`catalog/products/documents/stored-upload.ts`). */
 const STORED = ',"attributes":[{"key":"';
 
 /** Whether an upload contains a text, compared byte by byte. */

@@ -10,7 +10,7 @@ import {
   type Sql,
   sql,
   text,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
 import { LINKED_AT_MOST } from '../matching/matching.ts';
 import { ENTRIES_PER_PRODUCT, sideNumber } from '../memberships/memberships.ts';
 import type { Side } from '../relation-definitions/relation-definitions.ts';

@@ -1,4 +1,4 @@
-import { among, own, type Program, row, rows, sql } from '../../storage/storage.ts';
+import { among, own, type Program, row, rows, sql } from '../../storage/programs/programs.ts';
 import type { StoredTable, ValueTable } from '../relation-definitions/relation-definitions.ts';
 
 /** Reads tables of values that go together. */

@@ -1,4 +1,4 @@
-import { mapTable, type Program } from '../../storage/storage.ts';
+import { mapTable, type Program } from '../../storage/programs/programs.ts';
 import type { BudgetTerms, QuestionPool, ThreadPool } from '../../storage/threads/threads.ts';
 import type { FitInput } from '../fit/fit.ts';
 import type { LinkOrder, LinkPage, LinkResult, SentLinks } from '../links/links.ts';

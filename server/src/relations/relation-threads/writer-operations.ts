@@ -1,5 +1,5 @@
 import { applyFromOutside, changeFromOutside } from '../../catalog/store/store.ts';
-import { mapTable, type Program } from '../../storage/storage.ts';
+import { mapTable, type Program } from '../../storage/programs/programs.ts';
 import type { Operation } from '../../storage/threads/threads.ts';
 import type { LinkOrder, StagedPiece } from '../links/links.ts';
 import {

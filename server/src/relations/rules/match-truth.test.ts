@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { readComparables } from '../../catalog/filters/filters.ts';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { normaliseProduct } from '../../catalog/products/product.ts';
-import type { SentValue } from '../../catalog/products/product-schemas.ts';
+import type { SentValue } from '../../catalog/products/schemas/product-schemas.ts';
 import type { ServiceError } from '../../kernel/errors.ts';
 import { checkDefinition } from '../relation-definitions/definition-check.ts';
 import type { MatchElement } from '../relation-definitions/relation-schemas.ts';

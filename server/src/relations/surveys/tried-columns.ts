@@ -1,4 +1,4 @@
-import { ProductPacker } from '../../catalog/products/products.ts';
+import { ProductPacker } from '../../catalog/products/documents/documents.ts';
 import { findEdge } from '../../kernel/find-edge.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 import {

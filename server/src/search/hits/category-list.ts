@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { CategoryPage as CategoryPageSchema } from '../../catalog/products/products.ts';
+import type { CategoryPage as CategoryPageSchema } from '../../catalog/products/schemas/schemas.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { lexemeOf } from '../words/words.ts';
 import { type OpenIndex, readPlace, startPart, writePlace } from './search-index.ts';

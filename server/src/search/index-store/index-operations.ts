@@ -1,8 +1,8 @@
 import type { CatalogSnapshot, CatalogSnapshots } from '../../catalog/catalog.ts';
 import { changeCatalog } from '../../catalog/store/store.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
+import { mapTable, type Program, performOn } from '../../storage/programs/programs.ts';
 import type { CatalogFiles } from '../../storage/sqlite/sqlite.ts';
-import { mapTable, type Program, performOn } from '../../storage/storage.ts';
 import type { Budget, Operation, ThreadPool } from '../../storage/threads/threads.ts';
 import type { PreparedWalk, SearchStep } from '../search-port.ts';
 import {

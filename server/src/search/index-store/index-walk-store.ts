@@ -26,7 +26,7 @@ import {
   sql,
   tabled,
   text,
-} from '../../storage/storage.ts';
+} from '../../storage/programs/programs.ts';
 import type { IndexedDocument, PreparedWalk, SearchStep } from '../search-port.ts';
 import { keyOfGroup, LexemeWriter } from '../words/words.ts';
 import { markNumbers } from './marked-numbers.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { changeCatalog } from '../../catalog/store/store.ts';
-import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
+import { CatalogFiles } from '../../storage/sqlite/sqlite.ts';
 import { walkSearch } from './index-walk-store.ts';
 
 /** Enough for two versions of them to be tidied: dead entries are looked for after a quarter and 10,000. */
@@ -13,7 +13,7 @@ const PRODUCTS = 11_000;
 
 test('entries of replaced products leave the index in short steps, of neighbours all but each sixteenth, and these the next time', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-entries-'));
-  const files = createCatalogFiles(folder);
+  const files = new CatalogFiles(folder);
   t.after(() => {
     files.closeAll();
     rmSync(folder, { recursive: true });

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.ts';
 import { Turns } from '../../kernel/turns.ts';
-import { syncFolder } from '../data-folder.ts';
+import { syncFolder } from '../folder/folder.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { translateSqliteError } from '../sqlite-errors.ts';
 

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely';
 import type { ControlSchema, Database } from '../database.ts';
-import type { Postgres } from './connections.ts';
+import type { Postgres } from './open-postgres.ts';
 
 /** The service's own tables in PostgreSQL, which other processes read and write too. */
 export function openPostgresDatabase({ connect }: Postgres, processId: string): Database {

@@ -1,5 +1,5 @@
-import type { SqlSession } from '../program.ts';
-import type { SqlTransaction } from './connections.ts';
+import type { SqlSession } from '../programs/programs.ts';
+import type { SqlTransaction } from './postgres-session.ts';
 
 /** Determines where the rows of a project are: the shards of the other tables are colocated with its own. */
 const FIRST = 'document';

@@ -1,7 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
-import { type Migration, readMigrations, refuseNewer } from '../migrate.ts';
-import { openPostgres, type Postgres, type PostgresSettings, type SqlTransaction } from './connections.ts';
+import { type Migration, readMigrations, refuseNewer } from '../migrations/migrations.ts';
+import type { PostgresSettings } from './connection-pool.ts';
 import { distributeNew } from './distribution.ts';
+import { openPostgres, type Postgres } from './open-postgres.ts';
+import type { SqlTransaction } from './postgres-session.ts';
 
 /** A process that shows no sign of life for this long is gone; the same time as the lease of a task. */
 export const GONE_MS = 10_000;

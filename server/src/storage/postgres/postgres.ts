@@ -1,16 +1,7 @@
 /** The door of PostgreSQL: connections, the control database on it, replicas, bulk copies. */
-export type { SqlSession, SqlValue } from '../program.ts';
-export {
-  createSchemaWatch,
-  isTimedOut,
-  nameSessions,
-  openPostgres,
-  type Postgres,
-  type PostgresSettings,
-  refuseMoved,
-  type SqlTransaction,
-  watchSchema,
-} from './connections.ts';
+
+export { isTimedOut } from './connection-errors.ts';
+export { nameSessions, type PostgresSettings } from './connection-pool.ts';
 export { openPostgresDatabase } from './control-database.ts';
 export { CopyRows, copyInto } from './copy-rows.ts';
 export {
@@ -21,5 +12,8 @@ export {
   runDistribution,
 } from './distribution.ts';
 export { GONE_MS, inspectPostgres, isEmpty, migratePostgres, type PostgresFacts } from './migrate.ts';
-export { createReaders, type Readers, type ReplicatedSettings } from './replicas.ts';
+export { openPostgres, type Postgres } from './open-postgres.ts';
+export type { SqlTransaction } from './postgres-session.ts';
+export { Readers, type ReplicatedSettings } from './replicas.ts';
+export { createSchemaWatch, refuseMoved, watchSchema } from './schema-watch.ts';
 export { tryWrites } from './trial-writes.ts';

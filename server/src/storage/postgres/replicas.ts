@@ -1,13 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
-import { openPostgres, type Postgres, type PostgresSettings } from './connections.ts';
-
-/**
- * Read replicas. The primary's row `service` carries a beat, an instant that every process raises; a replica
- * that shows an old beat lags, whatever the reason, and is not used until it has caught up. Replication keeps
- * the order of commits, so a replica that shows a beat shows everything that was committed before it.
- */
-export type Readers = ReturnType<typeof createReaders>;
+import type { PostgresSettings } from './connection-pool.ts';
+import { openPostgres, type Postgres } from './open-postgres.ts';
 
 /** How a thread reaches the primary, and the replicas that it may read from instead. */
 export interface ReplicatedSettings extends PostgresSettings {
@@ -29,29 +23,78 @@ interface Replica {
   checking: boolean;
 }
 
-export function createReaders(
-  primary: Postgres,
-  { replicaUrls, replicaMaxDelayMs: maxDelayMs, ...settings }: ReplicatedSettings,
-) {
-  const replicas = replicaUrls.map((url): Replica => {
-    return { postgres: openPostgres({ ...settings, url }), beat: 0, isNear: false, checking: false };
-  });
-  let turn = 0;
-  let beat = 0;
-  const timer = setInterval(() => void check(), replicas.length === 0 ? IDLE_BEAT_MS : BEAT_EVERY_MS).unref();
-  void check();
+/**
+ * Read replicas. The primary's row `service` carries a beat, an instant that every process raises; a replica
+ * that shows an old beat lags, whatever the reason, and is not used until it has caught up. Replication keeps
+ * the order of commits, so a replica that shows a beat shows everything that was committed before it.
+ */
+export class Readers {
+  private readonly primary: Postgres;
+  private readonly maxDelayMs: number;
+  private readonly replicas: readonly Replica[];
+  private readonly timer: NodeJS.Timeout;
+  private turn = 0;
+  private beat = 0;
 
-  async function check(): Promise<void> {
-    try {
-      beat = Math.max(beat, await raiseBeat(primary, BEAT_AGE_MS));
-    } catch {
-      // While the primary is unreachable the lag is unknown; replicas in use stay in use for as long as they may lag.
-      beat += BEAT_EVERY_MS;
-    }
-    await Promise.all(replicas.map(checkReplica));
+  constructor(primary: Postgres, { replicaUrls, replicaMaxDelayMs, ...settings }: ReplicatedSettings) {
+    this.primary = primary;
+    this.maxDelayMs = replicaMaxDelayMs;
+    this.replicas = replicaUrls.map((url): Replica => {
+      return { postgres: openPostgres({ ...settings, url }), beat: 0, isNear: false, checking: false };
+    });
+    const everyMs = replicaUrls.length === 0 ? IDLE_BEAT_MS : BEAT_EVERY_MS;
+    this.timer = setInterval(() => void this.check(), everyMs).unref();
+    void this.check();
   }
 
-  async function checkReplica(replica: Replica): Promise<void> {
+  /** @returns the next replica, or the primary when all lag too much; a replica that fails is no longer used */
+  pick(): Postgres {
+    const near = this.replicas.filter((replica) => this.isUsable(replica));
+    this.turn += 1;
+    const chosen = near[this.turn % Math.max(near.length, 1)];
+    return chosen === undefined ? this.primary : withFallback(chosen, this.primary);
+  }
+
+  /** Waits until every replica that a process reads from shows everything committed so far. */
+  async catchUp(): Promise<void> {
+    const { replicas } = this;
+    if (replicas.length === 0) return;
+    const newest = await raiseBeat(this.primary, 0);
+    // By then every process has seen that a replica without this beat lags too far behind.
+    const until = performance.now() + this.maxDelayMs + 3 * BEAT_EVERY_MS;
+    while (replicas.some(({ beat }) => beat < newest) && performance.now() < until) {
+      await delay(20);
+      await Promise.race([this.checkAll(), delay(BEAT_EVERY_MS)]);
+    }
+  }
+
+  /** In the order of the settings; infinite while a replica does not answer. */
+  listDelaysMs(): number[] {
+    return this.replicas.map(({ beat: shown }) =>
+      shown === 0 ? Number.POSITIVE_INFINITY : Math.max(0, this.beat - shown),
+    );
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    await Promise.all(this.replicas.map(({ postgres }) => postgres.close()));
+  }
+
+  private async check(): Promise<void> {
+    try {
+      this.beat = Math.max(this.beat, await raiseBeat(this.primary, BEAT_AGE_MS));
+    } catch {
+      // While the primary is unreachable the lag is unknown; replicas in use stay in use for as long as they may lag.
+      this.beat += BEAT_EVERY_MS;
+    }
+    await this.checkAll();
+  }
+
+  private checkAll(): Promise<unknown> {
+    return Promise.all(this.replicas.map((replica) => this.checkReplica(replica)));
+  }
+
+  private async checkReplica(replica: Replica): Promise<void> {
     if (replica.checking) return;
     replica.checking = true;
     try {
@@ -66,39 +109,13 @@ export function createReaders(
     } finally {
       replica.checking = false;
     }
-    replica.isNear = beat > 0 && beat - replica.beat <= maxDelayMs;
+    replica.isNear = this.beat > 0 && this.beat - replica.beat <= this.maxDelayMs;
   }
 
   /** A check that hangs must not keep a replica in use. */
-  const isUsable = ({ isNear, beat: shown }: Replica) => isNear && beat - shown <= maxDelayMs;
-
-  return {
-    /** @returns the next replica, or the primary when all lag too much; a replica that fails is no longer used */
-    pick(): Postgres {
-      const near = replicas.filter(isUsable);
-      turn += 1;
-      const chosen = near[turn % Math.max(near.length, 1)];
-      return chosen === undefined ? primary : withFallback(chosen, primary);
-    },
-    /** Waits until every replica that a process reads from shows everything committed so far. */
-    async catchUp(): Promise<void> {
-      if (replicas.length === 0) return;
-      const newest = await raiseBeat(primary, 0);
-      // By then every process has seen that a replica without this beat lags too far behind.
-      const until = performance.now() + maxDelayMs + 3 * BEAT_EVERY_MS;
-      while (replicas.some((one) => one.beat < newest) && performance.now() < until) {
-        await delay(20);
-        await Promise.race([Promise.all(replicas.map(checkReplica)), delay(BEAT_EVERY_MS)]);
-      }
-    },
-    /** In the order of the settings; infinite while a replica does not answer. */
-    listDelaysMs: () =>
-      replicas.map(({ beat: shown }) => (shown === 0 ? Number.POSITIVE_INFINITY : Math.max(0, beat - shown))),
-    async close(): Promise<void> {
-      clearInterval(timer);
-      await Promise.all(replicas.map(({ postgres }) => postgres.close()));
-    },
-  };
+  private isUsable({ isNear, beat: shown }: Replica): boolean {
+    return isNear && this.beat - shown <= this.maxDelayMs;
+  }
 }
 
 /** @returns the newest beat, raised unless it is younger than the given age */

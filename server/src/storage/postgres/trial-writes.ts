@@ -1,6 +1,7 @@
-import { readMigrations } from '../migrate.ts';
-import type { Postgres, SqlTransaction } from './connections.ts';
+import { readMigrations } from '../migrations/migrations.ts';
 import { CopyRows, copyInto } from './copy-rows.ts';
+import type { Postgres } from './open-postgres.ts';
+import type { SqlTransaction } from './postgres-session.ts';
 
 /** An id that no project, account or task has. Given explicitly, as an identity column never gives a number again. */
 const NONE = -1;

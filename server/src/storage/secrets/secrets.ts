@@ -8,8 +8,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { ServiceError } from '../../kernel/errors.ts';
 import { readSecretKey } from '../../kernel/secret-key.ts';
-import { writeOwnFile } from '../data-folder.ts';
 import type { Database } from '../database.ts';
+import { writeOwnFile } from '../folder/folder.ts';
 
 /** Where a sealed text is stored. In any other place it cannot be unsealed, so copying it there gains nothing. */
 export interface SealedPlace {

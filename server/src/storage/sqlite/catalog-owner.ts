@@ -6,8 +6,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ServiceError } from '../../kernel/errors.ts';
-import { catalogPath, type DataFolder, listCatalogs } from '../data-folder.ts';
-import { readVersion } from '../migrate.ts';
+import { catalogPath, type DataFolder, listCatalogs } from '../folder/folder.ts';
+import { readVersion } from '../migrations/migrations.ts';
 import { isDamaged } from '../sqlite-errors.ts';
 
 export interface CatalogOwner {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { openControlDatabase } from './sqlite.ts';
+import { openControlDatabase } from './control-database.ts';
 
 test('a read does not wait until another has ended', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-'));

@@ -1,7 +1,8 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
 import { serveOperations } from '../threads/threads.ts';
-import { CONTROL_PRAGMAS, KEEP_LOG, onceByText, openSqlite, orRefuse } from './sqlite.ts';
+import { CONTROL_PRAGMAS, orRefuse } from './control-database.ts';
+import { KEEP_LOG, onceByText, openSqlite } from './open-sqlite.ts';
 
 /** The thread that holds the one writing connection of the control database. */
 const { path, keepsLog } = workerData as { path: string; keepsLog: boolean };

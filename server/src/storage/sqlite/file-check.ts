@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ServiceError } from '../../kernel/errors.ts';
-import { writeOwnFile } from '../data-folder.ts';
+import { writeOwnFile } from '../folder/folder.ts';
 import { isBusy, isDamaged } from '../sqlite-errors.ts';
 
 export interface FileCheck {

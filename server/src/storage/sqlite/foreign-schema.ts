@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { type DatabaseKind, newestOf, readMigrations } from '../migrate.ts';
+import { type DatabaseKind, newestOf, readMigrations } from '../migrations/migrations.ts';
 import { isDamaged } from '../sqlite-errors.ts';
 
 /** Tables that a file gets when it is used: those of the first search, the statistics of SQLite, the progress of a move. */

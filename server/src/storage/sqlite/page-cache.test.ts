@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { shareOfFile } from './page-cache.ts';
-import { type CatalogFile, createCatalogFiles } from './sqlite.ts';
+import { type CatalogFile, CatalogFiles } from './sqlite.ts';
 
 const MIB = 1024;
 const kibOf = ({ database }: CatalogFile): number =>
@@ -15,7 +15,7 @@ test('the catalogs that a thread has open share the memory for their pages', (t)
   const folder = mkdtempSync(join(tmpdir(), 'relata-pages-'));
   const catalogs = join(folder, 'catalogs');
   mkdirSync(catalogs);
-  const files = createCatalogFiles(catalogs);
+  const files = new CatalogFiles(catalogs);
   t.after(() => {
     files.closeAll();
     rmSync(folder, { recursive: true });

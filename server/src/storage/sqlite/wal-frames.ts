@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fdatasyncSync, openSync, readSync, readvSync, writeSync } from 'node:fs';
-import { openNow } from '../data-folder.ts';
+import { openNow } from '../folder/folder.ts';
 
 /**
  * The write-ahead log of a database file as bytes: what a backup copies, and what a standby appends. Source:

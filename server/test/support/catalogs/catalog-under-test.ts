@@ -1,5 +1,5 @@
 import type { BatchDerivation, Derivation, PlacedDocument } from '../../../src/catalog/derivation.ts';
-import { madeAnswerOperations } from '../../../src/catalog/lookup/made-answers.ts';
+import { madeAnswerOperations } from '../../../src/catalog/lookup/long-answers.ts';
 import type { CatalogSnapshots, CatalogStore } from '../../../src/catalog/port.ts';
 import {
   createPostgresCatalogStore,
@@ -13,8 +13,7 @@ import {
   writerOperations,
 } from '../../../src/catalog/store/sqlite/catalog-store.ts';
 import type { Postgres } from '../../../src/storage/postgres/postgres.ts';
-import type { CatalogFiles } from '../../../src/storage/sqlite/sqlite.ts';
-import { CatalogFile } from '../../../src/storage/sqlite/sqlite.ts';
+import { CatalogFile, CatalogFiles } from '../../../src/storage/sqlite/sqlite.ts';
 import { createByteCache } from '../../../src/storage/storage.ts';
 import {
   type AskOptions,
@@ -121,7 +120,7 @@ function inThisThread(operations: Record<string, Operation>): ThreadPool {
 
 /** A catalog of the embedded store, in memory. */
 export function openEmbeddedCatalog(projectId: number): CatalogUnderTest {
-  const files = keepInMemory();
+  const files = new MemoryFiles();
   const derived = new Map<number, number>();
   const derivation = recordEach(derived);
   const read = (sql: string) => files.open(projectId).prepare(sql).all().map(toRow);
@@ -145,23 +144,31 @@ export function openEmbeddedCatalog(projectId: number): CatalogUnderTest {
 }
 
 /** The catalog files of a thread, in memory. */
-function keepInMemory(): CatalogFiles {
-  const files = new Map<number, CatalogFile>();
-  const remove = (projectId: number) => {
-    files.get(projectId)?.database.close();
-    files.delete(projectId);
-  };
-  return {
-    open(projectId) {
-      const file = files.get(projectId) ?? new CatalogFile(':memory:');
-      files.set(projectId, file);
-      return file;
-    },
-    close() {},
-    closeAll: () => [...files.keys()].forEach(remove),
-    pathOf: () => ':memory:',
-    remove,
-  };
+class MemoryFiles extends CatalogFiles {
+  private readonly opened = new Map<number, CatalogFile>();
+
+  constructor() {
+    super('');
+  }
+
+  override pathOf(): string {
+    return ':memory:';
+  }
+
+  override open(projectId: number): CatalogFile {
+    return this.opened.getOrInsertComputed(projectId, () => new CatalogFile(':memory:'));
+  }
+
+  override close(): void {}
+
+  override closeAll(): void {
+    for (const projectId of [...this.opened.keys()]) this.remove(projectId);
+  }
+
+  override remove(projectId: number): void {
+    this.opened.get(projectId)?.database.close();
+    this.opened.delete(projectId);
+  }
 }
 
 /** Looks up and writes as `postgres` says; catalogs with one `projectId` are one, seen by several processes. */

@@ -12,7 +12,10 @@ import type {
   ReportPart,
   ReportPlace,
 } from '../../../src/catalog/port.ts';
-import { type PackedProducts, ProductPacker } from '../../../src/catalog/products/packed-products.ts';
+import {
+  type PackedProducts,
+  ProductPacker,
+} from '../../../src/catalog/products/documents/packed-products.ts';
 import { normaliseProduct, type UploadedProduct } from '../../../src/catalog/products/product.ts';
 import { Budget } from '../../../src/storage/threads/threads.ts';
 import { type CatalogTables, type CatalogUnderTest, listAll, type ProductRow } from './catalog-under-test.ts';

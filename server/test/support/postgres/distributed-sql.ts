@@ -1,5 +1,5 @@
 import ts from 'typescript';
-import { readMigrations } from '../../../src/storage/migrate.ts';
+import { readMigrations } from '../../../src/storage/migrations/migrations.ts';
 import { DISTRIBUTED } from '../../../src/storage/postgres/distribution.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
-import { openPostgres } from '../../../src/storage/postgres/connections.ts';
 import { migratePostgres } from '../../../src/storage/postgres/migrate.ts';
+import { openPostgres } from '../../../src/storage/postgres/open-postgres.ts';
 import { distributeStore } from '../../../src/transfer/transfer.ts';
 import { query } from './postgres-server.ts';
 

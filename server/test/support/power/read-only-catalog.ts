@@ -1,8 +1,8 @@
-import { createCatalogFiles } from '../../../src/storage/sqlite/sqlite.ts';
+import { CatalogFiles } from '../../../src/storage/sqlite/sqlite.ts';
 
 /** A process on a failing disk: prints the results of writes to a catalog that was opened while the disk was read-only. */
 const [folder = ''] = process.argv.slice(2);
-const [others, own] = [createCatalogFiles(folder), createCatalogFiles(folder)];
+const [others, own] = [new CatalogFiles(folder), new CatalogFiles(folder)];
 // Later openers of the catalog share this WAL, and so can open it for reading only.
 others.open(1);
 process.on('message', () => {

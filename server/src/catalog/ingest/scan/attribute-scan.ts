@@ -1,12 +1,12 @@
 import {
   CODE_DIGITS,
-  isBlank,
   isSurelyText,
   joinObserved,
   type Observed,
   observeValue,
-} from '../../ontology/ontology.ts';
-import { ValueSchema } from '../../products/products.ts';
+} from '../../ontology/drafts/drafts.ts';
+import { isBlank } from '../../ontology/ontology.ts';
+import { ValueSchema } from '../../products/schemas/schemas.ts';
 import {
   afterSame,
   afterSameAgain,

@@ -1,4 +1,4 @@
-import { unescapeText } from '../../products/products.ts';
+import { unescapeText } from '../../products/documents/documents.ts';
 
 /** Reads one value of a body. @returns where it ends; UNCERTAIN if it is not certainly valid */
 export type Reader = (at: number) => number;

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { Observed } from '../../ontology/ontology.ts';
+import type { Observed } from '../../ontology/drafts/drafts.ts';
 import {
   CategorySchema,
   Identifier,
@@ -7,7 +7,7 @@ import {
   PRODUCTS_PER_REQUEST,
   UploadProduct,
   ValueSchema,
-} from '../../products/products.ts';
+} from '../../products/schemas/schemas.ts';
 import { AttributeScan, type ScannedKey } from './attribute-scan.ts';
 import {
   afterSameAgain,

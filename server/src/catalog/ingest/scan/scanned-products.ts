@@ -1,11 +1,7 @@
 import type { DerivedFrom, DerivedSource } from '../../derivation.ts';
 import type { OwnField } from '../../filters/filters.ts';
-import {
-  normaliseProduct,
-  type ProductPacker,
-  type UploadedProduct,
-  unescapeText,
-} from '../../products/products.ts';
+import { type ProductPacker, unescapeText } from '../../products/documents/documents.ts';
+import { normaliseProduct, type UploadedProduct } from '../../products/products.ts';
 import type { AttributeScan } from './attribute-scan.ts';
 import { decodeText } from './readers.ts';
 import { IntList, SpanNumbers } from './span-table.ts';

@@ -4,10 +4,18 @@ import {
   copyInto,
   DISTRIBUTED,
   type Postgres,
-  type SqlSession,
   type SqlTransaction,
 } from '../../../storage/postgres/postgres.ts';
-import { callsOfProject, own, type Program, performOn, run, sql, text } from '../../../storage/storage.ts';
+import {
+  callsOfProject,
+  own,
+  type Program,
+  performOn,
+  run,
+  type SqlSession,
+  sql,
+  text,
+} from '../../../storage/programs/programs.ts';
 import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type BatchDerivation, placeDerived } from '../../derivation.ts';
 import {
@@ -28,7 +36,7 @@ import {
   toOntology,
 } from '../../ontology/ontology.ts';
 import type { CatalogSnapshots, CatalogStore } from '../../port.ts';
-import { rawOf } from '../../products/products.ts';
+import { rawOf } from '../../products/documents/documents.ts';
 import {
   COMPARISONS,
   createCatalogReads,

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createPayloadFiles } from '../../../storage/payloads/payloads.ts';
+import { callsOfThreads } from '../../../storage/programs/programs.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
-import { callsOfThreads } from '../../../storage/storage.ts';
 import type { Operation, QuestionPool, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type Derivation, placeDerived } from '../../derivation.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';
 import type { CatalogComparisons, CatalogSnapshots, CatalogStore } from '../../port.ts';
-import { rawOf } from '../../products/products.ts';
+import { rawOf } from '../../products/documents/documents.ts';
 import {
   COMPARING,
   COMPARISONS,

@@ -1,6 +1,6 @@
 import type { BatchDerivation } from '../../../catalog/catalog.ts';
 import { CopyRows, copyInto, type SqlTransaction } from '../../../storage/postgres/postgres.ts';
-import { ask, performOn } from '../../../storage/storage.ts';
+import { ask, performOn } from '../../../storage/programs/programs.ts';
 import {
   COMPARED_COLUMNS,
   type GroupedDocument,

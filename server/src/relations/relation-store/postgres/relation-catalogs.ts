@@ -1,7 +1,7 @@
 import { readOntology } from '../../../catalog/store/store.ts';
 import { createPayloadRows } from '../../../storage/payloads/payloads.ts';
-import { isTimedOut, type Postgres, type SqlSession } from '../../../storage/postgres/postgres.ts';
-import { performOn } from '../../../storage/storage.ts';
+import { isTimedOut, type Postgres } from '../../../storage/postgres/postgres.ts';
+import { performOn, type SqlSession } from '../../../storage/programs/programs.ts';
 import type { Budget } from '../../../storage/threads/threads.ts';
 import { listRelated } from '../../matching/matching.ts';
 import { type CatalogPasses, openPass } from '../catalog-pass.ts';

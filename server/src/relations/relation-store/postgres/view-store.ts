@@ -1,7 +1,15 @@
 import type { Operator } from '../../../catalog/filters/filters.ts';
 import { isStorableText } from '../../../kernel/storable-text.ts';
-import type { SqlSession } from '../../../storage/postgres/postgres.ts';
-import { joined, own, performOn, rows as select, sql, tabled, text } from '../../../storage/storage.ts';
+import type { SqlSession } from '../../../storage/programs/programs.ts';
+import {
+  joined,
+  own,
+  performOn,
+  rows as select,
+  sql,
+  tabled,
+  text,
+} from '../../../storage/programs/programs.ts';
 import {
   type Candidate,
   type CatalogMark,

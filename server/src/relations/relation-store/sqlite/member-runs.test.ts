@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Operator } from '../../../catalog/filters/filters.ts';
-import { createCatalogFiles } from '../../../storage/sqlite/sqlite.ts';
+import { CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
 import { Budget } from '../../../storage/threads/threads.ts';
 import type { MemberColumns, Membership } from '../../memberships/memberships.ts';
 import { extendIn, relationDerivation } from './membership-store.ts';
@@ -44,7 +44,7 @@ function startRandom(seed: number): (below: number) => number {
 for (const rankBytes of [2, 0]) {
   test(`members come and go in runs, and merges stop anywhere: ranks of ${rankBytes} bytes`, (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
-    const files = createCatalogFiles(folder);
+    const files = new CatalogFiles(folder);
     t.after(() => {
       files.closeAll();
       rmSync(folder, { recursive: true });
@@ -167,7 +167,7 @@ for (const rankBytes of [2, 0]) {
 
 test('a step of a merge reads a bounded number of members, whichever lists they are in', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
-  const files = createCatalogFiles(folder);
+  const files = new CatalogFiles(folder);
   t.after(() => {
     files.closeAll();
     rmSync(folder, { recursive: true });
@@ -222,7 +222,7 @@ test('a step of a merge reads a bounded number of members, whichever lists they 
 
 test('numbers become the same runs, with the same extremes, as the members that they stand for', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
-  const files = createCatalogFiles(folder);
+  const files = new CatalogFiles(folder);
   t.after(() => {
     files.closeAll();
     rmSync(folder, { recursive: true });
@@ -272,7 +272,7 @@ test('numbers become the same runs, with the same extremes, as the members that 
 
 test('a merge that an earlier version left under way goes on to leave out members that are gone', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
-  let files = createCatalogFiles(folder);
+  let files = new CatalogFiles(folder);
   t.after(() => {
     files.closeAll();
     rmSync(folder, { recursive: true });
@@ -309,7 +309,7 @@ test('a merge that an earlier version left under way goes on to leave out member
   );
   earlier.close();
 
-  files = createCatalogFiles(folder);
+  files = new CatalogFiles(folder);
   const file = files.open(1);
   while (file.transaction(() => tidy(file))) {}
   assert.equal(file.prepare('select count(*) as count from relation_entry').get()?.count, count / 2);

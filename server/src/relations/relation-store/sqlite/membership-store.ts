@@ -1,6 +1,6 @@
 import type { Derivation } from '../../../catalog/catalog.ts';
+import { ask } from '../../../storage/programs/programs.ts';
 import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
-import { ask } from '../../../storage/storage.ts';
 import type { Comparison } from '../../matching/matching.ts';
 import {
   COMPARED_COLUMNS,

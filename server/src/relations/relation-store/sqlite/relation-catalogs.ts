@@ -1,8 +1,8 @@
 import { readCatalogVersion, readVersionOfTurn } from '../../../catalog/store/sqlite/sqlite.ts';
 import { readOntology } from '../../../catalog/store/store.ts';
 import type { PayloadFiles } from '../../../storage/payloads/payloads.ts';
+import type { Program } from '../../../storage/programs/programs.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
-import type { Program } from '../../../storage/storage.ts';
 import { Budget } from '../../../storage/threads/threads.ts';
 import { createSharedLists, listRelated } from '../../matching/matching.ts';
 import { type CatalogPasses, openPass } from '../catalog-pass.ts';

@@ -1,6 +1,6 @@
 import { findCategoryId } from '../../../catalog/store/sqlite/sqlite.ts';
+import { rows, sql } from '../../../storage/programs/programs.ts';
 import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
-import { rows, sql } from '../../../storage/storage.ts';
 import type { Budget } from '../../../storage/threads/threads.ts';
 import {
   type Candidate,

@@ -1,0 +1,134 @@
+import { type Budget, type Operation, Passed } from '../../storage/threads/threads.ts';
+import { AnswerWriter } from '../ontology/ontology.ts';
+import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDocument } from '../port.ts';
+import type { LookedUp } from '../products/schemas/schemas.ts';
+import { createPathIds } from './cached-writer.ts';
+import { type MadeAnswer, type MadeAnswers, refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
+
+/** A lookup that would delay the serving thread, made completely in another one. */
+export interface MadeOrder extends AnswerOrder {
+  /** Memory for the answer, as large as one may be. */
+  readonly room: Uint8Array<SharedArrayBuffer>;
+}
+
+const COMMA = Buffer.from(',');
+/** Bytes of uploads that are read at once; a larger one is read alone. */
+const READ_AT_ONCE_BYTES = 2 * 1024 * 1024;
+
+/** The operations of the thread that makes long answers. */
+export function madeAnswerOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+  return {
+    makeAnswers: async ({ projectId, ...order }: MadeOrder, budget: Budget) => {
+      const made = await snapshots.read(projectId, budget, (snapshot) => makeAnswers(snapshot, order));
+      return new Passed(made, made.bytes.length);
+    },
+  };
+}
+
+/** In a thread. @returns products one after another, in the order of the request, as lookups answer them */
+export async function* readProducts(
+  snapshot: CatalogSnapshot,
+  identifiers: readonly string[],
+): AsyncGenerator<LookedUp, void> {
+  const found = await findInOrder(snapshot, identifiers);
+  for await (const { parts } of writeEach(snapshot, found))
+    yield JSON.parse(Buffer.concat(parts).toString()) as LookedUp;
+}
+
+/** @throws answer_too_large by the sizes of the uploads before reading any, or when the answers are larger */
+async function makeAnswers(
+  snapshot: CatalogSnapshot,
+  { identifiers, frame, room }: Omit<MadeOrder, 'projectId'>,
+): Promise<MadeAnswers> {
+  const found = await findInOrder(snapshot, identifiers);
+  refuseLarge(
+    found.reduce((sum, { bytes }) => sum + bytes, 0),
+    found.length,
+  );
+  const unknownKeys = new Set<string>();
+  const joined = joinProducts(frame, room, found.length === 1);
+  for await (const { about, parts } of writeEach(snapshot, found, unknownKeys)) joined.add(about, parts);
+  const version = await snapshot.readCatalogVersion();
+  return { version, unknownKeys, ...joined.end() };
+}
+
+/** @returns the parts of each answer, valid until the next one @param unknownKeys gets the keys without an attribute */
+async function* writeEach(
+  snapshot: CatalogSnapshot,
+  found: readonly MeasuredDocument[],
+  unknownKeys?: Set<string>,
+) {
+  const { attributes } = await snapshot.readOntology();
+  const paths = createPathIds();
+  const writer = new AnswerWriter(attributes, paths.idOf, unknownKeys);
+  for (const portion of portionsOf(found)) {
+    const rows = await snapshot.listDocuments(portion.map(({ document }) => document));
+    const byDocument = new Map(rows.map((row) => [row.document, row]));
+    for (const { document, identifier } of portion) {
+      const row = byDocument.get(document);
+      if (row === undefined) throw new Error(`a snapshot lost its document ${document}`);
+      const { head, tail } = writeAround(row);
+      const about = { identifier, document, updatedAt: row.updatedAt };
+      const raw = Buffer.from(row.text);
+      const make = () => {
+        writer.begin();
+        return writer.write(raw);
+      };
+      const answer = await paths.complete(make, snapshot.findCategories);
+      yield { about, parts: [Buffer.from(head), answer, Buffer.from(tail)] };
+    }
+  }
+}
+
+/** Joins products in a room; `isAlone`: a single product, which may exceed it. */
+function joinProducts({ head, tail }: Frame, given: MadeOrder['room'], isAlone: boolean) {
+  const products: MadeAnswer[] = [];
+  let room = given;
+  let at = 0;
+  function copy(part: Uint8Array): void {
+    room.set(part, at);
+    at += part.length;
+  }
+  copy(head);
+  return {
+    /** @throws answer_too_large */
+    add(about: Omit<MadeAnswer, 'length'>, parts: readonly Uint8Array[]): void {
+      const length = parts.reduce((sum, part) => sum + part.length, 0);
+      const whole = at + 1 + length + tail.length;
+      if (whole > room.length) {
+        if (!isAlone) throw tooLarge();
+        room = new Uint8Array(new SharedArrayBuffer(whole));
+        room.set(head);
+      }
+      if (products.length > 0) copy(COMMA);
+      for (const part of parts) copy(part);
+      products.push({ ...about, length });
+    },
+    end(): Pick<MadeAnswers, 'bytes' | 'products'> {
+      copy(tail);
+      return { bytes: room.subarray(0, at), products };
+    },
+  };
+}
+
+/** @returns the identifiers that exist, each once */
+async function findInOrder(snapshot: CatalogSnapshot, identifiers: readonly string[]) {
+  const each = [...new Set(identifiers)];
+  const known = new Map((await snapshot.measureDocuments(each)).map((one) => [one.identifier, one]));
+  return each.flatMap((identifier) => known.get(identifier) ?? []);
+}
+
+function* portionsOf(found: readonly MeasuredDocument[]): Generator<MeasuredDocument[], void> {
+  let portion: MeasuredDocument[] = [];
+  let bytes = 0;
+  for (const one of found) {
+    if (portion.length > 0 && bytes + one.bytes > READ_AT_ONCE_BYTES) {
+      yield portion;
+      portion = [];
+      bytes = 0;
+    }
+    portion.push(one);
+    bytes += one.bytes;
+  }
+  if (portion.length > 0) yield portion;
+}

@@ -1,0 +1,209 @@
+import { ServiceError } from '../../../kernel/errors.ts';
+import type { UploadedProduct } from '../../products/products.ts';
+import {
+  type Attribute,
+  describeNotExtracted,
+  indexByKey,
+  isBlank,
+  isFact,
+  knownAliases,
+  type NotExtracted,
+  type Ontology,
+  whyNoFact,
+} from '../attribute.ts';
+import { shorten } from '../extraction.ts';
+import { findNumericOnly, type RequestedAttribute } from './ontology-change.ts';
+
+/** How well an ontology fits a catalog, counted product by product. Source: docs/interface §11.6. */
+
+type ValueExample = Readonly<Record<'identifier' | 'value', string>>;
+
+const SHOWN_VALUES = 100;
+const SHOWN_EXAMPLES = 20;
+/** Distinct values counted per attribute: with 1,000 attributes 500 MB in the worst case, usually less than 10. */
+const DISTINGUISHED = 5_000;
+/** Unknown keys that are listed; a longer list is of no use to readers. */
+const UNKNOWN_KEYS = 1_000;
+
+interface Examples {
+  count: number;
+  readonly examples: ValueExample[];
+}
+
+const noExamples = (): Examples => ({ count: 0, examples: [] });
+
+function addExample(to: Examples, { identifier, value }: ValueExample): void {
+  to.count += 1;
+  if (to.examples.length < SHOWN_EXAMPLES) to.examples.push({ identifier, value: shorten(value) });
+}
+
+/** Values that make no fact, by reason. */
+type Problems = Map<NotExtracted, Examples>;
+
+const addProblem = (problems: Problems, why: NotExtracted, example: ValueExample) =>
+  addExample(problems.getOrInsertComputed(why, noExamples), example);
+
+const describeProblems = (problems: Problems, attribute: Attribute) =>
+  [...problems].map(([code, found]) => ({ code, message: describeNotExtracted(code, attribute), ...found }));
+
+/** Counts under the present ontology. */
+export function tallyCoverage(attributes: readonly Attribute[]) {
+  const byKey = indexByKey(attributes);
+  const known = new Map(attributes.map((attribute) => [attribute, tallyAttribute(attribute)]));
+  const unknown = new Map<string, ReturnType<typeof tallyAttribute>>();
+
+  function find(key: string) {
+    const attribute = byKey.get(key);
+    const found = attribute === undefined ? unknown.get(key) : known.get(attribute);
+    if (found !== undefined || unknown.size >= UNKNOWN_KEYS) return found;
+    const added = tallyAttribute({ name: key });
+    unknown.set(key, added);
+    return added;
+  }
+
+  return {
+    add({ identifier, attributes }: UploadedProduct): void {
+      for (const { key, value } of attributes) if (!isBlank(value)) find(key)?.add(identifier, value);
+    },
+    describe: () => ({
+      attributes: [...known.values()].map((tally) => tally.describe()),
+      unknown: [...unknown.values()]
+        .map((tally) => tally.describe())
+        .sort((a, b) => b.withValue - a.withValue || (a.name < b.name ? -1 : 1)),
+    }),
+  };
+}
+
+/** @param attribute without a type for a key that the ontology does not know */
+function tallyAttribute(attribute: Attribute | { readonly name: string; readonly type?: undefined }) {
+  const values = new Map<string, { readonly why: NotExtracted | undefined; count: number }>();
+  const problems: Problems = new Map();
+  const counts = { withValue: 0, withFact: 0 };
+  // If so, counts of values may be too small.
+  let hasMoreValues = false;
+  /** Products are counted one by one, so that each counts once. */
+  let lastWithValue: string | undefined;
+  let lastWithFact: string | undefined;
+
+  /** @returns why the value makes no fact; most values in a catalog repeat and are judged once */
+  function count(value: string): NotExtracted | undefined {
+    const known = values.get(value);
+    if (known !== undefined) {
+      known.count += 1;
+      return known.why;
+    }
+    const why = attribute.type === undefined ? undefined : whyNoFact(value, attribute);
+    if (values.size < DISTINGUISHED) values.set(value, { why, count: 1 });
+    else hasMoreValues = true;
+    return why;
+  }
+
+  return {
+    add(identifier: string, value: string): void {
+      const why = count(value);
+      if (lastWithValue !== identifier) counts.withValue += 1;
+      lastWithValue = identifier;
+      if (attribute.type === undefined) return;
+      if (why !== undefined) {
+        addProblem(problems, why, { identifier, value });
+        return;
+      }
+      if (lastWithFact !== identifier) counts.withFact += 1;
+      lastWithFact = identifier;
+    },
+    describe() {
+      const isKnown = attribute.type !== undefined;
+      const { id, type, unitName } = isKnown ? attribute : { id: null, type: null };
+      return {
+        id,
+        name: attribute.name,
+        type,
+        ...(unitName !== undefined && { unitName }),
+        ...counts,
+        values: [...values]
+          .map(([value, { count }]) => ({ value: shorten(value), count }))
+          .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+          .slice(0, SHOWN_VALUES),
+        distinctValues: values.size,
+        hasMoreValues,
+        problems: isKnown ? describeProblems(problems, attribute) : [],
+      };
+    },
+  };
+}
+
+/** What a changed attribute would do to the facts of a catalog. Source: docs/interface §11.6. */
+
+/**
+ * Finds the attribute that a changed one replaces: by its id, else by its name. `deleted`: ids of others that
+ * are deleted with the change, so that their keys are free.
+ * @returns the present attributes, and the changed one as it would be
+ * @throws request_invalid for an attribute that could not be added to the ontology
+ */
+export function planChange(
+  { attributes, unitAliases }: Pick<Ontology, 'attributes' | 'unitAliases'>,
+  { attribute: requested, deleted }: { attribute: RequestedAttribute; deleted: readonly number[] },
+) {
+  const byId = attributes.find(({ id }) => id === requested.id);
+  const replaced = byId ?? attributes.find(({ name }) => name === requested.name);
+  const before = attributes.filter((one) => one === replaced || deleted.includes(one.id));
+  const details = [
+    ...findNumericOnly(requested, '/attribute'),
+    ...findTaken(requested, indexByKey(attributes.filter((one) => !before.includes(one)))),
+    ...findUnknown(deleted, attributes),
+  ];
+  if (details.length > 0) throw new ServiceError('request_invalid', { details });
+  return { before, after: { ...requested, id: replaced?.id ?? 0, ...knownAliases(unitAliases) } };
+}
+
+const findTaken = ({ name, synonyms = [] }: RequestedAttribute, others: ReadonlyMap<string, Attribute>) =>
+  [name, ...synonyms].flatMap((key) => {
+    const other = others.get(key);
+    return other ? [`/attribute takes the key ${JSON.stringify(key)} of ${JSON.stringify(other.name)}`] : [];
+  });
+
+const findUnknown = (deleted: readonly number[], attributes: readonly Attribute[]) =>
+  deleted.flatMap((id, at) =>
+    attributes.some((one) => one.id === id) ? [] : [`/deleted/${at} is the id of no attribute: ${id}`],
+  );
+
+/** Values that make a fact before and after; that would begin to; that would cease to; and that would make none. */
+export function tallyEffect(change: { readonly before: readonly Attribute[]; readonly after: Attribute }) {
+  const [former, latter] = [indexByKey(change.before), indexByKey([change.after])];
+  const effect = noEffect();
+  return {
+    add({ identifier, attributes }: UploadedProduct): void {
+      let hasValue = false;
+      for (const { key, value } of attributes) {
+        const [before, after] = [former.get(key), latter.get(key)];
+        if (isBlank(value) || (before === undefined && after === undefined)) continue;
+        hasValue = true;
+        addEffect(effect, { before, after }, { identifier, value });
+      }
+      if (hasValue) effect.withValue += 1;
+    },
+    describe: () => ({ ...effect, problems: describeProblems(effect.problems, change.after) }),
+  };
+}
+
+const noEffect = () => ({
+  withValue: 0,
+  kept: 0,
+  gained: noExamples(),
+  lost: noExamples(),
+  problems: new Map() as Problems,
+});
+
+function addEffect(
+  effect: ReturnType<typeof noEffect>,
+  { before, after }: Record<'before' | 'after', Attribute | undefined>,
+  example: ValueExample,
+): void {
+  const why = after && whyNoFact(example.value, after);
+  const wasFact = before !== undefined && isFact(example.value, before);
+  const becomesFact = after !== undefined && why === undefined;
+  if (why !== undefined) addProblem(effect.problems, why, example);
+  if (wasFact && becomesFact) effect.kept += 1;
+  else if (wasFact) addExample(effect.lost, example);
+  else if (becomesFact) addExample(effect.gained, example);
+}

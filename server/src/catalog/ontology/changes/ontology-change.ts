@@ -1,0 +1,250 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ChosenProject } from '../../../kernel/caller.ts';
+import { ServiceError } from '../../../kernel/errors.ts';
+import type { Author } from '../../../projects/projects.ts';
+import { type ExpectedStates, markOf } from '../../../storage/storage.ts';
+import { type Attribute, knownAliases, type Ontology, type OntologyMode } from '../attribute.ts';
+import { describeDefinition } from '../drafts/drafts.ts';
+import type { SentAttribute } from '../ontology-schemas.ts';
+import { isUnit, nameInTable, type UnitAliases } from '../units/units.ts';
+
+export interface RequestedOntology {
+  /** From `markOfOntology`. */
+  readonly expected?: ExpectedStates;
+  readonly mode: OntologyMode;
+  readonly unitAliases?: UnitAliases | undefined;
+  readonly attributes: readonly (Omit<Attribute, 'id'> & { readonly id?: number | undefined })[];
+}
+
+/**
+ * An attribute with a known id or name is that one, whatever else changed; others are new. `known`: ids of requested names that
+ * have had one. Source: docs/interface §11.1.
+ * @returns `forgotten`: names that no longer mean an attribute, because it was renamed; `named`: names with their ids from now on
+ */
+export function identifyAttributes(
+  present: readonly Attribute[],
+  requested: RequestedOntology['attributes'],
+  { known, nextId }: { known: ReadonlyMap<string, number>; nextId: number },
+) {
+  const byId = new Map(present.map((attribute) => [attribute.id, attribute]));
+  const byName = new Map(present.map((attribute) => [attribute.name, attribute]));
+  const ids = new Map(known);
+  const isKnown = (id: number | undefined): id is number => id !== undefined && byId.has(id);
+  const renamed = requested.filter(({ id, name }) => isKnown(id) && byId.get(id)?.name !== name);
+  const forgotten = renamed.map(({ id }) => byId.get(Number(id))?.name ?? '');
+  for (const [at, name] of forgotten.entries()) if (ids.get(name) === renamed[at]?.id) ids.delete(name);
+  for (const { id, name } of renamed) ids.set(name, Number(id));
+  let next = nextId;
+  const attributes = requested.map((attribute) => {
+    const id = isKnown(attribute.id) ? attribute.id : (ids.get(attribute.name) ?? next++);
+    if (!isKnown(attribute.id)) ids.set(attribute.name, id);
+    return explainType({ ...attribute, id }, byId.get(id) ?? byName.get(attribute.name));
+  });
+  const named = [...ids].filter(([name, id]) => known.get(name) !== id);
+  return { attributes, forgotten: forgotten.filter((name) => !ids.has(name)), named, nextId: next };
+}
+
+/** An attribute that a person writes or changes has no reason of the service, and a changed one waits for no update. */
+function explainType({ reason, typing, ...requested }: Attribute, present: Attribute | undefined): Attribute {
+  const isSame = present !== undefined && describeDefinition(present) === describeDefinition(requested);
+  if (!isSame && present?.typing !== undefined) return requested;
+  if (typing !== undefined) return { ...requested, typing };
+  return isSame && reason !== undefined && present.reason !== undefined
+    ? { ...requested, reason: present.reason }
+    : requested;
+}
+
+/** @returns an ontology in the form of an answer */
+export function documentOf({ mode, unitAliases, attributes }: Omit<Ontology, 'revision'>) {
+  const own =
+    unitAliases === undefined ? attributes : attributes.map(({ unitAliases: _, ...attribute }) => attribute);
+  return { mode, ...knownAliases(unitAliases), attributes: own };
+}
+
+/** @returns the mark of an ontology, from its answer */
+export const markOfOntology = (ontology: Omit<Ontology, 'revision'>): string => markOf(documentOf(ontology));
+
+export const isSameOntology = (present: Described, requested: Described): boolean =>
+  describe(present) === describe(requested);
+
+/** Whether replacing the present ontology again would change nothing, as new attributes have their ids by now. */
+export function isInPlace(present: Ontology, requested: RequestedOntology): boolean {
+  const known = new Map(present.attributes.map(({ name, id }) => [name, id]));
+  const { attributes } = identifyAttributes(present.attributes, requested.attributes, { known, nextId: 0 });
+  return isSameOntology(present, { ...requested, attributes });
+}
+
+/** As present, or as requested: without ids for what is new. */
+type Described = Pick<RequestedOntology, 'mode' | 'unitAliases' | 'attributes'>;
+
+/** Aliases in stored form: equal aliases give equal text. */
+export const writeAliases = (unitAliases: UnitAliases = {}): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(unitAliases).sort(([a], [b]) => (a < b ? -1 : 1))));
+
+/** Equal definitions give equal text: the same fields in the same order. */
+function describe({ mode, unitAliases, attributes }: Described): string {
+  const sorted = [...attributes]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ id, name, type, unitName, decimal, synonyms, typing }) => [
+      ...[id, name, type],
+      ...[unitName, decimal, synonyms ?? [], typing],
+    ]);
+  return JSON.stringify([mode, writeAliases(unitAliases), sorted]);
+}
+
+/**
+ * Checks what the document's schema cannot express: only numbers have units, and a key means one attribute. Source:
+ * docs/interface §11.1. @throws request_invalid that names every wrong attribute
+ */
+export function checkOntology({ unitAliases = {}, attributes }: RequestedOntology): void {
+  const problems = [
+    ...findUselessAliases(unitAliases),
+    ...attributes.flatMap((attribute, at) => findNumericOnly(attribute, `/attributes/${at}`)),
+    ...findRepeated(
+      attributes,
+      ({ name, synonyms = [] }) => [...new Set([name, ...synonyms])],
+      'takes the key',
+    ),
+    ...findRepeated(attributes, ({ id }) => (id === undefined ? [] : [id]), 'has the id'),
+  ];
+  if (problems.length > 0) throw new ServiceError('request_invalid', { details: problems.slice(0, 100) });
+}
+
+function findUselessAliases(unitAliases: UnitAliases): string[] {
+  return Object.entries(unitAliases).flatMap(([alias, unit]) => {
+    const place = `/unitAliases/${alias}`;
+    if (isUnit(alias)) return [`${place} is ${nameInTable(alias)} already`];
+    return isUnit(unit)
+      ? []
+      : [`${place} must be a unit that the table of units has, such as in or kg, not ${unit}`];
+  });
+}
+
+export type RequestedAttribute = RequestedOntology['attributes'][number];
+
+/** @param place of the attribute in the body */
+export function findNumericOnly({ type, unitName, decimal }: RequestedAttribute, place: string): string[] {
+  if (type === 'NUMERIC_ATTRIBUTE') return [];
+  return Object.entries({ unitName, decimal }).flatMap(([field, value]) =>
+    value === undefined ? [] : [`${place}/${field} is for NUMERIC_ATTRIBUTE only`],
+  );
+}
+
+function findRepeated(
+  attributes: readonly RequestedAttribute[],
+  list: (attribute: RequestedAttribute) => readonly (string | number)[],
+  verb: string,
+): string[] {
+  const first = new Map<string | number, number>();
+  return attributes.flatMap((attribute, at) =>
+    list(attribute).flatMap((key) => {
+      const before = first.getOrInsert(key, at);
+      return before === at
+        ? []
+        : [`/attributes/${at} ${verb} ${JSON.stringify(key)} of /attributes/${before}`];
+    }),
+  );
+}
+
+/** Renaming attributes together with the definitions that name them. Source: docs/interface §11.8. */
+
+/** New names by former ones: several attributes may change names at once, even swap them. */
+export type Renames = Readonly<Record<string, string>>;
+
+/**
+ * @returns the attributes with their new names, and what was renamed
+ * @throws request_invalid for a name that no attribute has
+ */
+export function applyRenames(present: readonly Attribute[], sent: readonly SentAttribute[]) {
+  const details: string[] = [];
+  const renames = new Map<string, string>();
+  const attributes = sent.map(({ renameTo, keepSynonym = true, ...attribute }, at) => {
+    if (renameTo === undefined) return attribute;
+    const known = findPresent(present, attribute, renameTo);
+    // Its present name, as a caller may know the attribute by its id and send an older one.
+    const from = known?.name ?? attribute.name;
+    if (known === undefined)
+      details.push(`/attributes/${at} cannot be renamed: no attribute is called ${JSON.stringify(from)}`);
+    if (from !== renameTo) renames.set(from, renameTo);
+    const former = keepSynonym && from !== renameTo ? [from] : [];
+    return toRenamed({ ...attribute, id: known?.id, name: renameTo }, { from, former });
+  });
+  if (details.length > 0) throw new ServiceError('request_invalid', { details: details.slice(0, 100) });
+  return { attributes, renames: Object.fromEntries(renames) as Renames };
+}
+
+/** A key is a name or a synonym, never both. */
+function toRenamed(
+  { synonyms = [], ...attribute }: RequestedAttribute,
+  { from, former }: { readonly from: string; readonly former: readonly string[] },
+): RequestedAttribute {
+  const others = [...synonyms.filter((key) => key !== attribute.name && key !== from), ...former];
+  return { ...attribute, ...(others.length > 0 && { synonyms: others }) };
+}
+
+/** A repeated request finds the attribute under its new name. */
+const findPresent = (present: readonly Attribute[], { id, name }: RequestedAttribute, renameTo: string) =>
+  present.find((one) => one.id === id) ??
+  present.find((one) => one.name === name) ??
+  present.find((one) => one.name === renameTo);
+
+/** A definition that may name attributes. */
+export interface NamingDefinition {
+  readonly kind: 'relation' | 'channel' | 'pipeline' | 'project';
+  readonly id: number;
+  readonly name: string;
+  /** The part that names attributes, in the form that callers send. */
+  readonly definition: object;
+  /** Stores it with the new names; absent if it keeps using the former name, as a synonym. */
+  replace?(definition: object, author: Author): Promise<unknown>;
+}
+
+/** @returns all definitions of a project that may name attributes */
+export type ListNaming = (project: ChosenProject) => Promise<readonly NamingDefinition[]>;
+
+/** A definition that names an attribute. */
+export interface AttributeUse extends Pick<NamingDefinition, 'kind' | 'id' | 'name'> {
+  readonly isRenamed: boolean;
+}
+
+/** @returns the definitions that name one of the attributes */
+export function listUses(definitions: readonly NamingDefinition[], renames: Renames): AttributeUse[] {
+  return definitions
+    .filter(({ definition }) => !isDeepStrictEqual(renameWithin(definition, renames), definition))
+    .map(({ kind, id, name, replace }) => ({ kind, id, name, isRenamed: replace !== undefined }));
+}
+
+/** Changes the names in all definitions; one that has them already is unchanged, so repeating it is safe. */
+export async function renameUses(definitions: readonly NamingDefinition[], renames: Renames, author: Author) {
+  for (const { definition, replace } of definitions) {
+    const renamed = renameWithin(definition, renames) as object;
+    if (isDeepStrictEqual(renamed, definition)) continue;
+    await replace?.(renamed, author).catch((error: unknown) => {
+      // A definition refused for another reason keeps the former name, and its own problem shows what is missing.
+      if (!(error instanceof ServiceError)) throw error;
+    });
+  }
+}
+
+/** Members whose text is the name of an attribute. */
+const NAMING = new Set(['attribute', 'source', 'target', 'brandAttribute', 'priceAttribute']);
+
+/** @returns the value with attributes renamed; keys of `attributes` are names too. `key`: of the member with the value */
+function renameWithin(value: unknown, renames: Renames, key = ''): unknown {
+  const nameOf = (name: string) => (Object.hasOwn(renames, name) ? (renames[name] as string) : name);
+  if (Array.isArray(value)) return value.map((one) => renameWithin(one, renames));
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([name, one]) => [
+      key === 'attributes' ? nameOf(name) : name,
+      renameWithin(one, renames, name),
+    ]);
+    return Object.fromEntries(entries);
+  }
+  if (typeof value !== 'string') return value;
+  // `{{` and `}}` are literal braces.
+  if (key === 'template')
+    return value.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (found, name?: string) =>
+      name === undefined ? found : `{${nameOf(name)}}`,
+    );
+  return NAMING.has(key) ? nameOf(value) : value;
+}

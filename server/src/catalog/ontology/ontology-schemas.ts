@@ -1,0 +1,60 @@
+import { type Static, Type } from 'typebox';
+import { closedAs, oneOf } from '../../http/answers/answers.ts';
+import type { Sent } from '../../http/server/server.ts';
+import { optional } from '../../kernel/optional.ts';
+
+/** Source: docs/interface §11.1. */
+const ATTRIBUTES = 20_000;
+const UnitName = Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S+$' });
+
+export const AttributeSchema = closedAs('Attribute', {
+  id: optional.integer({ minimum: 1 }),
+  name: Type.String({ minLength: 1, maxLength: 255 }),
+  type: oneOf([
+    'TEXT_ATTRIBUTE',
+    'NUMERIC_ATTRIBUTE',
+    'BOOLEAN_ATTRIBUTE',
+    'DATE_ATTRIBUTE',
+    'UNTYPED_ATTRIBUTE',
+  ]),
+  // Carried by every value, e.g. `in`; absent for plain numbers and other types.
+  unitName: Type.Optional(UnitName),
+  // How numbers are written; absent: with a decimal point and no groups, as programs do.
+  decimal: Type.Optional(oneOf(['point', 'comma'])),
+  // Other upload keys for this attribute.
+  synonyms: optional.list(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 }),
+  reason: optional.text({
+    maxLength: 1_000,
+    description: 'why a full update gave the attribute its type; set by the service, ignored in a PUT',
+  }),
+  typing: Type.Optional(
+    oneOf(['automatic'], 'sets the type back to automatic: the next full update judges the values anew'),
+  ),
+});
+/** An attribute as sent: it may be renamed, together with all that names it. Source: docs/interface §11.8. */
+export const SentAttribute = closedAs('SentAttribute', {
+  ...AttributeSchema.properties,
+  renameTo: optional.text({
+    minLength: 1,
+    maxLength: 255,
+    description: 'the name that it is to have; relations, channels and settings that name it follow',
+  }),
+  keepSynonym: optional.flag('with renameTo: whether the former name stays a synonym; default: true'),
+});
+export type SentAttribute = Sent<Static<typeof SentAttribute>>;
+export const OntologyDocument = closedAs('Ontology', {
+  mode: oneOf(['automatic', 'own']),
+  unitAliases: Type.Optional(
+    Type.Record(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S{1,64}$' }), UnitName, {
+      maxProperties: 200,
+      additionalProperties: false,
+      description: 'what the project calls units, to a spelling of the table of units: {"Daumen":"in"}',
+    }),
+  ),
+  attributes: Type.Array(AttributeSchema, { maxItems: ATTRIBUTES }),
+});
+export const SentOntology = closedAs('SentOntology', {
+  ...OntologyDocument.properties,
+  attributes: Type.Array(SentAttribute, { maxItems: ATTRIBUTES }),
+});
+export type SentOntology = Sent<Static<typeof SentOntology>>;

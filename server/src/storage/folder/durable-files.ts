@@ -1,0 +1,44 @@
+import fs from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+/** Makes names in a folder durable: otherwise a power cut loses a new one, with everything below it. */
+export async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, 'r');
+  await folder.sync();
+}
+
+export function syncFolderNow(path: string): void {
+  using folder = openNow(path, 'r');
+  fs.fsyncSync(folder.fd);
+}
+
+/** Closed at the end of the block that it is used in. */
+export function openNow(path: string, flags: 'r' | 'r+' | 'w') {
+  const fd = fs.openSync(path, flags, 0o600);
+  return { fd, [Symbol.dispose]: () => fs.closeSync(fd) };
+}
+
+/**
+ * Creates missing folders one by one, durably: below /proc, where none can be created, Node's own recursion never ends.
+ * @param mode of the folders that are created
+ */
+export function makeFolders(path: string, mode = 0o700): void {
+  const missing: string[] = [];
+  for (let above = resolve(path); !fs.existsSync(above); above = dirname(above)) missing.unshift(above);
+  for (const folder of missing) {
+    try {
+      fs.mkdirSync(folder, { mode });
+    } catch (error) {
+      // Another process may create it at the same time.
+      if ((error as { code?: string }).code !== 'EEXIST') throw error;
+    }
+    syncFolderNow(dirname(folder));
+  }
+}
+
+/** Writes a file for the service's own user, durable when it returns. @throws Error when it must be new and exists */
+export function writeOwnFile(path: string, text: string, flag: 'w' | 'wx'): void {
+  fs.writeFileSync(path, text, { mode: 0o600, flag, flush: true });
+  syncFolderNow(dirname(path));
+}

@@ -1,0 +1,86 @@
+import { renderFor, type Sql, type SqlSession, sql } from './statement.ts';
+
+/**
+ * Control flow that is written once for both engines: a generator that yields statements and receives their rows, immediately
+ * from a file, later from PostgreSQL. docs/decisions/0019-one-program-two-dialects.md says why it is not an async function.
+ */
+export type Program<Result> = Generator<(session: ProgramSession) => unknown, Result, unknown>;
+
+/** What a driver provides: answers, or promises of answers. */
+export interface ProgramSession {
+  rows(statement: Sql): unknown;
+  run(statement: Sql): unknown;
+  controlRows(statement: Sql): unknown;
+}
+
+/** A statement, or its template: rows`select …`. */
+type Given = [statement: Sql] | Parameters<typeof sql>;
+
+const toSql = (given: Given): Sql =>
+  Array.isArray(given[0]) ? sql(...(given as Parameters<typeof sql>)) : (given[0] as Sql);
+
+export function* rows<Row>(...given: Given): Program<Row[]> {
+  return (yield (session) => session.rows(toSql(given))) as Row[];
+}
+
+/** @returns the first row, if there is one */
+export function* row<Row>(...given: Given): Program<Row | undefined> {
+  return (yield* rows<Row>(...given))[0];
+}
+
+/** @returns the only value of each row */
+export function* column<Value>(...given: Given): Program<Value[]> {
+  return (yield* rows<Record<string, Value>>(...given)).map((row) => Object.values(row)[0] as Value);
+}
+
+/** @returns the only value of the first row, if there is one */
+export function* cell<Value>(...given: Given): Program<Value | undefined> {
+  return (yield* column<Value>(...given))[0];
+}
+
+/** @returns the second value of each row by the first */
+export function* pairs<Key, Value>(...given: Given): Program<Map<Key, Value>> {
+  const found = yield* rows<Record<string, unknown>>(...given);
+  return new Map(found.map((row) => Object.values(row) as [Key, Value]));
+}
+
+/** Rows of the service's own tables, which the embedded store has in another file; `PROJECT` is the catalog's project. */
+export function* controlRows<Row>(...given: Given): Program<Row[]> {
+  return (yield (session) => session.controlRows(toSql(given))) as Row[];
+}
+
+export function* run(...given: Given): Program<number> {
+  return (yield (session) => session.run(toSql(given))) as number;
+}
+
+/** Runs work that each engine does in its own way, for example in bulk. */
+export function* ask<Result>(work: () => Result | Promise<Result>): Program<Result> {
+  return (yield () => work()) as Result;
+}
+
+/** Runs a program without yielding to the event loop, so that no other work runs inside an open transaction. */
+export function performNow<Result>(program: Program<Result>, session: ProgramSession): Result {
+  let next = program.next();
+  while (!next.done) {
+    const answer = next.value(session);
+    if (answer instanceof Promise) throw new Error('a program on a file must not wait');
+    next = program.next(answer);
+  }
+  return next.value;
+}
+
+/** Runs a program on a project's rows in PostgreSQL; an empty statement, of what only the other engine does, asks nothing. */
+export async function performOn<Result>(session: SqlSession, projectId: number, program: Program<Result>) {
+  const answer = (ask: 'rows' | 'run') => (statement: Sql) => {
+    const { text, values } = renderFor('postgres', statement, projectId);
+    if (text === '') return ask === 'rows' ? [] : 0;
+    return session[ask](text, values);
+  };
+  const ready = { rows: answer('rows'), run: answer('run'), controlRows: answer('rows') };
+  let next = program.next();
+  while (!next.done) next = program.next(await next.value(ready));
+  return next.value;
+}
+
+/** In place of a project, whose ids begin at 1. */
+export const SERVICE = 0;

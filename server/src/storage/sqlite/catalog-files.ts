@@ -1,0 +1,149 @@
+import { existsSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { ServiceError } from '../../kernel/errors.ts';
+import { dataFolderAt } from '../folder/folder.ts';
+import { hasNewest } from '../migrations/migrations.ts';
+import { renderFor, type Sql } from '../programs/programs.ts';
+import { CatalogFile } from './catalog-file.ts';
+import { findOtherOwnerOf, readInstallation } from './catalog-owner.ts';
+import { createMarkMoves, type MarkMoves, openDamageMarks } from './file-check.ts';
+import { KEEP_LOG, onceByText } from './open-sqlite.ts';
+import { shareOfFile } from './page-cache.ts';
+
+/** Whether another service writes the files; may change while this service runs. */
+export type Follows = Int32Array<SharedArrayBuffer>;
+
+export const createFollows = (isFollowing = false): Follows =>
+  new Int32Array(new SharedArrayBuffer(4)).fill(Number(isFollowing));
+
+/** Open files per thread: enough for a busy installation, few enough for memory and file handles. */
+const OPEN_CATALOGS = 64;
+
+/** How the catalog files of a thread are opened. */
+interface CatalogFilesOptions {
+  readonly markMoves?: MarkMoves;
+  /** Another thread copies the logs and then writes them back. */
+  readonly keepsLog?: boolean;
+  /** Nothing is written here. */
+  readonly follows?: Follows;
+}
+
+/** The catalog files of one thread; when there are too many, the least recently used one is closed. */
+export class CatalogFiles {
+  private readonly folder: string;
+  private readonly keepsLog: boolean;
+  private readonly follows: Follows;
+  private readonly marks: ReturnType<typeof openDamageMarks>;
+  private readonly files = new Map<number, CatalogFile>();
+  private control: ReturnType<typeof openControlReader>;
+
+  constructor(
+    folder: string,
+    { markMoves = createMarkMoves(), keepsLog = false, follows = createFollows() }: CatalogFilesOptions = {},
+  ) {
+    this.folder = folder;
+    this.keepsLog = keepsLog;
+    this.follows = follows;
+    this.marks = openDamageMarks(folder, markMoves);
+    this.control = openControlReader(folder);
+  }
+
+  pathOf(projectId: number): string {
+    return join(this.folder, `${projectId}.db`);
+  }
+
+  /** @throws storage_full, storage_failed, catalog_damaged, catalog_foreign */
+  open(projectId: number): CatalogFile {
+    const { files } = this;
+    this.marks.refuse(projectId);
+    if (files.get(projectId)?.isReadOnly) this.close(projectId);
+    const known = files.get(projectId);
+    const file = known ?? this.openNew(projectId);
+    files.delete(projectId);
+    files.set(projectId, file);
+    const oldest = files.keys().next().value;
+    if (files.size > OPEN_CATALOGS && oldest !== undefined) this.close(oldest);
+    if (known === undefined) this.sharePages();
+    return file;
+  }
+
+  private openNew(projectId: number): CatalogFile {
+    const isFollowing = Atomics.load(this.follows, 0) === 1;
+    const ownPath = this.pathOf(projectId);
+    const path = isFollowing && !isReady(ownPath) ? ':memory:' : ownPath;
+    const { control } = this;
+    const installation = control.findInstallation();
+    const file = new CatalogFile(path, { readControl: control.readFor(projectId), projectId, installation });
+    // The file may exist the next time.
+    file.isReadOnly = path === ':memory:';
+    if (this.keepsLog) file.database.exec(KEEP_LOG);
+    return file;
+  }
+
+  close(projectId: number): void {
+    this.files.get(projectId)?.database.close();
+    this.files.delete(projectId);
+    this.sharePages();
+  }
+
+  closeAll(): void {
+    for (const projectId of [...this.files.keys()]) this.close(projectId);
+    this.control.close();
+    this.control = openControlReader(this.folder);
+  }
+
+  /** Only a step of the share changes the open files. */
+  private sharePages(): void {
+    const kib = shareOfFile(this.files.size);
+    for (const { pages } of this.files.values()) pages.limit(kib);
+  }
+
+  /** A file of another owner stays: the project that is removed has no products in it. */
+  remove(projectId: number): void {
+    this.close(projectId);
+    const path = this.pathOf(projectId);
+    const installation = this.control.findInstallation();
+    const owner = installation === undefined ? undefined : { installation, projectId };
+    if (owner !== undefined && findOtherOwnerOf(path, owner) !== undefined) return;
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+    this.marks.remove(projectId);
+  }
+}
+
+/**
+ * Whether the writing service has created a file; a service that follows accepts no other.
+ * @throws not_ready until the writer has migrated it to the newest schema
+ */
+function isReady(path: string): boolean {
+  if (!existsSync(path)) return false;
+  using file = new DatabaseSync(path, { readOnly: true });
+  if (!hasNewest(file, 'catalog')) throw new ServiceError('not_ready');
+  return true;
+}
+
+/** Reads the control database beside the folder of catalogs, as last committed; opened at the first read. */
+function openControlReader(folder: string) {
+  const path = dataFolderAt(dirname(folder)).control;
+  let database: DatabaseSync | undefined;
+  let installation: string | undefined;
+  const open = () => {
+    database ??= new DatabaseSync(path, { readOnly: true });
+    return database;
+  };
+  const prepare = onceByText((text) => open().prepare(text));
+  return {
+    /** @returns undefined without a control database, and on a standby whose writer is yet to record it */
+    findInstallation(): string | undefined {
+      if (installation === undefined && existsSync(path)) installation = readInstallation(open());
+      return installation;
+    },
+    readFor: (projectId: number) => (statement: Sql) => {
+      // Catalogs can be opened without a control database.
+      if (database === undefined && !existsSync(path)) return [];
+      const { text, values } = renderFor('sqlite', statement, projectId);
+      return prepare(text).all(...(values as SQLInputValue[]));
+    },
+    close: () => database?.close(),
+  };
+}

@@ -1,0 +1,29 @@
+/** How long after its last operation an owner counts as at work: a busy caller pauses for less. */
+const RECENT_MS = 5_000;
+
+/** How many threads of a pool one owner may use at a time: a key, or its account. */
+export class OwnerShares {
+  private readonly size: number;
+  private readonly share: number | undefined;
+  /** The owner whose operation began last, and the last different one. */
+  private begun: readonly { readonly owner: number; readonly at: number }[] = [];
+
+  /** @param share the most threads of one owner; undefined: all */
+  constructor(size: number, share: number | undefined) {
+    this.size = size;
+    this.share = share;
+  }
+
+  noteBegun(owner: number): void {
+    const other = this.begun.find((one) => one.owner !== owner);
+    this.begun = [{ owner, at: performance.now() }, ...(other === undefined ? [] : [other])];
+  }
+
+  /** A free thread is not enough for other owners while this one keeps all cores busy. */
+  shareOf(owner: number): number {
+    if (this.share === undefined) return this.size;
+    const now = performance.now();
+    const hasOthers = this.begun.some((one) => one.owner !== owner && now - one.at < RECENT_MS);
+    return hasOthers ? Math.ceil(this.share / 2) : this.share;
+  }
+}
