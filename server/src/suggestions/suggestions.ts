@@ -7,6 +7,7 @@
 import type { OpenTally, SurveyResult } from '../catalog/browse/browse.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Ontology } from '../catalog/ontology/ontology.ts';
+import { BoundedMap } from '../kernel/bounded-map.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Projects } from '../projects/projects.ts';
 import {
@@ -83,7 +84,10 @@ export function createSuggestions(parts: SuggestionParts) {
 /** Counts each state of a project once, one at a time; the result is cached until the state changes. */
 function createFinder({ catalog, relations, projects }: SuggestionParts) {
   /** By project; `mark` tells the state of the catalog and the ontology. */
-  const findings = new Map<number, { readonly mark: string; readonly found: Promise<FoundSuggestions> }>();
+  const findings = new BoundedMap<
+    number,
+    { readonly mark: string; readonly found: Promise<FoundSuggestions> }
+  >({ most: FINDINGS });
 
   async function count(projectId: number, catalogVersion: number): Promise<FoundSuggestions> {
     const question = { kind: 'suggestions', locale: await projects.getLocale(projectId) } as const;
@@ -108,12 +112,9 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
       .catch(() => undefined)
       .then(() => count(projectId, catalogVersion));
     const finding = { mark, found };
-    findings.delete(projectId);
     findings.set(projectId, finding);
-    const [oldest] = findings.keys();
-    if (findings.size > FINDINGS && oldest !== undefined) findings.delete(oldest);
     // The caller gets the rejection of `found`; here it is only dropped, so that the next question counts anew.
-    found.catch(() => findings.get(projectId) === finding && findings.delete(projectId));
+    found.catch(() => findings.peek(projectId) === finding && findings.delete(projectId));
     return found;
   };
 }

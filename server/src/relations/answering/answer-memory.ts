@@ -1,4 +1,5 @@
 import { createAnswerBuffers } from '../../catalog/lookup/lookup.ts';
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import type { ByteCache, CacheSpace } from '../../storage/storage.ts';
 import { countPassedAtOnce } from '../../storage/threads/threads.ts';
 import { type RelateInput, type RelateOutput, type RequestedTag, STEP_BYTES } from './relate-request.ts';
@@ -23,7 +24,7 @@ const SIGNATURES = 10_000;
 export class AnswerMemory {
   private readonly cache: ByteCache;
   private readonly buffers = createAnswerBuffers();
-  private readonly signatures = new Map<string, number>();
+  private readonly signatures = new BoundedMap<string, number>({ most: SIGNATURES });
   /** The tags of plans as JSON. */
   private readonly texts = new WeakMap<readonly RequestedTag[], string>();
   private lastNumber = 0;
@@ -94,7 +95,6 @@ export class AnswerMemory {
   private numberOf(input: RelateInput): number {
     const { tags, form, explain, assumed, locale, brandAttribute } = input;
     const text = this.texts.getOrInsertComputed(tags, (one) => JSON.stringify(one));
-    if (this.signatures.size > SIGNATURES) this.signatures.clear();
     const signature = `${form} ${explain} ${assumed} ${locale} ${text} ${brandAttribute}`;
     return this.signatures.getOrInsertComputed(signature, () => ++this.lastNumber);
   }

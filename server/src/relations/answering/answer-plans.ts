@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Relation } from '../relation-definitions/relation-definitions.ts';
 import type { RequestedTag } from './relate-request.ts';
@@ -43,7 +44,9 @@ const PLANS = { most: 1_000, longest: 1_000 };
  * each anew took a tenth of the time of a cached answer.
  */
 export class AnswerPlans {
-  private readonly known = new Map<string, AnswerPlan & { readonly relations: readonly Relation[] }>();
+  private readonly known = new BoundedMap<string, AnswerPlan & { readonly relations: readonly Relation[] }>({
+    most: PLANS.most,
+  });
 
   /** @param relations of the present version of the catalog */
   find(
@@ -57,7 +60,6 @@ export class AnswerPlans {
     if (known?.relations === relations) return known;
     const plan = planAnswer(included, relations);
     if (requested.length > PLANS.longest) return plan;
-    if (this.known.size >= PLANS.most) this.known.clear();
     this.known.set(requested, { ...plan, relations });
     return plan;
   }

@@ -4,16 +4,9 @@ import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
-import {
-  isConstraint,
-  markOfRelation,
-  type Relation,
-  ruleOf,
-  type ValueTable,
-} from '../relation-definitions/relation-definitions.ts';
-import { bindRule, listTables } from '../rules/rules.ts';
-import { type ColumnCache, listWords, type TriedCatalog, UPLOADS_AT_ONCE } from '../surveys/surveys.ts';
+import { type ColumnCache, listWords, UPLOADS_AT_ONCE } from '../surveys/surveys.ts';
 import { findPrice, listAlternatives, type OrderedProduct } from './alternatives.ts';
+import type { ConstraintCache, FitCatalog } from './constraint-cache.ts';
 import type { FitSelection } from './fit-schemas.ts';
 import {
   type Constraint,
@@ -24,7 +17,7 @@ import {
   type TotalVerdict,
   type Verdict,
 } from './judgement.ts';
-import type { NegativeValues, SearchedVersions } from './negative-values.ts';
+import type { NegativeValues } from './negative-values.ts';
 
 /** A question, with the project's settings. */
 export interface FitInput extends FitSelection {
@@ -32,56 +25,6 @@ export interface FitInput extends FitSelection {
   readonly locale: string;
   readonly brandAttribute: string;
   readonly priceAttribute: string;
-}
-
-/** One state of a catalog. */
-export interface FitCatalog extends TriedCatalog, SearchedVersions {
-  listAttributes(): Promise<readonly Attribute[]>;
-  listRelations(): Promise<readonly Relation[]>;
-  /** @returns the existing ones */
-  findTables(names: readonly string[]): Promise<readonly ValueTable[]>;
-}
-
-interface CatalogConstraints {
-  readonly version: number;
-  readonly attributes: readonly Attribute[];
-  readonly constraints: readonly Constraint[];
-}
-
-/** Constraints of catalogs, ready for judging: binding them takes longer than judging ten products. */
-export class ConstraintCache {
-  private readonly cached = new Map<number, CatalogConstraints>();
-
-  async read(projectId: number, catalog: FitCatalog): Promise<CatalogConstraints> {
-    const { version } = catalog;
-    const known = this.cached.get(projectId);
-    if (known?.version === version) return known;
-    const attributes = await catalog.listAttributes();
-    const relations = await catalog.listRelations();
-    const named = relations.flatMap(({ definition }) => listTables(ruleOf(definition)));
-    const tables = await catalog.findTables([...new Set(named)]);
-    const constraints = relations.flatMap((one) => toConstraint(one, attributes, tables) ?? []);
-    if (this.cached.size >= 64) this.cached.clear();
-    const read = { version, attributes, constraints };
-    this.cached.set(projectId, read);
-    return read;
-  }
-}
-
-/** Uses the present ontology, as nothing has to be built. @returns undefined for a relation that is no constraint */
-function toConstraint(relation: Relation, attributes: readonly Attribute[], tables: readonly ValueTable[]) {
-  const { id, definition } = relation;
-  if (!definition.enabled || !isConstraint(definition)) return undefined;
-  const result = bindRule(ruleOf(definition), attributes, tables);
-  if ('problem' in result) return undefined;
-  const { name, tag, excludeSameGroup, total, operator, limit } = definition;
-  return {
-    relation: { id, name, tag },
-    revision: markOfRelation(relation),
-    excludeSameGroup,
-    bound: result.bound,
-    ...(definition.kind === 'total' && { total: { total, operator, limit } }),
-  };
 }
 
 /** What a thread caches, and how long a question may take. */

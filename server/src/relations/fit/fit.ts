@@ -2,7 +2,8 @@
  * The door of fit: whether products can be used together, by relations that are constraints. A verdict can be
  * "unknown", if the data does not say.
  */
-export { answerFit, ConstraintCache, type FitCatalog, type FitInput, type FitParts } from './fit-answer.ts';
+export { ConstraintCache, type FitCatalog } from './constraint-cache.ts';
+export { answerFit, type FitInput, type FitParts } from './fit-answer.ts';
 export { type FitAnswer, FitQuestion, type FitSelection, readQuestion } from './fit-schemas.ts';
 export { surveyMissing } from './missing-values.ts';
 export { NegativeValues, type SignedDocument, type SignedPage } from './negative-values.ts';

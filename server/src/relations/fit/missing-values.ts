@@ -4,7 +4,8 @@ import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { SIDES, type Side } from '../relation-definitions/relation-definitions.ts';
 import { attributeOf, compileRule, readFrom } from '../rules/rules.ts';
 import { readPages } from '../surveys/surveys.ts';
-import type { FitCatalog, FitParts } from './fit-answer.ts';
+import type { FitCatalog } from './constraint-cache.ts';
+import type { FitParts } from './fit-answer.ts';
 import type { MissingValues } from './fit-schemas.ts';
 import { type Constraint, Judge, type JudgedProduct, listAttributes } from './judgement.ts';
 

@@ -1,5 +1,6 @@
 import { type ComparedAttribute, readComparable } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 
 /**
@@ -54,7 +55,7 @@ const MOST_DOCUMENTS = 5_000;
 
 /** Answers are cached by version of the catalog. A version of a product never changes, so each is read once. */
 export class NegativeValues {
-  private readonly known = new Map<string, Known>();
+  private readonly known = new BoundedMap<string, Known>({ most: MOST_KEYS });
 
   /** @throws search_too_long */
   async has(
@@ -73,7 +74,6 @@ export class NegativeValues {
   }
 
   private async hasUnder(name: string, catalog: SearchedVersions, search: KeySearch): Promise<boolean> {
-    if (this.known.size >= MOST_KEYS) this.known.clear();
     const { version } = catalog;
     const known = this.known.getOrInsertComputed(name, () => ({
       version: -1,

@@ -46,4 +46,4 @@ export {
   judgeElements,
   orient,
 } from './relation-explain.ts';
-export { createSharedLists } from './shared-lists.ts';
+export { SharedLists } from './shared-lists.ts';

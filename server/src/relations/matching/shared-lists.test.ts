@@ -1,13 +1,13 @@
 // runs: test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSharedLists } from './shared-lists.ts';
+import { SharedLists } from './shared-lists.ts';
 
 /** @returns an object that represents a version of a catalog */
 const open = (version: number) => ({ version });
 
 test('a list is made once for a version of a catalog', () => {
-  const lists = createSharedLists();
+  const lists = new SharedLists();
   const [present, next] = [open(1), open(2)];
   let made = 0;
   const make = () => {
@@ -20,7 +20,7 @@ test('a list is made once for a version of a catalog', () => {
 
 test('a watched list is made anew once it does not hold', () => {
   let isSame = true;
-  const share = createSharedLists().of({}, () => () => isSame);
+  const share = new SharedLists().of({}, () => () => isSame);
   let made = 0;
   const make = () => [++made];
   const ask = () => share('list', make, { weigh: () => 0 })[0];
@@ -32,7 +32,7 @@ test('a watched list is made anew once it does not hold', () => {
 /** @returns a function that asks for lists of a tenth of what is kept, and the names of those that were made */
 function openTenths() {
   const most = 1024 * 1024;
-  const share = createSharedLists(most).of(open(1));
+  const share = new SharedLists(most).of(open(1));
   const made: string[] = [];
   const ask = (name: string, bytes = most / 10 - 200) => {
     const make = () => {

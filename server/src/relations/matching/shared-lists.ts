@@ -1,63 +1,48 @@
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import type { ListBasis, ShareLists } from './related-view.ts';
 
 interface SharedList {
   readonly list: readonly unknown[];
   readonly weight: number;
-  isRequested: boolean;
   /** Whether it would be the same if it were made now. */
   holds(): boolean;
   forget(): void;
 }
 
-/**
- * Lists that products of a catalog share. When there are too many, the one that was made first is dropped,
- * but one that was requested since goes behind the others (CLOCK). `of`: an object that represents the version, or
- * those in which `watch` says of each list whether it holds.
- * @param most approximate bytes over all catalogs
- */
-export function createSharedLists(most = 32 * 1024 * 1024): {
-  of(version: object, watch?: (basis?: ListBasis) => () => boolean): ShareLists;
-} {
-  const catalogs = new WeakMap<object, Map<string, SharedList>>();
-  const queue = new Set<SharedList>();
-  // Stays at the first one: a new iterator would pass all places of dropped ones anew.
-  const first = queue.values();
-  let weight = 0;
+/** In bytes, besides its items. */
+const LIST_BYTES = 200;
 
-  function makeRoom(added: number): void {
-    while (weight + added > most && queue.size > 0) {
-      const one = first.next().value as SharedList;
-      queue.delete(one);
-      if (one.isRequested) {
-        one.isRequested = false;
-        queue.add(one);
-      } else {
-        one.forget();
-        weight -= one.weight;
-      }
-    }
+/** Lists that products of a catalog share, bounded over all catalogs. */
+export class SharedLists {
+  private readonly catalogs = new WeakMap<object, Map<string, SharedList>>();
+  /** The lists of all catalogs, each by itself. */
+  private readonly present: BoundedMap<SharedList, SharedList>;
+
+  /** @param most approximate bytes over all catalogs */
+  constructor(most = 32 * 1024 * 1024) {
+    this.present = new BoundedMap({
+      most,
+      weigh: ({ weight }) => weight,
+      onEvict: (one) => one.forget(),
+    });
   }
 
-  return {
-    of(version, watch = () => () => true) {
-      const known = catalogs.getOrInsertComputed(version, () => new Map<string, SharedList>());
-      return (key, make, { weigh, describe }) => {
-        const found = known.get(key);
-        if (found?.holds()) {
-          found.isRequested = true;
-          return found.list as ReturnType<typeof make>;
-        }
-        if (found !== undefined && queue.delete(found)) weight -= found.weight;
-        const list = make();
-        const added = list.reduce((sum, item) => sum + weigh(item), 200);
-        makeRoom(added);
-        weight += added;
-        const holds = watch(describe?.(list));
-        const shared = { list, weight: added, isRequested: false, holds, forget: () => known.delete(key) };
-        known.set(key, shared);
-        queue.add(shared);
-        return list;
-      };
-    },
-  };
+  /**
+   * @param version an object that represents the version, or those versions in which `watch` says of each list whether it holds
+   */
+  of(version: object, watch: (basis?: ListBasis) => () => boolean = () => () => true): ShareLists {
+    const { present } = this;
+    const known = this.catalogs.getOrInsertComputed(version, () => new Map<string, SharedList>());
+    return (key, make, { weigh, describe }) => {
+      const found = known.get(key);
+      if (found?.holds()) return (present.get(found) ?? found).list as ReturnType<typeof make>;
+      if (found !== undefined) present.delete(found);
+      const list = make();
+      const weight = list.reduce((sum, item) => sum + weigh(item), LIST_BYTES);
+      const shared = { list, weight, holds: watch(describe?.(list)), forget: () => known.delete(key) };
+      known.set(key, shared);
+      present.set(shared, shared);
+      return list;
+    };
+  }
 }

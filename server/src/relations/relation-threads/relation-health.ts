@@ -1,4 +1,4 @@
-import { createSharedLists, type SearchedRelation } from '../matching/matching.ts';
+import { type SearchedRelation, SharedLists } from '../matching/matching.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {
   isIndexed,
@@ -63,7 +63,7 @@ export async function tryRelation(
   const words = listWords(rule.source, rule.target);
   const columns = await cached.read(projectId, catalog, { limit, words });
   const read = columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
-  const share = createSharedLists().of(read.columns);
+  const share = new SharedLists().of(read.columns);
   return tryOnColumns({ ...read, catalog, share }, tried, time);
 }
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { mapTable, type Program } from '../../storage/programs/programs.ts';
 import type { BudgetTerms, QuestionPool, ThreadPool } from '../../storage/threads/threads.ts';
 import type { FitInput } from '../fit/fit.ts';
@@ -68,7 +69,7 @@ function changesIn({ writers }: RelationThreads) {
 }
 
 function readsOf(reads: RelationReads) {
-  const listed = new Map<number, ListedRelations>();
+  const listed = new BoundedMap<number, ListedRelations>({ most: LISTED_PROJECTS });
   return {
     list: (projectId: number) => reads.read(projectId, listRelations()),
     find: (projectId: number, id: number) => reads.read(projectId, findRelation(id)),
@@ -83,7 +84,6 @@ function readsOf(reads: RelationReads) {
       const known = listed.get(projectId);
       if (known?.version === mark.version) return { mark, relations: known.relations };
       const found = await reads.readForAnswers(projectId, readListed());
-      if (listed.size >= LISTED_PROJECTS) listed.clear();
       listed.set(projectId, found);
       return { mark: { ...mark, version: found.version }, relations: found.relations };
     },

@@ -1,4 +1,5 @@
 import type { Operator } from '../../catalog/filters/filters.ts';
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 
 /** The sentences about matches in the languages of the service. Advice follows the name of an attribute. Source: docs/interface §12.6 rule 8. */
 
@@ -83,11 +84,10 @@ export interface MatchTexts extends Sentences {
 const MOST_LOCALES = 100;
 /** Writing a number takes 5 µs, and the terms of matches repeat. */
 const MOST_NUMBERS = 1_000;
-const known = new Map<string, MatchTexts>();
+const known = new BoundedMap<string, MatchTexts>({ most: MOST_LOCALES });
 
 /** @returns German texts for a German locale, and English ones for every other */
 export function textsOf(locale: string): MatchTexts {
-  if (known.size >= MOST_LOCALES) known.clear();
   return known.getOrInsertComputed(locale, createTexts);
 }
 
@@ -99,7 +99,7 @@ function createTexts(locale: string): MatchTexts {
   const [grouped, plain] = [true, false].map(
     (useGrouping) => new Intl.NumberFormat(spoken, { maximumFractionDigits: 100, useGrouping }),
   ) as [Intl.NumberFormat, Intl.NumberFormat];
-  const written = new Map<string, string>();
+  const written = new BoundedMap<string, string>({ most: MOST_NUMBERS });
   const write = (number: string, isGrouped: boolean) => {
     // An upload may have such a number too.
     if (/e/i.test(number)) return number;
@@ -108,7 +108,6 @@ function createTexts(locale: string): MatchTexts {
   return {
     ...sentences,
     writeNumber(number, isGrouped) {
-      if (written.size >= MOST_NUMBERS) written.clear();
       return written.getOrInsertComputed(`${number} ${isGrouped}`, () => write(number, isGrouped));
     },
   };

@@ -9,6 +9,7 @@ import {
   solveNumber,
   toComparable,
 } from '../../catalog/filters/filters.ts';
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { signOf } from '../../kernel/comparison-sign.ts';
 import { SIDES, type Side } from '../relation-definitions/relation-definitions.ts';
 import type { MatchTexts } from './match-texts.ts';
@@ -115,14 +116,13 @@ const ownOf = ({ match, side }: Asked) => attributeOf(match, side);
 const otherOf = ({ match, side }: Asked) => attributeOf(match, side === 'source' ? 'target' : 'source');
 
 /** Advice by the side and the values of the other one, which many products share. */
-const advised = new WeakMap<CompiledMatch, WeakMap<MatchTexts, Map<string, string>>>();
+const advised = new WeakMap<CompiledMatch, WeakMap<MatchTexts, BoundedMap<string, string>>>();
 const MOST_ADVICE = 1_000;
 
 function advise(asked: Asked, texts: MatchTexts): string {
   const { match, side, known } = asked;
   const ofMatch = advised.getOrInsertComputed(match, () => new WeakMap());
-  const advice = ofMatch.getOrInsertComputed(texts, () => new Map());
-  if (advice.size >= MOST_ADVICE) advice.clear();
+  const advice = ofMatch.getOrInsertComputed(texts, () => new BoundedMap({ most: MOST_ADVICE }));
   const key = `${side} ${JSON.stringify(known.map(({ text }) => text))}`;
   return advice.getOrInsertComputed(key, () => makeAdvice(asked, texts));
 }

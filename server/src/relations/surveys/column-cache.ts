@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 import { CatalogColumns } from './catalog-columns.ts';
 import type { TriedCatalog } from './surveyed-catalog.ts';
@@ -5,6 +6,8 @@ import { covers, readPages, type UploadWords } from './upload-pages.ts';
 
 /** Over all catalogs; 66,778 products with 442,510 values take 19 MiB, counted as 24. Of a larger one each preview reads its rule's sides. */
 export const MOST_BYTES = 64 * 1024 * 1024;
+/** A catalog that has too many products. */
+const MARK_BYTES = 200;
 /** The author of a rule returns sooner than this. */
 const IDLE_MS = 5 * 60_000;
 
@@ -20,12 +23,13 @@ interface CachedColumns {
 export class ColumnCache {
   private readonly mostBytes: number;
   private readonly idleMs: number;
-  private readonly cached = new Map<number, CachedColumns>();
+  private readonly cached: BoundedMap<number, CachedColumns>;
   private timer: NodeJS.Timeout | undefined;
 
   constructor({ mostBytes = MOST_BYTES, idleMs = IDLE_MS } = {}) {
     this.mostBytes = mostBytes;
     this.idleMs = idleMs;
+    this.cached = new BoundedMap({ most: mostBytes, weigh: ({ columns }) => columns?.bytes ?? MARK_BYTES });
   }
 
   /**
@@ -40,7 +44,7 @@ export class ColumnCache {
   ): Promise<CatalogColumns | undefined> {
     clearTimeout(this.timer);
     const { version } = catalog;
-    const known = this.cached.get(projectId);
+    const known = this.cached.peek(projectId);
     this.cached.delete(projectId);
     const isPresent = known?.version === version && known.columns !== undefined;
     // Otherwise a catalog that was too large once would be read up to the limit again and again.
@@ -51,7 +55,6 @@ export class ColumnCache {
       ? known
       : await this.readAll(catalog, { version, words: isPresent ? undefined : words }, limit);
     this.cached.set(projectId, found);
-    this.dropOldest();
     this.timer = setTimeout(() => this.cached.clear(), this.idleMs).unref();
     return found.columns;
   }
@@ -71,13 +74,5 @@ export class ColumnCache {
     }
     columns.end();
     return { ...state, columns };
-  }
-
-  private dropOldest(): void {
-    let bytes = 0;
-    for (const [projectId, { columns }] of [...this.cached].reverse()) {
-      bytes += columns?.bytes ?? 0;
-      if (bytes > this.mostBytes) this.cached.delete(projectId);
-    }
   }
 }

@@ -1,4 +1,5 @@
 import type { BatchDerivation } from '../../../catalog/catalog.ts';
+import { BoundedMap } from '../../../kernel/bounded-map.ts';
 import { CopyRows, copyInto, type SqlTransaction } from '../../../storage/postgres/postgres.ts';
 import { ask, performOn } from '../../../storage/programs/programs.ts';
 import {
@@ -20,12 +21,11 @@ const CACHED_PROJECTS = 64;
 
 /** What the catalog's threads derive for relations. */
 export function relationBatchDerivation(): BatchDerivation {
-  const opened = new Map<number, OpenedBuilds>();
+  const opened = new BoundedMap<number, OpenedBuilds>({ most: CACHED_PROJECTS });
 
   return {
     async open(session, projectId) {
       const builds = await performOn(session, projectId, openBuilds(opened.get(projectId)));
-      if (opened.size >= CACHED_PROJECTS && !opened.has(projectId)) opened.clear();
       opened.set(projectId, builds);
       return builds.derive;
     },

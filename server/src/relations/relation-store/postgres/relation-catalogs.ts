@@ -1,4 +1,5 @@
 import { readOntology } from '../../../catalog/store/store.ts';
+import { BoundedMap } from '../../../kernel/bounded-map.ts';
 import { createPayloadRows } from '../../../storage/payloads/payloads.ts';
 import { isTimedOut, type Postgres } from '../../../storage/postgres/postgres.ts';
 import { performOn, type SqlSession } from '../../../storage/programs/programs.ts';
@@ -78,12 +79,10 @@ function answerFrom<Prepared extends PreparedRules>(
   readPostgres: () => Postgres,
   prepare: PrepareRules<Prepared>,
 ): RelationCatalogs<Prepared>['answer'] {
-  const cached = new Map<number, Prepared>();
+  const cached = new BoundedMap<number, Prepared>({ most: CACHED_PROJECTS });
 
   async function open(session: SqlSession, projectId: number): Promise<Prepared> {
     const prepared = prepare(await readRules(session, projectId));
-    cached.delete(projectId);
-    if (cached.size >= CACHED_PROJECTS) cached.delete(cached.keys().next().value as number);
     cached.set(projectId, prepared);
     return prepared;
   }

@@ -4,7 +4,7 @@ import type { PayloadFiles } from '../../../storage/payloads/payloads.ts';
 import type { Program } from '../../../storage/programs/programs.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
 import { Budget } from '../../../storage/threads/threads.ts';
-import { createSharedLists, listRelated } from '../../matching/matching.ts';
+import { listRelated, SharedLists } from '../../matching/matching.ts';
 import { type CatalogPasses, openPass } from '../catalog-pass.ts';
 import { toInspected } from '../inspected-catalog.ts';
 import { listBuilt } from '../relation-definition-store.ts';
@@ -48,7 +48,7 @@ export const fileCatalogs =
   (files: CatalogFiles, payloads: PayloadFiles): OpenRelationCatalogs =>
   (prepare) => {
     const rules = followRules(prepare);
-    const shared = createSharedLists();
+    const shared = new SharedLists();
     const read = performIn(files);
     return {
       payloads,
@@ -67,7 +67,7 @@ export const fileCatalogs =
       async inspect({ projectId, limit }, work) {
         const file = files.open(projectId);
         // A survey looks at up to 10,000 sources, many of which have the same values.
-        const share = createSharedLists().of(file);
+        const share = new SharedLists().of(file);
         return file.snapshot(() =>
           work(
             toInspected(limit, async (program) => file.perform(program), {
@@ -110,7 +110,7 @@ export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
     pass(projectId, work) {
       const file = files.open(projectId);
       return file.snapshot(() => {
-        const share = createSharedLists(SHARED).of(file);
+        const share = new SharedLists(SHARED).of(file);
         const view = createFileView(file, { share, limit: Budget.unlimited() });
         const pass = openPass(async (program) => file.perform(program), {
           version: readCatalogVersion(file),
