@@ -16,7 +16,8 @@ import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { useAttributes } from '../state/catalog.ts';
 import { useMistake } from '../state/mistakes.ts';
 import { useProject } from '../state/service.tsx';
-import { RelationSentence, TotalSentence } from './relation-sentence.tsx';
+import { RelationSentence } from './relation-sentence.tsx';
+import { TotalSentence } from './total-sentence.tsx';
 
 interface Shape {
   draft: RelationDefinition;

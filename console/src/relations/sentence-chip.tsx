@@ -1,27 +1,41 @@
 import { Popover } from '@base-ui/react/popover';
-import type { Match, MatchedValue, RelationDefinition } from '@relata/client';
-import { createContext, Fragment, type ReactNode, type RefObject, useContext, useRef } from 'react';
-import { presentLanguage, rich, t } from '../languages/text.ts';
-import { Button, Icon, IconButton } from '../parts/button.tsx';
-import { NumberField, SelectField, SwitchField, TextField, useLocked } from '../parts/forms/field.tsx';
-import { AttributeField, TableField } from '../parts/forms/suggest-field.tsx';
-import { listMatches, listMatchOperators, nameMatched, sayComparison } from '../rules/filters.ts';
-import { sayTerm, type Term } from '../rules/fit.ts';
+import { createContext, Fragment, type ReactNode, type RefObject, useContext, useRef, useState } from 'react';
+import { presentLanguage, t } from '../languages/text.ts';
+import { Button, Icon } from '../parts/button.tsx';
+import { useLocked } from '../parts/forms/field.tsx';
 import { handleSubmit } from '../state/service.tsx';
 
 /** The open chip of a sentence, by its place: `match 0`. */
-export interface OpenChip {
+interface OpenChip {
   readonly place: string | undefined;
   /** The sentence's box: popovers open above or below it, so that the preview beside it stays visible. */
   readonly box: RefObject<HTMLElement | null>;
   open(place: string | undefined): void;
 }
 
-export const OpenChipContext = createContext<OpenChip>({
+const OpenChipContext = createContext<OpenChip>({
   place: undefined,
   box: { current: null },
   open() {},
 });
+
+/** A sentence whose parts are chips, of which one is open at a time. */
+export function Sentence({ warning, children }: { warning: string | false; children: ReactNode }) {
+  const [place, open] = useState<string>();
+  const box = useRef<HTMLParagraphElement>(null);
+  return (
+    <OpenChipContext value={{ place, box, open }}>
+      <p ref={box} className="sentence">
+        {children}
+      </p>
+      {warning && (
+        <p className="note warn" role="status">
+          {warning}
+        </p>
+      )}
+    </OpenChipContext>
+  );
+}
 
 interface Shape {
   place: string;
@@ -38,35 +52,12 @@ interface Shape {
 }
 
 /** A part of a sentence that is edited in place. */
-export function SentenceChip({
-  place,
-  label,
-  words,
-  title,
-  isBlank = false,
-  isUnfinished = false,
-  onRemove,
-  children,
-}: Shape) {
-  const { place: opened, box, open } = useContext(OpenChipContext);
-  const isLocked = useLocked();
-  const chip = useRef<HTMLButtonElement>(null);
-  const isGone = useRef(false);
-  const remove = () => {
-    isGone.current = true;
-    open(undefined);
-    onRemove?.();
-  };
-  const close = () => (isBlank && onRemove ? remove() : open(undefined));
-  /** The element to focus: the chip, or, if that is removed, the button that adds another. */
-  const findHeir = () => {
-    const heir = isGone.current ? findAdd(box.current, place) : chip.current;
-    isGone.current = false;
-    return heir;
-  };
-  if (isLocked) return <span title={title}>{words}</span>;
+export function SentenceChip(shape: Shape) {
+  const { label, words, title, isUnfinished = false, children } = shape;
+  const { isOpen, show, close, remove, box, chip, findHeir } = useChip(shape);
+  if (useLocked()) return <span title={title}>{words}</span>;
   return (
-    <Popover.Root open={opened === place} onOpenChange={(isOpen) => (isOpen ? open(place) : close())}>
+    <Popover.Root open={isOpen} onOpenChange={(next) => (next ? show() : close())}>
       <Stays>
         <Popover.Trigger
           ref={chip}
@@ -83,23 +74,12 @@ export function SentenceChip({
           sideOffset={6}
           align="start"
           collisionPadding={8}
-          {...boundOf(opened === place ? box.current : null)}
+          {...boundOf(isOpen ? box.current : null)}
         >
           <Popover.Popup className="chip-editor" aria-label={label} finalFocus={findHeir}>
             <form className="stack" onSubmit={handleSubmit(close)}>
               {children}
-              <div className="row spread">
-                {onRemove ? (
-                  <Button look="quiet" icon="cross" onClick={remove}>
-                    {t('Remove')}
-                  </Button>
-                ) : (
-                  <span />
-                )}
-                <Button type="submit" look="primary">
-                  {t('Done')}
-                </Button>
-              </div>
+              <ChipButtons onRemove={shape.onRemove && remove} />
             </form>
           </Popover.Popup>
         </Popover.Positioner>
@@ -107,6 +87,48 @@ export function SentenceChip({
     </Popover.Root>
   );
 }
+
+/** @returns whether the chip is open, and what opens, closes and removes it */
+function useChip({ place, isBlank = false, onRemove }: Shape) {
+  const { place: opened, box, open } = useContext(OpenChipContext);
+  const chip = useRef<HTMLButtonElement>(null);
+  const isGone = useRef(false);
+  const remove = () => {
+    isGone.current = true;
+    open(undefined);
+    onRemove?.();
+  };
+  /** The element to focus: the chip, or, if that is removed, the button that adds another. */
+  const findHeir = () => {
+    const heir = isGone.current ? findAdd(box.current, place) : chip.current;
+    isGone.current = false;
+    return heir;
+  };
+  return {
+    isOpen: opened === place,
+    show: () => open(place),
+    close: () => (isBlank && onRemove ? remove() : open(undefined)),
+    remove,
+    box,
+    chip,
+    findHeir,
+  };
+}
+
+const ChipButtons = ({ onRemove }: { onRemove: (() => void) | undefined }) => (
+  <div className="row spread">
+    {onRemove ? (
+      <Button look="quiet" icon="cross" onClick={onRemove}>
+        {t('Remove')}
+      </Button>
+    ) : (
+      <span />
+    )}
+    <Button type="submit" look="primary">
+      {t('Done')}
+    </Button>
+  </div>
+);
 
 /** Keeps a comma after it on the same line. */
 const Stays = ({ children }: { children: ReactNode }) => (
@@ -168,203 +190,4 @@ export function joinList(parts: readonly ReactNode[], type: 'conjunction' | 'dis
   return list.map(({ type: kind, value }, at) => (
     <Fragment key={at}>{kind === 'element' ? parts[Number(value)] : value}</Fragment>
   ));
-}
-
-export type MatchElement = NonNullable<RelationDefinition['match']>[number];
-
-export const BLANK_MATCH: Match = { target: '', operator: 'equals', source: '' };
-
-interface MatchShape {
-  element: MatchElement;
-  names: readonly string[];
-  onChange(element: MatchElement): void;
-}
-
-/** An element of a rule: a match, or several of which any has to hold, or all in one row. */
-export function MatchEditor({ element, names, onChange }: MatchShape) {
-  const kind = element.any ? 'any' : element.together ? 'together' : undefined;
-  const list = listMatches([element]);
-  const write = (next: readonly Match[], as = kind) => {
-    const [first = BLANK_MATCH] = next;
-    onChange(as === undefined || next.length < 2 ? { ...first } : { [as]: [...next] });
-  };
-  const add = (as: 'any' | 'together') => write([...list, BLANK_MATCH], as);
-  return (
-    <div className="stack">
-      {list.map((match, at) => (
-        <div key={at} className="stack">
-          {at > 0 && <strong className="small">{kind === 'any' ? t('or') : t('in the same row')}</strong>}
-          <MatchFields match={match} names={names} onChange={(next) => write(list.with(at, next))} />
-          {list.length > 1 && (
-            <IconButton
-              icon="cross"
-              label={t('Remove this match')}
-              onClick={() => write(list.toSpliced(at, 1))}
-            />
-          )}
-        </div>
-      ))}
-      <div className="row">
-        {kind !== 'together' && list.length < MOST.any && (
-          <Button look="quiet" onClick={() => add('any')}>
-            {t('Or another match')}
-          </Button>
-        )}
-        {kind !== 'any' && list.length < MOST.together && (
-          <Button look="quiet" onClick={() => add('together')}>
-            {t('In one row with another match')}
-          </Button>
-        )}
-      </div>
-    </div>
-  );
-}
-
-const MOST = { any: 8, together: 6 } as const;
-
-interface MatchFieldsShape {
-  match: Match;
-  names: readonly string[];
-  onChange(match: Match): void;
-}
-
-function MatchFields({ match, names, onChange }: MatchFieldsShape) {
-  const { missing, table, ...compared } = match;
-  const isAny = missing === 'passes' || table !== undefined;
-  const labels = { target: t('Attribute of the result'), source: t('Attribute of the requested product') };
-  const attributeOf = (side: 'source' | 'target', other: 'source' | 'target') => (
-    <AttributeField
-      label={labels[side]}
-      value={nameMatched(match[side])}
-      choices={[...names]}
-      // Most matches compare an attribute with itself.
-      onChange={(name) => {
-        const value = writeValue(name, termOf(match[side]));
-        onChange({ ...match, [side]: value, ...(match[other] === '' && { [other]: value }) });
-      }}
-    />
-  );
-  return (
-    <>
-      {attributeOf('target', 'source')}
-      <SelectField
-        label={t('Comparison')}
-        choices={listMatchOperators()}
-        value={match.operator}
-        onChange={(operator) =>
-          onChange({
-            ...compared,
-            operator,
-            ...(missing && { missing }),
-            ...(operator === 'equals' && table && { table }),
-          })
-        }
-      />
-      {attributeOf('source', 'target')}
-      {(['target', 'source'] as const).map((side) => (
-        <TermFields
-          key={side}
-          label={labels[side]}
-          term={termOf(match[side])}
-          onChange={(term) => onChange({ ...match, [side]: writeValue(nameMatched(match[side]), term) })}
-        />
-      ))}
-      <details open={isAny}>
-        <summary>{t('Missing values and tables')}</summary>
-        <SwitchField
-          label={t('Or unknown')}
-          hint={t('It also holds where one of the two has no value.')}
-          value={missing === 'passes'}
-          onChange={(passes) =>
-            onChange({ ...compared, ...(table && { table }), ...(passes && { missing: 'passes' }) })
-          }
-        />
-        {match.operator === 'equals' && (
-          <TableField
-            label={t('Or a pair of this table')}
-            value={table ?? ''}
-            onChange={(name) =>
-              onChange({ ...compared, ...(missing && { missing }), ...(name !== '' && { table: name }) })
-            }
-          />
-        )}
-      </details>
-    </>
-  );
-}
-
-const termOf = (value: MatchedValue): Term => (typeof value === 'string' ? {} : value);
-
-/** @returns the bare name if there is no calculation */
-const writeValue = (attribute: string, { times, plus }: Term): MatchedValue =>
-  times === undefined && plus === undefined ? attribute : { attribute, ...writeTerm({ times, plus }) };
-
-const writeTerm = ({ times, plus }: Term) => ({
-  ...(times !== undefined && { times }),
-  ...(plus !== undefined && { plus }),
-});
-
-interface TermFieldsShape {
-  label: string;
-  term: Term;
-  onChange(term: Term): void;
-}
-
-/** @param label of the value to calculate with */
-export const TermFields = ({ label, term: { times, plus }, onChange }: TermFieldsShape) => (
-  <details open={times !== undefined || plus !== undefined}>
-    <summary>{t('Calculate with: {label}', { label })}</summary>
-    <div className="fields">
-      <NumberField
-        label={t('Times')}
-        value={times}
-        onChange={(next) => onChange(writeTerm({ times: next, plus }))}
-      />
-      <TextField
-        label={t('Plus')}
-        value={String(plus ?? '')}
-        placeholder={t('for example 100 W')}
-        onChange={(text) => onChange(writeTerm({ times, plus: readPlus(text) }))}
-      />
-    </div>
-  </details>
-);
-
-const readPlus = (text: string): Term['plus'] => {
-  if (text === '') return undefined;
-  return /^[+-]?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
-};
-
-/** An element in the sentence: `Wattage is at least 1.2 times its TDP plus 100 W, or unknown`. */
-export function sayElement(element: MatchElement): ReactNode {
-  const parts = listMatches([element]).map((match, at) => <span key={at}>{sayMatch(match)}</span>);
-  if (element.any) return joinList(parts, 'disjunction');
-  return element.together
-    ? rich('in one row {matches}', { matches: joinList(parts, 'conjunction') })
-    : parts[0];
-}
-
-function sayMatch(match: Match): ReactNode {
-  const words = sayCompared(match);
-  const held = match.table
-    ? rich('{words}, or one from the table <b>{table}</b>', { words, table: match.table })
-    : words;
-  return match.missing === 'passes' ? rich('{words}, or unknown', { words: held }) : held;
-}
-
-/** Uses a whole clause for each comparison, because languages place the verb differently. */
-function sayCompared({ target: left, operator = 'equals', source: right }: Match): ReactNode {
-  const [target, source] = [nameMatched(left) || '…', nameMatched(right) || '…'];
-  const [ofTarget, ofSource] = [termOf(left), termOf(right)];
-  if ([ofTarget, ofSource].some(({ times, plus }) => times !== undefined || plus !== undefined)) {
-    const its = sayTerm(t('its {attribute}', { attribute: source }), ofSource);
-    return <b>{sayComparison(sayTerm(target, ofTarget), operator, its)}</b>;
-  }
-  const parts = { target, source };
-  if (operator === 'equals' && target === source && target !== '…')
-    return rich('<b>{target}</b> is the same', parts);
-  return rich(
-    '<b>{target}</b> is {operator, select, notEquals {not } less {less than } lessOrEqual {at most } greater {more than } greaterOrEqual {at least } other {}}the requested product’s <b>{source}</b>',
-    { ...parts, operator },
-  );
 }
