@@ -6,7 +6,7 @@ import { Menu } from '../parts/button.tsx';
 import { CountField, OwnNameField, SelectField, useBinding } from '../parts/forms/field.tsx';
 import { Answer, Card, Details, Dialog, FormDialog, ListPage, Note } from '../parts/page.tsx';
 import { OnceShown, RotateDialog, reaches, Scope, ScopeField, toScope } from '../parts/secrets.tsx';
-import { Ago, Code, Pairs, Table, useMore } from '../parts/show.tsx';
+import { Ago, Code, type Column, Pairs, Table, useMore } from '../parts/show.tsx';
 import { listSteps, spread, sum } from '../rules/axis.ts';
 import { toCurl } from '../rules/curl.ts';
 import { formatCount, formatDuration, formatMoment, formatSize } from '../rules/format.ts';
@@ -27,11 +27,11 @@ import {
 /** The keys that reach this project: its own, those of its group and of the account. */
 export function ApiAccess() {
   const project = useProject();
-  const { canChange, canManageAccountKeys } = useRights();
+  const { canChange } = useRights();
   const [isCreating, setCreating] = useState(false);
   const [shown, setShown] = useState<ShownKey>();
   const keys = useAllKeys((all) => all.filter(({ scope }) => reaches(scope, project)));
-  const canTouch = ({ scope }: ApiKey) => (scope.type === 'account' ? canManageAccountKeys : canChange);
+  const columns = useKeyColumns(setShown);
   return (
     <ListPage
       title={t('API access')}
@@ -53,59 +53,61 @@ export function ApiAccess() {
           />
         )
       }
-      columns={[
-        [
-          t('Key'),
-          (key) => (
-            <>
-              {key.name}
-              <div className="mono soft small nowrap">{key.firstCharacters}…</div>
-            </>
-          ),
-        ],
-        [t('Reaches'), (key) => <Scope scope={key.scope} />],
-        [t('Access'), (key) => nameAccess(key.page ? 'page' : key.access)],
-        [
-          t('Last used'),
-          (key) => (
-            <>
-              <Ago at={key.lastUsedAt} />
-              {/* Keys in addresses end up in logs of proxies and browsers. */}
-              {key.usedInUrlAt !== null && (
-                <div>
-                  <span
-                    className="badge warn"
-                    title={t('Send the key in the header: Authorization: Bearer …')}
-                  >
-                    {rich('as ?apiKey= {when}', { when: <Ago at={key.usedInUrlAt} /> })}
-                  </span>
-                </div>
-              )}
-            </>
-          ),
-        ],
-        [t('Requests'), (key) => <KeyTraffic keyId={key.id} name={key.name} />, 'wide-only'],
-        [
-          t('Limit'),
-          (key) =>
-            key.rateLimit
-              ? t('{count} a minute', { count: formatCount(key.rateLimit.requestsPerMinute) })
-              : t('none'),
-          'wide-only soft nowrap',
-        ],
-        [t('Ends'), (key) => (key.expiresAt ? <Ago at={key.expiresAt} /> : t('never')), 'wide-only soft'],
-        [
-          <span className="hidden">{t('What can be done')}</span>,
-          (key) => canTouch(key) && <KeyMenu apiKey={key} onRotated={setShown} />,
-          'actions',
-        ],
-      ]}
+      columns={columns}
     >
       {canChange && <RecentRequests />}
       <NewKey isOpen={isCreating} onClose={() => setCreating(false)} onMade={setShown} />
     </ListPage>
   );
 }
+
+function useKeyColumns(onRotated: (shown: ShownKey) => void): readonly Column<ApiKey>[] {
+  const { canChange, canManageAccountKeys } = useRights();
+  const canTouch = ({ scope }: ApiKey) => (scope.type === 'account' ? canManageAccountKeys : canChange);
+  return [
+    [
+      t('Key'),
+      (key) => (
+        <>
+          {key.name}
+          <div className="mono soft small nowrap">{key.firstCharacters}…</div>
+        </>
+      ),
+    ],
+    [t('Reaches'), (key) => <Scope scope={key.scope} />],
+    [t('Access'), (key) => nameAccess(key.page ? 'page' : key.access)],
+    [t('Last used'), (key) => <LastUse apiKey={key} />],
+    [t('Requests'), (key) => <KeyTraffic keyId={key.id} name={key.name} />, 'wide-only'],
+    [
+      t('Limit'),
+      (key) =>
+        key.rateLimit
+          ? t('{count} a minute', { count: formatCount(key.rateLimit.requestsPerMinute) })
+          : t('none'),
+      'wide-only soft nowrap',
+    ],
+    [t('Ends'), (key) => (key.expiresAt ? <Ago at={key.expiresAt} /> : t('never')), 'wide-only soft'],
+    [
+      <span className="hidden">{t('What can be done')}</span>,
+      (key) => canTouch(key) && <KeyMenu apiKey={key} onRotated={onRotated} />,
+      'actions',
+    ],
+  ];
+}
+
+const LastUse = ({ apiKey: { lastUsedAt, usedInUrlAt } }: { apiKey: ApiKey }) => (
+  <>
+    <Ago at={lastUsedAt} />
+    {/* Keys in addresses end up in logs of proxies and browsers. */}
+    {usedInUrlAt !== null && (
+      <div>
+        <span className="badge warn" title={t('Send the key in the header: Authorization: Bearer …')}>
+          {rich('as ?apiKey= {when}', { when: <Ago at={usedInUrlAt} /> })}
+        </span>
+      </div>
+    )}
+  </>
+);
 
 function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: ShownKey): void }) {
   const relata = useRelata();

@@ -62,67 +62,10 @@ function Users({ self }: { self: number }) {
   const users = useAnswer(['users'], ({ signal }) => relata.users.list({ signal }));
   const [removed, setRemoved] = useState<User>();
   const [changed, setChanged] = useState<User>();
-  const nameOf = useScopeName();
-  // A user without any role cannot be saved, so parts have to be chosen first.
-  const setRole = (user: User, role: string) =>
-    role === 'none' && user.roles.length === 0
-      ? setChanged({ ...user, role })
-      : afterwards(relata.users.change(user.id, { role: role as Role }), 'users');
-  const setRoles = ({ id, role, roles }: User) => relata.users.change(id, { role, roles });
   return (
     <Card title={t('Users')} isBare>
       <Answer of={users}>
-        {({ items }) => (
-          <Table
-            rows={items}
-            keyOf={(user) => user.id}
-            columns={[
-              [
-                t('User'),
-                (user) => (
-                  <>
-                    {user.name}
-                    <div className="soft small">
-                      {user.email}
-                      {user.signsInWith === 'company-account' && t(', company account')}
-                    </div>
-                    {user.roles.map(({ scope, role }) => (
-                      <div key={`${scope.type} ${scope.id}`} className="soft small">
-                        {t('{role} in {scope}', { role: nameRole(role), scope: nameOf(scope) })}
-                      </div>
-                    ))}
-                  </>
-                ),
-              ],
-              [
-                t('Role'),
-                (user) => (
-                  <SelectField
-                    label={t('Role of {name}', { name: user.name })}
-                    isQuiet
-                    choices={listRoles()}
-                    value={user.role}
-                    disabled={user.id === self || user.signsInWith === 'company-account'}
-                    onChange={(value) => setRole(user, value)}
-                  />
-                ),
-              ],
-              [
-                <span className="hidden">{t('Remove')}</span>,
-                (user) => (
-                  <UserActions
-                    user={user}
-                    isSelf={user.id === self}
-                    onRoles={() => setChanged(user)}
-                    onPasskeys={() => afterwards(relata.users.removePasskeys(user.id), 'users')}
-                    onRemove={() => setRemoved(user)}
-                  />
-                ),
-                'actions',
-              ],
-            ]}
-          />
-        )}
+        {({ items }) => <UserTable users={items} self={self} onRemove={setRemoved} onRoles={setChanged} />}
       </Answer>
       <FormDialog
         title={t('Remove {name}', { name: removed?.name ?? '' })}
@@ -134,18 +77,99 @@ function Users({ self }: { self: number }) {
       >
         <p>{t('They are signed out everywhere at once. What they created stays.')}</p>
       </FormDialog>
-      <FormDialog
-        title={t('Roles of {name} in parts of the account', { name: changed?.name ?? '' })}
-        action={t('Save the roles')}
-        isOpen={changed !== undefined}
-        onClose={() => setChanged(undefined)}
-        onSubmit={async () => changed && rereading(setRoles(changed), 'users')}
-      >
-        {changed && (
-          <PartRoles roles={changed.roles} onChange={(roles) => setChanged({ ...changed, roles })} />
-        )}
-      </FormDialog>
+      <RolesDialog user={changed} onChange={setChanged} />
     </Card>
+  );
+}
+
+interface UserTableShape {
+  users: readonly User[];
+  self: number;
+  onRemove(user: User): void;
+  onRoles(user: User): void;
+}
+
+function UserTable({ users, self, onRemove, onRoles }: UserTableShape) {
+  const relata = useRelata();
+  // A user without any role cannot be saved, so parts have to be chosen first.
+  const setRole = (user: User, role: string) =>
+    role === 'none' && user.roles.length === 0
+      ? onRoles({ ...user, role })
+      : afterwards(relata.users.change(user.id, { role: role as Role }), 'users');
+  return (
+    <Table
+      rows={users}
+      keyOf={(user) => user.id}
+      columns={[
+        [t('User'), (user) => <UserCell user={user} />],
+        [
+          t('Role'),
+          (user) => (
+            <SelectField
+              label={t('Role of {name}', { name: user.name })}
+              isQuiet
+              choices={listRoles()}
+              value={user.role}
+              disabled={user.id === self || user.signsInWith === 'company-account'}
+              onChange={(value) => setRole(user, value)}
+            />
+          ),
+        ],
+        [
+          <span className="hidden">{t('Remove')}</span>,
+          (user) => (
+            <UserActions
+              user={user}
+              isSelf={user.id === self}
+              onRoles={() => onRoles(user)}
+              onPasskeys={() => afterwards(relata.users.removePasskeys(user.id), 'users')}
+              onRemove={() => onRemove(user)}
+            />
+          ),
+          'actions',
+        ],
+      ]}
+    />
+  );
+}
+
+function UserCell({ user: { name, email, signsInWith, roles } }: { user: User }) {
+  const nameOf = useScopeName();
+  return (
+    <>
+      {name}
+      <div className="soft small">
+        {email}
+        {signsInWith === 'company-account' && t(', company account')}
+      </div>
+      {roles.map(({ scope, role }) => (
+        <div key={`${scope.type} ${scope.id}`} className="soft small">
+          {t('{role} in {scope}', { role: nameRole(role), scope: nameOf(scope) })}
+        </div>
+      ))}
+    </>
+  );
+}
+
+interface RolesDialogShape {
+  /** The user with the roles as chosen so far; undefined: the dialog is closed. */
+  user: User | undefined;
+  onChange(user: User | undefined): void;
+}
+
+function RolesDialog({ user, onChange }: RolesDialogShape) {
+  const relata = useRelata();
+  const setRoles = ({ id, role, roles }: User) => relata.users.change(id, { role, roles });
+  return (
+    <FormDialog
+      title={t('Roles of {name} in parts of the account', { name: user?.name ?? '' })}
+      action={t('Save the roles')}
+      isOpen={user !== undefined}
+      onClose={() => onChange(undefined)}
+      onSubmit={async () => user && rereading(setRoles(user), 'users')}
+    >
+      {user && <PartRoles roles={user.roles} onChange={(roles) => onChange({ ...user, roles })} />}
+    </FormDialog>
   );
 }
 

@@ -113,84 +113,33 @@ async function untilDone(relata: Relata, projectId: number): Promise<void> {
 }
 
 function Attributes({ read }: { read: Tagged<Ontology> }) {
-  const { canChange } = useRights();
   const save = useSave();
-  const { coverage, isCounting, countAll, error: uncounted } = useCoverage();
-  const [{ contains: filter, category }, filterBy] = useFilters(['contains', 'category']);
+  const counted = useCoverage();
+  const [{ contains, category }, filterBy] = useFilters(['contains', 'category']);
   const [opened, setOpened] = useState<Attribute | 'new'>();
   const [error, setError] = useState<unknown>();
-  const typed = useDeferredValue(filter.toLowerCase());
-  const { mode, attributes } = read.value;
-  const found = attributes.filter(({ name, synonyms = [] }) =>
-    [name, ...synonyms].some((key) => key.toLowerCase().includes(typed)),
-  );
   const setMode = (next: string) => {
     setError(undefined);
     save((ontology) => ({ ...ontology, mode: next as Ontology['mode'] })).catch(setError);
   };
+  const { coverage } = counted;
   return (
     <>
-      <div className="filters">
-        <TextField
-          label={t('Attribute contains')}
-          type="search"
-          value={filter}
-          onChange={(contains) => filterBy({ contains })}
-        />
-        <CategoryField
-          label={t('Coverage of a category')}
-          value={category}
-          onChange={(next) => filterBy({ category: next })}
-        />
-        <SelectField
-          label={t('New attributes in a full update')}
-          value={mode}
-          disabled={!canChange}
-          choices={[
-            ['automatic', t('are created by themselves')],
-            ['own', t('are ignored: I create attributes myself')],
-          ]}
-          onChange={setMode}
-        />
-      </div>
-      <ErrorNote error={error ?? uncounted} />
+      <AttributeFilters
+        contains={contains}
+        category={category}
+        mode={read.value.mode}
+        onFilter={filterBy}
+        onMode={setMode}
+      />
+      <ErrorNote error={error ?? counted.error} />
       <CategoryCoverage category={category} />
-      <Card
-        isBare
-        title={t('{count, plural, one {# attribute} other {# attributes}}', { count: found.length })}
-        actions={
-          <>
-            {coverage && <SampleNote extent={coverage.extent} />}
-            <CountAll countAll={countAll} isCounting={isCounting} />
-            {canChange && (
-              <Button icon="plus" onClick={() => setOpened('new')}>
-                {t('New attribute')}
-              </Button>
-            )}
-          </>
-        }
-      >
-        {attributes.length === 0 ? (
-          <Empty icon="ontology" title={t('No attributes yet')}>
-            <p>
-              {t(
-                'The first import creates them from its columns. Numbers with one unit become numeric automatically.',
-              )}
-            </p>
-          </Empty>
-        ) : (
-          <AttributeTable
-            attributes={found.slice(0, SHOWN_ATTRIBUTES)}
-            coverage={coverage}
-            onOpen={setOpened}
-          />
-        )}
-        {found.length > SHOWN_ATTRIBUTES && (
-          <p className="grid-foot">
-            {t('The first {count, number}; the filter finds the others.', { count: SHOWN_ATTRIBUTES })}
-          </p>
-        )}
-      </Card>
+      <AttributeList
+        attributes={read.value.attributes}
+        contains={contains}
+        counted={counted}
+        onOpen={setOpened}
+      />
       {coverage && <UnknownKeys coverage={coverage} />}
       <UnknownVerdicts />
       {opened !== undefined && (
@@ -203,6 +152,94 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
         />
       )}
     </>
+  );
+}
+
+interface AttributeFiltersShape {
+  contains: string;
+  category: string;
+  mode: string;
+  onFilter(changed: { contains?: string; category?: string }): void;
+  onMode(mode: string): void;
+}
+
+function AttributeFilters({ contains, category, mode, onFilter, onMode }: AttributeFiltersShape) {
+  const { canChange } = useRights();
+  return (
+    <div className="filters">
+      <TextField
+        label={t('Attribute contains')}
+        type="search"
+        value={contains}
+        onChange={(next) => onFilter({ contains: next })}
+      />
+      <CategoryField
+        label={t('Coverage of a category')}
+        value={category}
+        onChange={(next) => onFilter({ category: next })}
+      />
+      <SelectField
+        label={t('New attributes in a full update')}
+        value={mode}
+        disabled={!canChange}
+        choices={[
+          ['automatic', t('are created by themselves')],
+          ['own', t('are ignored: I create attributes myself')],
+        ]}
+        onChange={onMode}
+      />
+    </div>
+  );
+}
+
+interface AttributeListShape {
+  attributes: readonly Attribute[];
+  contains: string;
+  counted: ReturnType<typeof useCoverage>;
+  onOpen(attribute: Attribute | 'new'): void;
+}
+
+/** The attributes whose name or synonyms contain the text. */
+function AttributeList({ attributes, contains, counted, onOpen }: AttributeListShape) {
+  const { canChange } = useRights();
+  const { coverage, isCounting, countAll } = counted;
+  const typed = useDeferredValue(contains.toLowerCase());
+  const found = attributes.filter(({ name, synonyms = [] }) =>
+    [name, ...synonyms].some((key) => key.toLowerCase().includes(typed)),
+  );
+  return (
+    <Card
+      isBare
+      title={t('{count, plural, one {# attribute} other {# attributes}}', { count: found.length })}
+      actions={
+        <>
+          {coverage && <SampleNote extent={coverage.extent} />}
+          <CountAll countAll={countAll} isCounting={isCounting} />
+          {canChange && (
+            <Button icon="plus" onClick={() => onOpen('new')}>
+              {t('New attribute')}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {attributes.length === 0 ? (
+        <Empty icon="ontology" title={t('No attributes yet')}>
+          <p>
+            {t(
+              'The first import creates them from its columns. Numbers with one unit become numeric automatically.',
+            )}
+          </p>
+        </Empty>
+      ) : (
+        <AttributeTable attributes={found.slice(0, SHOWN_ATTRIBUTES)} coverage={coverage} onOpen={onOpen} />
+      )}
+      {found.length > SHOWN_ATTRIBUTES && (
+        <p className="grid-foot">
+          {t('The first {count, number}; the filter finds the others.', { count: SHOWN_ATTRIBUTES })}
+        </p>
+      )}
+    </Card>
   );
 }
 

@@ -34,40 +34,18 @@ const REST_MS = 150;
 
 /** The catalog. The filters are part of the address, so that a view can be sent as a link. */
 export function Products() {
-  const project = useProject();
-  const [filters, changeSome, stepSome] = useFilters([...VIEW_PARTS, ...EARLIER_FILTERS]);
-  const change = (changed: Partial<ProductFilters>) => changeSome(withFilters(changed));
-  const step = (changed: Partial<ProductFilters>) => stepSome(withFilters(changed));
+  const { filters, change, step, dropColumns } = useViewFilters();
   const { canChange } = useRights();
   const [selection] = useState(createSelection);
-  const renewed = renewFilters(filters);
-  useEffect(() => {
-    if (renewed) stepSome(renewed);
-  });
-  const chooseColumns = (columns: readonly Column[]) => {
-    storeColumns(project.id, columns);
-    if (filters.columns !== '') stepSome({ columns: '' });
-  };
-  // Typing has priority; the table follows when there is time, a search when typing pauses.
-  const deferred = useDeferredValue(filters);
-  const q = useSettled(filters.q, REST_MS);
-  const applied = useMemo(() => ({ ...deferred, q: deferred.q && q }), [deferred, q]);
+  const applied = useApplied(filters);
   const [isOpen, setOpen] = useFacetsOpen(applied);
-  const hasFilters = PRODUCT_FILTERS.some((name) => filters[name] !== '');
   const canNarrow = applied.prefix === '';
   const hasFacets = isOpen && canNarrow;
   return (
     <SelectionContext value={canChange ? selection : undefined}>
       <Page
         title={t('Products')}
-        actions={
-          <>
-            {canChange && <BulkActions filters={filters} />}
-            <ExportButton filters={filters} />
-            <ViewList filters={filters} />
-            <ColumnChooser sort={filters.sort} onSort={(sort) => step({ sort })} onChange={chooseColumns} />
-          </>
-        }
+        actions={<ListActions filters={filters} onSort={(sort) => step({ sort })} onColumns={dropColumns} />}
       >
         {/* biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet */}
         <div role="search">
@@ -78,7 +56,7 @@ export function Products() {
             {t('Filters')}
           </Button>
           <FilterChips filters={filters} onChange={step} />
-          {hasFilters && (
+          {PRODUCT_FILTERS.some((name) => filters[name] !== '') && (
             <Button look="quiet" onClick={() => step(NO_FILTERS)}>
               {t('Clear')}
             </Button>
@@ -97,6 +75,53 @@ export function Products() {
         </div>
       </Page>
     </SelectionContext>
+  );
+}
+
+/** @returns the filters of the address: `change` is for typing, `step` for a click, with an entry of the history each */
+function useViewFilters() {
+  const [filters, changeSome, stepSome] = useFilters([...VIEW_PARTS, ...EARLIER_FILTERS]);
+  const renewed = renewFilters(filters);
+  useEffect(() => {
+    if (renewed) stepSome(renewed);
+  });
+  return {
+    filters,
+    change: (changed: Partial<ProductFilters>) => changeSome(withFilters(changed)),
+    step: (changed: Partial<ProductFilters>) => stepSome(withFilters(changed)),
+    /** Returns to the columns that this browser keeps. */
+    dropColumns: () => filters.columns !== '' && stepSome({ columns: '' }),
+  };
+}
+
+/** Typing has priority: the table follows when there is time, a search when typing pauses. */
+function useApplied(filters: ProductFilters): ProductFilters {
+  const deferred = useDeferredValue(filters);
+  const q = useSettled(filters.q, REST_MS);
+  return useMemo(() => ({ ...deferred, q: deferred.q && q }), [deferred, q]);
+}
+
+interface ListActionsShape {
+  filters: ProductFilters;
+  onSort(sort: string): void;
+  /** Called when columns were chosen, which this browser keeps. */
+  onColumns(): void;
+}
+
+function ListActions({ filters, onSort, onColumns }: ListActionsShape) {
+  const project = useProject();
+  const { canChange } = useRights();
+  const chooseColumns = (columns: readonly Column[]) => {
+    storeColumns(project.id, columns);
+    onColumns();
+  };
+  return (
+    <>
+      {canChange && <BulkActions filters={filters} />}
+      <ExportButton filters={filters} />
+      <ViewList filters={filters} />
+      <ColumnChooser sort={filters.sort} onSort={onSort} onChange={chooseColumns} />
+    </>
   );
 }
 

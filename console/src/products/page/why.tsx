@@ -1,4 +1,4 @@
-import type { Relation } from '@relata/client';
+import type { Relation, RelationExplanation } from '@relata/client';
 import { useQueries } from '@tanstack/react-query';
 import { useState } from 'react';
 import { presentLocale, t } from '../../languages/text.ts';
@@ -122,35 +122,18 @@ export function PairVerdicts({ pair }: { pair: Pair }) {
   return <Answer of={relations}>{(list) => <Explained relations={list} pair={pair} />}</Answer>;
 }
 
+interface Verdict {
+  readonly relation: Relation;
+  readonly found: RelationExplanation;
+  /** How many conditions do not hold. */
+  readonly missing: number;
+}
+
 function Explained({ relations, pair }: { relations: readonly Relation[]; pair: Pair }) {
-  const { relata, projectId } = useCalls();
-  const judged = relations.filter(({ state }) => state === 'ready').slice(0, MOST);
-  const answers = useQueries({
-    queries: judged.map(({ id }) => ({
-      queryKey: ['related', projectId, 'explained', id, pair.source, pair.target, presentLocale()],
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        relata.relations.explain(
-          { projectId, relationId: id },
-          { ...pair, locale: presentLocale() },
-          { signal },
-        ),
-      retry: false,
-      refetchOnWindowFocus: false,
-    })),
-  });
+  const { list, error, isPending } = useVerdicts(relations, pair);
   if (relations.length === 0) return <p className="soft">{t('This project has no relations yet.')}</p>;
-  const error = answers.find((answer) => answer.error !== null)?.error;
   if (error) return <ErrorNote error={error} />;
-  if (answers.some(({ isPending }) => isPending)) return <Loading />;
-  const list = judged.flatMap((relation, at) => {
-    const found = answers[at]?.data;
-    if (found === undefined) return [];
-    // A product left out as a variant, or not listed, lacks something that no condition names.
-    const missing = found.related ? 0 : Math.max(1, listMissing(found, pair).length);
-    return [{ relation, found, missing }];
-  });
-  // Relations that hold come first, then the nearest ones.
-  list.sort((one, next) => one.missing - next.missing);
+  if (isPending) return <Loading />;
   const related = list.filter(({ found }) => found.related).length;
   return (
     <div className="stack" aria-live="polite">
@@ -170,17 +153,58 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
           )}
         </p>
       )}
-      {list.map(({ relation, found, missing }, at) => (
-        <details key={relation.id} open={at === 0}>
-          <summary>
-            {relation.name}:{' '}
-            {found.related
-              ? t('related')
-              : t('{count, plural, one {# thing} other {# things}} missing', { count: missing })}
-          </summary>
-          <Explanation found={found} pair={pair} />
-        </details>
+      {list.map((verdict, index) => (
+        <VerdictDetails key={verdict.relation.id} verdict={verdict} pair={pair} isOpen={index === 0} />
       ))}
     </div>
   );
 }
+
+/** @returns the verdicts once all are there, with relations that hold first, then the nearest ones */
+function useVerdicts(relations: readonly Relation[], pair: Pair) {
+  const { relata, projectId } = useCalls();
+  const judged = relations.filter(({ state }) => state === 'ready').slice(0, MOST);
+  const answers = useQueries({
+    queries: judged.map(({ id }) => ({
+      queryKey: ['related', projectId, 'explained', id, pair.source, pair.target, presentLocale()],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        relata.relations.explain(
+          { projectId, relationId: id },
+          { ...pair, locale: presentLocale() },
+          { signal },
+        ),
+      retry: false,
+      refetchOnWindowFocus: false,
+    })),
+  });
+  const list = judged.flatMap((relation, index): Verdict[] => {
+    const found = answers[index]?.data;
+    if (found === undefined) return [];
+    // A product left out as a variant, or not listed, lacks something that no condition names.
+    const missing = found.related ? 0 : Math.max(1, listMissing(found, pair).length);
+    return [{ relation, found, missing }];
+  });
+  return {
+    list: list.sort((left, right) => left.missing - right.missing),
+    error: answers.find((answer) => answer.error !== null)?.error,
+    isPending: answers.some((answer) => answer.isPending),
+  };
+}
+
+interface VerdictShape {
+  verdict: Verdict;
+  pair: Pair;
+  isOpen: boolean;
+}
+
+const VerdictDetails = ({ verdict: { relation, found, missing }, pair, isOpen }: VerdictShape) => (
+  <details open={isOpen}>
+    <summary>
+      {relation.name}:{' '}
+      {found.related
+        ? t('related')
+        : t('{count, plural, one {# thing} other {# things}} missing', { count: missing })}
+    </summary>
+    <Explanation found={found} pair={pair} />
+  </details>
+);
