@@ -228,43 +228,11 @@ export function useEditor<Value extends Definition & Named, Definition extends o
 ) {
   const { what } = kind;
   const { parts } = useRoute();
-  const { relata, projectId } = useCalls();
   const edited = useDraft<Definition>(stored, empty, kind.nameParts());
-  const shown = [`${what}s`, what, `${what}-to-change`];
-  const refresh = () => reread(...shown);
+  const write = useWrite(kind, stored, edited);
+  const refresh = () => reread(...shownAs(what));
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
-
-  async function write(): Promise<Value> {
-    if (stored === undefined) {
-      const created = await kind.create({ relata, projectId }, edited.draft);
-      tellSaved(created);
-      return created;
-    }
-    const at = { relata, projectId, id: stored.value.id };
-    const { former, answer } = await saveMerged<Definition, Value>(edited, {
-      what,
-      read: () => kind.get(at),
-      write: (definition, options) => kind.put(at, definition, options),
-    });
-    tellSaved(answer, kind.canUndo && (() => rereading(undo(answer, former), ...shown)));
-    return answer;
-  }
-
-  function tellSaved(saved: Value, takeBack?: () => Promise<unknown>): void {
-    const words = t('The {what} is saved', { what });
-    if (takeBack) tell.undoable(words, takeBack, kind.sayState?.(saved));
-    else tell.good(words, kind.sayState?.(saved));
-  }
-
-  /** Restores what was stored before, unless it was changed since. */
-  async function undo(saved: Value, former: Definition): Promise<void> {
-    const at = { relata, projectId, id: saved.id };
-    const { value, etag } = await kind.get(at);
-    if (listChanged(kind.nameParts(), saved, value).length > 0)
-      throw new Error(t('This {what} was changed since: nothing is undone.', { what }));
-    await kind.put(at, former, etag ? { ifMatch: etag } : {});
-  }
 
   async function save() {
     const doubt = kind.findDoubt?.(edited.draft);
@@ -289,6 +257,57 @@ export function useEditor<Value extends Definition & Named, Definition extends o
     setBusy(false);
   }
   return { edited, save, error, isBusy };
+}
+
+/** The names of the answers that show a definition. */
+const shownAs = (what: Defined) => [`${what}s`, what, `${what}-to-change`];
+
+/** @returns a function that creates or merges the definition, and reports it with a way to undo */
+function useWrite<Value extends Definition & Named, Definition extends object>(
+  kind: Kind<Value, Definition>,
+  stored: Tagged<Value> | undefined,
+  edited: Draft<Definition>,
+) {
+  const { what } = kind;
+  const { relata, projectId } = useCalls();
+
+  function tellSaved(saved: Value, takeBack?: () => Promise<unknown>): void {
+    const words = t('The {what} is saved', { what });
+    if (takeBack) tell.undoable(words, takeBack, kind.sayState?.(saved));
+    else tell.good(words, kind.sayState?.(saved));
+  }
+
+  return async (): Promise<Value> => {
+    if (stored === undefined) {
+      const created = await kind.create({ relata, projectId }, edited.draft);
+      tellSaved(created);
+      return created;
+    }
+    const at = { relata, projectId, id: stored.value.id };
+    const { former, answer } = await saveMerged<Definition, Value>(edited, {
+      what,
+      read: () => kind.get(at),
+      write: (definition, options) => kind.put(at, definition, options),
+    });
+    tellSaved(
+      answer,
+      kind.canUndo && (() => rereading(undo(kind, at, { saved: answer, former }), ...shownAs(what))),
+    );
+    return answer;
+  };
+}
+
+/** Restores what was stored before, unless it was changed since. */
+async function undo<Value extends Definition & Named, Definition extends object>(
+  kind: Kind<Value, Definition>,
+  at: AtOne,
+  { saved, former }: { readonly saved: Value; readonly former: Definition },
+): Promise<void> {
+  const { what } = kind;
+  const { value, etag } = await kind.get(at);
+  if (listChanged(kind.nameParts(), saved, value).length > 0)
+    throw new Error(t('This {what} was changed since: nothing is undone.', { what }));
+  await kind.put(at, former, etag ? { ifMatch: etag } : {});
 }
 
 interface EditorShape<Definition> {

@@ -4,6 +4,7 @@ import {
   type MouseEvent,
   memo,
   type ReactNode,
+  type RefObject,
   useCallback,
   useEffect,
   useId,
@@ -38,34 +39,12 @@ interface Grid<Row> {
 /**
  * A table of any length: rows share one height, and only visible ones exist. Arrow keys move, Enter opens.
  */
-export function VirtualGrid<Row>({
-  label,
-  template,
-  columns,
-  count,
-  rowHeight,
-  getRow,
-  renderCells,
-  onOpen,
-  onMark,
-  onNearEnd,
-}: Grid<Row>) {
-  const scroller = useRef<HTMLDivElement>(null);
+export function VirtualGrid<Row>(grid: Grid<Row>) {
+  const { label, template, columns, count, getRow, renderCells, onOpen } = grid;
   const id = useId();
-  const [active, setActive] = useState(-1);
-  const rows = useVirtualizer({
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: 12,
-    useFlushSync: false,
-  });
-  const seen = rows.getVirtualItems();
-  const last = seen.at(-1)?.index ?? 0;
-  useEffect(() => {
-    if (last >= count - NEAR_ROWS) onNearEnd();
-  }, [last, count, onNearEnd]);
-
+  const scroller = useRef<HTMLDivElement>(null);
+  const rows = useVisibleRows(grid, scroller);
+  const { active, onKeyDown } = useActiveRow(grid, scroller, rows.scrollToIndex);
   const open = useCallback(
     (index: number) => {
       const row = getRow(index);
@@ -73,33 +52,13 @@ export function VirtualGrid<Row>({
     },
     [getRow, onOpen],
   );
-  const onKeyDown = (event: KeyboardEvent) => {
-    const act = findAct(event, { onOpen, onMark });
-    const row = act && getRow(active);
-    if (act && row !== undefined) {
-      event.preventDefault();
-      return act(row);
-    }
-    const page = Math.floor((scroller.current?.clientHeight ?? 400) / rowHeight) - 1;
-    const next = moveActive(event.key, { active, page, count });
-    if (next === undefined) return;
-    event.preventDefault();
-    setActive(next);
-    rows.scrollToIndex(next);
-  };
   return (
     <div
       className="grid"
       role="presentation"
       ref={(element) => void element?.style.setProperty('--columns', template)}
     >
-      <div className="grid-head" aria-hidden="true">
-        {columns.map(({ words, isWideOnly }, at) => (
-          <span key={`${at} ${words}`} className={isWideOnly ? 'wide-only' : undefined}>
-            {words}
-          </span>
-        ))}
-      </div>
+      <GridHead columns={columns} />
       <div
         ref={scroller}
         className="grid-scroll"
@@ -112,7 +71,7 @@ export function VirtualGrid<Row>({
         onKeyDown={onKeyDown}
       >
         <div className="grid-body" role="rowgroup" style={{ height: rows.getTotalSize() }}>
-          {seen.map(({ index, start }) => (
+          {rows.getVirtualItems().map(({ index, start }) => (
             <GridRow
               key={index}
               id={`${id}-${index}`}
@@ -129,6 +88,58 @@ export function VirtualGrid<Row>({
     </div>
   );
 }
+
+type Scroller = RefObject<HTMLDivElement | null>;
+
+/** Asks for the next page when the end of the loaded rows is near. */
+function useVisibleRows<Row>({ count, rowHeight, onNearEnd }: Grid<Row>, scroller: Scroller) {
+  const rows = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    useFlushSync: false,
+  });
+  const last = rows.getVirtualItems().at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (last >= count - NEAR_ROWS) onNearEnd();
+  }, [last, count, onNearEnd]);
+  return rows;
+}
+
+/** @returns the row that the keys act on, and their handler */
+function useActiveRow<Row>(
+  { count, rowHeight, getRow, onOpen, onMark }: Grid<Row>,
+  scroller: Scroller,
+  scrollToRow: (index: number) => void,
+) {
+  const [active, setActive] = useState(-1);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const act = findAct(event, { onOpen, onMark });
+    const row = act && getRow(active);
+    if (act && row !== undefined) {
+      event.preventDefault();
+      return act(row);
+    }
+    const page = Math.floor((scroller.current?.clientHeight ?? 400) / rowHeight) - 1;
+    const next = moveActive(event.key, { active, page, count });
+    if (next === undefined) return;
+    event.preventDefault();
+    setActive(next);
+    scrollToRow(next);
+  };
+  return { active, onKeyDown };
+}
+
+const GridHead = ({ columns }: { columns: readonly Column[] }) => (
+  <div className="grid-head" aria-hidden="true">
+    {columns.map(({ words, isWideOnly }, index) => (
+      <span key={`${index} ${words}`} className={isWideOnly ? 'wide-only' : undefined}>
+        {words}
+      </span>
+    ))}
+  </div>
+);
 
 interface GridRowShape {
   id: string;

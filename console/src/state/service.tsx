@@ -79,35 +79,26 @@ const hasEnded = (relata: Relata): Promise<boolean> =>
     (error: unknown) => error instanceof RelataError && error.status === 401,
   );
 
+type Connect = (options?: ClientOptions) => Relata;
+type Enter = (who: Who | null, client: Relata) => void;
+
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [who, setWho] = useState<Who | null | undefined>(undefined);
   const [isOver, setOver] = useState(false);
   const refused = useRef<() => Promise<void>>(undefined);
-  const connect = useCallback(
-    (options: ClientOptions = {}) => createRelata({ ...options, fetch: watchRefusals(refused) }),
+  const connect = useCallback<Connect>(
+    (options = {}) => createRelata({ ...options, fetch: watchRefusals(refused) }),
     [],
   );
   const [relata, setRelata] = useState(connect);
 
-  const enter = useCallback((next: Who | null, client: Relata) => {
+  const enter = useCallback<Enter>((next, client) => {
     queries.clear();
     setRelata(client);
     setWho(next);
     setOver(false);
   }, []);
-
-  useEffect(() => {
-    const aborted = new AbortController();
-    const client = connect({ retries: 1 });
-    client.session
-      .get({ signal: aborted.signal })
-      .then((session) => enter({ kind: 'user', session }, client))
-      // Signing in meets the same failure and explains it.
-      .catch(() => {
-        if (!aborted.signal.aborted) setWho(null);
-      });
-    return () => aborted.abort();
-  }, [enter, connect]);
+  useStoredSession(connect, enter, setWho);
 
   // A session ends by itself or by a sign-out elsewhere: a 401 may mean that, or a project out of reach.
   useEffect(() => {
@@ -119,37 +110,60 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   }, [relata, who, isOver, enter, connect]);
 
   const state = useMemo<SessionState>(
-    () => ({
-      relata,
-      who,
-      isOver,
-      async goOn(signingIn) {
-        const session = await signingIn;
-        const isSame = who?.kind === 'user' && who.session.user.id === session.user.id;
-        if (!isSame) return enter({ kind: 'user', session }, relata);
-        setOver(false);
-        await reread();
-      },
-      leave: () => enter(null, connect()),
-      async useKey(key) {
-        const client = connect({ key });
-        await client.projects.list({ limit: 1 });
-        enter({ kind: 'key', key }, client);
-      },
-      async accept(make) {
-        const client = connect();
-        enter({ kind: 'user', session: await make(client) }, client);
-      },
-      async signOut(everywhere = false) {
-        const elsewhere = who?.kind === 'user' ? await endSession(relata, everywhere) : undefined;
-        enter(null, connect());
-        if (elsewhere !== undefined) location.assign(elsewhere);
-      },
-    }),
+    () => ({ relata, who, isOver, ...createActions({ relata, who, connect, enter, setOver }) }),
     [relata, who, isOver, enter, connect],
   );
   return <Context value={state}>{children}</Context>;
 }
+
+/** Enters with the session of the browser's cookie, if there is one. */
+function useStoredSession(connect: Connect, enter: Enter, setWho: (who: null) => void): void {
+  useEffect(() => {
+    const aborted = new AbortController();
+    const client = connect({ retries: 1 });
+    client.session
+      .get({ signal: aborted.signal })
+      .then((session) => enter({ kind: 'user', session }, client))
+      // Signing in meets the same failure and explains it.
+      .catch(() => {
+        if (!aborted.signal.aborted) setWho(null);
+      });
+    return () => aborted.abort();
+  }, [connect, enter, setWho]);
+}
+
+interface ActionParts extends Pick<SessionState, 'relata' | 'who'> {
+  readonly connect: Connect;
+  readonly enter: Enter;
+  readonly setOver: (isOver: boolean) => void;
+}
+
+type Actions = Pick<SessionState, 'useKey' | 'goOn' | 'leave' | 'accept' | 'signOut'>;
+
+const createActions = ({ relata, who, connect, enter, setOver }: ActionParts): Actions => ({
+  async goOn(signingIn) {
+    const session = await signingIn;
+    const isSame = who?.kind === 'user' && who.session.user.id === session.user.id;
+    if (!isSame) return enter({ kind: 'user', session }, relata);
+    setOver(false);
+    await reread();
+  },
+  leave: () => enter(null, connect()),
+  async useKey(key) {
+    const client = connect({ key });
+    await client.projects.list({ limit: 1 });
+    enter({ kind: 'key', key }, client);
+  },
+  async accept(make) {
+    const client = connect();
+    enter({ kind: 'user', session: await make(client) }, client);
+  },
+  async signOut(everywhere = false) {
+    const elsewhere = who?.kind === 'user' ? await endSession(relata, everywhere) : undefined;
+    enter(null, connect());
+    if (elsewhere !== undefined) location.assign(elsewhere);
+  },
+});
 
 /** Loaded only for users with a passkey. */
 export const askDevice: Parameters<Relata['session']['signIn']>[2] = async (options) =>

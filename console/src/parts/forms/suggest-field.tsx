@@ -133,39 +133,18 @@ interface ProductFieldShape extends TextShape {
 }
 
 /** One product of the project, found by any of its words; the value is its identifier, which may be typed. */
-export function ProductField({ label, value, onChange, onPick }: ProductFieldShape) {
+export function ProductField(shape: ProductFieldShape) {
+  const { label, value, onPick } = shape;
   const id = useId();
-  const [isFocused, setFocused] = useState(false);
-  /** `entered`: Enter was pressed, and waits for the products with these words. */
-  const [list, setList] = useState<'closed' | 'open' | 'entered'>('closed');
-  const isEntered = list === 'entered';
-  const search = { words: value, limit: SHOWN, isEnabled: isFocused };
-  const { data: found, error, isSettled } = useFoundProducts(useProject().id, search);
-  /** Whether the highlight is where the user moved it. */
-  const isWalked = useRef(false);
-  useEffect(() => {
-    if (!isEntered || !isSettled) return;
-    setList('closed');
-    onPick?.(found?.[0]?.identifier ?? value.trim());
-  });
-  const none = found && !isEntered ? t('No product has these words') : t('Searching …');
+  const { products, empty, onFocus, onEnter, list } = useProductList(shape);
   return (
     <FieldFrame id={id} label={label}>
       <Autocomplete.Root
-        items={isEntered ? NONE : (found ?? NONE)}
+        items={products}
         filter={null}
         itemToStringValue={({ identifier }: TableProduct) => identifier}
         value={value}
-        onValueChange={(next, { reason }) => {
-          if (isEntered) setList('open');
-          const take = reason === 'item-press' && onPick ? onPick : onChange;
-          take(next);
-        }}
-        open={list !== 'closed'}
-        onOpenChange={(isOpen) => setList(isOpen ? 'open' : 'closed')}
-        onItemHighlighted={(product, { reason }) => {
-          isWalked.current = product !== undefined && reason !== 'none';
-        }}
+        {...list}
         autoHighlight={onPick !== undefined}
         openOnInputClick
       >
@@ -173,17 +152,14 @@ export function ProductField({ label, value, onChange, onPick }: ProductFieldSha
           id={id}
           className="input"
           placeholder={t('Name, identifier or a value')}
-          onFocus={() => setFocused(true)}
+          onFocus={onFocus}
           onKeyDown={(event) => {
-            if (event.key !== 'Enter' || event.nativeEvent.isComposing) return;
-            if (!onPick || value.trim() === '' || isWalked.current) return;
-            // The search may not have answered for these words yet: what is highlighted is the first for the words before.
+            if (event.key !== 'Enter' || event.nativeEvent.isComposing || !onEnter()) return;
             event.preventBaseUIHandler();
             event.preventDefault();
-            setList('entered');
           }}
         />
-        <Suggestions empty={error ? t('The search is not ready. Type the identifier') : none}>
+        <Suggestions empty={empty}>
           {(product: TableProduct) => (
             <Autocomplete.Item key={product.identifier} value={product} className="menu-item found">
               <Thumb url={product.thumbnail} />
@@ -197,6 +173,49 @@ export function ProductField({ label, value, onChange, onPick }: ProductFieldSha
       </Autocomplete.Root>
     </FieldFrame>
   );
+}
+
+/** The products with the words of the value, and what opens, closes and takes one. */
+function useProductList({ value, onChange, onPick }: ProductFieldShape) {
+  const [isFocused, setFocused] = useState(false);
+  /** `entered`: Enter was pressed, and waits for the products with these words. */
+  const [state, setState] = useState<'closed' | 'open' | 'entered'>('closed');
+  const isEntered = state === 'entered';
+  const search = { words: value, limit: SHOWN, isEnabled: isFocused };
+  const { data: found, error, isSettled } = useFoundProducts(useProject().id, search);
+  /** Whether the highlight is where the user moved it. */
+  const isWalked = useRef(false);
+  useEffect(() => {
+    if (!isEntered || !isSettled) return;
+    setState('closed');
+    onPick?.(found?.[0]?.identifier ?? value.trim());
+  });
+  const none = found && !isEntered ? t('No product has these words') : t('Searching …');
+  const list = {
+    open: state !== 'closed',
+    onOpenChange: (isOpen: boolean) => setState(isOpen ? 'open' : 'closed'),
+    onValueChange(next: string, { reason }: { readonly reason: string }) {
+      if (isEntered) setState('open');
+      const take = reason === 'item-press' && onPick ? onPick : onChange;
+      take(next);
+    },
+    onItemHighlighted(product: TableProduct | undefined, { reason }: { readonly reason: string }) {
+      isWalked.current = product !== undefined && reason !== 'none';
+    },
+  };
+  return {
+    products: isEntered ? NONE : (found ?? NONE),
+    empty: error ? t('The search is not ready. Type the identifier') : none,
+    onFocus: () => setFocused(true),
+    /** @returns whether Enter takes the first product that is found, and not the highlighted one */
+    onEnter(): boolean {
+      if (!onPick || value.trim() === '' || isWalked.current) return false;
+      // The search may not have answered for these words yet: what is highlighted is the first for the words before.
+      setState('entered');
+      return true;
+    },
+    list,
+  };
 }
 
 interface ProductsFieldShape {
