@@ -281,7 +281,7 @@ const sayConstraint = (constraint: RelationSuggestion['evidence']['constraint'])
 /** Two categories whose products match by values; accepted in the editor of relations, with its preview. */
 export function RelationItem({ item }: { item: RelationSuggestion }) {
   const { draft, evidence } = item;
-  const { source, target, targetsPerSource, examples, withoutPartner, values } = evidence;
+  const { source, target, targetsPerSource, examples } = evidence;
   const match = listMatches(draft.match).map((one) =>
     sayMatched(nameMatched(one.target), one.operator ?? 'equals', nameMatched(one.source)),
   );
@@ -317,35 +317,46 @@ export function RelationItem({ item }: { item: RelationSuggestion }) {
         })}
       </p>
       <p className="soft">{sayConstraint(evidence.constraint)}</p>
-      <ul className="suggested-pairs">
-        {examples.slice(0, SHOWN_EXAMPLES).map(({ source: from, target: to }) => (
-          <li key={`${from} ${to}`}>
-            <FoundChip identifier={from} />
-            <span className="soft" aria-hidden="true">
-              →
-            </span>
-            <FoundChip identifier={to} />
-          </li>
-        ))}
-      </ul>
-      <details className="small">
-        <summary>{t('What speaks against it')}</summary>
-        {values.length > 0 && (
-          <p className="soft">
-            {t('Most frequent values:')} {values.map(({ value }) => value).join(', ')}
-          </p>
-        )}
-        <ul className="stack">
-          {withoutPartner.map(({ identifier, values: has }) => (
-            <li key={identifier}>
-              <ProductLink identifier={identifier} />{' '}
-              <span className="soft">
-                → {t('nothing')} {has.length > 0 && `(${has.join(', ')})`}
-              </span>
-            </li>
-          ))}
-        </ul>
-      </details>
+      <Pairs examples={examples} />
+      <Misfits evidence={evidence} />
     </SuggestionCard>
   );
 }
+
+type Evidence = RelationSuggestion['evidence'];
+
+const Pairs = ({ examples }: Pick<Evidence, 'examples'>) => (
+  <ul className="suggested-pairs">
+    {examples.slice(0, SHOWN_EXAMPLES).map(({ source, target }) => (
+      <li key={`${source} ${target}`}>
+        <FoundChip identifier={source} />
+        <span className="soft" aria-hidden="true">
+          →
+        </span>
+        <FoundChip identifier={target} />
+      </li>
+    ))}
+  </ul>
+);
+
+/** What speaks against the relation: frequent values, which relate much, and products without a partner. */
+const Misfits = ({ evidence: { values, withoutPartner } }: { evidence: Evidence }) => (
+  <details className="small">
+    <summary>{t('What speaks against it')}</summary>
+    {values.length > 0 && (
+      <p className="soft">
+        {t('Most frequent values:')} {values.map(({ value }) => value).join(', ')}
+      </p>
+    )}
+    <ul className="stack">
+      {withoutPartner.map(({ identifier, values: has }) => (
+        <li key={identifier}>
+          <ProductLink identifier={identifier} />{' '}
+          <span className="soft">
+            → {t('nothing')} {has.length > 0 && `(${has.join(', ')})`}
+          </span>
+        </li>
+      ))}
+    </ul>
+  </details>
+);
