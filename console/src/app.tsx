@@ -4,7 +4,7 @@ import { Safe } from './parts/page.tsx';
 import { AppShell } from './parts/shell/app-shell.tsx';
 import { findScreen, ProjectScreen } from './screens.tsx';
 import { useRoute } from './state/route.ts';
-import { useSession } from './state/service.tsx';
+import { useSession } from './state/session.tsx';
 import { restorePlace } from './state/steps.ts';
 
 export function App() {

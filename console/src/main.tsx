@@ -17,7 +17,8 @@ import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { Toasts } from './parts/shell/app-shell.tsx';
 import { applyStoredLanguage, applyStoredTheme, useLanguage } from './state/language.ts';
-import { queries, SessionProvider } from './state/service.tsx';
+import { queries } from './state/queries.ts';
+import { SessionProvider } from './state/session.tsx';
 
 applyStoredTheme();
 

@@ -3,8 +3,9 @@ import { PageCallButton } from './calls/page-call-button.tsx';
 import { t } from './languages/text.ts';
 import { Answer, Card, Empty, Loading, loadFile, Page, PageExtra } from './parts/page.tsx';
 import { Home, Projects } from './projects/projects.tsx';
+import { useProjects } from './state/answers.ts';
+import { ProjectContext } from './state/rights.ts';
 import { linkTo } from './state/route.ts';
-import { ProjectContext, useProjects } from './state/service.tsx';
 
 /** Loads the file of a view when it is opened. React's `lazy` would show `Loading` for at least 300 ms. */
 function load<Name extends string>(

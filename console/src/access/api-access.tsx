@@ -11,18 +11,11 @@ import { listSteps, spread, sum } from '../rules/axis.ts';
 import { toCurl } from '../rules/curl.ts';
 import { formatCount, formatDuration, formatMoment, formatSize } from '../rules/format.ts';
 import { nameAccess } from '../rules/roles.ts';
+import { useAllKeys, useAnswer, useOfProject } from '../state/answers.ts';
+import { reread, rereading } from '../state/queries.ts';
+import { useCalls, useProject, useRights } from '../state/rights.ts';
 import { useFilters } from '../state/route.ts';
-import {
-  reread,
-  rereading,
-  useAllKeys,
-  useAnswer,
-  useCalls,
-  useOfProject,
-  useProject,
-  useRelata,
-  useRights,
-} from '../state/service.tsx';
+import { useRelata } from '../state/session.tsx';
 
 /** The keys that reach this project: its own, those of its group and of the account. */
 export function ApiAccess() {

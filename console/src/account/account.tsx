@@ -8,20 +8,13 @@ import { useScopeName } from '../parts/secrets.tsx';
 import { Ago, Code, Removable, Table } from '../parts/show.tsx';
 import { describeBrowser } from '../rules/format.ts';
 import { nameRole } from '../rules/roles.ts';
+import { useAnswer, useGroups, useProjects } from '../state/answers.ts';
 import { makePasskey } from '../state/authenticator.ts';
-import {
-  afterwards,
-  reread,
-  rereading,
-  tell,
-  useAnswer,
-  useGroups,
-  useProjects,
-  useRelata,
-  useRights,
-  useSession,
-  useSubmit,
-} from '../state/service.tsx';
+import { useSubmit } from '../state/forms.ts';
+import { afterwards, tell } from '../state/notices.ts';
+import { reread, rereading } from '../state/queries.ts';
+import { useRights } from '../state/rights.ts';
+import { useRelata, useSession } from '../state/session.tsx';
 import { NEW_PASSWORD, PRESENT_PASSWORD } from './sign-in.tsx';
 
 const listRoles = (): readonly Choice[] => [

@@ -7,9 +7,12 @@ import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { Card, Dialog, ErrorNote, Note } from '../parts/page.tsx';
 import { Code } from '../parts/show.tsx';
 import { nameRole } from '../rules/roles.ts';
+import { useAnswer } from '../state/answers.ts';
+import { useSubmit } from '../state/forms.ts';
 import { listLanguages, useLanguageChoice } from '../state/language.ts';
+import { tell } from '../state/notices.ts';
 import { linkTo, replaceWith } from '../state/route.ts';
-import { askDevice, tell, useAnswer, useRelata, useSession, useSubmit } from '../state/service.tsx';
+import { askDevice, useRelata, useSession } from '../state/session.tsx';
 
 /** The minimum that the service demands. Source: docs/interface §5.6 rule 4. */
 const PASSWORD_LENGTH = 12;

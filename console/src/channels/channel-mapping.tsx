@@ -15,9 +15,10 @@ import { SuggestField } from '../parts/forms/suggest-field.tsx';
 import { Card, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { Code, Pairs, ProductLink, ProductLinks, useMore } from '../parts/show.tsx';
 import { formatCount } from '../rules/format.ts';
+import { useOfProject, WHILE_TYPING } from '../state/answers.ts';
 import { useAttributes } from '../state/catalog.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { useOfProject, useSettled, WHILE_TYPING } from '../state/service.tsx';
+import { useSettled } from '../state/timing.ts';
 import {
   type ChannelMapping,
   type ChannelShape,

@@ -8,8 +8,9 @@ import { Ago, MappingJson, OutLink, Pairs } from '../parts/show.tsx';
 import { sayOf } from '../rules/choices.ts';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount, formatMoment, formatSize } from '../rules/format.ts';
+import { reread } from '../state/queries.ts';
+import { useCalls } from '../state/rights.ts';
 import { projectLink } from '../state/route.ts';
-import { reread, useCalls } from '../state/service.tsx';
 import {
   CHANNEL,
   describeCounts,

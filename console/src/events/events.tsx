@@ -8,19 +8,12 @@ import { Answer, Card, Dialog, Empty, FormDialog, ListPage, Page } from '../part
 import { OnceShown, RotateDialog, reaches, Scope, ScopeField, toScope } from '../parts/secrets.tsx';
 import { Ago, Code, Older, Pairs, Table } from '../parts/show.tsx';
 import type { PartNames } from '../rules/changes.ts';
+import { useAll, useAnswer, usePages } from '../state/answers.ts';
+import { afterwards, tell } from '../state/notices.ts';
+import { reread } from '../state/queries.ts';
+import { useCalls, useProject, useRights } from '../state/rights.ts';
 import { goFromHere, projectLink, useRoute } from '../state/route.ts';
-import {
-  afterwards,
-  reread,
-  tell,
-  useAll,
-  useAnswer,
-  useCalls,
-  usePages,
-  useProject,
-  useRelata,
-  useRights,
-} from '../state/service.tsx';
+import { useRelata } from '../state/session.tsx';
 
 const LOOK_MS = 10_000;
 

@@ -28,8 +28,10 @@ import { listTypes } from '../rules/format.ts';
 import { type Extent, formatCounted } from '../rules/sampled.ts';
 import { type Coverage, useRelations } from '../state/catalog.ts';
 import { extentOf, useCounts } from '../state/counts.ts';
+import { tell } from '../state/notices.ts';
+import { useRights } from '../state/rights.ts';
 import { projectLink } from '../state/route.ts';
-import { tell, useRights, useSettled } from '../state/service.tsx';
+import { useSettled } from '../state/timing.ts';
 
 const SHOWN_VALUES = 12;
 export type ChangeOntology = (ontology: Ontology) => SentOntology;

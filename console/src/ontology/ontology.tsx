@@ -27,10 +27,14 @@ import {
   formatShare,
   isSample,
 } from '../rules/sampled.ts';
+import { useOfProject } from '../state/answers.ts';
 import { type Coverage, undoOntology, useCoverage, useOntology, useRelations } from '../state/catalog.ts';
 import { renameInBrowser } from '../state/language.ts';
+import { tell } from '../state/notices.ts';
+import { reread, rereading } from '../state/queries.ts';
+import { useCalls, useRights } from '../state/rights.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
-import { reread, rereading, tell, useCalls, useOfProject, useRights, useSettled } from '../state/service.tsx';
+import { useSettled } from '../state/timing.ts';
 import { AttributeDialog, type ChangeOntology, countProblems } from './attribute-dialog.tsx';
 
 /** The number of rows a person would read; the filter finds the others. */

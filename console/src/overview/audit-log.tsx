@@ -3,7 +3,8 @@ import { t } from '../languages/text.ts';
 import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Older, Table } from '../parts/show.tsx';
 import { nameAction, nameActor } from '../rules/roles.ts';
-import { useProjects, useRelata } from '../state/service.tsx';
+import { useProjects } from '../state/answers.ts';
+import { useRelata } from '../state/session.tsx';
 
 /** The changes and deletions with their users, newest first. */
 export function AuditLog() {

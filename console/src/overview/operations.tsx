@@ -6,8 +6,9 @@ import { Answer, Card, Empty, Page } from '../parts/page.tsx';
 import { Ago, Figure, Table, TaskStatus } from '../parts/show.tsx';
 import { formatCount, nameTask } from '../rules/format.ts';
 import { nameAction } from '../rules/roles.ts';
+import { useAllKeys, useAnswer, useProjects } from '../state/answers.ts';
 import { linkTo } from '../state/route.ts';
-import { useAllKeys, useAnswer, useProjects, useRelata } from '../state/service.tsx';
+import { useRelata } from '../state/session.tsx';
 import { Statistics } from './statistics.tsx';
 
 /** The number of projects that are asked for their tasks, with a request each. */

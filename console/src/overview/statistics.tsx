@@ -7,8 +7,8 @@ import { Card, ErrorNote } from '../parts/page.tsx';
 import { Ago, Table } from '../parts/show.tsx';
 import { listSteps, listTicks, markTimes, sayStep, spread, sum } from '../rules/axis.ts';
 import { formatAll, formatCount, formatDuration, formatPercent, formatShort } from '../rules/format.ts';
+import { useAnswer } from '../state/answers.ts';
 import { linkTo, useFilters } from '../state/route.ts';
-import { useAnswer } from '../state/service.tsx';
 
 const SHOWN_REQUESTS = 8;
 

@@ -3,19 +3,13 @@ import { Fragment, type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { listChanged, type PartNames } from '../rules/changes.ts';
 import { formatDuration } from '../rules/format.ts';
+import { type Key, useOfProject, usePages } from '../state/answers.ts';
+import { useAct } from '../state/forms.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
+import { tell } from '../state/notices.ts';
+import { reread, rereading } from '../state/queries.ts';
+import { useCalls, useRights } from '../state/rights.ts';
 import { ask, goFromHere, projectLink, type Question, useRoute } from '../state/route.ts';
-import {
-  type Key,
-  reread,
-  rereading,
-  tell,
-  useAct,
-  useCalls,
-  useOfProject,
-  usePages,
-  useRights,
-} from '../state/service.tsx';
 import { Button, type IconName, LinkButton } from './button.tsx';
 import { type Draft, Meanwhile, saveMerged, useDraft } from './forms/draft.tsx';
 import { Answer, Card, DialogButton, ErrorNote, ListPage, Page } from './page.tsx';

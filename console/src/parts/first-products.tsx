@@ -1,16 +1,12 @@
 import { type DragEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
+import { useOfProject } from '../state/answers.ts';
+import { useAct } from '../state/forms.ts';
+import { tell } from '../state/notices.ts';
+import { reread } from '../state/queries.ts';
+import { useCalls, useProject, useRights } from '../state/rights.ts';
 import { droppedFile, goTo, projectLink } from '../state/route.ts';
-import {
-  reread,
-  tell,
-  useAct,
-  useCalls,
-  useOfProject,
-  useProject,
-  useRights,
-  useSession,
-} from '../state/service.tsx';
+import { useSession } from '../state/session.tsx';
 import { Button, LinkButton } from './button.tsx';
 import { Empty, ErrorNote } from './page.tsx';
 import { Code } from './show.tsx';

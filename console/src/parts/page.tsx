@@ -2,9 +2,11 @@ import { Dialog as Base } from '@base-ui/react/dialog';
 import { RelataError, type Task } from '@relata/client';
 import { Component, createContext, type ReactNode, useContext, useEffect, useRef, useState } from 'react';
 import { t } from '../languages/text.ts';
+import { handleSubmit } from '../state/forms.ts';
 import { readDetail, sayRefusal } from '../state/mistakes.ts';
+import { ProjectContext, useRights } from '../state/rights.ts';
 import { projectLink } from '../state/route.ts';
-import { handleSubmit, ProjectContext, useRights, useSession } from '../state/service.tsx';
+import { useSession } from '../state/session.tsx';
 import { Button, Icon, IconButton, type IconName, LinkButton, type Look } from './button.tsx';
 import { Ago, type Column, Table, TaskStatus } from './show.tsx';
 

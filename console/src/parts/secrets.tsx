@@ -1,7 +1,9 @@
 import type { ApiKey } from '@relata/client';
 import { type ReactNode, useState } from 'react';
 import { t } from '../languages/text.ts';
-import { tell, useGroups, useProject, useProjects, useRights } from '../state/service.tsx';
+import { useGroups, useProjects } from '../state/answers.ts';
+import { tell } from '../state/notices.ts';
+import { useProject, useRights } from '../state/rights.ts';
 import { Button } from './button.tsx';
 import { SelectField, type TextShape } from './forms/field.tsx';
 import { Card, DialogButton, FormDialog } from './page.tsx';

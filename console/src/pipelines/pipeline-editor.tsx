@@ -25,8 +25,8 @@ import { OptionFields, startSchedule, TriggerFields } from '../parts/forms/optio
 import { TableField } from '../parts/forms/suggest-field.tsx';
 import { Answer, Card, ErrorNote } from '../parts/page.tsx';
 import { hintOf, startTyped, withOption } from '../rules/choices.ts';
+import { useOfProject } from '../state/answers.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { useOfProject } from '../state/service.tsx';
 import {
   EMPTY_PIPELINE,
   guessFormat,

@@ -5,7 +5,10 @@ import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Card, Empty, ErrorNote, Loading, Renewed } from '../parts/page.tsx';
 import { Pairs } from '../parts/show.tsx';
-import { queries, useCalls, useSettled, WHILE_TYPING } from '../state/service.tsx';
+import { WHILE_TYPING } from '../state/answers.ts';
+import { queries } from '../state/queries.ts';
+import { useCalls } from '../state/rights.ts';
+import { useSettled } from '../state/timing.ts';
 import { makesProducts, needOfMapping } from './pipeline-draft.ts';
 
 /** The number of rows shown in addition to those with problems. */

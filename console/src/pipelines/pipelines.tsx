@@ -7,7 +7,8 @@ import { Card, LastTaskNote } from '../parts/page.tsx';
 import { UrlCard } from '../parts/secrets.tsx';
 import { MappingJson, type Pair, Pairs } from '../parts/show.tsx';
 import { formatMoment, formatPercent } from '../rules/format.ts';
-import { reread, useCalls } from '../state/service.tsx';
+import { reread } from '../state/queries.ts';
+import { useCalls } from '../state/rights.ts';
 import {
   describeCounts,
   describeSource,

@@ -5,9 +5,11 @@ import { TextField } from '../parts/forms/field.tsx';
 import { CategoryField } from '../parts/forms/suggest-field.tsx';
 import { Card, Dialog, Page } from '../parts/page.tsx';
 import { readViews, type SavedView, withoutView, withView } from '../rules/saved-views.ts';
+import { handleSubmit } from '../state/forms.ts';
 import { viewsOf } from '../state/language.ts';
+import { useProject, useRights } from '../state/rights.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
-import { handleSubmit, useProject, useRights, useSettled } from '../state/service.tsx';
+import { useSettled } from '../state/timing.ts';
 import { BulkActions, ExportButton } from './bulk/bulk-actions.tsx';
 import { FilterChips, ProductFacets, ProductFinder } from './finding/product-facets.tsx';
 import {

@@ -16,17 +16,13 @@ import {
 } from '../parts/forms/field.tsx';
 import { Card, DialogButton, ErrorNote, Page } from '../parts/page.tsx';
 import { isSame, type PartNames } from '../rules/changes.ts';
+import { useGroups } from '../state/answers.ts';
+import { useSubmit } from '../state/forms.ts';
+import { tell } from '../state/notices.ts';
+import { reread, rereading } from '../state/queries.ts';
+import { useProject, useRights } from '../state/rights.ts';
 import { goFromHere, linkTo } from '../state/route.ts';
-import {
-  reread,
-  rereading,
-  tell,
-  useGroups,
-  useProject,
-  useRelata,
-  useRights,
-  useSubmit,
-} from '../state/service.tsx';
+import { useRelata } from '../state/session.tsx';
 import { restoreProject } from './projects.tsx';
 
 export function ProjectSettings() {

@@ -8,6 +8,7 @@ import { Answer, Card, Loading, Page } from '../parts/page.tsx';
 import { Figure } from '../parts/show.tsx';
 import { RelatedCard, Walk } from '../products/page/related-graph.tsx';
 import { formatCount, nameTask } from '../rules/format.ts';
+import { useOfProject } from '../state/answers.ts';
 import {
   readWhole,
   UNTIL_INDEXED,
@@ -17,8 +18,9 @@ import {
   useSuggestions,
   useTotal,
 } from '../state/catalog.ts';
+import { useProject } from '../state/rights.ts';
 import { linkTo, linkWith, projectLink, useFilters } from '../state/route.ts';
-import { useIsLate, useOfProject, useProject } from '../state/service.tsx';
+import { useIsLate } from '../state/timing.ts';
 import { useTasks } from '../updates/updates.tsx';
 
 /** A project at a glance: its relations, its figures, open problems; or the first steps. */

@@ -5,8 +5,12 @@ import { Button, LinkButton } from '../parts/button.tsx';
 import { type Choice, LocaleField, OwnNameField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, FormDialog, ListPage, Page } from '../parts/page.tsx';
 import { Ago, Table, Tags } from '../parts/show.tsx';
+import { useAll, useGroups, useProjects } from '../state/answers.ts';
+import { tell } from '../state/notices.ts';
+import { reread } from '../state/queries.ts';
+import { useRights } from '../state/rights.ts';
 import { goTo, linkTo, replaceWith, useRoute } from '../state/route.ts';
-import { reread, tell, useAll, useGroups, useProjects, useRelata, useRights } from '../state/service.tsx';
+import { useRelata } from '../state/session.tsx';
 
 export function Projects() {
   const projects = useProjects();

@@ -15,7 +15,7 @@ import { Card } from '../parts/page.tsx';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { useAttributes } from '../state/catalog.ts';
 import { useMistake } from '../state/mistakes.ts';
-import { useProject } from '../state/service.tsx';
+import { useProject } from '../state/rights.ts';
 import { RelationSentence } from './relation-sentence.tsx';
 import { TotalSentence } from './total-sentence.tsx';
 

@@ -17,7 +17,8 @@ import {
   isSample,
   sayExtent,
 } from '../rules/sampled.ts';
-import { useOfProject, useSettled } from '../state/service.tsx';
+import { useOfProject } from '../state/answers.ts';
+import { useSettled } from '../state/timing.ts';
 
 /** A slower preview makes the next one manual. The first reads every product; the service caches that. */
 const LIVE_MS = 5_000;

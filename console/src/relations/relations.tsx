@@ -9,7 +9,9 @@ import { Ago, saveFile } from '../parts/show.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { asGroup, describeFilter, EVERY_PRODUCT, isEveryPair } from '../rules/filters.ts';
 import { formatCount } from '../rules/format.ts';
-import { reread, tell, useCalls, useRights } from '../state/service.tsx';
+import { tell } from '../state/notices.ts';
+import { reread } from '../state/queries.ts';
+import { useCalls, useRights } from '../state/rights.ts';
 import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
 
 /** The relations of the project, with their rules. */

@@ -3,7 +3,7 @@ import { createContext, Fragment, type ReactNode, type RefObject, useContext, us
 import { presentLanguage, t } from '../languages/text.ts';
 import { Button, Icon } from '../parts/button.tsx';
 import { useLocked } from '../parts/forms/field.tsx';
-import { handleSubmit } from '../state/service.tsx';
+import { handleSubmit } from '../state/forms.ts';
 
 /** The open chip of a sentence, by its place: `match 0`. */
 interface OpenChip {

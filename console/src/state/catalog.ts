@@ -11,8 +11,11 @@ import { useMemo } from 'react';
 import { t } from '../languages/text.ts';
 import { writePath } from '../rules/category-path.ts';
 import type { Extent } from '../rules/sampled.ts';
+import { useOfProject } from './answers.ts';
 import { extentOf, type SampledQuestion, useCounts } from './counts.ts';
-import { reread, useOfProject, useRelata, useSettled } from './service.tsx';
+import { reread } from './queries.ts';
+import { useRelata } from './session.tsx';
+import { useSettled } from './timing.ts';
 
 /** More than anyone would choose from; further paths can be typed. */
 const MOST = 5_000;

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { Extent } from '../rules/sampled.ts';
-import { type AskingOfProject, type Key, useOfProject } from './service.tsx';
+import { type AskingOfProject, type Key, useOfProject } from './answers.ts';
 
 /** Counts of whole catalogs. The service counts a sample of a large catalog unless it is asked for all. */
 

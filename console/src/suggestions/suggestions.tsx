@@ -24,10 +24,14 @@ import {
   formatTypeIn,
 } from '../rules/format.ts';
 import { type Extent, isSample } from '../rules/sampled.ts';
+import { useOfProject } from '../state/answers.ts';
 import { undoOntology, useSuggestions } from '../state/catalog.ts';
 import { extentOf } from '../state/counts.ts';
+import { useAct } from '../state/forms.ts';
+import { tell } from '../state/notices.ts';
+import { reread } from '../state/queries.ts';
+import { useCalls, useRights } from '../state/rights.ts';
 import { draftedRelation, projectLink, useFilters } from '../state/route.ts';
-import { reread, tell, useAct, useCalls, useOfProject, useRights } from '../state/service.tsx';
 
 /** The products that the evidence of all suggestions was counted in. */
 const ExtentOfSuggestions = createContext<Extent>({ looked: 0, of: 0 });

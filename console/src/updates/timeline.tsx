@@ -15,8 +15,11 @@ import {
 import { Ago } from '../parts/show.tsx';
 import { placeMarks } from '../rules/axis.ts';
 import { formatAgo, formatMoment } from '../rules/format.ts';
+import { useOfProject, usePages } from '../state/answers.ts';
+import { reread } from '../state/queries.ts';
+import { useCalls, useRights } from '../state/rights.ts';
 import { goFromHere, projectLink, useFilters } from '../state/route.ts';
-import { reread, useCalls, useOfProject, usePages, useRights, useSettled } from '../state/service.tsx';
+import { useSettled } from '../state/timing.ts';
 
 const REFETCH_MS = 10_000;
 

@@ -7,8 +7,13 @@ import { Answer, Card, ErrorNote, Note, Page } from '../parts/page.tsx';
 import { Ago, Meter, Pairs, ProductLink, saveTable, Table, TaskStatus } from '../parts/show.tsx';
 import { separatorOf, toCsvLine } from '../rules/csv.ts';
 import { formatClock, formatCount, formatDuration, formatMoment, nameTask } from '../rules/format.ts';
+import { useAnswer } from '../state/answers.ts';
+import { useAct } from '../state/forms.ts';
+import { tell } from '../state/notices.ts';
+import { reread } from '../state/queries.ts';
+import { useRights } from '../state/rights.ts';
 import { projectLink, useRoute } from '../state/route.ts';
-import { reread, tell, useAct, useAnswer, useRelata, useRights } from '../state/service.tsx';
+import { useRelata } from '../state/session.tsx';
 import { nameOrigins } from './updates.tsx';
 
 /** One task: its progress, its results, and its messages about single products. */

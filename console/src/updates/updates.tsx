@@ -6,8 +6,10 @@ import { SelectField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, ErrorNote, FormDialog, Page } from '../parts/page.tsx';
 import { Ago, Figure, Meter, Older, Table, TaskStatus } from '../parts/show.tsx';
 import { formatCount, formatDuration, formatTenths, nameTask } from '../rules/format.ts';
+import { useOfProject, usePages } from '../state/answers.ts';
+import { reread } from '../state/queries.ts';
+import { useCalls, useRights } from '../state/rights.ts';
 import { goFromHere, projectLink, useFilters } from '../state/route.ts';
-import { reread, useCalls, useOfProject, usePages, useRights } from '../state/service.tsx';
 import { TakeBack, Timeline, useCommits } from './timeline.tsx';
 
 const BUSY_MS = 1_500;

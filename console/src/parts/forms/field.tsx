@@ -12,7 +12,7 @@ import {
 } from 'react';
 import { t } from '../../languages/text.ts';
 import { useMistake } from '../../state/mistakes.ts';
-import { useRights } from '../../state/service.tsx';
+import { useRights } from '../../state/rights.ts';
 import { Button, IconButton } from '../button.tsx';
 
 export interface Label {

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { findNearest } from '../../rules/nearest.ts';
 import { useCategories, useFoundProducts, useTableNames } from '../../state/catalog.ts';
-import { useProject } from '../../state/service.tsx';
+import { useProject } from '../../state/rights.ts';
 import { Button, IconButton } from '../button.tsx';
 import { Thumb } from '../show.tsx';
 import { describe, FieldFrame, type Label, readTexts, type TextShape } from './field.tsx';

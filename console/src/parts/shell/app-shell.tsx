@@ -3,10 +3,13 @@ import { Toast } from '@base-ui/react/toast';
 import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useId, useRef, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import mark from '../../mark.svg';
+import { useAnswer, useProjects } from '../../state/answers.ts';
 import { useFoundProducts } from '../../state/catalog.ts';
 import { listLanguages, type Theme, useLanguageChoice, useTheme } from '../../state/language.ts';
+import { notices, tell } from '../../state/notices.ts';
+import { useRights } from '../../state/rights.ts';
 import { goTo, linkTo, useQuestion, useRoute } from '../../state/route.ts';
-import { notices, tell, useAnswer, useProjects, useRights, useSession } from '../../state/service.tsx';
+import { useSession } from '../../state/session.tsx';
 import { Button, Icon, IconButton, type IconName, Menu } from '../button.tsx';
 import { Dialog } from '../page.tsx';
 

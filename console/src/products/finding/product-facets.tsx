@@ -22,8 +22,10 @@ import {
 } from '../../rules/chosen-facets.ts';
 import { formatCount, sayValue } from '../../rules/format.ts';
 import { useAttributes, useCategories, useFoundProducts } from '../../state/catalog.ts';
+import { handleSubmit } from '../../state/forms.ts';
+import { useCalls, useProject } from '../../state/rights.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
-import { handleSubmit, useCalls, useProject, useSettled } from '../../state/service.tsx';
+import { useSettled } from '../../state/timing.ts';
 import { type ProductFilters, withFilters } from './product-filters.ts';
 import { type Facets, facetsQuery, useFacets } from './product-table.tsx';
 

@@ -15,7 +15,7 @@ import { FirstProducts } from '../../parts/first-products.tsx';
 import { Empty, ErrorNote, Loading } from '../../parts/page.tsx';
 import { formatCount } from '../../rules/format.ts';
 import { againWhile, UNTIL_INDEXED, useTotal } from '../../state/catalog.ts';
-import { useCalls } from '../../state/service.tsx';
+import { useCalls } from '../../state/rights.ts';
 import { ProductGrid } from '../grid/product-grid.tsx';
 import { bindPages, type ProductRow, toRow } from '../grid/product-rows.ts';
 import { isSearch, type ProductFilters, toQuestion } from './product-filters.ts';

@@ -7,8 +7,8 @@ import { Ago, Thumb } from '../../parts/show.tsx';
 import { VirtualGrid } from '../../parts/virtual-grid.tsx';
 import { useAttributes, useLookedUp } from '../../state/catalog.ts';
 import { columnsOf, useLanguage } from '../../state/language.ts';
+import { useProject } from '../../state/rights.ts';
 import { goTo, projectLink, useRoute } from '../../state/route.ts';
-import { useProject } from '../../state/service.tsx';
 import { createShared } from '../../state/shared.ts';
 import {
   attributeOf,

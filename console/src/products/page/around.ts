@@ -2,7 +2,8 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { presentLocale } from '../../languages/text.ts';
 import { listWays } from '../../rules/walk.ts';
 import { againWhile } from '../../state/catalog.ts';
-import { queries, useCalls, useProject } from '../../state/service.tsx';
+import { queries } from '../../state/queries.ts';
+import { useCalls, useProject } from '../../state/rights.ts';
 
 /** Groups for each relation and direction: as many as are shown at first, and the service's maximum. */
 export const FIRST_GROUPS = 12;

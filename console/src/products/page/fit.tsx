@@ -18,8 +18,8 @@ import {
   sayWord,
   writeSet,
 } from '../../rules/fit.ts';
+import { useOfProject } from '../../state/answers.ts';
 import { linkWith, projectLink, useFilters } from '../../state/route.ts';
-import { useOfProject } from '../../state/service.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 
 const ALTERNATIVES = 3;

@@ -16,9 +16,12 @@ import {
 import { Ago, OutLink, Pairs, Tags, Thumb } from '../../parts/show.tsx';
 import { writeSet } from '../../rules/fit.ts';
 import { formatMoment, formatType, nameTask, readingOf, safeUrl, sayValue } from '../../rules/format.ts';
+import { useOfProject } from '../../state/answers.ts';
 import { deleteProducts, makeIdempotencyKey, useAttributes } from '../../state/catalog.ts';
+import { tell } from '../../state/notices.ts';
+import { reread } from '../../state/queries.ts';
+import { useCalls, useRights } from '../../state/rights.ts';
 import { goFromHere, linkWith, projectLink, useRoute } from '../../state/route.ts';
-import { reread, tell, useCalls, useOfProject, useRights } from '../../state/service.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
 import {

@@ -9,8 +9,9 @@ import { Answer, Card, ErrorNote, Loading, Page } from '../../parts/page.tsx';
 import { ProductChip } from '../../parts/show.tsx';
 import { listMissing, type Pair } from '../../rules/verdicts.ts';
 import { useRelations } from '../../state/catalog.ts';
+import { handleSubmit } from '../../state/forms.ts';
+import { useCalls } from '../../state/rights.ts';
 import { goTo, linkWith, projectLink, useRoute } from '../../state/route.ts';
-import { handleSubmit, useCalls } from '../../state/service.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
 
