@@ -34,7 +34,7 @@ const IN_THREADS: readonly Group[] = [
     places: {
       'agents/reading/product-reading.ts': 1,
       'agents/reading/relation-reading.ts': 1,
-      'channels/ucp/ucp-thread.ts': 1,
+      'channels/ucp/ucp-compatibility.ts': 1,
       'relations/answering/catalog-relations.ts': 2,
       'relations/answering/related-answers.ts': 1,
       'relations/fit/alternatives.ts': 1,
@@ -70,7 +70,7 @@ const IN_THREADS: readonly Group[] = [
       'search/index-store/index-walk-store.ts': 2,
     },
   },
-  { why: 'the thread of a build of a channel', places: { 'channels/builds/feed-writing.ts': 1 } },
+  { why: 'the thread of a build of a channel', places: { 'channels/builds/feed-changes.ts': 1 } },
   { why: 'the thread of a run of a pipeline', places: { 'pipelines/runs/catalog-sketch.ts': 1 } },
   {
     why: 'whole uploads, of lists of channels, only in threads',

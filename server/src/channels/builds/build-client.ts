@@ -3,7 +3,8 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';
 import { createThreadSupply } from '../../storage/threads/threads.ts';
 import type { TaskRun } from '../../tasks/tasks.ts';
-import type { Delivery, DeliveryOrder, PreviewOrder } from './build-thread.ts';
+import type { Delivery, DeliveryOrder } from './delivery.ts';
+import type { PreviewOrder } from './feed-preview.ts';
 import type { BuildEvent, BuildOrder } from './feed-writing.ts';
 
 export interface ChannelThreadData {

@@ -13,7 +13,8 @@ import {
 } from '../channel-definitions/channel-definitions.ts';
 import type { BuildThreads } from './build-client.ts';
 import { deliverSnapshot } from './build-delivery.ts';
-import type { BuildOutput, PublishedBefore } from './feed-writing.ts';
+import type { PublishedBefore } from './feed-changes.ts';
+import type { BuildOutput } from './feed-writing.ts';
 import { dropPieces, publish } from './published-snapshots.ts';
 
 export interface BuildRequest {

@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { S3_KEYS, S3_REGION, startS3Server } from '../../../test/support/outbound/s3-server.ts';
 import { startSftpServer } from '../../../test/support/outbound/sftp-server.ts';
 import { createPayloadFiles } from '../../storage/payloads/payloads.ts';
-import { type DeliveryOrder, deliver } from './build-thread.ts';
+import { type DeliveryOrder, deliver } from './delivery.ts';
 
 /** Source: docs/interface §16.8 rules 2, 4. */
 

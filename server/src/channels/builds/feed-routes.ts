@@ -1,12 +1,11 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { ErrorAnswer } from '../../http/answers/answers.ts';
 import { type RawAnswer, type Routes, sendRaw, serveRaw } from '../../http/server/server.ts';
-import { namesTag } from '../../kernel/entity-tag.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Channels } from '../channels.ts';
+import { findRange, hasAlready } from './file-ranges.ts';
 import type { ServedFile } from './served-files.ts';
 
 const ABSENT = 'the address is not one that a channel has now, or it has no such file';
@@ -57,37 +56,4 @@ function answerFile(request: FastifyRequest, reply: FastifyReply, file: ServedFi
   reply.header('content-length', to - from);
   const isRead = request.method !== 'HEAD';
   return sendRaw(reply, mediaType, Readable.from(isRead ? file.read(from, to) : [], { objectMode: false }));
-}
-
-/** The bytes of a file that a request names. Source: RFC 9110 §13, §14. Pure. */
-
-type FileState = Pick<ServedFile, 'sizeBytes' | 'etag' | 'modifiedAt'>;
-
-const toSeconds = (ms: number) => Math.floor(ms / 1_000);
-
-/** Whether the reader already has the file. An ETag takes precedence over a date. */
-function hasAlready(headers: IncomingHttpHeaders, { etag, modifiedAt }: FileState): boolean {
-  const tags = headers['if-none-match'];
-  if (tags !== undefined) return namesTag(tags, etag);
-  const since = Date.parse(headers['if-modified-since'] ?? '');
-  return !Number.isNaN(since) && toSeconds(modifiedAt) <= toSeconds(since);
-}
-
-/** @returns the whole file if the request names no range, `to` excluded; undefined for a range outside the file */
-function findRange(headers: IncomingHttpHeaders, file: FileState) {
-  const { sizeBytes } = file;
-  const range = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(headers.range?.trim() ?? '');
-  const [, first = '', last = ''] = range ?? [];
-  if (first + last === '' || !isSame(headers['if-range'], file))
-    return { from: 0, to: sizeBytes, isPart: false };
-  const from = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first);
-  const to = first === '' || last === '' ? sizeBytes : Math.min(sizeBytes, Number(last) + 1);
-  return from < to ? { from, to, isPart: true } : undefined;
-}
-
-/** Whether the reader's part belongs to the present file. */
-function isSame(condition: string | string[] | undefined, { etag, modifiedAt }: FileState): boolean {
-  if (condition === undefined) return true;
-  const text = String(condition).trim();
-  return text.startsWith('"') ? text === etag : toSeconds(Date.parse(text)) === toSeconds(modifiedAt);
 }

@@ -2,13 +2,8 @@
  * The door of definitions: the record of channels, their checks, answers and rows, and what they have
  * published. Never reads a product.
  */
-export {
-  CHANNEL_SECRETS,
-  channelKind,
-  checkChannel,
-  compileChannelFilter,
-  planNext,
-} from './channel-kind.ts';
+export { checkChannel, compileChannelFilter } from './channel-checks.ts';
+export { CHANNEL_SECRETS, channelKind, planNext } from './channel-kind.ts';
 export {
   type BuildCounts,
   type BuildStart,

@@ -1,28 +1,20 @@
-import { viewUpload } from '../../catalog/filters/filters.ts';
-import type { UploadedProduct } from '../../catalog/products/products.ts';
-import { ServiceError } from '../../kernel/errors.ts';
-import { readRelated } from '../../relations/answering/answering.ts';
-import type { FitAnswer } from '../../relations/fit/fit.ts';
-import type { FindGroups, GroupQuestion, IndexOutcome, OpenGroups } from '../../search/search.ts';
-import { type Budget, type Operation, shareText } from '../../storage/threads/threads.ts';
-import { type ChannelDefinition, compileChannelFilter } from '../channel-definitions/channel-definitions.ts';
-import { isForEverybody } from '../field-mapping/field-mapping.ts';
-import type { UcpProduct, UcpVariant } from './ucp-product.ts';
-import { CATEGORY_LEVEL, openVariants, toDetail, toUcpProduct } from './ucp-product.ts';
-import type { ProductRequest, UcpFilters, UcpLookup, UcpSearch, UcpUse } from './ucp-schemas.ts';
-
 /**
  * The answers of the Universal Commerce Protocol, made in a thread that answers relations: it reads the uploads and
  * writes the JSON, and the serving thread only sends the bytes.
  */
-
-/** Of one question. */
-const LIMITS = {
-  /** A page ends early, and the next one continues after it. */
-  search: { bytes: 32 * 1024 * 1024, ms: 1_000 },
-  /** Beyond it the question is refused. */
-  named: { bytes: 128 * 1024 * 1024, ms: 3_000 },
-} as const;
+import type { FindGroups, IndexOutcome } from '../../search/search.ts';
+import { type Budget, type Operation, shareText } from '../../storage/threads/threads.ts';
+import {
+  ChannelReading,
+  IndexMissing,
+  LIMITS,
+  type ReadGroup,
+  resolve,
+  type UcpOrder,
+} from './channel-reading.ts';
+import { describeCompatibility } from './ucp-compatibility.ts';
+import { CATEGORY_LEVEL, toDetail, toUcpProduct, type UcpProduct, type UcpVariant } from './ucp-product.ts';
+import type { ProductRequest, UcpFilters, UcpLookup, UcpSearch, UcpUse } from './ucp-schemas.ts';
 
 /** What a question costs at most, charged for one whose end nobody saw. */
 export const LARGEST_USE: UcpUse = LIMITS.named;
@@ -30,21 +22,6 @@ export const LARGEST_USE: UcpUse = LIMITS.named;
 /** Groups per read, and reads per page: if the page is not full by then, the rest comes with the next one. */
 const READ = 40;
 const ROUNDS = 10;
-/** The most members of a group that are looked at. */
-const MEMBERS = 100;
-/** Uploads in memory at a time, of up to 2 MB each. */
-const AT_ONCE = 8;
-
-interface UcpQuestion<Asked> {
-  readonly definition: ChannelDefinition;
-  readonly asked: Asked;
-}
-
-export interface UcpOrder<Asked> {
-  readonly projectId: number;
-  readonly allowIncomplete: 'never' | 'far' | 'most';
-  readonly question: UcpQuestion<Asked>;
-}
 
 export interface UcpAnswer {
   /** Undefined for a product that the channel does not have. */
@@ -56,13 +33,6 @@ export interface UcpAnswer {
 export interface UcpProductAnswer extends UcpAnswer {
   readonly shown: string;
   readonly items: readonly { readonly identifier: string; readonly quantity: number }[];
-  readonly unknown: readonly string[];
-}
-
-export interface AskedCompatibility {
-  /** Answers of relations and of fit as JSON. */
-  readonly related: Uint8Array | undefined;
-  readonly fit: Uint8Array | undefined;
   readonly unknown: readonly string[];
 }
 
@@ -89,99 +59,6 @@ export function ucpOperations(findGroups: FindGroups): Record<string, Operation>
     ucpProduct: onChannel(LIMITS.named, showProduct),
     ucpCompatibility: onChannel(LIMITS.named, describeCompatibility),
   };
-}
-
-class IndexMissing extends Error {}
-
-interface ReadGroup {
-  readonly id: string;
-  readonly variants: readonly UcpVariant[];
-  /** Whether the limit ended before all members were read. */
-  readonly isCut: boolean;
-}
-
-/** Reads groups of a channel's products, within the limit of one question. */
-class ChannelReading {
-  readonly definition: ChannelDefinition;
-  readonly state = { isBehind: false, isComplete: true };
-  private readonly findGroups: FindGroups;
-  private readonly order: UcpOrder<unknown>;
-  private readonly limit: UcpUse;
-  private readonly budget: Budget;
-  private readonly begunAt = performance.now();
-  private bytes = 0;
-
-  constructor(
-    findGroups: FindGroups,
-    order: UcpOrder<unknown>,
-    { limit, budget }: { readonly limit: UcpUse; readonly budget: Budget },
-  ) {
-    this.findGroups = findGroups;
-    this.order = order;
-    this.definition = order.question.definition;
-    this.limit = limit;
-    this.budget = budget;
-  }
-
-  get use(): UcpUse {
-    return { bytes: this.bytes, ms: performance.now() - this.begunAt };
-  }
-
-  get isSpent(): boolean {
-    const { bytes, ms } = this.use;
-    return bytes >= this.limit.bytes || ms >= this.limit.ms;
-  }
-
-  /** @returns what `use` makes of the groups that are found, with a function that reads one of them */
-  async find<Answer>(
-    {
-      categories = [],
-      ...question
-    }: Omit<GroupQuestion, 'filters' | 'filter'> & {
-      readonly categories?: readonly string[];
-    },
-    use: (found: OpenGroups, read: (documents: readonly number[]) => Promise<ReadGroup>) => Promise<Answer>,
-  ): Promise<Answer> {
-    const { projectId, allowIncomplete } = this.order;
-    const values = categories.map((one) => one.replaceAll(CATEGORY_LEVEL, '#'));
-    const filters = values.length === 0 ? [] : [{ name: 'category', values }];
-    const narrowed = { ...question, filters, filter: JSON.stringify(this.definition.filter) };
-    const outcome = await this.findGroups(
-      { projectId, allowIncomplete, question: narrowed },
-      (found) => {
-        this.bytes += found.bytes;
-        return use(found, this.openGroup(found));
-      },
-      this.budget,
-    );
-    if ('missing' in outcome) throw new IndexMissing(outcome.missing);
-    this.state.isBehind ||= outcome.isBehind;
-    this.state.isComplete &&= outcome.isComplete;
-    return outcome.answer;
-  }
-
-  /** @returns a function that reads the members of a group that go out, as far as the limit allows */
-  private openGroup({ attributes, read }: OpenGroups) {
-    const { definition } = this;
-    const test = compileChannelFilter(definition.filter, attributes);
-    const toVariant = openVariants(definition, attributes);
-    const make = (product: UploadedProduct): UcpVariant | undefined =>
-      isForEverybody(product) && test(viewUpload(product)) ? toVariant(product) : undefined;
-    return async (documents: readonly number[]): Promise<ReadGroup> => {
-      let at = 0;
-      const members: { readonly id: string; readonly variant: UcpVariant | undefined }[] = [];
-      for (; at < documents.length && (at === 0 || !this.isSpent); at += AT_ONCE) {
-        this.budget.check();
-        for (const { product, bytes } of await read(documents.slice(at, at + AT_ONCE))) {
-          this.bytes += bytes;
-          members.push({ id: product.groupIdentifier, variant: make(product) });
-        }
-      }
-      const id = members[0]?.id ?? '';
-      const variants = members.flatMap((one) => (one.id === id ? (one.variant ?? []) : []));
-      return { id, variants, isCut: at < documents.length };
-    };
-  }
 }
 
 /** A page that is being filled. */
@@ -236,37 +113,6 @@ const PARTIAL = {
   code: 'partial',
   content: 'Only a part of the catalog was looked through yet.',
 };
-
-/** @returns the groups that these identifiers or groups name, whole @throws request_invalid if they are too large */
-async function resolve(reading: ChannelReading, ids: readonly string[]) {
-  const whole = { offset: 0, limit: MEMBERS };
-  if (ids.length === 0) return { groups: [] as ReadGroup[], isPartial: false };
-  const groupIds = await reading.find({ named: ids, ...whole }, ({ groups, nameGroups }) =>
-    nameGroups(groups.flatMap(([first]) => first ?? [])),
-  );
-  if (groupIds.length === 0) return { groups: [] as ReadGroup[], isPartial: false };
-  return reading.find({ named: groupIds, ...whole }, async (found, read) => {
-    const groups = await readEach(reading, found, read);
-    return { groups: groups.filter(({ variants }) => variants.length > 0), isPartial: found.isPartial };
-  });
-}
-
-/** @throws request_invalid when the limit is used up before all groups are read */
-async function readEach(
-  reading: ChannelReading,
-  { groups }: OpenGroups,
-  read: (documents: readonly number[]) => Promise<ReadGroup>,
-): Promise<ReadGroup[]> {
-  const found: ReadGroup[] = [];
-  for (const documents of groups) {
-    const group = found.length > 0 && reading.isSpent ? undefined : await read(documents);
-    if (group === undefined || group.isCut) throw new ServiceError('request_invalid', TOO_MUCH);
-    found.push(group);
-  }
-  return found;
-}
-
-const TOO_MUCH = `the products named hold more than one request may read, ${LIMITS.named.bytes / 1024 / 1024} MiB in ${LIMITS.named.ms / 1_000} s: ask for fewer ids at once`;
 
 /** Products with the named variant or their best one, and the identifiers that led to them. */
 async function lookUpProducts(reading: ChannelReading, { ids, filters }: UcpLookup) {
@@ -325,54 +171,6 @@ async function listItems(reading: ChannelReading, ids: readonly string[]) {
 
 const isNamed = ({ id, variants }: ReadGroup, named: string) =>
   id === named || variants.some((one) => one.id === named);
-
-/** Part of the compatibility extension. */
-async function describeCompatibility(reading: ChannelReading, { related, fit, unknown }: AskedCompatibility) {
-  const shown = related === undefined ? [] : await describeRelated(reading, related);
-  const judged = fit && describeFit(fit, unknown);
-  return { json: shareText(JSON.stringify({ related: shown, ...(judged && { fit: judged }) })) };
-}
-
-async function describeRelated(reading: ChannelReading, answer: Uint8Array) {
-  const listed = readRelated(answer);
-  const ids = [...new Set(listed.flatMap(({ searchResult }) => searchResult.map((one) => one.identifier)))];
-  const { groups } = await resolve(reading, ids.slice(0, MEMBERS));
-  const byId = new Map(groups.flatMap(({ id, variants }) => variants.map((one) => [one.id, { id, one }])));
-  return listed.flatMap(({ tag, id: relationId, name, searchResult }) => {
-    const kind = reading.definition.relations.find((one) => one.tag === tag || one.id === relationId);
-    // Products that this channel does not have are not named.
-    const products = searchResult.flatMap(({ identifier }) => {
-      const found = byId.get(identifier);
-      return found === undefined ? [] : [describeVariant(found.id, found.one)];
-    });
-    return products.length === 0 ? [] : [{ relation: kind?.as ?? 'accessory', name, products }];
-  });
-}
-
-const describeVariant = (id: string, { id: variant, title, url, price, media }: UcpVariant) => ({
-  id,
-  variant,
-  title,
-  price,
-  ...(url !== undefined && { url }),
-  ...(media && { media: media.slice(0, 1) }),
-});
-
-function describeFit(answer: Uint8Array, unknown: readonly string[]) {
-  const { verdict, pairs, receipt } = JSON.parse(Buffer.from(answer).toString()) as FitAnswer;
-  return {
-    verdict: unknown.length > 0 && verdict !== 'does_not_fit' ? 'unknown' : verdict,
-    pairs: pairs.map(({ source, target, relation, verdict: ofPair, missing }) => ({
-      source,
-      target,
-      relation: relation.name,
-      verdict: ofPair,
-      ...(missing.length > 0 && { missing }),
-    })),
-    ...(unknown.length > 0 && { unknown }),
-    receipt: receipt.hash,
-  };
-}
 
 const isPriced =
   ({ price: { min = 0, max = Number.POSITIVE_INFINITY } = {} }: UcpFilters) =>

@@ -10,14 +10,10 @@ import type { Relations } from '../../relations/relations.ts';
 import type { ProductSearch } from '../../search/search.ts';
 import type { ChannelDefinition } from '../channel-definitions/channel-definitions.ts';
 import { type ChannelBudget, createChannelBudgets, type KeylessLimits } from './channel-budget.ts';
+import type { UcpOrder } from './channel-reading.ts';
+import type { AskedCompatibility } from './ucp-compatibility.ts';
 import type { ProductRequest, UcpLookup, UcpSearch, UcpUse } from './ucp-schemas.ts';
-import {
-  type AskedCompatibility,
-  LARGEST_USE,
-  type UcpAnswer,
-  type UcpOrder,
-  type UcpProductAnswer,
-} from './ucp-thread.ts';
+import { LARGEST_USE, type UcpAnswer, type UcpProductAnswer } from './ucp-thread.ts';
 
 export type { KeylessLimits } from './channel-budget.ts';
 export { ProductRequest, UcpFilters } from './ucp-schemas.ts';

@@ -9,7 +9,7 @@ import {
 import { isBlank } from '../../catalog/ontology/ontology.ts';
 import type { CellProblem, MappedProduct, PipelineMode, RowOutcome } from '../mapping/mapping.ts';
 import type { Preview } from '../pipeline-definitions/pipeline-definitions.ts';
-import { judgeRow } from './run-reading.ts';
+import { judgeRow } from './run-batches.ts';
 
 export type PreviewCatalog = NonNullable<Preview['catalog']>;
 

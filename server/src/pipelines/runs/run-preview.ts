@@ -25,13 +25,12 @@ import {
 import type { Preview, TriedDefinition } from '../pipeline-definitions/pipeline-definitions.ts';
 import { SourceProblem } from '../sources/sources.ts';
 import { CatalogSketch, type PreviewCatalog } from './catalog-sketch.ts';
+import { judgeRow, toSent } from './run-batches.ts';
 import {
   describeUnread,
-  judgeRow,
   openMapper,
   openReading,
   type ReadingParts,
-  toSent,
   translateProblem,
 } from './run-reading.ts';
 

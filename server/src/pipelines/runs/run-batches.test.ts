@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReportLine } from '../../tasks/tasks.ts';
-import { createBatches, type RunBatch } from './run-reading.ts';
+import { createBatches, type RunBatch } from './run-batches.ts';
 
 const REPORT_LINES = 100_000;
 const reject = (row: number, column = 'price') => ({
