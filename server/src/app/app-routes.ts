@@ -9,7 +9,9 @@ import { surveyRoutes } from '../catalog/browse/survey-routes.ts';
 import { lookupRoutes } from '../catalog/lookup/lookup-routes.ts';
 import { ontologyRoutes } from '../catalog/ontology/ontology-routes.ts';
 import { commitRoutes } from '../catalog/updates/commit-routes.ts';
-import { contentRoutes, updateRoutes } from '../catalog/updates/update-routes.ts';
+import { contentRoutes } from '../catalog/updates/content-routes.ts';
+import { fullUpdateRoutes } from '../catalog/updates/full-update-routes.ts';
+import { updateRoutes } from '../catalog/updates/update-routes.ts';
 import { feedRoutes } from '../channels/builds/feed-routes.ts';
 import { channelRoutes } from '../channels/channel-definitions/channel-routes.ts';
 import { ucpRoutes } from '../channels/ucp/ucp-routes.ts';
@@ -46,6 +48,7 @@ const ROUTES = [
   statisticsRoutes,
   taskRoutes,
   updateRoutes,
+  fullUpdateRoutes,
   commitRoutes,
   contentRoutes,
   lookupRoutes,

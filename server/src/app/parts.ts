@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createAccess } from '../access/access.ts';
 import { createScans } from '../catalog/browse/browse.ts';
 import { type Catalog, type CatalogStore, createCatalog } from '../catalog/catalog.ts';
-import { createIngest } from '../catalog/ingest/ingest.ts';
+import { Ingest } from '../catalog/ingest/ingest.ts';
 import { createBuildThreads } from '../channels/builds/builds.ts';
 import { type Channels, createChannels } from '../channels/channels.ts';
 import type { Config } from '../config.ts';
@@ -250,7 +250,7 @@ function createCatalogRooms(base: CatalogBase, { replace = {} }: AppOptions, lat
     getSettings,
     getLocale,
     store: replace.store?.(stores.catalogs) ?? stores.catalogs,
-    ingest: createIngest({ threads: threads.parsers, payloads, maxMib: uploadMaxMib, buffers }),
+    ingest: new Ingest({ threads: threads.parsers, payloads, maxMib: uploadMaxMib, buffers }),
     scans: createScans(threads.scanners),
     onProductsWritten(projectId, counts) {
       const { metrics, search, statistics } = later();

@@ -28,7 +28,7 @@ export function startUpkeep(parts: Parts) {
       await access.dropEnded();
       await statistics.dropOld();
       // Sessions of a process that died while others continued.
-      await catalog.fullUpdates.closeEnded();
+      await catalog.fullUpdates.ends.closeEnded();
       await projects.purgeDeleted((projectId) => catalog.store.removeCatalog(projectId));
     } catch (error) {
       // What is too old stays for another hour; an unreachable database must not stop the service.

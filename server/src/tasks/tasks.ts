@@ -8,7 +8,7 @@
  */
 
 import type { ServiceError } from '../kernel/errors.ts';
-import type { ControlSchema, Database } from '../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import { createPartTasks } from './part-tasks.ts';
 import { describeTask, type LogLine, type NewTaskRequest, type Task, type TaskDefinition } from './task.ts';
 import { cancelTask } from './task-cancel.ts';
@@ -33,6 +33,7 @@ import { TaskWork } from './task-work.ts';
 export type { PartRequest } from './part-tasks.ts';
 export { createDueWatch, logTrouble, Moved, Poll } from './poll.ts';
 export {
+  type NewTaskRequest,
   REPORT_LINES,
   type ReportLine,
   type Task,
@@ -64,6 +65,11 @@ export function createTasks(parts: TaskParts) {
       definition: TaskDefinition<Payload>,
       request: NewTaskRequest<Payload>,
     ): Promise<Task> => acceptTask(work, definition, request),
+    acceptWith: <Payload extends object, Stored>(
+      definition: TaskDefinition<Payload>,
+      request: Omit<NewTaskRequest<Payload>, 'alongside'>,
+      store: (tx: ControlTransaction, task: Task) => Promise<Stored>,
+    ): Promise<Stored> => acceptTaskWith(work, { definition, request }, store),
     parts: createPartTasks(work),
     /** Lets a held task run. @returns false when another process began it, because this one seemed to be gone */
     release: (task: Task) => work.held.release(task),
@@ -116,22 +122,35 @@ const createTaskReads = (database: Database) => ({
 });
 
 /** Stores a task and, once it is durable, lets it run in this or another process. */
-async function acceptTask<Payload extends object>(
+const acceptTask = <Payload extends object>(
   work: TaskWork,
   definition: TaskDefinition<Payload>,
-  request: NewTaskRequest<Payload>,
-): Promise<Task> {
+  { alongside, ...request }: NewTaskRequest<Payload>,
+): Promise<Task> =>
+  acceptTaskWith(work, { definition, request }, async (tx, task) => {
+    await alongside?.(tx, task);
+    return task;
+  });
+
+/** The same, with the rows that `store` writes in the transaction of the task. @returns what `store` returned */
+async function acceptTaskWith<Payload extends object, Stored>(
+  work: TaskWork,
+  {
+    definition,
+    request,
+  }: { definition: TaskDefinition<Payload>; request: Omit<NewTaskRequest<Payload>, 'alongside'> },
+  store: (tx: ControlTransaction, task: Task) => Promise<Stored>,
+): Promise<Stored> {
   const { database, clock, refuseProject } = work.parts;
   refuseProject?.(request.project.id);
-  const { project, isHeld = false, alongside } = request;
+  const { project, isHeld = false } = request;
   const lease = isHeld && { leasedBy: work.owner, leaseUntil: leaseUntil(database) };
-  const task = await database.write(project.id, async (tx) => {
+  const accepted = await database.write(project.id, async (tx) => {
     const described = describeTask(definition, request, clock.now());
-    const accepted = await insertTask(tx, described, lease || undefined);
-    await alongside?.(tx, accepted);
-    return accepted;
+    const task = await insertTask(tx, described, lease || undefined);
+    return { task, stored: await store(tx, task) };
   });
-  if (isHeld) work.held.hold(task);
-  else work.accepted(task);
-  return task;
+  if (isHeld) work.held.hold(accepted.task);
+  else work.accepted(accepted.task);
+  return accepted.stored;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BufferPool, type Loan } from '../../storage/threads/threads.ts';
-import { createHeldBodies } from './ingest.ts';
+import { HeldBodies } from './held-bodies.ts';
 
 const MIB = 1024 * 1024;
 const pool = new BufferPool();
@@ -17,7 +17,7 @@ const sourceOf = (handle: number) => ({
 const isNext = (loan: Loan) => pool.take(loan.bytes.length).bytes.buffer === loan.bytes.buffer;
 
 test('a body is its thread’s until its extraction has ended, and then no thread finds it', async () => {
-  const held = createHeldBodies();
+  const held = new HeldBodies();
   const loan = pool.take(MIB);
   held.hold(5, loan);
   const use = () => held.use(sourceOf(5), async ({ handle }) => [handle, isNext(loan)]);
@@ -27,7 +27,7 @@ test('a body is its thread’s until its extraction has ended, and then no threa
 });
 
 test('a body that is not to be extracted is given back, unless a thread has it or had it when it failed', async () => {
-  const held = createHeldBodies();
+  const held = new HeldBodies();
   const [waiting, used, failed] = [pool.take(MIB), pool.take(MIB), pool.take(MIB)];
   for (const [at, loan] of [waiting, used, failed].entries()) held.hold(at + 1, loan);
   held.release(sourceOf(1));
@@ -43,7 +43,7 @@ test('a body that is not to be extracted is given back, unless a thread has it o
 });
 
 test('when many wait, the oldest are left to their threads', async () => {
-  const held = createHeldBodies();
+  const held = new HeldBodies();
   const loans = Array.from({ length: 4 }, () => pool.take(32 * MIB));
   for (const [at, loan] of loans.entries()) held.hold(at + 1, loan);
   held.release(sourceOf(1));

@@ -12,6 +12,7 @@ import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   type Routes,
   type RouteTools,
+  type Server,
   sendJson,
   serve,
   serveOnce,
@@ -79,88 +80,104 @@ const tags = ['Updates'];
 
 /** Restores, and the commits that can be undone. Source: docs/interface §4.5 and §14.8. */
 export const commitRoutes =
-  ({ catalog, answerOnce, limitScans, projects, uploadMaxMib }: CommitRouteParts): Routes =>
+  (parts: CommitRouteParts): Routes =>
   (server) => {
-    serveOnce(server, 'POST /products/batch/restore', {
-      tags,
-      failures: { '4xx': ErrorAnswer, 507: ErrorAnswer },
-      // A body is ignored; some connectors send the last batch again.
-      config: { guard: 'project', access: 'write', maxBodyMib: uploadMaxMib, body: 'raw' },
-      summary: 'Undo the last commit or delete, or all down to one',
-      query: RestoreQuery,
-      answer: { 200: TaskStarted },
-      answerOnce,
-      handle({ caller, project, query: { commit, ifLast } }, record) {
-        const { id, name } = project;
-        const change = {
-          author: caller,
-          projectId: id,
-          action: 'products.restored',
-          details: { commit, ifLast },
-          subject: { type: 'project', id, name },
-        };
-        return catalog.updates.restore(project, {
-          commit,
-          ifLast,
-          async record(tx, answer) {
-            await record(tx, answer);
-            await projects.recordChange(change, tx);
-          },
-        });
-      },
-    });
-
-    const read = { tags, config: { guard: 'management', access: 'manage' } } as const;
-    const path = '/management/projects/:id/commits';
-
-    serve(server, `GET ${path}`, {
-      ...read,
-      params: ProjectParams,
-      summary: 'List the commits and deletes that can be undone',
-      answer: { 200: CommitList },
-      handle: ({ project }) => catalog.commits.list(project.id),
-    });
-
-    serveRaw(server, `GET ${path}/:commitId/products`, {
-      ...read,
-      why: WRITTEN,
-      params: CommitParams,
-      query: ChangeQuery,
-      summary: 'The products that a commit changed, before and after',
-      answer: { 200: pageOf(Type.Object(change, { title: 'CommitChange' })) },
-      handle(request, reply) {
-        limitScans(request, reply);
-        const { project, params, query } = request;
-        const page = { ...query, commit: params.commitId, limit: query.limit ?? 20 };
-        return whileCallerWaits(reply, async (signal) =>
-          sendJson(reply, await catalog.commits.listChanges(project.id, page, signal)),
-        );
-      },
-    });
-
-    serve(server, `GET ${path}/:commitId/restore-preview`, {
-      ...read,
-      params: CommitParams,
-      summary: 'What undoing a commit and all after it would do; nothing is changed',
-      answer: { 200: RestoreEffect },
-      handle(request, reply) {
-        limitScans(request, reply);
-        const { project, params } = request;
-        return whileCallerWaits(reply, (signal) =>
-          catalog.commits.weighRestore(project.id, params.commitId, signal),
-        );
-      },
-    });
-
-    serveRaw(server, 'GET /management/projects/:id/products/:identifier/commits', {
-      ...read,
-      why: WRITTEN,
-      params: ProductParams,
-      summary: 'The kept commits that changed a product, with what it was before and after',
-      answer: { 200: ProductHistory },
-      handle: ({ project, params: { identifier } }, reply) =>
-        whileCallerWaits(reply, async (signal) =>
-          sendJson(reply, await catalog.commits.listOfProduct(project.id, identifier, signal)),
-        ),
-    });
+    serveRestore(server, parts);
+    serveCommits(server, parts);
+    serveCommitChanges(server, parts);
+    serveRestorePreview(server, parts);
+    serveProductHistory(server, parts);
   };
+
+function serveRestore(server: Server, { catalog, answerOnce, projects, uploadMaxMib }: CommitRouteParts) {
+  serveOnce(server, 'POST /products/batch/restore', {
+    tags,
+    failures: { '4xx': ErrorAnswer, 507: ErrorAnswer },
+    // A body is ignored; some connectors send the last batch again.
+    config: { guard: 'project', access: 'write', maxBodyMib: uploadMaxMib, body: 'raw' },
+    summary: 'Undo the last commit or delete, or all down to one',
+    query: RestoreQuery,
+    answer: { 200: TaskStarted },
+    answerOnce,
+    handle({ caller, project, query: { commit, ifLast } }, record) {
+      const { id, name } = project;
+      const change = {
+        author: caller,
+        projectId: id,
+        action: 'products.restored',
+        details: { commit, ifLast },
+        subject: { type: 'project', id, name },
+      };
+      return catalog.restores.restore(project, {
+        commit,
+        ifLast,
+        async record(tx, answer) {
+          await record(tx, answer);
+          await projects.recordChange(change, tx);
+        },
+      });
+    },
+  });
+}
+
+const read = { tags, config: { guard: 'management', access: 'manage' } } as const;
+const COMMITS = '/management/projects/:id/commits';
+
+function serveCommits(server: Server, { catalog }: CommitRouteParts): void {
+  serve(server, `GET ${COMMITS}`, {
+    ...read,
+    params: ProjectParams,
+    summary: 'List the commits and deletes that can be undone',
+    answer: { 200: CommitList },
+    handle: ({ project }) => catalog.commits.list(project.id),
+  });
+}
+
+function serveCommitChanges(server: Server, { catalog, limitScans }: CommitRouteParts): void {
+  serveRaw(server, `GET ${COMMITS}/:commitId/products`, {
+    ...read,
+    why: WRITTEN,
+    params: CommitParams,
+    query: ChangeQuery,
+    summary: 'The products that a commit changed, before and after',
+    answer: { 200: pageOf(Type.Object(change, { title: 'CommitChange' })) },
+    handle(request, reply) {
+      limitScans(request, reply);
+      const { project, params, query } = request;
+      const page = { ...query, commit: params.commitId, limit: query.limit ?? 20 };
+      return whileCallerWaits(reply, async (signal) =>
+        sendJson(reply, await catalog.commits.listChanges(project.id, page, signal)),
+      );
+    },
+  });
+}
+
+function serveRestorePreview(server: Server, { catalog, limitScans }: CommitRouteParts): void {
+  serve(server, `GET ${COMMITS}/:commitId/restore-preview`, {
+    ...read,
+    params: CommitParams,
+    summary: 'What undoing a commit and all after it would do; nothing is changed',
+    answer: { 200: RestoreEffect },
+    handle(request, reply) {
+      limitScans(request, reply);
+      const { project, params } = request;
+      return whileCallerWaits(reply, (signal) =>
+        catalog.commits.weighRestore(project.id, params.commitId, signal),
+      );
+    },
+  });
+}
+
+function serveProductHistory(server: Server, { catalog }: CommitRouteParts): void {
+  serveRaw(server, 'GET /management/projects/:id/products/:identifier/commits', {
+    ...read,
+    why: WRITTEN,
+    params: ProductParams,
+    summary: 'The kept commits that changed a product, with what it was before and after',
+    answer: { 200: ProductHistory },
+    handle: ({ project, params: { identifier } }, reply) =>
+      whileCallerWaits(reply, async (signal) =>
+        sendJson(reply, await catalog.commits.listOfProduct(project.id, identifier, signal)),
+      ),
+  });
+}

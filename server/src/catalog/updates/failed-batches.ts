@@ -2,21 +2,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import { GONE_MS } from '../../storage/postgres/postgres.ts';
 import type { CatalogParts } from '../catalog-parts.ts';
+import { type ArrivingBatch, endExpected, expectBatch } from './batch-store.ts';
 import {
-  type ArrivingBatch,
   type BatchesState,
   type ChosenSession,
-  endExpected,
-  endLostBatch,
-  expectBatch,
-  type FailedBatch,
   type FullUpdate,
+  ORIGIN_OF_CALLERS,
+} from './full-update-store.ts';
+import {
+  endLostBatch,
+  type FailedBatch,
   listOtherProcesses,
   markFailedBatch,
   noteProcess,
   removeGoneProcesses,
   removeProcess,
-} from './full-update-store.ts';
+} from './upload-process-store.ts';
 
 /** How often a process reports that it is alive and has no mark left to store. */
 const BEAT_MS = 1_000;
@@ -37,100 +38,114 @@ type Parts = Pick<CatalogParts, 'database' | 'clock' | 'logger'>;
  * unreachable or the disk full, is held here until it can be; a process that ends without having stored it
  * puts open full updates in doubt. Source: docs/interface §3.1 rules 3, 10 and 11.
  */
-/** @param origin of the full updates */
-export function createFailedBatches({ database, clock, logger }: Parts, origin: string) {
-  const marks = new Map<string, FailedBatch>();
+export class FailedBatches {
+  private readonly database: Parts['database'];
+  private readonly clock: Parts['clock'];
+  private readonly logger: Parts['logger'];
+  private readonly marks = new Map<string, FailedBatch>();
   /** Failed batches whose rows still exist: only their process knows that they will not arrive. */
-  const lost = new Set<ArrivingBatch>();
-  let expected = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let takesBatches = true;
-  let beating: Promise<void> | undefined;
+  private readonly lost = new Set<ArrivingBatch>();
+  private expected = 0;
+  private takesBatches = true;
+  private timer: NodeJS.Timeout | undefined;
+  private beating: Promise<void> | undefined;
   /** By the clock of this process: the last beat, and the first one since the last failure. */
-  let beatAt = Number.NEGATIVE_INFINITY;
-  let steadySince = Number.POSITIVE_INFINITY;
+  private beatAt = Number.NEGATIVE_INFINITY;
+  private steadySince = Number.POSITIVE_INFINITY;
+
+  constructor({ database, clock, logger }: Parts) {
+    this.database = database;
+    this.clock = clock;
+    this.logger = logger;
+  }
 
   /** Called before batches are accepted, also by a process that accepts none, as others see it in the same list. */
-  async function start(takes: boolean): Promise<void> {
-    takesBatches = takes;
+  async start(takesBatches: boolean): Promise<void> {
+    const { database } = this;
+    this.takesBatches = takesBatches;
     // The lock of the data folder shows that processes still listed were killed.
-    if (!database.isShared) await removeGoneProcesses(database, origin);
-    beatAt = performance.now();
+    if (!database.isShared) await removeGoneProcesses(database, ORIGIN_OF_CALLERS);
+    this.beatAt = performance.now();
     await noteProcess(database, takesBatches);
-    timer = setInterval(() => {
-      beating ??= beat().finally(() => {
-        beating = undefined;
+    this.timer = setInterval(() => {
+      this.beating ??= this.beat().finally(() => {
+        this.beating = undefined;
       });
     }, BEAT_MS);
-    timer.unref();
+    this.timer.unref();
   }
 
   /** A process that cannot store its failed batches leaves its row. */
-  async function close(): Promise<void> {
-    if (timer === undefined) return;
-    clearInterval(timer);
-    await beating;
-    await storeMarks();
-    await removeProcess(database);
+  async close(): Promise<void> {
+    if (this.timer === undefined) return;
+    clearInterval(this.timer);
+    await this.beating;
+    await this.storeMarks();
+    await removeProcess(this.database);
   }
 
   /** @returns the batch, which the full update counts from now on; undefined if none is open */
-  function expect(projectId: number, chosen: ChosenSession) {
-    expected += 1;
-    const batch = { projectId, processId: database.processId, number: expected };
-    return expectBatch(database, { ...batch, origin, ...chosen });
+  expect(projectId: number, chosen: ChosenSession): Promise<ArrivingBatch | undefined> {
+    const { database } = this;
+    this.expected += 1;
+    const batch = { projectId, processId: database.processId, number: this.expected };
+    return expectBatch(database, { ...batch, origin: ORIGIN_OF_CALLERS, ...chosen });
   }
 
   /** The batch of a repeated request was accepted before. */
-  async function endRepeated(arriving: ArrivingBatch | undefined): Promise<void> {
-    if (arriving !== undefined) await endExpected(database, arriving, false);
+  async endRepeated(arriving: ArrivingBatch | undefined): Promise<void> {
+    if (arriving !== undefined) await endExpected(this.database, arriving, false);
   }
 
   /**
    * Notes a batch that is about to be answered with an error. If nothing of it is stored, it is answered once its mark is, or
    * once other processes see that this one is silent. @param failed undefined: it says nothing about the open full update
    */
-  async function note(
+  async note(
     failed: Omit<FailedBatch, 'at'> | undefined,
     arriving: ArrivingBatch | undefined,
   ): Promise<void> {
-    if (arriving !== undefined) {
-      // Until a beat removes its row, a commit waits for it or is refused, which is safe.
-      await endExpected(database, arriving, true).catch((error: unknown) => {
-        lost.add(arriving);
-        logger.warn({ err: error, fullUpdateId: arriving.id }, 'a failed batch counts as arriving for now');
-      });
-      return;
-    }
+    if (arriving !== undefined) return this.endFailed(arriving);
     if (failed === undefined) return;
-    hold({ ...failed, at: clock.now() });
-    await storeSoon(failed.projectId);
+    this.hold({ ...failed, at: this.clock.now() });
+    await this.storeSoon(failed.projectId);
   }
 
-  async function storeSoon(projectId: number | undefined): Promise<void> {
+  private async endFailed(arriving: ArrivingBatch): Promise<void> {
+    // Until a beat removes its row, a commit waits for it or is refused, which is safe.
+    await endExpected(this.database, arriving, true).catch((error: unknown) => {
+      this.lost.add(arriving);
+      this.logger.warn(
+        { err: error, fullUpdateId: arriving.id },
+        'a failed batch counts as arriving for now',
+      );
+    });
+  }
+
+  private async storeSoon(projectId: number | undefined): Promise<void> {
     for (; ; await delay(TRY_EVERY_MS)) {
       try {
-        return await storeMarks();
+        return await this.storeMarks();
       } catch (error) {
         // There is no beat while a mark is held, so this ends.
-        if (database.isShared && performance.now() - beatAt <= SILENT_MS) continue;
-        logger.warn({ err: error, project: projectId }, 'a failed batch is only noted in memory');
+        if (this.database.isShared && performance.now() - this.beatAt <= SILENT_MS) continue;
+        this.logger.warn({ err: error, project: projectId }, 'a failed batch is only noted in memory');
         return;
       }
     }
   }
 
   /** Call it when a batch was accepted, or another full update begun. */
-  function forget(projectId: number): void {
-    for (const [key, mark] of marks) if (mark.projectId === projectId) marks.delete(key);
+  forget(projectId: number): void {
+    for (const [key, mark] of this.marks) if (mark.projectId === projectId) this.marks.delete(key);
   }
 
   /** What is stored about the batches, plus failures that this process could not store. */
-  function stateOf(update: FullUpdate): BatchesState {
+  stateOf(update: FullUpdate): BatchesState {
     const { id, projectId, openedBy, batchAt, arriving } = update;
-    const gone = [...lost].filter((batch) => batch.id === id).length;
+    const gone = [...this.lost].filter((batch) => batch.id === id).length;
     if (gone > 0) return { lastBatch: 'failed', arriving: arriving - gone };
-    const held = [...marks.values()].filter(
+    const held = [...this.marks.values()].filter(
       (mark) =>
         (mark.projectId ?? projectId) === projectId &&
         (mark.caller === undefined || openedBy === undefined || mark.caller === openedBy) &&
@@ -145,10 +160,10 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
    * Waits until no batch of the open full update is arriving at any process. `find` rereads it, or throws.
    * @returns the full update at that time, or when `until` has passed
    */
-  async function waitForArriving(find: () => Promise<FullUpdate>, until: number) {
+  async waitForArriving(find: () => Promise<FullUpdate>, until: number): Promise<FullUpdate> {
     for (; ; await delay(CHECK_EVERY_MS)) {
       const open = await find();
-      if (stateOf(open).arriving <= 0 || performance.now() > until) return open;
+      if (this.stateOf(open).arriving <= 0 || performance.now() > until) return open;
     }
   }
 
@@ -156,7 +171,8 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
    * Waits for a beat of every other process: one that holds a mark, or was killed, has none.
    * @throws not_ready while another process may hold a mark that it could not store
    */
-  async function refuseSilence(until: number): Promise<void> {
+  async refuseSilence(until: number): Promise<void> {
+    const { database } = this;
     if (!database.isShared) return;
     const before = await listOtherProcesses(database);
     const notReady = new ServiceError('not_ready', { retryAfterSeconds: 1 });
@@ -169,14 +185,16 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
     }
   }
 
-  function hold(mark: FailedBatch): void {
-    const known = marks.size < MOST_MARKS ? mark : { ...mark, projectId: undefined, caller: undefined };
-    marks.set(`${known.projectId} ${known.state} ${known.caller}`, known);
+  private hold(mark: FailedBatch): void {
+    const { marks } = this;
+    const named = marks.size < MOST_MARKS ? mark : { ...mark, projectId: undefined, caller: undefined };
+    marks.set(`${named.projectId} ${named.state} ${named.caller}`, named);
   }
 
-  async function storeMarks(): Promise<void> {
+  private async storeMarks(): Promise<void> {
+    const { database, marks, lost } = this;
     for (const [key, mark] of [...marks]) {
-      await markFailedBatch(database, origin, mark);
+      await markFailedBatch(database, ORIGIN_OF_CALLERS, mark);
       if (marks.get(key) === mark) marks.delete(key);
     }
     for (const batch of lost) {
@@ -185,22 +203,22 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
     }
   }
 
-  async function beat(): Promise<void> {
+  private async beat(): Promise<void> {
+    const { database } = this;
     try {
-      await storeMarks();
+      await this.storeMarks();
       if (!database.isShared) return;
       const begunAt = performance.now();
-      await noteProcess(database, takesBatches);
-      beatAt = begunAt;
-      steadySince = Math.min(steadySince, begunAt);
+      await noteProcess(database, this.takesBatches);
+      this.beatAt = begunAt;
+      this.steadySince = Math.min(this.steadySince, begunAt);
       // After an outage, other processes may take moments to come back too.
-      if (begunAt - steadySince >= SILENT_MS) await removeGoneProcesses(database, origin, GONE_MS);
+      if (begunAt - this.steadySince >= SILENT_MS)
+        await removeGoneProcesses(database, ORIGIN_OF_CALLERS, GONE_MS);
     } catch (error) {
-      steadySince = Number.POSITIVE_INFINITY;
+      this.steadySince = Number.POSITIVE_INFINITY;
       // Marks stay in memory and are stored at the next beat.
-      logger.debug({ err: error }, 'marks of failed batches cannot be stored now');
+      this.logger.debug({ err: error }, 'marks of failed batches cannot be stored now');
     }
   }
-
-  return { start, close, expect, endRepeated, note, forget, stateOf, waitForArriving, refuseSilence };
 }

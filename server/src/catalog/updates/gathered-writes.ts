@@ -5,6 +5,7 @@ import type { PartRequest, Task } from '../../tasks/tasks.ts';
 import type { CatalogParts } from '../catalog-parts.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
 import type { FullUpdates } from './full-update.ts';
+import type { ProductDeletes } from './product-deletes.ts';
 import type { ProductUpdates } from './product-updates.ts';
 
 export type WriteMode = 'full' | 'incremental' | 'partial' | 'delete';
@@ -30,13 +31,14 @@ export interface GatheredWrites {
 
 interface GatheringParts {
   readonly catalog: CatalogParts;
-  readonly fullUpdates: FullUpdates;
+  readonly fullUpdates: Pick<FullUpdates, 'sessions' | 'batches' | 'commit'>;
   readonly updates: ProductUpdates;
+  readonly deletes: ProductDeletes;
 }
 
 /** Opens the writes that a task gathers; discards what an earlier run of the same task gathered in a full update. */
 export async function gatherWrites(
-  { catalog: { tasks, ingest, payloads }, fullUpdates, updates }: GatheringParts,
+  { catalog: { tasks, ingest, payloads }, fullUpdates, updates, deletes }: GatheringParts,
   task: Task,
   mode: WriteMode,
 ): Promise<GatheredWrites> {
@@ -46,11 +48,12 @@ export async function gatherWrites(
   const acceptOne = (part: PartRequest, { note }: AcceptRequest) => tasks.parts.accept(task, [part], note);
   const limitsOf = ({ maxDeletePercent }: AcceptRequest) => ({ maxDeletePercent, author });
   if (mode === 'full') {
-    const id = await fullUpdates.openFor(task);
+    const { sessions, batches, commit } = fullUpdates;
+    const id = await sessions.openFor(task);
     return {
-      add: (body) => fullUpdates.addFor(task, id, body),
-      accept: (request) => acceptOne(fullUpdates.commitAsPart(id, limitsOf(request)), request),
-      discard: () => fullUpdates.discardOf(task, id),
+      add: (body) => batches.addFor(task, id, body),
+      accept: (request) => acceptOne(commit.asPart(id, limitsOf(request)), request),
+      discard: () => sessions.discardOf(task, id),
     };
   }
   const names: string[] = [];
@@ -65,7 +68,7 @@ export async function gatherWrites(
         names.push(name);
         await payloads.write(projectId, name, bytes);
       },
-      accept: (request) => acceptOne(updates.deleteAsPart(names, limitsOf(request)), request),
+      accept: (request) => acceptOne(deletes.asPart(names, limitsOf(request)), request),
       discard,
     };
   const form = mode === 'partial' ? 'patches' : 'products';
@@ -76,7 +79,10 @@ export async function gatherWrites(
       sources.push(source);
       names.push(source.payloadName);
     },
-    accept: ({ note }) => tasks.parts.accept(task, sources.map(updates.updateAsPart), note),
+    accept({ note }) {
+      const requests = sources.map((source) => updates.asPart(source));
+      return tasks.parts.accept(task, requests, note);
+    },
     discard,
   };
 }

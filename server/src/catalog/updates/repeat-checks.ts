@@ -1,6 +1,11 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { CatalogParts } from '../catalog-parts.ts';
-import { type ChosenSession, findFullUpdate, findLatestOfCaller } from './full-update-store.ts';
+import {
+  type ChosenSession,
+  findFullUpdate,
+  findLatestOfCaller,
+  ORIGIN_OF_CALLERS,
+} from './full-update-store.ts';
 import type { InitiateAnswered, ProductsAccepted, StartAnswered } from './update-answers.ts';
 
 /**
@@ -8,43 +13,49 @@ import type { InitiateAnswered, ProductsAccepted, StartAnswered } from './update
  * answered `success` although the open full update did not hold the batch, and the commit deleted its products.
  * Source: docs/interface §7.5 rule 14.
  */
-export function createRepeatChecks(
-  { database, tasks }: Pick<CatalogParts, 'database' | 'tasks'>,
-  origin: string,
-) {
+export class RepeatChecks {
+  private readonly database: CatalogParts['database'];
+  private readonly tasks: CatalogParts['tasks'];
+
+  constructor({ database, tasks }: Pick<CatalogParts, 'database' | 'tasks'>) {
+    this.database = database;
+    this.tasks = tasks;
+  }
+
+  /** @throws full_update_ended if the full update takes no batches any more */
+  initiate(projectId: number, { fullUpdateId }: InitiateAnswered): Promise<void> {
+    return this.refuseEnded(projectId, fullUpdateId);
+  }
+
+  /** @throws full_update_ended if no commit will have the batch, or it has begun */
+  async upload(projectId: number, { task }: ProductsAccepted): Promise<void> {
+    await this.refuseEnded(projectId, await this.findSubject(task.id));
+  }
+
+  /** @throws full_update_ended if the caller has begun another full update since, and does not name the one that it means */
+  async start(
+    projectId: number,
+    { fullUpdateId, caller }: ChosenSession,
+    { data }: StartAnswered,
+  ): Promise<void> {
+    if (fullUpdateId !== undefined) return;
+    const of = { projectId, origin: ORIGIN_OF_CALLERS, caller };
+    const own = await findLatestOfCaller(this.database, of);
+    if (own === undefined || own.commitTaskId === data.task.id) return;
+    const started = await this.findSubject(data.task.id);
+    if (started < own.id) throw new ServiceError('full_update_ended', { values: [started] });
+  }
+
   /** @throws full_update_ended */
-  async function refuseEnded(projectId: number, fullUpdateId: number): Promise<void> {
-    const update = await findFullUpdate(database.read, { projectId, id: fullUpdateId });
+  private async refuseEnded(projectId: number, fullUpdateId: number): Promise<void> {
+    const update = await findFullUpdate(this.database.read, { projectId, id: fullUpdateId });
     if (update?.state !== 'open') throw new ServiceError('full_update_ended', { values: [fullUpdateId] });
   }
 
   /** @returns the id of the full update that a task is about */
-  async function findSubject(taskId: string): Promise<number> {
-    const task = await tasks.find(taskId);
+  private async findSubject(taskId: string): Promise<number> {
+    const task = await this.tasks.find(taskId);
     const { fullUpdateId = 0 } = JSON.parse(task?.payload ?? '{}') as { fullUpdateId?: number };
     return fullUpdateId;
   }
-
-  return {
-    /** @throws full_update_ended if the full update takes no batches any more */
-    initiate: (projectId: number, { fullUpdateId }: InitiateAnswered): Promise<void> =>
-      refuseEnded(projectId, fullUpdateId),
-
-    /** @throws full_update_ended if no commit will have the batch, or it has begun */
-    upload: async (projectId: number, { task }: ProductsAccepted): Promise<void> =>
-      refuseEnded(projectId, await findSubject(task.id)),
-
-    /** @throws full_update_ended if the caller has begun another full update since, and does not name the one that it means */
-    async start(
-      projectId: number,
-      { fullUpdateId, caller }: ChosenSession,
-      { data }: StartAnswered,
-    ): Promise<void> {
-      if (fullUpdateId !== undefined) return;
-      const own = await findLatestOfCaller(database, { projectId, origin, caller });
-      if (own === undefined || own.commitTaskId === data.task.id) return;
-      const started = await findSubject(data.task.id);
-      if (started < own.id) throw new ServiceError('full_update_ended', { values: [started] });
-    },
-  };
 }

@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { openEmbeddedCatalog } from '../../../test/support/catalogs/catalog-under-test.ts';
 import { createPayloadFiles } from '../../storage/payloads/payloads.ts';
 import { BufferPool, createThreadPool } from '../../storage/threads/threads.ts';
-import { createIngest } from '../ingest/ingest.ts';
-import { createStaging } from './staging.ts';
+import { Ingest } from '../ingest/ingest.ts';
+import { Staging } from './staging.ts';
 
 const MIB = 1024 * 1024;
 
@@ -18,7 +18,7 @@ test('the memory of a batch is given back when its session cannot be opened', as
   const buffers = new BufferPool();
   // A body of this size is checked on this thread: no other is started.
   const threads = createThreadPool(new URL('file:///nonexistent'), { size: 1, workerData: {} });
-  const ingest = createIngest({ threads, payloads: createPayloadFiles(folder), maxMib: 1, buffers });
+  const ingest = new Ingest({ threads, payloads: createPayloadFiles(folder), maxMib: 1, buffers });
   const logged: string[] = [];
   const parts = {
     getLocale: () => Promise.reject(new Error('the database is away')),
@@ -32,7 +32,7 @@ test('the memory of a batch is given back when its session cannot be opened', as
       error: (_: unknown, message: string) => void logged.push(message),
     },
   };
-  const staging = createStaging(parts, () => {});
+  const staging = new Staging(parts, () => {});
   const loan = buffers.take(MIB);
   const { buffer } = loan.bytes;
   const length = Buffer.from(loan.bytes.buffer).write('{"products":[{"identifier":"A","name":"A"}]}');

@@ -41,44 +41,47 @@ const NOTHING: Uint8Array = new TextEncoder().encode('[]');
 const MOST_SESSIONS = 2_000;
 
 /** Puts the batches of full updates into the staging area of their catalogs. */
-export type Staging = ReturnType<typeof createStaging>;
+export class Staging {
+  private readonly parts: StagingParts;
+  private readonly onStaged: (projectId: number, fullUpdateId: number) => void;
+  private readonly sessions = new Map<number, Session>();
 
-export function createStaging(
-  { store, ingest, database, logger, getLocale }: StagingParts,
-  onStaged: (projectId: number, fullUpdateId: number) => void,
-) {
-  const sessions = new Map<number, Session>();
+  constructor(parts: StagingParts, onStaged: (projectId: number, fullUpdateId: number) => void) {
+    this.parts = parts;
+    this.onStaged = onStaged;
+  }
 
   /**
    * Stages a batch after those before it. Never fails, as the batch is accepted: what is not staged now is staged by
    * `complete`. @returns when there is room for another
    */
-  async function add(projectId: number, fullUpdateId: number, batch: AcceptedBatch): Promise<void> {
+  async add(projectId: number, fullUpdateId: number, batch: AcceptedBatch): Promise<void> {
+    const { ingest } = this.parts;
     try {
-      const session = await openSession(projectId, fullUpdateId);
+      const session = await this.openSession(projectId, fullUpdateId);
       session.own.add(batch.batch);
       const before = session.turn;
       session.turn = before
         .then(async () => {
-          if (session.failure === undefined) await stage(session, batch);
+          if (session.failure === undefined) await this.stage(session, batch);
         })
         // Its upload was answered: the session records the failure, and the commit stages what is missing.
-        .catch((error: unknown) => fail(session, error))
+        .catch((error: unknown) => this.fail(session, error))
         .finally(() => ingest.release(batch.source));
       await before;
     } catch (error) {
       // The session could not be opened, the only error thrown here: the batch is stored, and the commit stages it.
       ingest.release(batch.source);
-      logFailure(fullUpdateId, error);
+      this.logFailure(fullUpdateId, error);
     }
   }
 
   /** Waits until all accepted batches are staged; missing ones, e.g. after a crash, are staged now. */
-  async function complete(projectId: number, fullUpdateId: number, batches: readonly AcceptedBatch[]) {
-    const session = await openSession(projectId, fullUpdateId);
-    const turn = session.turn.then(() => stageMissing(session, batches));
+  async complete(projectId: number, fullUpdateId: number, batches: readonly AcceptedBatch[]): Promise<void> {
+    const session = await this.openSession(projectId, fullUpdateId);
+    const turn = session.turn.then(() => this.stageMissing(session, batches));
     // The caller gets the failure from `turn`; later callers must not fail because of it.
-    session.turn = turn.catch((error: unknown) => fail(session, error));
+    session.turn = turn.catch((error: unknown) => this.fail(session, error));
     await turn;
   }
 
@@ -87,7 +90,8 @@ export function createStaging(
    * nothing: all values of a new attribute fit it.
    * @returns the attributes to create; undefined if the ontology changed meanwhile
    */
-  async function settle(projectId: number, fullUpdateId: number, revision: number) {
+  async settle(projectId: number, fullUpdateId: number, revision: number) {
+    const { ingest, store, getLocale } = this.parts;
     const { unsettled, names, nameCount, ...judged } = await ingest.judgeNotes(projectId, fullUpdateId);
     if (judged.revision !== revision) return undefined;
     const ids = nameCount === 0 ? NOTHING : await store.reserveNames(projectId, { names });
@@ -102,9 +106,15 @@ export function createStaging(
     return { newAttributes: drafts, report };
   }
 
-  async function openSession(projectId: number, fullUpdateId: number): Promise<Session> {
-    const known = sessions.get(fullUpdateId);
-    if (known !== undefined) return known;
+  forget(fullUpdateId: number): void {
+    this.sessions.delete(fullUpdateId);
+  }
+
+  private async openSession(projectId: number, fullUpdateId: number): Promise<Session> {
+    const { sessions } = this;
+    const present = sessions.get(fullUpdateId);
+    if (present !== undefined) return present;
+    const { store, ingest, getLocale } = this.parts;
     const staged = await store.listStagedBatches(projectId, fullUpdateId);
     const observed = staged.length === 0 ? NOTHING : await ingest.joinNotes(projectId, fullUpdateId);
     const locale = await getLocale(projectId);
@@ -126,15 +136,16 @@ export function createStaging(
     return session;
   }
 
-  function stage(session: Session, accepted: AcceptedBatch): Promise<void> {
+  private stage(session: Session, accepted: AcceptedBatch): Promise<void> {
     const { projectId, fullUpdateId } = session;
     const of = { 'relata.project.id': projectId, 'relata.full_update.id': fullUpdateId };
     const attributes = { ...of, 'relata.batch': accepted.batch };
-    return traced({ name: 'stage batch', attributes }, () => extract(session, accepted));
+    return traced({ name: 'stage batch', attributes }, () => this.extract(session, accepted));
   }
 
   /** Also begins to write the batch; `write` resolves when that is done. */
-  async function extract(session: Session, { batch, source }: AcceptedBatch): Promise<void> {
+  private async extract(session: Session, { batch, source }: AcceptedBatch): Promise<void> {
+    const { store, ingest } = this.parts;
     const { projectId, fullUpdateId, observed, locale } = session;
     const extracted = await ingest.extract(projectId, { source, context: { observed, locale } });
     const { packed, report, derivationRevision, notes, loan } = extracted;
@@ -145,36 +156,36 @@ export function createStaging(
     const staged = { fullUpdateId, batch, packed, derivationRevision, report, ...described };
     const write = traced({ name: 'write batch', attributes: { 'relata.batch': batch } }, async () => {
       const isStaged = await loan.until(store.stageBatch(projectId, staged));
-      onStaged(projectId, fullUpdateId);
+      this.onStaged(projectId, fullUpdateId);
       return isStaged;
     });
     // The next batch, or the commit, awaits the write and fails with it; here the session only learns of it at once.
-    write.catch((error: unknown) => fail(session, error));
+    write.catch((error: unknown) => this.fail(session, error));
     session.write = write;
   }
 
-  async function stageMissing(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
+  private async stageMissing(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
     const { projectId, fullUpdateId } = session;
     await Promise.allSettled([session.write]);
-    await waitForOthers(session, batches);
-    await store.dropOutdated(projectId, { fullUpdateId });
-    const missing = await listMissing(session, batches);
+    await this.waitForOthers(session, batches);
+    await this.parts.store.dropOutdated(projectId, { fullUpdateId });
+    const missing = await this.listMissing(session, batches);
     session.failure = undefined;
     session.write = Promise.resolve(true);
-    for (const batch of missing) await stageSurely(session, batch);
+    for (const batch of missing) await this.stageSurely(session, batch);
   }
 
-  async function listMissing({ projectId, fullUpdateId }: Session, batches: readonly AcceptedBatch[]) {
-    const known = await store.listStagedBatches(projectId, fullUpdateId);
-    const staged = new Set(known.map(({ batch }) => batch));
+  private async listMissing({ projectId, fullUpdateId }: Session, batches: readonly AcceptedBatch[]) {
+    const present = await this.parts.store.listStagedBatches(projectId, fullUpdateId);
+    const staged = new Set(present.map(({ batch }) => batch));
     return batches.filter(({ batch }) => !staged.has(batch));
   }
 
   /** Waits for other processes while they make progress, as they have already parsed their batches. */
-  async function waitForOthers(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
-    if (!database.isShared) return;
+  private async waitForOthers(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
+    if (!this.parts.database.isShared) return;
     const countOthers = async () =>
-      (await listMissing(session, batches)).filter(({ batch }) => !session.own.has(batch)).length;
+      (await this.listMissing(session, batches)).filter(({ batch }) => !session.own.has(batch)).length;
     let left = await countOthers();
     for (let until = performance.now() + STALL_TIMEOUT_MS; left > 0 && performance.now() <= until; ) {
       await setTimeout(CHECK_EVERY_MS);
@@ -185,25 +196,26 @@ export function createStaging(
   }
 
   /** @throws not_ready if products change faster than they are extracted */
-  async function stageSurely(session: Session, batch: AcceptedBatch): Promise<void> {
+  private async stageSurely(session: Session, batch: AcceptedBatch): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      await stage(session, batch);
+      await this.stage(session, batch);
       if (await session.write) return;
     }
     throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   }
 
-  function fail(session: Session, error: unknown): void {
+  private fail(session: Session, error: unknown): void {
     session.failure ??= error;
     // The bodies of a full update that was closed meanwhile are removed.
-    if (sessions.get(session.fullUpdateId) === session) logFailure(session.fullUpdateId, error);
+    if (this.sessions.get(session.fullUpdateId) === session) this.logFailure(session.fullUpdateId, error);
   }
 
-  function logFailure(fullUpdateId: number, error: unknown): void {
+  private logFailure(fullUpdateId: number, error: unknown): void {
     // The process is stopping; missing batches are staged when it starts again.
     if (error instanceof ServiceError && error.code === 'not_ready') return;
-    logger.error({ err: error, fullUpdateId }, 'a batch could not be staged, the commit stages it again');
+    this.parts.logger.error(
+      { err: error, fullUpdateId },
+      'a batch could not be staged, the commit stages it again',
+    );
   }
-
-  return { add, complete, settle, forget: (fullUpdateId: number) => void sessions.delete(fullUpdateId) };
 }

@@ -146,6 +146,14 @@ function listOf(product: object) {
 export const UploadBody = listOf(UploadProduct);
 export const UpdateBody = listOf({ anyOf: [UploadProduct, PatchProduct] });
 
+/** A parameter of requests that send products. */
+export const InvalidProducts = Type.Optional(
+  oneOf(
+    ['refuse', 'skip'],
+    'what becomes of a request with products that are not valid; default: the setting of the project',
+  ),
+);
+
 const UploadedRow = Type.Optional(
   Type.Union([Type.String(), Type.Integer()], { description: 'as uploaded' }),
 );

@@ -13,6 +13,7 @@ export {
   IdentifiersQuery,
   IMAGES,
   type Image,
+  InvalidProducts,
   identifierList,
   type LookedUp,
   LookupProduct,

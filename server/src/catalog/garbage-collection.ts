@@ -1,0 +1,59 @@
+import type { CatalogParts } from './catalog-parts.ts';
+import { listLiveFullUpdates, undoLimitsOf } from './updates/updates.ts';
+
+type Parts = Pick<CatalogParts, 'store' | 'database' | 'clock' | 'logger' | 'getSettings'>;
+
+/** Removes what nothing points to from the catalogs, in the background: at most one run per project at a time. */
+export class GarbageCollection {
+  private readonly parts: Parts;
+  private readonly collecting = new Set<number>();
+  /** Projects where more became garbage while it was being collected. */
+  private readonly again = new Set<number>();
+  private isClosing = false;
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+  }
+
+  async collect(projectId: number): Promise<void> {
+    const { collecting, again } = this;
+    if (this.isClosing) return;
+    if (collecting.has(projectId)) return void again.add(projectId);
+    collecting.add(projectId);
+    await this.collectAll(projectId).catch((error: unknown) =>
+      // The change is committed; nothing points to the rest, and the next change continues removing it.
+      this.parts.logger.warn(
+        { err: error, project: projectId },
+        'removing replaced products failed, it goes on later',
+      ),
+    );
+    collecting.delete(projectId);
+    if (again.delete(projectId)) await this.collect(projectId);
+  }
+
+  /** A batch may still be staged when its full update is discarded and its staged products are removed. */
+  async collectUnlessLive(projectId: number, fullUpdateId: number): Promise<void> {
+    const { database, logger } = this.parts;
+    try {
+      const live = await listLiveFullUpdates(database, projectId);
+      if (!live.includes(fullUpdateId)) await this.collect(projectId);
+    } catch (error) {
+      // What remains only takes space, until the next change of the project.
+      logger.warn({ err: error, project: projectId }, 'a batch that was staged may stay for now');
+    }
+  }
+
+  close(): void {
+    this.isClosing = true;
+  }
+
+  private async collectAll(projectId: number): Promise<void> {
+    const { store, database, clock, getSettings } = this.parts;
+    const limits = undoLimitsOf(await getSettings(projectId), clock.now());
+    let isMore = true;
+    while (isMore && !this.isClosing) {
+      const live = await listLiveFullUpdates(database, projectId);
+      isMore = await store.collectGarbage(projectId, { live, ...limits });
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ChosenProject } from '../../kernel/caller.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { mayBeStored } from '../../storage/storage.ts';
+import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
+import type { CatalogParts } from '../catalog-parts.ts';
+import type { ChangeAuthor } from '../port.ts';
+import { openPassage } from '../report-lines.ts';
+import { acceptAnswered, type Recording } from './answered-task.ts';
+import type { PartLimits } from './full-update-commit.ts';
+import { undoLimitsOf } from './undoable-commits.ts';
+import { answerToTask, SUCCESS_TEXTS, type TaskAccepted } from './update-answers.ts';
+
+interface DeletePayload {
+  readonly identifiers?: readonly string[];
+  /** JSON lists of identifiers that are too long for the task itself. */
+  readonly payloadNames?: readonly string[];
+  readonly maxDeletePercent?: number;
+  /** Absent: accepted by an earlier version. */
+  readonly author?: ChangeAuthor;
+}
+
+interface SentDelete extends Recording<TaskAccepted> {
+  readonly project: ChosenProject;
+  readonly author: ChangeAuthor;
+}
+
+const SEARCHED_AT_ONCE = 500;
+/** The serving thread parses the payload of a task several times, so a longer list of identifiers is a payload of its own. */
+const MOST_BYTES_IN_TASK = 16 * 1024;
+/** A caller waits for the answer, and many give up after half a minute. */
+const WAIT_MS = 10_000;
+
+/** Deletes of products by identifier. Source: docs/interface §4.6. */
+export class ProductDeletes {
+  readonly task: TaskDefinition<DeletePayload>;
+  private readonly parts: CatalogParts;
+
+  constructor(parts: CatalogParts) {
+    this.parts = parts;
+    this.task = {
+      kind: 'catalog.delete',
+      name: 'delete products',
+      increment: 'STEP_BASED',
+      acceptedAs: 'RUNNING',
+      isOrdered: true,
+      run: (payload, run) => this.run(payload, run),
+      async ended({ payloadNames = [] }, { projectId }) {
+        for (const name of payloadNames) await parts.payloads.remove(projectId, name);
+      },
+    };
+  }
+
+  /**
+   * Whether the catalog has one of these products once everything accepted before has taken effect, which it
+   * waits for. If that takes too long, it may have one.
+   */
+  async mayGetAny(projectId: number, identifiers: readonly string[]): Promise<boolean> {
+    const { store, tasks } = this.parts;
+    // Listed first: tasks that end in between are in the catalog then.
+    const accepted = (await tasks.listOpen(projectId)).filter(({ isOrdered }) => isOrdered);
+    if (await store.hasAny(projectId, identifiers)) return true;
+    const last = accepted.at(-1);
+    if (last === undefined) return false;
+    const { finishedAt } = await tasks.waitUntilEnded(last, WAIT_MS);
+    return finishedAt === undefined || store.hasAny(projectId, identifiers);
+  }
+
+  /** @throws no_known_identifier */
+  async remove(
+    project: ChosenProject,
+    identifiers: readonly string[],
+    { author, record }: Omit<SentDelete, 'project'>,
+  ): Promise<TaskAccepted> {
+    const { store, tasks } = this.parts;
+    const distinct = new Set<string>();
+    // The present state can only be judged if nothing is pending.
+    let mayBeKnown = await tasks.hasOpenOrdered(project.id);
+    // 10,000 of the greatest length take 50 ms, so other requests get turns in between.
+    for (let at = 0; at < identifiers.length; at += SEARCHED_AT_ONCE) {
+      const some = identifiers.slice(at, at + SEARCHED_AT_ONCE);
+      for (const identifier of some) distinct.add(identifier);
+      mayBeKnown ||= await store.hasAny(project.id, some);
+      await nextTurn();
+    }
+    if (!mayBeKnown) {
+      const details = identifiers.slice(0, 20).map((one) => `${JSON.stringify(one)} is not known`);
+      throw new ServiceError('no_known_identifier', { details });
+    }
+    return this.accept({ project, author, record }, [...distinct]);
+  }
+
+  /** Deletes as a part of a task. `payloadNames`: JSON lists of identifiers. */
+  asPart(payloadNames: readonly string[], limits: PartLimits): PartRequest {
+    return { definition: this.task, payload: { payloadNames, ...limits } satisfies DeletePayload };
+  }
+
+  private async accept(
+    { author, ...order }: SentDelete,
+    identifiers: readonly string[],
+  ): Promise<TaskAccepted> {
+    const { payloads } = this.parts;
+    const projectId = order.project.id;
+    const describe = (task: Task) => answerToTask(SUCCESS_TEXTS.delete, task);
+    const accept = (payload: DeletePayload) =>
+      acceptAnswered(this.parts, this.task, { ...order, payload, describe });
+    const list = await writeList(identifiers);
+    if (list.length <= MOST_BYTES_IN_TASK) return accept({ identifiers, author });
+    const name = `${randomUUID()}.identifiers`;
+    try {
+      await payloads.write(projectId, name, list);
+      return await accept({ payloadNames: [name], author });
+    } catch (error) {
+      if (!mayBeStored(error)) await payloads.remove(projectId, name);
+      throw error;
+    }
+  }
+
+  private async run(
+    { payloadNames = [], identifiers, ...order }: DeletePayload,
+    run: TaskRun,
+  ): Promise<void> {
+    const { store, payloads, clock, getSettings } = this.parts;
+    const { projectId, number: taskNumber } = run.task;
+    const settings = await getSettings(projectId);
+    const lists =
+      identifiers === undefined
+        ? await Array.fromAsync(payloadNames, (name) => payloads.read(projectId, name))
+        : [await writeList(identifiers)];
+    const at = clock.now();
+    const change = { ...order, taskNumber, at, lists, ...undoLimitsOf(settings, at) };
+    const { deleted, unknown, report } = await run.takeEffect(() => store.deleteProducts(projectId, change));
+    await openPassage(run).pass(report);
+    await run.log(`deleted ${deleted} products, ${unknown} identifiers were not known`);
+    run.count({ deleted, unknown });
+    this.parts.onProductsWritten(projectId, { deleted });
+    this.parts.collectGarbage(projectId);
+  }
+}
+
+/** @returns a JSON list, written in pieces between which other requests get turns */
+async function writeList(identifiers: readonly string[]): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < identifiers.length; at += SEARCHED_AT_ONCE) {
+    const some = identifiers.slice(at, at + SEARCHED_AT_ONCE);
+    pieces.push(Buffer.from(`${at === 0 ? '[' : ','}${JSON.stringify(some).slice(1, -1)}`));
+    if (at > 0) await nextTurn();
+  }
+  return Buffer.concat([...pieces, Buffer.from(pieces.length === 0 ? '[]' : ']')]);
+}
