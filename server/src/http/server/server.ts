@@ -50,7 +50,8 @@ import {
   READER_MS,
   STRANGER_MS,
 } from './http-connections.ts';
-import { isPathTooLong, KnownPaths } from './known-paths.ts';
+import { takeTurnsWithoutKey } from './keyless-turns.ts';
+import { KnownPaths } from './known-paths.ts';
 import { readLazily } from './query.ts';
 import { RequestLog } from './request-log.ts';
 import { createSerializers } from './shown-request.ts';
@@ -121,6 +122,7 @@ export function createServer(
   const server = openServer(settings, { paths, shown });
   const budgetBytes = settings.bodyBudgetMib * MIB;
   boundConnections(server, settings.strangerMs ?? STRANGER_MS);
+  server.addHook('onRequest', takeTurnsWithoutKey());
   if (settings.traces !== undefined) traceRequests(server);
   server.addHook('onRoute', ({ url }) => shown.addRoute(url));
   server.addHook('onRoute', markProjectRoute);
@@ -361,12 +363,6 @@ const SEARCHES = /^\/(suggest|suggestions)\/?$|^\/search\/suggest\/?$/;
 /** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface §7.2. */
 function answerUnknownPaths(server: Server, paths: KnownPaths): void {
   server.addHook('onRoute', (route) => paths.add(route));
-  server.addHook(
-    'onRequest',
-    requestHook(({ originalUrl }) => {
-      if (isPathTooLong(originalUrl)) throw new ServiceError('not_found');
-    }),
-  );
   server.setNotFoundHandler((request) => {
     const path = request.url.split('?', 1)[0] ?? '';
     const known = paths.find(path);

@@ -32,7 +32,10 @@ export function createSerializers() {
 }
 
 /** @returns the path, without the segments that may be secret */
-export function showPath({ url, routeOptions }: FastifyRequest, words?: ReadonlySet<string>): string {
+export function showPath(
+  { originalUrl: url, routeOptions }: FastifyRequest,
+  words?: ReadonlySet<string>,
+): string {
   const { url: pattern, config } = (routeOptions ?? {}) as Partial<FastifyRequest['routeOptions']>;
   if (config?.hasSecretPath && pattern !== undefined) return pattern;
   // The sender of a request without a route needs no key, so only the beginning of a long path is read.
