@@ -78,7 +78,10 @@ export const agentRoutes =
           const { fetch } = createAgentHandler(context, { version, describeFailure });
           const response = await fetch(toWebRequest(request), { parsedBody: request.body });
           reply.code(response.status);
-          const body = response.body === null ? Buffer.alloc(0) : Readable.fromWeb(response.body as never);
+          const body =
+            response.body === null
+              ? Buffer.alloc(0)
+              : Readable.fromWeb(response.body as ReadableStream<Uint8Array>);
           return sendRaw(reply, response.headers.get('content-type') ?? 'application/json', body);
         }),
     });

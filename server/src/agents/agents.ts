@@ -64,6 +64,7 @@ function openServer(context: ToolContext, { version, describeFailure }: AgentSer
     if (!allows(context.access, tool.access)) continue;
     server.registerTool(tool.name, config, async (input) => {
       try {
+        // Each tool was registered with the schema of its own input, which a list of all tools cannot express.
         const structuredContent = (await tool.answer(context, input as never)) as Record<string, unknown>;
         return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
       } catch (error) {

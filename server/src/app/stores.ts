@@ -184,9 +184,9 @@ const tellWrites = (
   ask: (question, input, options) => threads.ask(question, input, options),
   close: () => threads.close(),
   end: () => threads.end(),
-  async run(operation, input, options) {
+  async run<Output>(...[operation, input, options]: Parameters<ThreadPool['run']>): Promise<Output> {
     try {
-      return (await guardWrite(() => threads.run(operation, input, options))) as never;
+      return await guardWrite(() => threads.run<Output>(operation, input, options));
     } finally {
       if (typeof options?.key === 'number') onCatalogWritten(options.key);
     }

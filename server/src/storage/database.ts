@@ -132,23 +132,24 @@ type Snake<Name> = Name extends `${infer First}${infer Rest}`
 /** There are few columns, so each name is converted once: converting takes longer than the rest. */
 function renaming(toName: (name: string) => string) {
   const names = new Map<string, string>();
-  return (row: object) => {
+  return (row: object): object => {
     const renamed: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(row)) renamed[names.getOrInsertComputed(name, toName)] = value;
-    return renamed as never;
+    return renamed;
   };
 }
 
 /** @returns a row with its columns named as fields, `created_at` as `createdAt` */
-export const toCamel: <Row extends object>(row: Row) => { [Name in keyof Row as Camel<Name>]: Row[Name] } =
-  renaming((name) => name.replace(/_[a-z]/g, ([, letter = '']) => letter.toUpperCase()));
+export const toCamel = renaming((name) =>
+  name.replace(/_[a-z]/g, ([, letter = '']) => letter.toUpperCase()),
+) as <Row extends object>(row: Row) => { [Name in keyof Row as Camel<Name>]: Row[Name] };
 
 /** @returns fields named as columns; every field must be a column */
-export const toSnake: <Fields extends object>(
+export const toSnake = renaming((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)) as <
+  Fields extends object,
+>(
   fields: Fields,
-) => { [Name in keyof Fields as Snake<Name>]: Fields[Name] } = renaming((name) =>
-  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-);
+) => { [Name in keyof Fields as Snake<Name>]: Fields[Name] };
 
 const entriesOf = (fields: object): [string, unknown][] => Object.entries(toSnake(fields));
 

@@ -34,6 +34,7 @@ export const suggestionRoutes =
         const { items, ...looked } = await suggestions.list(request.project.id);
         const { kind, dismissed = false } = request.query;
         const chosen = items.filter((one) => one.dismissed === dismissed && (kind ?? one.kind) === one.kind);
+        // Each kind of item has its own schema, and the filter keeps the kinds together.
         return { ...looked, items: chosen } as unknown as Sent<Static<typeof SuggestionList>>;
       },
     });

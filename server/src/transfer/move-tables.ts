@@ -48,13 +48,13 @@ const KINDS: Readonly<Record<string, ValueKind>> = {
   bytea: 'bytes',
 };
 
-interface ColumnRow {
+type ColumnRow = {
   readonly table: string;
   readonly column: string;
   readonly type: string;
   /** The position in the key, from 1; 0 if not in it. */
   readonly keyPlace: number;
-}
+};
 
 /** @throws Error when the two schemas do not have the same tables and columns */
 export async function describeMove(postgres: SqlSession): Promise<readonly MovedTable[]> {
@@ -82,7 +82,7 @@ function readEmbeddedTables(): EmbeddedTable[] {
          where t.name not like 'sqlite\\_%' escape '\\' and t.name not in ('meta', 'installation', 'relation_run', 'relation_dropped_run', 'relation_list')
          order by t.rowid, c.cid`,
       )
-      .all() as unknown as ColumnRow[];
+      .all() as ColumnRow[];
     const tables = [...Map.groupBy(rows, ({ table }) => table)];
     return tables.map(([name, columns]) => ({ name, isOfCatalog: kind === 'catalog', columns }));
   });

@@ -8,11 +8,11 @@ interface OwnedPayload {
 }
 
 /** A row that names payloads, with the columns of `OWNING_ROWS`. */
-export interface OwningRow {
+export type OwningRow = {
   readonly projectId: number;
   readonly kind: keyof typeof NAMED;
   readonly text: string | null;
-}
+};
 
 /** The same for both engines: `ownedPayloads` parses the columns, so that no engine has to look into JSON. */
 export const OWNING_ROWS = `select project_id as "projectId", 'batch' as kind, payload_name as text from full_update_batch
@@ -52,7 +52,7 @@ export function ownedPayloads(rows: readonly OwningRow[]): OwnedPayload[] {
 
 /** @param control the control database of a data folder, or a copy of it */
 export const listOwnedPayloads = (control: DatabaseSync): OwnedPayload[] =>
-  ownedPayloads(control.prepare(OWNING_ROWS).all() as unknown as OwningRow[]);
+  ownedPayloads(control.prepare(OWNING_ROWS).all() as OwningRow[]);
 
 /** The same for a running service. */
 export const listNeededPayloads = async (rows: Rows): Promise<OwnedPayload[]> =>

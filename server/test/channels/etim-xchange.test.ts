@@ -258,7 +258,7 @@ test('links keep the quantities of related products: in, out and in again (§13.
     },
     relations: [{ id: given.relationId, as: 'required_part' }],
   });
-  const [m1] = (document.Supplier[0]?.Product ?? []) as unknown as (typeof PRODUCT)[];
+  const [m1] = (document.Supplier[0]?.Product ?? []) as (typeof PRODUCT)[];
   assert.deepEqual(m1?.ProductRelations, [
     {
       RelationType: 'MANDATORY',
@@ -304,7 +304,7 @@ test('a product that names its related products itself gets the quantities that 
     },
     relations: [{ id: relation.id, as: 'required_part' }],
   });
-  const [m1] = (document.Supplier[0]?.Product ?? []) as unknown as (typeof PRODUCT)[];
+  const [m1] = (document.Supplier[0]?.Product ?? []) as (typeof PRODUCT)[];
   const parts = m1?.ProductRelations[0]?.RelatedProducts.map(
     ({ RelatedManufacturerProductNumber: name, RelatedProductQuantity: quantity }) => `${name} ${quantity}`,
   );
@@ -358,7 +358,7 @@ test('other products go out with what the standard takes of them, and their rela
   };
   const relations = [{ tag: 'bits', as: 'required_part' }];
   const { document, report } = await publish(project, { mapping, relations });
-  const [a1, b1] = (document.Supplier[0]?.Product ?? []) as unknown as (typeof PRODUCT)[];
+  const [a1, b1] = (document.Supplier[0]?.Product ?? []) as (typeof PRODUCT)[];
   assert.deepEqual(a1?.EtimClassification[0]?.EtimFeatures, [
     { EtimFeatureCode: 'EF000015', EtimValueNumeric: '16' },
   ]);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { compareWithAllowed } from '../support/plans/allowed-loops.ts';
 import { productsOf, relateBits } from '../support/plans/filled-service.ts';
-import { judgePlan, LOG_PLANS, readPlans } from '../support/plans/postgres-plans.ts';
+import { judgePlan, LOG_PLANS, type PlanNode, readPlans } from '../support/plans/postgres-plans.ts';
 import { query, startPostgres } from '../support/postgres/postgres-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
@@ -125,7 +125,7 @@ test('a plan that compares the products with a list, or reads their table, for e
         Plans: [
           { ...outer, 'Parent Relationship': 'Outer' },
           { ...inner, 'Parent Relationship': 'Inner' },
-        ] as never,
+        ] as object[] as PlanNode[],
       },
     });
   const ofProject = productBy('(project_id = $2)');

@@ -19,6 +19,8 @@ import { shareService } from '../support/shared-service.ts';
 const service = shareService();
 const DRAFTS = Number(process.env.RELATA_TEST_DRAFTS ?? 25);
 const FOREVER_MS = 600_000;
+/** No search reads a stored body. */
+const NO_PAYLOADS = {} as Parameters<typeof fileCatalogs>[1];
 
 /** Several values, values invalid for their attribute, an order by code point, and groups across categories. */
 const TEXTS = [
@@ -134,12 +136,12 @@ async function openReaders(): Promise<Readers> {
   const postgres = storage?.postgres;
   const open = (kept: ColumnCache): Record<string, Operation> =>
     postgres === undefined
-      ? readerOperations(fileCatalogs(files, service().store as never), kept)
+      ? readerOperations(fileCatalogs(files, NO_PAYLOADS), kept)
       : readerOperations(rowCatalogs({ postgres, readPostgres: () => postgres }), kept);
   const previewWith = (kept: ColumnCache): Preview => {
     const tryRelation = open(kept).tryRelation as Asked;
     return async (projectId, sent) => {
-      const definition = { ...rule(EMPTY), ...sent } as unknown as RelationDefinition;
+      const definition = { ...rule(EMPTY), ...sent } as Partial<RelationDefinition> as RelationDefinition;
       const output = await tryRelation(
         { projectId, definition, hasCards: true, locale: 'en-GB', limitMs: FOREVER_MS },
         Budget.unlimited(),

@@ -41,6 +41,8 @@ const FRUITLESS = {
 const PRODUCTS = 6_000;
 /** The awaited end takes a second or two; without cancellation it would take minutes. */
 const LONG_MS = 120_000;
+/** No search reads a stored body. */
+const NO_PAYLOADS = {} as Parameters<typeof fileCatalogs>[1];
 
 const BRIEF = { RELATA_RELATION_SECONDS: '1', RELATA_READER_THREADS: '1' };
 const PATIENT = { RELATA_RELATION_SECONDS: '1200', RELATA_READER_THREADS: '1' };
@@ -218,7 +220,7 @@ test('a step of an answer about large products is of some megabytes, the whole i
   const postgres = storage?.postgres;
   const { relate } = postgres
     ? readerOperations(rowCatalogs({ postgres, readPostgres: () => postgres }))
-    : readerOperations(fileCatalogs(files, service.store as never));
+    : readerOperations(fileCatalogs(files, NO_PAYLOADS));
   const tags = [{ tag: 'accessories', relations: [{ id, limit: 3 }] }];
   const input = { tags, form: 'bulk', explain: false, brandAttribute: '', version: -1, scale: 0 };
   const step = { ...input, projectId: catalog.projectId, identifiers: sources, limitMs: LONG_MS };

@@ -40,6 +40,7 @@ function openReader(dataDir: string) {
   return {
     close: () => files.closeAll(),
     async ask(input: object): Promise<string> {
+      // Only the operation knows its input.
       const { bytes } = (await relate(input as never, Budget.unlimited())) as { bytes: Uint8Array };
       return Buffer.from(bytes).toString();
     },

@@ -61,19 +61,19 @@ function describeValue(column: string, value: unknown): string {
     : `${column}=${JSON.stringify(value)};`;
 }
 
-interface StoredColumn {
+type StoredColumn = {
   readonly name: string;
   readonly type: string;
   readonly key: number;
   readonly isRequired: number;
-}
+};
 
 const listColumns = (database: DatabaseSync, table: string): StoredColumn[] =>
   database
     .prepare(
       `select name, lower(type) as type, pk as key, "notnull" as isRequired from pragma_table_info('${table}') order by cid`,
     )
-    .all() as unknown as StoredColumn[];
+    .all() as StoredColumn[];
 
 const TEXTS = ['', 'plain', 'ÄÖÜ ß', '😀 surrogates', 'line\nbreak\ttab\\N', '"quoted"', '\u0001\u007f'];
 /** For each type, values that one of the two stores could confuse with another. */

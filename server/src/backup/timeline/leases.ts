@@ -51,7 +51,7 @@ export const leaseNameOf = (epoch: number) => `leases/${String(epoch).padStart(6
 export async function readLease(target: BackupTarget, epoch: number): Promise<HeldLease | undefined> {
   const text = await target.readText(leaseNameOf(epoch));
   if (text === undefined) return undefined;
-  const lease = parseObject(leaseNameOf(epoch), text) as unknown as Omit<HeldLease, 'epoch'>;
+  const lease = parseObject(leaseNameOf(epoch), text) as Omit<HeldLease, 'epoch'>;
   const numbers = [lease.from, lease.at, lease.renewedAt];
   if (typeof lease.holder !== 'string' || !numbers.every(Number.isFinite))
     throw new DamagedObject(`${leaseNameOf(epoch)} is damaged: it is not a lease`);

@@ -105,7 +105,7 @@ export function readComparable(value: string, attribute: ComparedAttribute): Com
     const measure = readMeasure(value, attribute);
     return 'plain' in measure ? toNumber(measure.plain, attribute) : undefined;
   }
-  const read = readValue(value, attribute as unknown as Attribute);
+  const read = readValue(value, attribute);
   switch (read.kind) {
     case 'text':
       return value;

@@ -146,8 +146,11 @@ export function isBlank(value: string): boolean {
 
 export const isTruth = (value: string) => /^(?:true|false)$/i.test(value);
 
+/** What of an attribute decides how its values are read. */
+type ReadAttribute = Pick<Attribute, 'type' | 'unitName' | 'decimal' | 'unitAliases'>;
+
 /** Reads a value as its attribute requires. Nothing is guessed. Source: docs/interface §11.3. */
-export function readValue(value: string, attribute: Attribute): ReadValue {
+export function readValue(value: string, attribute: ReadAttribute): ReadValue {
   if (isBlank(value)) return { kind: 'none', why: 'value_empty' };
   switch (attribute.type) {
     case 'NUMERIC_ATTRIBUTE': {

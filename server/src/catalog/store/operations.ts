@@ -249,7 +249,10 @@ export const comparisonOperations = (readState: Perform): Record<string, Operati
     onCatalog((projectId, input) => readState(projectId, program(input))),
   );
 
-/** Once the operation has ended, the thread no longer needs packed products in shared memory. */
+/**
+ * Once the operation has ended, the thread no longer needs packed products in shared memory. Across threads, only the
+ * operation knows its input.
+ */
 const onCatalog =
   (work: (projectId: number, input: never) => unknown): Operation =>
   async ({ projectId, input }: Order<{ packed?: PackedProducts }>) =>

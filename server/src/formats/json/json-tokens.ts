@@ -44,12 +44,12 @@ export class JsonTokenizer {
   /** @throws FormatProblem broken_off */
   end(): readonly Token[] {
     // The parser accepts this value as its end, although its types do not say so.
-    return this.#run(none as unknown as string, 'broken_off');
+    return this.#run(none, 'broken_off');
   }
 
-  #run(chunk: string, reason: 'damaged' | 'broken_off'): readonly Token[] {
+  #run(chunk: string | typeof none, reason: 'damaged' | 'broken_off'): readonly Token[] {
     try {
-      const outcome: unknown = this.#parse(chunk);
+      const outcome: unknown = this.#parse(chunk as string);
       return isMany(outcome) ? (getManyValues(outcome) as Token[]) : [];
     } catch (cause) {
       const text = (cause as Error).message.replace(/^Parser (cannot parse input: |has )?/, '');

@@ -14,6 +14,7 @@ const TERMS = { maxMib: 1, memory: undefined, findRefusal: async () => undefined
 /** A request, limited to the parts that a body reader uses. */
 function openRequest(headers: Record<string, string> = {}) {
   const stream = Object.assign(new PassThrough(), { headers });
+  // The reader uses no more of a message than its stream and its headers.
   return { stream, request: stream as unknown as IncomingMessage };
 }
 

@@ -470,5 +470,5 @@ function leaveOut({ path, member }: { path: Part['path']; member: unknown }, lar
   return { member: emptyOf(whole), own: 1 };
 }
 
-const emptyOf = (whole: Container): Container => (Array.isArray(whole) ? ([] as unknown as Container) : {});
+const emptyOf = (whole: Container): Container => (Array.isArray(whole) ? [] : {}) as Container;
 const membersOf = (whole: Container) => (Array.isArray(whole) ? whole.entries() : Object.entries(whole));

@@ -20,7 +20,7 @@ function servePacked(t: TestContext) {
     scope: { type: 'account' },
     access: 'read',
   });
-  const guards = { findCaller, countRequest: async () => undefined } as unknown as Guards;
+  const guards = { findCaller, countRequest: async () => undefined } as Partial<Guards> as Guards;
   const settings = {
     logLevel: 'silent',
     trustedProxies: [],

@@ -25,7 +25,7 @@ async function serveLarge(t: TestContext): Promise<Ask> {
     const [accountId = 0, keyId = 0] = value.split('.').map(Number);
     return { accountId, keyId, keyName: value, scope: { type: 'account' }, access: 'read' };
   };
-  const guards = { findCaller, countRequest: async () => undefined } as unknown as Guards;
+  const guards = { findCaller, countRequest: async () => undefined } as Partial<Guards> as Guards;
   const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16, closeMs: 0 };
   const server = createServer(settings, guards);
   const config = { guard: 'key' } as const;

@@ -8,7 +8,6 @@ import { type TestContext, test } from 'node:test';
 import Fastify from 'fastify';
 import { replyWithError } from '../answers/answers.ts';
 import { serveConsole } from './built-files.ts';
-import type { Server } from './server.ts';
 
 const FILES = {
   'index.html': '<!doctype html><title>Console</title>',
@@ -25,7 +24,7 @@ async function start(t: TestContext, files: Readonly<Record<string, string>> = F
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const log: string[] = [];
   const logger = { level: 'warn', stream: { write: (line: string) => void log.push(line) } };
-  const server = Fastify({ logger }) as unknown as Server;
+  const server = Fastify({ logger });
   server.setErrorHandler((error, req, reply) => replyWithError(error, req, reply));
   serveConsole(server, folder);
   const address = await server.listen({ port: 0, host: '127.0.0.1' });

@@ -8,7 +8,6 @@ import { type TestContext, test } from 'node:test';
 import Fastify from 'fastify';
 import { replyWithError } from '../answers/answers.ts';
 import { serveDocs } from './built-files.ts';
-import type { Server } from './server.ts';
 
 const FILES = {
   'site/index.html': 'home',
@@ -31,7 +30,7 @@ async function start(t: TestContext, files: Readonly<Record<string, string>> = F
     mkdirSync(join(folder, dirname(name)), { recursive: true });
     writeFileSync(join(folder, name), text);
   }
-  const server = Fastify() as unknown as Server;
+  const server = Fastify();
   server.setErrorHandler((error, request, reply) => replyWithError(error, request, reply));
   serveDocs(server, join(folder, 'site'), join(folder, 'openapi.json'));
   t.after(() => server.close());

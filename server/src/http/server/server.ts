@@ -164,7 +164,8 @@ function openServer(
     frameworkErrors: (error, request, reply) => void replyWithError(error, request, reply),
   });
   server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
-  // Fastify only recognises bytes outside shared memory, and takes the others for an object.
+  // Fastify only recognises bytes outside shared memory, and takes the others for an object. It sends what this returns,
+  // also bytes, although its types name a string.
   server.setReplySerializer((payload) =>
     payload instanceof Uint8Array ? (payload as unknown as string) : JSON.stringify(payload),
   );

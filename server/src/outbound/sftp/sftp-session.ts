@@ -58,6 +58,7 @@ export class SftpSession {
     try {
       for (;;) {
         const page = await this.#ask<FileEntryWithStats[]>(folder, (done) =>
+          // It also takes a handle, which its types omit.
           this.#sftp.readdir(handle as unknown as string, done),
         ).catch(orNothing);
         if (page === undefined) return;

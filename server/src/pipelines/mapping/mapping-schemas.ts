@@ -147,11 +147,11 @@ export type RowFilter =
   | { readonly expression: string }
   | RowCondition;
 
-export interface RowCondition {
+export type RowCondition = {
   readonly column: Column;
   readonly operator: RowOperator;
   readonly value?: unknown;
-}
+};
 
 export const ROW_OPERATORS = [
   ...OPERATORS,

@@ -324,7 +324,7 @@ function compileRowFilter(filter: unknown, texts: MappingTexts) {
       throw new MappingProblem(`filter has more than ${CONDITIONS_PER_FILTER} conditions`);
     return kind === 'expression'
       ? compileTest(one.expression as string, place)
-      : compileCondition(one as unknown as RowCondition, place);
+      : compileCondition(one as RowCondition, place);
   }
   return { takes: compile(filter, 1), uses: place.uses as ReadonlySet<string> };
 }

@@ -14,8 +14,13 @@ const ITEMS = 100;
 const names = ['Size', 'Reach', 'Note'];
 const attributes = names.map(
   (name, id) =>
-    ({ id, name, type: name === 'Note' ? 'TEXT_ATTRIBUTE' : 'NUMERIC_ATTRIBUTE', synonyms: [] }) as never,
-) as readonly Attribute[];
+    ({
+      id,
+      name,
+      type: name === 'Note' ? 'TEXT_ATTRIBUTE' : 'NUMERIC_ATTRIBUTE',
+      synonyms: [],
+    }) as Partial<Attribute> as Attribute,
+);
 const PARTS = { category: ['Parts'] };
 
 const describe = (identifier: string, note: string) =>
@@ -47,10 +52,10 @@ const relationOf = (id: number, definition: object) =>
       match: [],
       sort: [],
       ...definition,
-    },
+    } as Partial<Relation['definition']> as Relation['definition'],
     createdAt: 0,
     updatedAt: 0,
-  }) as unknown as Relation;
+  }) as Partial<Relation> as Relation;
 
 const totalOf = (id: number) =>
   relationOf(id, {

@@ -55,7 +55,7 @@ function bind({ definition: given }: Case): Constraint {
     sort: [],
     names: [],
     ...given,
-  } as unknown as RelationDefinition;
+  } as Partial<RelationDefinition> as RelationDefinition;
   const result = bindRule(ruleOf(whole), ATTRIBUTES, VALUE_TABLES);
   if ('problem' in result) throw new Error(result.problem);
   const { kind, total, operator, limit } = whole;
@@ -84,7 +84,7 @@ const judgeWith =
   (constraint, { seeds, products: original }, products) => {
     const negative = negativeIn(original);
     const set = products.map((one, at) => ({
-      product: judgeUpload(normaliseProduct({ ...one, name: '' } as never)),
+      product: judgeUpload(normaliseProduct({ ...one, name: '' })),
       quantity: 1 + ((seeds[at] ?? 0) % 3),
     }));
     const judge = new SetJudge([constraint], Budget.unlimited());

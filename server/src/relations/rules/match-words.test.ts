@@ -104,7 +104,7 @@ const upload = (name: string, values: readonly string[]) => {
       key: name,
       value: unit === undefined ? value : `${value} ${unit}`,
     })),
-  } as never);
+  });
 };
 
 /** @returns the judgement of the only match, and its sentences in a locale */

@@ -59,7 +59,7 @@ export function watchPool(pool: pg.Pool, url: string) {
 }
 
 const socketOf = (client: ClientBase) =>
-  (client as unknown as { connection: { stream: Socket } }).connection.stream;
+  (client as ClientBase & { connection: { stream: Socket } }).connection.stream;
 
 /** A refusal is an answer too. @returns true also if the probe is inconclusive */
 async function isAnswering(url: string): Promise<boolean> {

@@ -109,7 +109,7 @@ async function cancelOn<Result>(
 ): Promise<Result> {
   if (signal === undefined) return run();
   signal.throwIfAborted();
-  const cancel = () => sendCancel(client as unknown as Connected);
+  const cancel = () => sendCancel(client as PoolClient & Connected);
   signal.addEventListener('abort', cancel, { once: true });
   try {
     return await run();

@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { ServiceError } from '../../kernel/errors.ts';
 import { migrate } from '../migrations/migrations.ts';
 import { type Program, type ProgramSession, performNow, renderFor, type Sql } from '../programs/programs.ts';
@@ -60,6 +60,13 @@ function setUpCatalog(database: DatabaseSync, owner: CatalogOwner | undefined): 
   }
 }
 
+/** A statement whose rows are read as arrays. */
+interface ArrayStatement {
+  get(...values: SQLInputValue[]): readonly SQLOutputValue[] | undefined;
+  all(...values: SQLInputValue[]): readonly (readonly SQLOutputValue[])[];
+  iterate(...values: SQLInputValue[]): Iterable<readonly SQLOutputValue[]>;
+}
+
 /** An open catalog file with its prepared statements. */
 export class CatalogFile {
   readonly database: DatabaseSync;
@@ -75,7 +82,8 @@ export class CatalogFile {
   readonly prepareArrays = onceByText((sql) => {
     const made = this.database.prepare(sql);
     made.setReturnArrays(true);
-    return made;
+    // The types of Node do not follow that setting.
+    return made as unknown as ArrayStatement;
   });
   readonly pages = new PageCache((sql) => this.database.exec(sql));
   private readonly session: ProgramSession;

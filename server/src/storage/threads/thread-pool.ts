@@ -87,7 +87,7 @@ interface Job {
   readonly stop: StopFlag | undefined;
   readonly transfer: readonly ArrayBuffer[];
   readonly onUnanswered: (() => void) | undefined;
-  readonly resolve: (output: never) => void;
+  resolve(output: unknown): void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -243,7 +243,7 @@ class WorkerPool implements ThreadPool {
     slot.job = undefined;
     if (answer.failure !== undefined || isStopped(job)) job.onUnanswered?.();
     // Only the caller of the operation knows the type of its output.
-    if (answer.failure === undefined) job.resolve(answer.output as never);
+    if (answer.failure === undefined) job.resolve(answer.output);
     else job.reject(reviveFailure(answer.failure));
     this.dispatch();
   }

@@ -154,6 +154,7 @@ function readCommand(tokens: string[], scope: Scope, piped: readonly Value[]): V
   const operands: Value[] = [];
   while (!['|', ')', undefined].includes(tokens[0])) operands.push(readOperand(tokens, scope));
   operands.push(...piped);
+  // Each function takes operands of its own types, as the template names them.
   if (name !== undefined) return FUNCTIONS[name as keyof typeof FUNCTIONS](operands as never, scope);
   assert.equal(operands.length, 1, `no function: ${tokens}`);
   return operands[0];

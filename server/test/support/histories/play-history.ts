@@ -176,8 +176,7 @@ class Recorder {
       for (const taskId of write.taskIds) this.open.delete(taskId);
       Object.assign(write, { outcome: 'unknown', endedAt: Number.POSITIVE_INFINITY, taskIds: [] });
     }
-    for (const seen of [this.reads, this.looks])
-      seen.splice(0, seen.length, ...(seen as never[]).filter(({ endedAt }) => endedAt <= since));
+    for (const seen of [this.reads, this.looks]) dropEndedAfter(since, seen);
   }
 
   async read(project: number): Promise<void> {
@@ -292,6 +291,10 @@ class Recorder {
       return undefined;
     }
   }
+}
+
+function dropEndedAfter(since: number, seen: { readonly endedAt: number }[]): void {
+  seen.splice(0, seen.length, ...seen.filter(({ endedAt }) => endedAt <= since));
 }
 
 const UNKNOWN: Pick<Write, 'outcome' | 'taskIds'> = { outcome: 'unknown', taskIds: [] };

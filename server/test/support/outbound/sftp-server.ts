@@ -261,7 +261,7 @@ interface Sender {
 
 /** ssh2 announces no extensions, so its first message, the version, is replaced. */
 function announcePosixRename(sftp: SFTPWrapper): void {
-  const sender = (sftp as unknown as { _protocol: Sender })._protocol;
+  const sender = (sftp as SFTPWrapper & { _protocol: Sender })._protocol;
   const send = sender.channelData.bind(sender);
   const packed = (text: string) => Buffer.concat([Buffer.from([0, 0, 0, text.length]), Buffer.from(text)]);
   const version = Buffer.from([2, 0, 0, 0, 3]);

@@ -23,7 +23,7 @@ export const LOG_PLANS = {
 };
 
 /** The fields of a node that are judged, as PostgreSQL names them. */
-interface PlanNode {
+export interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Parent Relationship'?: string;
   readonly 'Relation Name'?: string;

@@ -19,14 +19,14 @@ export interface SqliteLoop {
   readonly outer: readonly SqliteLoop[];
 }
 
-interface Op {
+type Op = {
   readonly addr: number;
   readonly opcode: string;
   readonly p1: number;
   readonly p2: number;
   readonly p3: number;
   readonly p4: string | null;
-}
+};
 
 type Query = (sql: string) => Record<string, unknown>[];
 type Prepare = (this: DatabaseSync, sql: string) => StatementSync;
@@ -37,7 +37,7 @@ type Source = Pick<SqliteLoop, 'source' | 'columns'>;
 /** @param prepare the method of the driver, because a watched one would report the statements of this function */
 export function listLoops(database: DatabaseSync, prepare: Prepare, sql: string): SqliteLoop[] {
   const query: Query = (text) => prepare.call(database, text).all() as Record<string, unknown>[];
-  const ops = query(`explain ${sql}`) as unknown as Op[];
+  const ops = query(`explain ${sql}`) as Op[];
   return nest(ops, findRanges(ops, listSources(ops, query)));
 }
 

@@ -15,6 +15,7 @@ import {
 } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import {
@@ -153,7 +154,7 @@ export function guardFolders(...folders: string[]): () => Promise<void> {
   });
   const ended = once(guard, 'exit');
   guard.unref();
-  (guard.stdin as unknown as { unref(): void }).unref();
+  (guard.stdin as Writable & { unref(): void }).unref();
   return async () => {
     guard.ref();
     guard.stdin.end();

@@ -49,6 +49,7 @@ export interface ScannedBody {
 
 const PRODUCTS = { least: 1, most: PRODUCTS_PER_REQUEST };
 const IDENTIFIER = sizesOf(Identifier);
+// The type of the schema describes products, not the schemas of their fields.
 const { image, images } = UploadProduct.properties as unknown as { image: object; images: { items: object } };
 const IMAGE_SCHEMAS: readonly object[] = [image, images.items];
 

@@ -59,6 +59,7 @@ function compilePattern(source: string, flags: string): Re2js {
 
 /** JSONata reads `timeout` when an evaluation begins. */
 const options: JsonataOptions = {
+  // It uses no more of a RegExp than this class has.
   RegexEngine: LinearPattern as unknown as RegExpConstructor,
   timeout: 0,
   stack: STACK,

@@ -252,14 +252,14 @@ function removeMemberships(file: CatalogFile, documents: readonly number[]): voi
 }
 
 /** A row of the index as read, with its bytes in hexadecimal. */
-interface StoredRun {
+type StoredRun = {
   readonly rank: string;
   readonly productId: number;
   readonly document: number;
   readonly group: string;
   /** null: the row is a single member. */
   readonly run: number | null;
-}
+};
 
 /**
  * Line by line, as only a few members of most runs are looked at.
@@ -542,7 +542,7 @@ function readPart(file: CatalogFile, list: DueList, most: number) {
   const found: Line[] = [];
   let last: ReadRow | undefined;
   for (const each of file.prepare(sql).iterate(...valuesOf(list))) {
-    const row = each as unknown as ReadRow;
+    const row = each as ReadRow;
     const isSamePlace = row.rank === last?.rank && row.productId === last.productId;
     if (found.length >= most && !isSamePlace) return { found, next: row };
     const lines = row.run === null ? [readAlone(row)] : readRun(file, row.run).split('\n').map(toLine);

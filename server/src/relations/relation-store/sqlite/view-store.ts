@@ -80,8 +80,7 @@ const STATE = `select coalesce((select max(document_id) from relation_document),
  * of the undo log. A catalog that is restored from a backup gets another revision of its derivation.
  */
 export function followCatalog(file: CatalogFile, since: number) {
-  const readState = () =>
-    file.prepareArrays(STATE).get() as unknown as readonly [newest: number, basis: string | null];
+  const readState = () => file.prepareArrays(STATE).get() as readonly [newest: number, basis: string | null];
   let version = since;
   let [newest, basis] = readState();
   /** By place, the last version in which a document came there. */
@@ -100,7 +99,7 @@ export function followCatalog(file: CatalogFile, since: number) {
     findDocument,
     /** @returns false if lists may have changed in another way: begin anew */
     follow(next: number): boolean {
-      const added = file.prepareArrays(listAdded).all(newest) as unknown as [string][];
+      const added = file.prepareArrays(listAdded).all(newest) as [string][];
       const before = basis;
       [newest, basis] = readState();
       if (basis === null || basis !== before || added.length > MOST_ADDED) return false;
@@ -150,7 +149,7 @@ export function listSources(file: CatalogFile, products: readonly PassedProduct[
   const identifiers = new Map(products.map(({ productId, identifier }) => [productId, identifier]));
   const rows = file
     .prepareArrays(`${SOURCE} where p.id between ? and ?`)
-    .all(products[0]?.productId ?? 0, products.at(-1)?.productId ?? 0) as unknown as SourceRow[];
+    .all(products[0]?.productId ?? 0, products.at(-1)?.productId ?? 0) as SourceRow[];
   const sources = new Map<string, FoundSource>();
   for (const row of rows) {
     const identifier = identifiers.get(row[0]);
@@ -282,7 +281,7 @@ function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Gene
     const from = last?.slice(1, 4) ?? [];
     // A parameter as the limit would have SQLite compile the statement anew each time, 9 µs.
     const statement = file.prepareArrays(`${sql}${after ?? ''} ${ORDER} limit ${size}`);
-    const page = statement.all(...values, ...from) as unknown as ListRow[];
+    const page = statement.all(...values, ...from) as ListRow[];
     yield* page;
     last = page.at(-1);
     if (page.length < size) return;
@@ -295,7 +294,7 @@ function listVariants(file: CatalogFile, group: string): Variant[] {
       `select p.id, r.memberships from relation_document r
        join product p on p.id = r.product_id and p.document_id = r.document_id where r.group_identifier = ?`,
     )
-    .all(group) as unknown as [number, string][];
+    .all(group) as [number, string][];
   return rows.map(([productId, packed]) => ({ productId, packed }));
 }
 

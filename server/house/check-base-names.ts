@@ -1,0 +1,25 @@
+/** Checks that no two files share a base name: `node server/house/check-base-names.ts [FOLDER]`, part of `npm run house`. */
+import { globSync } from 'node:fs';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The doors of the rooms of an engine, whose name is that of the engine. */
+const ENGINE_DOORS: ReadonlySet<string> = new Set(['sqlite.ts', 'postgres.ts']);
+
+/** Twins of the two engines share a place: `store/sqlite/x.ts` and `store/postgres/x.ts`. */
+const toPlace = (file: string) => file.replace(/(^|\/)(?:sqlite|postgres)\//, '$1ENGINE/');
+
+/** @returns what breaks the rule, a line each */
+function listBreaches(folder: string): string[] {
+  const files = globSync('**/*.ts', { cwd: folder }).sort();
+  const byName = Map.groupBy(files, (file) => basename(file));
+  return [...byName].flatMap(([name, sharing]) => {
+    const isUnique = new Set(sharing.map(toPlace)).size === 1;
+    return isUnique || ENGINE_DOORS.has(name) ? [] : `${sharing.join(' and ')} share a name`;
+  });
+}
+
+const [folder = fileURLToPath(new URL('../src', import.meta.url))] = process.argv.slice(2);
+const breaches = listBreaches(folder);
+for (const breach of breaches) process.stderr.write(`  error base-names-are-unique: ${breach}\n`);
+process.exitCode = breaches.length === 0 ? 0 : 1;
