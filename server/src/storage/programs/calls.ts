@@ -53,7 +53,8 @@ export const callsOfThreads = <Table>(
 ): OfProject<Table> =>
   mapTable(
     names,
-    (_: unknown, name) => (projectId: number, input: never) => call(name as keyof Table & string, projectId, input),
+    (_: unknown, name) => (projectId: number, input: never) =>
+      call(name as keyof Table & string, projectId, input),
   ) as OfProject<Table>;
 
 /** @returns an object with the keys of a table, each with what `make` returns for its entry */
