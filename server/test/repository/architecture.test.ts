@@ -497,6 +497,48 @@ test('every file of the service that parses JSON is listed', async () => {
   assert.equal(failed, false, output);
 });
 
+test('the house refuses two files of one name, except twins of the engines', async (t) => {
+  const directory = await build(t, {
+    'catalog/rules.ts': '',
+    'relations/rules.ts': '',
+    'catalog/store/sqlite/product-store.ts': '',
+    'catalog/store/postgres/product-store.ts': '',
+    'storage/sqlite/sqlite.ts': '',
+    'catalog/store/sqlite/sqlite.ts': '',
+  });
+  const { failed, output } = await run(directory, CHECK_NAMES, [join(directory, 'server/src')]);
+  assert.equal(failed, true, output);
+  assert.match(output, /base-names-are-unique: catalog\/rules\.ts and relations\/rules\.ts share a name/);
+  assert.doesNotMatch(output, /product-store|sqlite\.ts/);
+});
+
+test('the house refuses a long function that is not listed, and one of over 100 lines', async (t) => {
+  const linesOf = (count: number) => '  work();\n'.repeat(count - 2);
+  const directory = await build(t, {
+    'catalog/fits.ts': `export function fits() {\n${linesOf(60)}}\n`,
+    'catalog/long.ts': `export const makeLong = () => ({\n  run: () => {\n${linesOf(61)}  },\n});\n`,
+    'console/src/longest.tsx': `export function Longest() {\n${linesOf(101)}}\n`,
+  });
+  const { failed, output } = await run(directory, CHECK_LENGTHS, [directory]);
+  assert.equal(failed, true, output);
+  assert.match(
+    output,
+    /functions-fit-on-a-screen: server\/src\/catalog\/long\.ts run has 61 lines; shorten it/,
+  );
+  assert.match(
+    output,
+    /functions-fit-on-a-screen: console\/src\/longest\.tsx Longest has 101 lines, more than 100/,
+  );
+  assert.doesNotMatch(output, /fits\.ts/);
+});
+
+test('no file of the service shares its name, and each long function is listed', async () => {
+  for (const check of [CHECK_NAMES, CHECK_LENGTHS]) {
+    const { failed, output } = await run(repository, check, []);
+    assert.equal(failed, false, output);
+  }
+});
+
 test('a kept rule is not reported beside a broken one', async (t) => {
   const planted = { ...house, 'catalog/facts.ts': `import '../relations/relations.ts';` };
   const { output } = await cruise(await build(t, planted));
@@ -560,6 +602,8 @@ function lint(directory: string): Promise<Outcome> {
 
 /** From the folder of packages. */
 const CHECK_PARSES = '../server/house/check-json-parses.ts';
+const CHECK_NAMES = '../server/house/check-base-names.ts';
+const CHECK_LENGTHS = '../server/house/check-function-lengths.ts';
 
 function run(directory: string, tool: string, args: readonly string[]): Promise<Outcome> {
   const command = [join(repository, 'node_modules', tool), ...args];

@@ -1,0 +1,81 @@
+/** Checks that functions fit on a screen: `node server/house/check-function-lengths.ts [FOLDER]`, part of `npm run house`. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { LONG_FUNCTIONS, TO_BE_SPLIT } from './long-functions.ts';
+
+/** A function of more lines needs a reason in the list. */
+const LINES = 60;
+/** No function has more lines. */
+const MOST_LINES = 100;
+/** The most functions that the list may name. */
+const MOST_LISTED = 15;
+
+const SOURCES = ['{server,client,console}/src/**/*.{ts,tsx}', '{package,site}/**/*.ts'];
+/** Tests, and files that programs write. */
+const LEFT_OUT = /\.test\.tsx?$|^client\/src\/(?:wire|choices)\.ts$|(?:^|\/)(?:dist|node_modules)\//;
+
+interface Found {
+  /** The file and the name of the function, as the list has them. */
+  readonly function: string;
+  readonly lines: number;
+}
+
+function listFunctions(root: string, file: string): Found[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line;
+  const found: Found[] = [];
+  const visit = (node: ts.Node): void => {
+    if (isFunction(node)) {
+      const lines = lineOf(node.end) - lineOf(node.getStart()) + 1;
+      found.push({ function: `${file} ${nameOf(node)}`, lines });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>
+  ts.isFunctionLike(node) && 'body' in node && node.body !== undefined;
+
+/** The name of a function, or of what it is assigned to. */
+function nameOf(node: ts.Node): string {
+  const { name } = node as { name?: ts.Node };
+  if (name !== undefined) return name.getText();
+  const { parent } = node;
+  if (ts.isConstructorDeclaration(node)) return 'constructor';
+  if (ts.isVariableDeclaration(parent) || ts.isPropertyAssignment(parent)) return parent.name.getText();
+  // A function that another one returns, or that a call takes.
+  return ts.isSourceFile(parent) ? 'anonymous' : nameOf(parent);
+}
+
+/** @returns what breaks the rule, a line each */
+function listBreaches(root: string): string[] {
+  const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: root })).filter(
+    (file) => !LEFT_OUT.test(file),
+  );
+  const found = files.sort().flatMap((file) => listFunctions(root, file));
+  const long = found.filter(({ lines }) => lines > LINES);
+  const named = new Set(long.map(({ function: name }) => name));
+  const breaches = long.flatMap(({ function: name, lines }) => {
+    const most = TO_BE_SPLIT.get(name) ?? MOST_LINES;
+    if (lines > most) return `${name} has ${lines} lines, more than ${most}`;
+    if (LONG_FUNCTIONS.has(name)) return [];
+    return `${name} has ${lines} lines; shorten it to ${LINES}, or give a reason in server/house/long-functions.ts`;
+  });
+  const ended = [...LONG_FUNCTIONS.keys()].filter((name) => !named.has(name));
+  const isListLong = LONG_FUNCTIONS.size > MOST_LISTED;
+  return [
+    ...breaches,
+    ...ended.map((name) => `${name} is listed in server/house/long-functions.ts and is not that long`),
+    ...(isListLong ? [`server/house/long-functions.ts names more than ${MOST_LISTED} functions`] : []),
+  ];
+}
+
+const [root = fileURLToPath(new URL('../..', import.meta.url))] = process.argv.slice(2);
+const breaches = listBreaches(root);
+for (const breach of breaches) process.stderr.write(`  error functions-fit-on-a-screen: ${breach}\n`);
+process.exitCode = breaches.length === 0 ? 0 : 1;
