@@ -68,8 +68,7 @@ export const productRoutes =
                 const listed = { question: { ...question, cursor, limit }, form } as const;
                 return search.list(project.id, listed, signal);
               });
-        const page = `{"items":[${items.join()}],"nextCursor":${JSON.stringify(nextCursor)}}`;
-        return sendJson(reply, Buffer.from(page));
+        return sendJson(reply, await writePage(items, nextCursor));
       },
     });
     serveRaw(server, 'GET /management/projects/:id/products/:identifier', {
@@ -101,6 +100,23 @@ function refuseBeside(what: string, given: Readonly<Record<string, unknown>>): v
   const name = Object.keys(given).find((one) => given[one]);
   if (name === undefined) return;
   throw new ServiceError('query_invalid', `${what}: leave ${name} out`);
+}
+
+/** Characters that are encoded in a piece: a few milliseconds of the serving thread. */
+const PIECE_CHARACTERS = 512 * 1024;
+
+/** @returns the JSON of a page, in pieces. Other requests have their turn between two of them. */
+async function writePage(items: readonly string[], nextCursor: string | null): Promise<Buffer[]> {
+  const pieces: Buffer[] = [];
+  let piece = '{"items":[';
+  for (const [index, item] of items.entries()) {
+    piece += index === 0 ? item : `,${item}`;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    pieces.push(Buffer.from(piece));
+    piece = '';
+    await nextTurn();
+  }
+  return [...pieces, Buffer.from(`${piece}],"nextCursor":${JSON.stringify(nextCursor)}}`)];
 }
 
 /** Sorts after everything that an identifier can have after a prefix. */

@@ -71,8 +71,8 @@ const within = ({ from, isAfter, to }: IdentifierRange): Sql =>
 const PAGE_BYTES = { whole: 2 * 1024 * 1024, front: 4 * 1024 * 1024 };
 
 /**
- * Rows in order, at least one, as far as their documents have at most this many bytes; each with `found`, the
- * total number. The sizes are read without the documents.
+ * The first rows whose documents have at most this many bytes together, at least one; each with `found`, the total
+ * number, and `ordinal`, its position from 1. The sizes are read without the documents.
  * @param given rows with a document `d`, whose columns are `columns`
  */
 export const fittingRows = (
@@ -80,9 +80,10 @@ export const fittingRows = (
   given: Sql,
   { as, order, bytes }: { readonly as: string; readonly order: Sql; readonly bytes: number | Sql },
 ): Sql =>
-  sql`(select * from (select f.*, count(*) over () as found, sum(f.bytes) over (order by f.${order}) - f.bytes as before
+  sql`(select * from (select f.*, count(*) over () as found, row_number() over (order by f.${order}) as ordinal,
+        sum(f.bytes) over (order by f.${order}) as total
       from (select ${columns}, ${UPLOAD_BYTES} as bytes from ${given}) f) f
-    where f.before < ${bytes}) ${text(as)}`;
+    where f.ordinal = 1 or f.total <= ${bytes}) ${text(as)}`;
 
 /** Whether there were more rows, which did not fit. */
 export const areCut = (fitting: readonly { readonly found: number }[]): boolean =>
@@ -104,9 +105,11 @@ function* listFitting(given: Sql, { order, isWhole }: { order: Sql; isWhole: boo
   const columns = text('p.id, p.identifier, p.updated_at, p.document_id');
   const bytes = PAGE_BYTES[isWhole ? 'whole' : 'front'];
   const fitting = fittingRows(columns, given, { as: 'p', order, bytes });
-  const found = yield* rows<ListedRow & { found: number }>`select p.found,
+  const found = yield* rows<ListedRow & { found: number; ordinal: number }>`select p.found, p.ordinal,
     ${listedColumns(uploadText(isWhole))}
-    from ${fitting} ${DOCUMENT} order by p.${order}`;
+    from ${fitting} ${DOCUMENT}`;
+  // SQL would sort the texts of the uploads along: 8 of 20 ms for 4 MB.
+  found.sort((left, right) => left.ordinal - right.ordinal);
   return { rows: found, isCut: areCut(found) };
 }
 
