@@ -1,4 +1,5 @@
 import { type AtOnce, andThen } from '../kernel/at-once.ts';
+import { BoundedMap } from '../kernel/bounded-map.ts';
 import { type Caller, type ChosenProject, originOf } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -54,11 +55,10 @@ class RecentProjects {
 export function createProjectChoice(database: Database, clock: Clock) {
   const recent = new RecentProjects(database, clock);
   /** A project never changes its account. */
-  const accounts = new Map<number, number>();
+  const accounts = new BoundedMap<number, number>({ most: REMEMBERED_PROJECTS });
 
   function choose({ id, name, accountId }: Project, caller: Caller): ChosenProject {
-    if (accounts.size >= REMEMBERED_PROJECTS) accounts.clear();
-    accounts.set(id, accountId);
+    if (accounts.get(id) !== accountId) accounts.set(id, accountId);
     return { id, name, accountId, ...originOf(caller) };
   }
 

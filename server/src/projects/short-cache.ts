@@ -1,4 +1,5 @@
 import type { AtOnce } from '../kernel/at-once.ts';
+import { BoundedMap } from '../kernel/bounded-map.ts';
 import type { Clock } from '../kernel/clock.ts';
 
 /** Another process may have changed a row, so remembered ones are trusted no longer than this. */
@@ -8,21 +9,16 @@ export type ShortCache<Key, Value> = ReturnType<typeof createShortCache<Key, Val
 
 /** Rows that every request needs, remembered for at most a second and dropped by the writes of this process. */
 export function createShortCache<Key, Value>(clock: Clock, maxEntries: number) {
-  const entries = new Map<Key, { readonly value: Value; readonly readAt: number }>();
+  const entries = new BoundedMap<Key, { readonly value: Value; readonly readAt: number }>({
+    most: maxEntries,
+  });
   let drops = 0;
-
-  function remember(key: Key, value: Value, readAt: number): void {
-    entries.delete(key);
-    entries.set(key, { value, readAt });
-    const oldest = entries.keys().next();
-    if (entries.size > maxEntries && !oldest.done) entries.delete(oldest.value);
-  }
 
   async function readNow(key: Key, read: () => Promise<Value | undefined>, now: number) {
     const dropsBefore = drops;
     const value = await read();
     // A write that ended during the read has made this value stale.
-    if (value !== undefined && dropsBefore === drops) remember(key, value, now);
+    if (value !== undefined && dropsBefore === drops) entries.set(key, { value, readAt: now });
     return value;
   }
 

@@ -11,6 +11,7 @@ import { type Comparable, compareValues, readComparables, viewUpload } from '../
 import { refuseLarge } from '../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../catalog/products/products.ts';
+import { BoundedMap } from '../kernel/bounded-map.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { type Budget, type Operation, shareText } from '../storage/threads/threads.ts';
 import {
@@ -226,12 +227,12 @@ export function openSearch(
 const EVERYTHING = { query: '', filters: [], sort: undefined, locale: '', priceAttribute: '' } as const;
 
 function createKeptCounts() {
-  const kept = new Map<string, unknown>();
+  const kept = new BoundedMap<string, { readonly count: unknown }>({ most: KEPT_COUNTS });
   return async <Count>(key: string, count: () => Promise<Count>): Promise<Count> => {
-    if (kept.has(key)) return kept.get(key) as Count;
+    const known = kept.get(key);
+    if (known !== undefined) return known.count as Count;
     const made = await count();
-    if (kept.size >= KEPT_COUNTS) kept.clear();
-    if (key.length <= LONGEST_KEY) kept.set(key, made);
+    if (key.length <= LONGEST_KEY) kept.set(key, { count: made });
     return made;
   };
 }

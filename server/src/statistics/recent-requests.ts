@@ -1,4 +1,5 @@
 import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
+import { BoundedMap } from '../kernel/bounded-map.ts';
 import { type Actor, actorOf } from '../projects/projects.ts';
 
 export type RecentKind = 'failed' | 'slow';
@@ -21,9 +22,10 @@ const NEVER_NOTED = /^\/management\/(session|owner|links|invitations|users|api-k
 
 /** The latest requests of each project, in the memory of this process. */
 export class RecentRequests {
-  /** Ordered by the last addition. */
-  private readonly byProject = new Map<number, Record<RecentKind, RecentRequest[]>>();
-  private count = 0;
+  private readonly byProject = new BoundedMap<number, Record<RecentKind, RecentRequest[]>>({
+    most: MOST.inAll,
+    weigh: ({ failed, slow }) => failed.length + slow.length,
+  });
 
   /** Requests without a known project are left out. */
   add(request: MeasuredRequest, describe: () => SentRequest, at: number): void {
@@ -33,29 +35,24 @@ export class RecentRequests {
     const projectId = request.projectId ?? ownProject;
     if (caller === undefined || projectId === undefined || NEVER_NOTED.test(request.route)) return;
     const kind = status >= 400 ? 'failed' : 'slow';
-    const noted = this.byProject.get(projectId) ?? { failed: [], slow: [] };
-    this.byProject.delete(projectId);
-    this.byProject.set(projectId, noted);
+    const noted = this.byProject.peek(projectId) ?? { failed: [], slow: [] };
     const ms = Math.round(request.seconds * 1000);
     // Copied, as a substring would retain the whole text, which may be a URL of 128 KiB.
     const copy = JSON.parse(JSON.stringify(describe())) as SentRequest;
     noted[kind].push({ requestId, kind, at, method, status, ms, by: actorOf(caller), ...copy });
     if (noted[kind].length > MOST.ofKind) noted[kind].shift();
-    else this.count += 1;
-    const [oldest] = this.byProject.keys();
-    if (oldest !== undefined && this.count > MOST.inAll) this.forget(oldest);
+    // With its new weight, and behind the other projects.
+    this.byProject.set(projectId, noted);
   }
 
   /** @returns newest first */
   list(projectId: number, kind?: RecentKind): RecentRequest[] {
-    const { failed = [], slow = [] } = this.byProject.get(projectId) ?? {};
+    const { failed = [], slow = [] } = this.byProject.peek(projectId) ?? {};
     const chosen = kind === undefined ? [...failed, ...slow] : { failed, slow }[kind];
     return chosen.toReversed().toSorted((a, b) => b.at - a.at);
   }
 
   forget(projectId: number): void {
-    const { failed = [], slow = [] } = this.byProject.get(projectId) ?? {};
-    this.count -= failed.length + slow.length;
     this.byProject.delete(projectId);
   }
 }

@@ -3,6 +3,7 @@
  * coverage of the ontology. Reads whole catalogs part by part and never changes one.
  */
 
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/json-scan.ts';
 import {
@@ -271,7 +272,7 @@ const LARGEST_KEPT = 1024 * 1024;
 
 /** Coverage by the state of the catalog that it counts, so that the same count of the same state is made once. */
 class KeptCoverage {
-  private readonly results = new Map<string, SurveyResult>();
+  private readonly results = new BoundedMap<string, SurveyResult>({ most: MOST_KEPT });
 
   find(key: string): SurveyResult | undefined {
     return this.results.get(key);
@@ -280,8 +281,6 @@ class KeptCoverage {
   keep(key: string, result: SurveyResult): void {
     if (JSON.stringify(result).length > LARGEST_KEPT) return;
     this.results.set(key, result);
-    const [oldest] = this.results.keys();
-    if (this.results.size > MOST_KEPT && oldest !== undefined) this.results.delete(oldest);
   }
 }
 
@@ -298,7 +297,7 @@ async function markState(
 /** The surveys that are under way, and the coverage that was counted last. */
 class Surveys {
   private readonly openSuggestions: OpenTally;
-  private readonly open = new Map<number, OpenSurvey>();
+  private readonly open = new BoundedMap<number, OpenSurvey>({ most: OPEN_SURVEYS });
   private readonly kept = new KeptCoverage();
 
   constructor(openSuggestions: OpenTally) {
@@ -313,8 +312,6 @@ class Surveys {
       return { scanned: known.sampledProducts, of: known.sampledProducts, result: known };
     const survey = await openSurvey(snapshot, order, this.openSuggestions);
     this.open.set(order.handle, { ...survey, mark });
-    const [oldest] = this.open.keys();
-    if (this.open.size > OPEN_SURVEYS && oldest !== undefined) this.open.delete(oldest);
     return this.continue(snapshot, order);
   }
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import type { Loan } from '../../storage/threads/threads.ts';
 import type { IngestSource } from './ingest-thread.ts';
 
@@ -9,22 +10,20 @@ const HELD_BYTES = 96 * 1024 * 1024;
  * no longer held has another handle, under which a thread reads it from its payload.
  */
 export class HeldBodies {
-  private readonly loans = new Map<number, Loan>();
-  private bytes = 0;
+  private readonly loans = new BoundedMap<number, Loan>({
+    most: HELD_BYTES,
+    weigh: ({ bytes }) => bytes.length,
+    onEvict: (loan) => loan.abandon(),
+  });
 
   /** If there are too many, the oldest are left to the threads alone, which drop them eventually. */
   hold(handle: number, loan: Loan): void {
     this.loans.set(handle, loan);
-    this.bytes += loan.bytes.length;
-    for (const oldest of this.loans.keys()) {
-      if (this.bytes <= HELD_BYTES || oldest === handle) return;
-      this.take(oldest)?.abandon();
-    }
   }
 
   /** @returns how many bytes of a body are held */
   sizeOf({ handle }: IngestSource): number {
-    return this.loans.get(handle)?.bytes.length ?? 0;
+    return this.loans.peek(handle)?.bytes.length ?? 0;
   }
 
   /** Gives back the memory of a body that will not be extracted, unless a thread is using it. */
@@ -39,9 +38,8 @@ export class HeldBodies {
   }
 
   private take(handle: number): Loan | undefined {
-    const loan = this.loans.get(handle);
+    const loan = this.loans.peek(handle);
     this.loans.delete(handle);
-    this.bytes -= loan?.bytes.length ?? 0;
     return loan;
   }
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
 import { type Budget, type Operation, Passed } from '../../storage/threads/threads.ts';
@@ -175,25 +176,19 @@ const COMPILED_PROJECTS = 64;
 
 /** The operations of a parsing thread, which holds bodies in progress and a cache of ontologies. */
 export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
-  const held = new Map<number, CheckedBody>();
-  const compiled = new Map<number, CompiledOntology>();
+  const held = new BoundedMap<number, CheckedBody>({ most: HELD_BODY_BYTES, weigh: ({ bytes }) => bytes });
+  const compiled = new BoundedMap<number, CompiledOntology>({ most: COMPILED_PROJECTS });
 
   /** Holds the body; if there are too many, the oldest are dropped. @throws every refusal of docs/interface §7.3 */
   function check({ handle, form, isDigested, ...source }: CheckInput) {
     const body = openBody(source, form, isDigested);
     held.set(handle, body);
-    let total = [...held.values()].reduce((sum, one) => sum + one.bytes, 0);
-    for (const [oldest, one] of held) {
-      if (total <= HELD_BODY_BYTES || oldest === handle) break;
-      held.delete(oldest);
-      total -= one.bytes;
-    }
     return new Passed(describeChecked(body), source.bytes.length);
   }
 
   /** Products of an accepted request; those of a partial update are merged with the present ones. */
   async function extract({ projectId, source, context, room }: ExtractInput, budget: Budget) {
-    const body = held.get(source.handle) ?? (await openStored(projectId, source));
+    const body = held.peek(source.handle) ?? (await openStored(projectId, source));
     held.delete(source.handle);
     const extracted = await snapshots.read(projectId, budget, async (snapshot): Promise<Extracted> => {
       const present = await snapshot.readOntology();
@@ -281,7 +276,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
     const { revision } = present;
     const attributes = [...present.attributes, ...drafts];
     const signature = JSON.stringify(attributes);
-    const known = compiled.get(projectId);
+    const known = compiled.peek(projectId);
     // A catalog restored from a backup has other ids of paths, and another revision of its ontology.
     const before = known?.revision === revision ? known : undefined;
     const made =
@@ -294,10 +289,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
             extractor: createExtractor(attributes),
             known: indexByKey(attributes),
           };
-    compiled.delete(projectId);
     compiled.set(projectId, made);
-    const oldest = compiled.keys().next().value;
-    if (compiled.size > COMPILED_PROJECTS && oldest !== undefined) compiled.delete(oldest);
     return made;
   }
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ByteCache, CacheSpace, Origin } from '../../storage/storage.ts';
 import {
@@ -88,7 +89,7 @@ export class LookupAnswers {
   private readonly parts: LookupParts;
   private readonly buffers = createAnswerBuffers();
   /** The last known states of catalogs. */
-  private readonly catalogs = new Map<number, AnsweredCatalog>();
+  private readonly catalogs = new BoundedMap<number, AnsweredCatalog>({ most: KNOWN_CATALOGS });
   /** The keys that its answers may depend on; undefined when several writers made them. */
   private readonly unknownKeys = new WeakMap<CacheSpace, VersionWriter['unknownKeys'] | undefined>();
   private requests = 0;
@@ -211,7 +212,6 @@ export class LookupAnswers {
   private open(catalog: AnsweredCatalog): CacheSpace {
     const { projectId, edition, grown, unknownKeys } = catalog;
     const { cache } = this.parts;
-    if (this.catalogs.size >= KNOWN_CATALOGS) this.catalogs.clear();
     this.catalogs.set(projectId, { ...catalog, grown: undefined });
     const name = `answers of ${projectId}`;
     if (grown !== undefined)

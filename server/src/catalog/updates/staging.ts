@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { traced } from '../../kernel/trace.ts';
 import type { Database } from '../../storage/storage.ts';
@@ -44,7 +45,7 @@ const MOST_SESSIONS = 2_000;
 export class Staging {
   private readonly parts: StagingParts;
   private readonly onStaged: (projectId: number, fullUpdateId: number) => void;
-  private readonly sessions = new Map<number, Session>();
+  private readonly sessions = new BoundedMap<number, Session>({ most: MOST_SESSIONS });
 
   constructor(parts: StagingParts, onStaged: (projectId: number, fullUpdateId: number) => void) {
     this.parts = parts;
@@ -131,8 +132,6 @@ export class Staging {
       failure: undefined,
     };
     sessions.set(fullUpdateId, session);
-    const oldest = sessions.keys().next().value;
-    if (sessions.size > MOST_SESSIONS && oldest !== undefined) sessions.delete(oldest);
     return session;
   }
 
@@ -207,7 +206,7 @@ export class Staging {
   private fail(session: Session, error: unknown): void {
     session.failure ??= error;
     // The bodies of a full update that was closed meanwhile are removed.
-    if (this.sessions.get(session.fullUpdateId) === session) this.logFailure(session.fullUpdateId, error);
+    if (this.sessions.peek(session.fullUpdateId) === session) this.logFailure(session.fullUpdateId, error);
   }
 
   private logFailure(fullUpdateId: number, error: unknown): void {

@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { dataFolderAt } from '../folder/folder.ts';
 import { hasNewest } from '../migrations/migrations.ts';
@@ -35,7 +36,10 @@ export class CatalogFiles {
   private readonly keepsLog: boolean;
   private readonly follows: Follows;
   private readonly marks: ReturnType<typeof openDamageMarks>;
-  private readonly files = new Map<number, CatalogFile>();
+  private readonly files = new BoundedMap<number, CatalogFile>({
+    most: OPEN_CATALOGS,
+    onEvict: ({ database }) => database.close(),
+  });
   private control: ReturnType<typeof openControlReader>;
 
   constructor(
@@ -57,13 +61,11 @@ export class CatalogFiles {
   open(projectId: number): CatalogFile {
     const { files } = this;
     this.marks.refuse(projectId);
-    if (files.get(projectId)?.isReadOnly) this.close(projectId);
-    const known = files.get(projectId);
+    if (files.peek(projectId)?.isReadOnly) this.close(projectId);
+    const known = files.peek(projectId);
     const file = known ?? this.openNew(projectId);
-    files.delete(projectId);
+    // At each use, so that the least recently used file is the one that is closed.
     files.set(projectId, file);
-    const oldest = files.keys().next().value;
-    if (files.size > OPEN_CATALOGS && oldest !== undefined) this.close(oldest);
     if (known === undefined) this.sharePages();
     return file;
   }
@@ -82,7 +84,7 @@ export class CatalogFiles {
   }
 
   close(projectId: number): void {
-    this.files.get(projectId)?.database.close();
+    this.files.peek(projectId)?.database.close();
     this.files.delete(projectId);
     this.sharePages();
   }
@@ -96,7 +98,7 @@ export class CatalogFiles {
   /** Only a step of the share changes the open files. */
   private sharePages(): void {
     const kib = shareOfFile(this.files.size);
-    for (const { pages } of this.files.values()) pages.limit(kib);
+    for (const projectId of this.files.keys()) this.files.peek(projectId)?.pages.limit(kib);
   }
 
   /** A file of another owner stays: the project that is removed has no products in it. */

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../../kernel/bounded-map.ts';
 import { isStorableText } from '../../../kernel/storable-text.ts';
 import {
   CopyRows,
@@ -161,15 +162,10 @@ function createPostgresAnswers(answers: LookupAnswers) {
     const paths = createPathIds();
     return { paths, writer: new CachedWriter(paths.idOf) };
   };
-  const catalogs = new Map<number, ReturnType<typeof create>>();
+  const catalogs = new BoundedMap<number, ReturnType<typeof create>>({ most: CACHED_CATALOGS });
 
   function open(projectId: number) {
-    const catalog = catalogs.get(projectId) ?? create();
-    catalogs.delete(projectId);
-    catalogs.set(projectId, catalog);
-    const oldest = catalogs.keys().next().value;
-    if (catalogs.size > CACHED_CATALOGS && oldest !== undefined) catalogs.delete(oldest);
-    return catalog;
+    return catalogs.getOrInsertComputed(projectId, create);
   }
 
   /**
