@@ -3,10 +3,10 @@
  */
 import { type CompanySignInParts, createCompanySignIn } from './company-sign-in.ts';
 import { createOwnSessions, createSessionFinder, IDLE_MS, type UserParts } from './console-session.ts';
-import { checkLink, createInvitations, createOwnerLinks } from './links.ts';
 import { createPasskeys } from './passkeys.ts';
 import { createPasswordLimit } from './password.ts';
 import { createSignIn } from './sign-in.ts';
+import { checkLink, createInvitations, createOwnerLinks } from './sign-up-links.ts';
 import { createUserManagement } from './user-management.ts';
 import { dropExpired } from './user-store.ts';
 

@@ -58,8 +58,7 @@ export class SftpSession {
     try {
       for (;;) {
         const page = await this.#ask<FileEntryWithStats[]>(folder, (done) =>
-          // It also takes a handle, which its types omit.
-          this.#sftp.readdir(handle as unknown as string, done),
+          this.#sftp.readdir(handle, done),
         ).catch(orNothing);
         if (page === undefined) return;
         for (const { filename, attrs } of page) yield toName(filename, attrs as Stats);
