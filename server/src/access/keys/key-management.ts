@@ -63,12 +63,9 @@ export function createKeyManagement(parts: KeyManagementParts) {
     async createKey(writer: KeyWriter, given: NewKey): Promise<MadeKey> {
       await refuseBeyond(projects, writer.author, given);
       const value = makeKeyValue();
-      const key = await keys.create(writer, async (tx) => {
-        const { expiresAt = null, rateLimit } = given;
-        const limits = { expiresAt, requestsPerMinute: rateLimit?.requestsPerMinute ?? null };
-        await refuseWider(tx, writer.author, limits);
-        return insertNew(tx, { author: writer.author, now: clock.now() }, { ...given, value });
-      });
+      const key = await keys.create(writer, (tx) =>
+        insertRequested(tx, { author: writer.author, now: clock.now() }, { ...given, value }),
+      );
       return { ...key, value };
     },
 
@@ -106,6 +103,15 @@ interface Making {
   readonly now: number;
 }
 
+/** @throws key_beyond_own, scope_refused, request_invalid */
+async function insertRequested(tx: ControlTransaction, making: Making, given: ValuedKey) {
+  const { expiresAt = null, rateLimit } = given;
+  const limits = { expiresAt, requestsPerMinute: rateLimit?.requestsPerMinute ?? null };
+  await refuseWider(tx, making.author, limits);
+  return insertNew(tx, making, given);
+}
+
+/** @throws request_invalid */
 async function insertNew(tx: ControlTransaction, making: Making, given: ValuedKey) {
   const { name, value, scope, access = 'manage', expiresAt = null, rateLimit } = given;
   if (expiresAt !== null && expiresAt <= making.now)
