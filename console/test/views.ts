@@ -31,94 +31,136 @@ export async function listViews(relata: Relata, projectId: number): Promise<read
   const update = tasks.find(({ name }) => name === 'Api triggered full update');
   const webhook = pipelines.find(({ trigger }) => trigger.type === 'webhook');
   return [
-    { name: 'start', address: '#/', heading: /./ },
-    { name: 'operations', address: '#/operations', heading: 'Operations' },
-    { name: 'projects', address: '#/projects', heading: 'Projects' },
-    { name: 'project-new', address: '#/projects/new', heading: 'New project' },
-    { name: 'account', address: '#/account', heading: 'Account' },
-    { name: 'audit-log', address: '#/audit-log', heading: 'Audit log' },
+    ...ACCOUNT_VIEWS,
     { name: 'project', address: project, heading: /./ },
     ...(product ? listProductViews(project, product) : []),
-    {
-      name: 'why',
-      address: `${project}/why?source=${product?.identifier}&target=${other?.identifier}`,
-      heading: 'Why, or why not?',
-      open: (page) => page.getByText('What would have to change').first().waitFor(),
-    },
-    {
-      name: 'fit',
-      address: `${project}/fit?items=${encodeURIComponent(JSON.stringify([product?.identifier, other?.identifier]))}`,
-      heading: 'Does it fit?',
-      open: (page) => page.getByRole('heading', { name: 'Products', exact: true }).waitFor(),
-    },
-    { name: 'ontology', address: `${project}/ontology`, heading: 'Attributes' },
-    {
-      name: 'attribute',
-      address: `${project}/ontology`,
-      heading: 'Attributes',
-      open: (page) => page.getByRole('button', { name: 'Price', exact: true }).click(),
-    },
-    { name: 'relations', address: `${project}/relations`, heading: 'Relations' },
-    {
-      name: 'relation',
-      address: `${project}/relations/${relation?.id}`,
-      heading: relation?.name ?? '',
-      open: (page) => page.getByText('lead to something').waitFor(),
-    },
-    { name: 'relation-new', address: `${project}/relations/new`, heading: 'New relation' },
-    { name: 'suggestions', address: `${project}/suggestions`, heading: 'Suggestions' },
+    ...(product && other ? listPairViews(project, product, other) : []),
+    ...listOntologyViews(project),
+    ...listRelationViews(project, relation),
     { name: 'import', address: `${project}/import`, heading: 'Import a file' },
-    { name: 'pipelines', address: `${project}/pipelines`, heading: 'Pipelines' },
-    {
-      name: 'pipeline',
-      address: `${project}/pipelines/${webhook?.id}`,
-      heading: webhook?.name ?? '',
-      open: (page) => page.getByRole('heading', { name: 'Runs' }).waitFor(),
-    },
-    {
-      name: 'pipeline-edit',
-      address: `${project}/pipelines/${webhook?.id}/edit`,
-      heading: new RegExp(`${webhook?.name}$`),
-    },
-    { name: 'pipeline-new', address: `${project}/pipelines/new`, heading: 'New pipeline', open: tryFile },
+    ...listPipelineViews(project, webhook),
     ...(await listChannelViews(relata, projectId)),
-    { name: 'updates', address: `${project}/updates`, heading: 'Updates' },
-    {
-      name: 'commit',
-      address: `${project}/updates?commit=${commits.items[0]?.id}`,
-      heading: 'Updates',
-      open: (page) => page.locator('summary').first().click(),
-    },
-    { name: 'update', address: `${project}/updates/${update?.id}`, heading: 'Full update' },
-    { name: 'events', address: `${project}/events`, heading: 'Events' },
-    {
-      name: 'endpoint-new',
-      address: `${project}/events`,
-      heading: 'Events',
-      open: (page) => page.getByRole('button', { name: 'New endpoint' }).click(),
-    },
-    {
-      name: 'endpoint',
-      address: `${project}/events/${endpoint}`,
-      heading: 'Endpoint',
-      open: (page) => page.getByText('is refused: it leads to').first().waitFor(),
-    },
-    {
-      name: 'delivery',
-      address: `${project}/events/${endpoint}`,
-      heading: 'Endpoint',
-      open: (page) => page.getByRole('button', { name: 'Show', exact: true }).first().click(),
-    },
-    { name: 'api-access', address: `${project}/api-access`, heading: 'API access' },
-    {
-      name: 'api-key-new',
-      address: `${project}/api-access`,
-      heading: 'API access',
-      open: (page) => page.getByRole('button', { name: 'New key' }).click(),
-    },
-    { name: 'settings', address: `${project}/settings`, heading: 'Settings' },
+    ...listUpdateViews(project, { commit: commits.items[0]?.id, update: update?.id }),
+    ...listEventViews(project, endpoint),
+    ...listSettingViews(project),
   ];
 }
+
+const ACCOUNT_VIEWS: readonly View[] = [
+  { name: 'start', address: '#/', heading: /./ },
+  { name: 'operations', address: '#/operations', heading: 'Operations' },
+  { name: 'projects', address: '#/projects', heading: 'Projects' },
+  { name: 'project-new', address: '#/projects/new', heading: 'New project' },
+  { name: 'account', address: '#/account', heading: 'Account' },
+  { name: 'audit-log', address: '#/audit-log', heading: 'Audit log' },
+];
+
+/** Views of two products. */
+const listPairViews = (
+  project: string,
+  { identifier: source }: Named,
+  { identifier: target }: Named,
+): readonly View[] => [
+  {
+    name: 'why',
+    address: `${project}/why?source=${source}&target=${target}`,
+    heading: 'Why, or why not?',
+    open: (page) => page.getByText('What would have to change').first().waitFor(),
+  },
+  {
+    name: 'fit',
+    address: `${project}/fit?items=${encodeURIComponent(JSON.stringify([source, target]))}`,
+    heading: 'Does it fit?',
+    open: (page) => page.getByRole('heading', { name: 'Products', exact: true }).waitFor(),
+  },
+];
+
+const listOntologyViews = (project: string): readonly View[] => [
+  { name: 'ontology', address: `${project}/ontology`, heading: 'Attributes' },
+  {
+    name: 'attribute',
+    address: `${project}/ontology`,
+    heading: 'Attributes',
+    open: (page) => page.getByRole('button', { name: 'Price', exact: true }).click(),
+  },
+];
+
+type Defined = { readonly id: number; readonly name: string } | undefined;
+
+const listRelationViews = (project: string, relation: Defined): readonly View[] => [
+  { name: 'relations', address: `${project}/relations`, heading: 'Relations' },
+  {
+    name: 'relation',
+    address: `${project}/relations/${relation?.id}`,
+    heading: relation?.name ?? '',
+    open: (page) => page.getByText('lead to something').waitFor(),
+  },
+  { name: 'relation-new', address: `${project}/relations/new`, heading: 'New relation' },
+  { name: 'suggestions', address: `${project}/suggestions`, heading: 'Suggestions' },
+];
+
+const listPipelineViews = (project: string, pipeline: Defined): readonly View[] => [
+  { name: 'pipelines', address: `${project}/pipelines`, heading: 'Pipelines' },
+  {
+    name: 'pipeline',
+    address: `${project}/pipelines/${pipeline?.id}`,
+    heading: pipeline?.name ?? '',
+    open: (page) => page.getByRole('heading', { name: 'Runs' }).waitFor(),
+  },
+  {
+    name: 'pipeline-edit',
+    address: `${project}/pipelines/${pipeline?.id}/edit`,
+    heading: new RegExp(`${pipeline?.name}$`),
+  },
+  { name: 'pipeline-new', address: `${project}/pipelines/new`, heading: 'New pipeline', open: tryFile },
+];
+
+const listUpdateViews = (
+  project: string,
+  { commit, update }: { readonly commit: number | undefined; readonly update: string | undefined },
+): readonly View[] => [
+  { name: 'updates', address: `${project}/updates`, heading: 'Updates' },
+  {
+    name: 'commit',
+    address: `${project}/updates?commit=${commit}`,
+    heading: 'Updates',
+    open: (page) => page.locator('summary').first().click(),
+  },
+  { name: 'update', address: `${project}/updates/${update}`, heading: 'Full update' },
+];
+
+const listEventViews = (project: string, endpoint: number | undefined): readonly View[] => [
+  { name: 'events', address: `${project}/events`, heading: 'Events' },
+  {
+    name: 'endpoint-new',
+    address: `${project}/events`,
+    heading: 'Events',
+    open: (page) => page.getByRole('button', { name: 'New endpoint' }).click(),
+  },
+  {
+    name: 'endpoint',
+    address: `${project}/events/${endpoint}`,
+    heading: 'Endpoint',
+    open: (page) => page.getByText('is refused: it leads to').first().waitFor(),
+  },
+  {
+    name: 'delivery',
+    address: `${project}/events/${endpoint}`,
+    heading: 'Endpoint',
+    open: (page) => page.getByRole('button', { name: 'Show', exact: true }).first().click(),
+  },
+];
+
+const listSettingViews = (project: string): readonly View[] => [
+  { name: 'api-access', address: `${project}/api-access`, heading: 'API access' },
+  {
+    name: 'api-key-new',
+    address: `${project}/api-access`,
+    heading: 'API access',
+    open: (page) => page.getByRole('button', { name: 'New key' }).click(),
+  },
+  { name: 'settings', address: `${project}/settings`, heading: 'Settings' },
+];
 
 type Named = Readonly<Record<'identifier' | 'name', string>>;
 
