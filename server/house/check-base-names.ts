@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const ENGINE_DOORS: ReadonlySet<string> = new Set(['sqlite.ts', 'postgres.ts']);
 
 /** Pairs that are still to be renamed. */
-const TO_BE_RENAMED: ReadonlySet<string> = new Set(['backup.ts', 'links.ts']);
+const TO_BE_RENAMED: ReadonlySet<string> = new Set(['backup.ts']);
 
 /** Twins of the two engines share a place: `store/sqlite/x.ts` and `store/postgres/x.ts`. */
 const toPlace = (file: string) => file.replace(/(^|\/)(?:sqlite|postgres)\//, '$1ENGINE/');
