@@ -208,6 +208,45 @@ test('of starts that race one commits and all are answered with its task (§4.4 
   assert.deepEqual(await catalog.list(), ['A']);
 });
 
+test('a start that is overtaken by another one gets its task, or its name after another session began (§4.4 rule 17)', async (t) => {
+  const held = { until: undefined as Promise<void> | undefined, begun: () => {} };
+  const racing = await startTestService(t, {
+    replace: {
+      storage: (real) => ({
+        ...real,
+        database: {
+          ...real.database,
+          async write(of, work) {
+            const { until, begun } = held;
+            if (of === 1 && until !== undefined) {
+              Object.assign(held, { until: undefined });
+              begun();
+              await until;
+            }
+            return real.database.write(of, work);
+          },
+        },
+      }),
+    },
+  });
+  const post = (path: string, body?: object) => racing.call('POST', `${path}?projectId=1`, { body });
+  for (const beginsAnother of [false, true]) {
+    await post('/products/batch/initiate');
+    assert.equal((await post('/products/batch/upload', products('A'))).status, 200);
+    const [released, begun] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    Object.assign(held, { until: released.promise, begun: begun.resolve });
+    const overtaken = post('/products/batch/start');
+    await begun.promise;
+    const { task } = (await post('/products/batch/start')).body.data;
+    if (beginsAnother) await post('/products/batch/initiate');
+    released.resolve();
+    const answer = await overtaken;
+    if (beginsAnother) assertRefused(answer, 400, new RegExp(`started already by task ${task.id}`));
+    else assert.deepEqual([answer.status, answer.body.data.task.id], [200, task.id]);
+    await racing.ended(task.id);
+  }
+});
+
 test('of initiates that race one stays open and the others are discarded (§3.1)', async () => {
   const catalog = await createCatalog(service());
   const ids = await Promise.all(Array.from({ length: 6 }, () => initiate(catalog)));
