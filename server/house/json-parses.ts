@@ -18,8 +18,9 @@ const IN_THREADS: readonly Group[] = [
     places: {
       'catalog/ingest/batch-notes.ts': 1,
       'catalog/ingest/checked-body.ts': 1,
-      'catalog/ingest/ingest-thread.ts': 3,
+      'catalog/ingest/ingest-thread.ts': 2,
       'catalog/ingest/legacy-items.ts': 1,
+      'catalog/ingest/packing.ts': 1,
       'catalog/ingest/report-writer.ts': 1,
       'catalog/ingest/scan/attribute-scan.ts': 1,
       'catalog/ingest/scan/scan.ts': 1,
@@ -132,7 +133,7 @@ const SMALL: readonly Group[] = [
     why: 'the ontology, and lists of ids and of category paths: read once for each revision, up to 20,000 entries',
     places: {
       'catalog/ontology/attribute.ts': 2,
-      'catalog/store/postgres/catalog-store.ts': 1,
+      'catalog/store/postgres/lookup-store.ts': 1,
       'catalog/store/staged-store.ts': 1,
       'catalog/store/state-store.ts': 5,
       'catalog/store/undo-store.ts': 1,

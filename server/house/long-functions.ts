@@ -11,10 +11,6 @@ export const LONG_FUNCTIONS: ReadonlyMap<string, string> = new Map([
   ['server/src/backup/stream/standby.ts createStandby', 'to be split: the standby keeps its state here'],
   ['server/src/backup/target/backup-target.ts openTarget', 'one method for each kind of object in a target'],
   ['server/src/backup/target/folder-storage.ts openFolder', 'one method for each call of a storage'],
-  ['server/src/catalog/ingest/ingest-thread.ts ingestOperations', 'to be split: one operation after another'],
-  ['server/src/catalog/ingest/scan/scan.ts scanBody', 'a hot loop: a call for each byte would slow it'],
-  ['server/src/catalog/store/postgres/catalog-store.ts createPostgresAnswers', 'one method for each read'],
-  ['server/src/catalog/store/sqlite/catalog-store.ts createSqliteCatalogStore', 'one method for each read'],
   ['server/src/search/product-search.ts createProductSearch', 'one method for each call of the room'],
   ['server/src/search/search-run.ts openSearch', 'one method for each step of a search'],
   ['server/src/transfer/move-embedded.ts openEmbeddedDriver', 'one method for each step of a move'],
@@ -25,5 +21,4 @@ export const LONG_FUNCTIONS: ReadonlyMap<string, string> = new Map([
 export const TO_BE_SPLIT: ReadonlyMap<string, number> = new Map([
   ['server/src/backup/stream/backup-stream.ts createBackupStream', 432],
   ['server/src/backup/stream/standby.ts createStandby', 116],
-  ['server/src/catalog/ingest/ingest-thread.ts ingestOperations', 138],
 ]);

@@ -2,7 +2,6 @@ import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
 import { type Budget, type Operation, Passed } from '../../storage/threads/threads.ts';
-import type { Derive } from '../derivation.ts';
 import {
   type DraftSettings,
   draftAttribute,
@@ -13,11 +12,8 @@ import {
 } from '../ontology/drafts/drafts.ts';
 import {
   type Attribute,
-  createExtractor,
   describeFacts,
-  type Extractor,
   indexByKey,
-  isBlank,
   isWaiting,
   listFacts,
   type Ontology,
@@ -28,15 +24,12 @@ import type {
   CatalogSnapshots,
   FollowedProducts,
   OutdatedProduct,
-  PresentProduct,
 } from '../port.ts';
 import { type PackedProducts, ProductPacker, transferOf } from '../products/documents/documents.ts';
 import {
   type BodyForm,
   describeInvalid,
-  listProductErrors,
   type OnInvalid,
-  patchProduct,
   type UploadedProduct,
 } from '../products/products.ts';
 import {
@@ -47,14 +40,10 @@ import {
   readNotes,
   readObservations,
 } from './batch-notes.ts';
-import {
-  type CheckedBody,
-  countPages,
-  openBody,
-  type ProductSource,
-  sourceOfParsed,
-} from './checked-body.ts';
+import { type CheckedBody, countPages, openBody } from './checked-body.ts';
+import { CompiledOntologies, type CompiledOntology } from './compiled-ontologies.ts';
 import { readLegacyForm } from './legacy-items.ts';
+import { holdsAny, listKeys, packPatches, packProducts } from './packing.ts';
 import { ReportWriter, reportChanged, reportDropped } from './report-writer.ts';
 
 /**
@@ -160,41 +149,50 @@ interface PlaceInCatalog {
   readonly after: number;
 }
 
-/** A project's ontology prepared for extraction, with what its extractor has judged. */
-interface CompiledOntology {
-  readonly revision: number;
-  readonly signature: string;
-  readonly extractor: Extractor;
-  /** By the key in an upload. */
-  readonly known: ReadonlyMap<string, Attribute>;
-  /** Category paths that have an id, which is permanent. */
-  readonly paths: Set<string>;
+/** The operations of a parsing thread. */
+export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+  const thread = new ParsingThread(snapshots);
+  return {
+    check: (input: CheckInput) => thread.check(input),
+    extract: (input: ExtractInput, budget: Budget) => thread.extract(input, budget),
+    review: (input: ReviewInput, budget: Budget) => thread.review(input, budget),
+    follow: (input: PlaceInCatalog, budget: Budget) => thread.follow(input, budget),
+    ...noteOperations(snapshots),
+    readLegacyForm: ({ bytes }: Pick<CheckInput, 'bytes'>) => new Passed(readLegacyForm(bytes), bytes.length),
+    countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) =>
+      new Passed(countPages({ bytes, encoding, maxMib: COUNTED_MIB }), bytes.length),
+  };
 }
 
-/** Projects whose ontology a thread caches: of 10,000 projects, only those at work now. */
-const COMPILED_PROJECTS = 64;
+/** A parsing thread: it holds bodies in progress and a cache of ontologies. */
+class ParsingThread {
+  private readonly snapshots: CatalogSnapshots;
+  private readonly ontologies = new CompiledOntologies();
+  private readonly held = new BoundedMap<number, CheckedBody>({
+    most: HELD_BODY_BYTES,
+    weigh: ({ bytes }) => bytes,
+  });
 
-/** The operations of a parsing thread, which holds bodies in progress and a cache of ontologies. */
-export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
-  const held = new BoundedMap<number, CheckedBody>({ most: HELD_BODY_BYTES, weigh: ({ bytes }) => bytes });
-  const compiled = new BoundedMap<number, CompiledOntology>({ most: COMPILED_PROJECTS });
+  constructor(snapshots: CatalogSnapshots) {
+    this.snapshots = snapshots;
+  }
 
   /** Holds the body; if there are too many, the oldest are dropped. @throws every refusal of docs/interface §7.3 */
-  function check({ handle, form, isDigested, ...source }: CheckInput) {
+  check({ handle, form, isDigested, ...source }: CheckInput) {
     const body = openBody(source, form, isDigested);
-    held.set(handle, body);
+    this.held.set(handle, body);
     return new Passed(describeChecked(body), source.bytes.length);
   }
 
   /** Products of an accepted request; those of a partial update are merged with the present ones. */
-  async function extract({ projectId, source, context, room }: ExtractInput, budget: Budget) {
-    const body = held.peek(source.handle) ?? (await openStored(projectId, source));
-    held.delete(source.handle);
-    const extracted = await snapshots.read(projectId, budget, async (snapshot): Promise<Extracted> => {
+  async extract({ projectId, source, context, room }: ExtractInput, budget: Budget) {
+    const body = this.held.peek(source.handle) ?? (await this.openStored(projectId, source));
+    this.held.delete(source.handle);
+    const extracted = await this.snapshots.read(projectId, budget, async (snapshot): Promise<Extracted> => {
       const present = await snapshot.readOntology();
       const before = readObservations(context?.observed ?? '[]');
       const { observed, drafts } = context ? draftUnknown(body, present, { ...context, before }) : NO_DRAFTS;
-      const { extractor, known, paths } = compile(projectId, present, drafts);
+      const { extractor, known, paths } = this.ontologies.compile(projectId, present, drafts);
       const { revision: derivationRevision, derive } = await snapshot.openDerivation();
       const report = new ReportWriter();
       report.addSkipped(body);
@@ -221,8 +219,8 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
   }
 
   /** An accepted body: what is invalid in it is left out, and if it cannot be read at all, no sender is at fault. */
-  async function openStored(projectId: number, { payloadName, encoding, maxMib, form }: IngestSource) {
-    const bytes = await snapshots.readPayload(projectId, payloadName);
+  private async openStored(projectId: number, { payloadName, encoding, maxMib, form }: IngestSource) {
+    const bytes = await this.snapshots.readPayload(projectId, payloadName);
     try {
       return openBody({ bytes, encoding, maxMib, onInvalid: 'skip' }, form);
     } catch (error) {
@@ -232,14 +230,11 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
   }
 
   /** Judges a staged batch again: which values make no fact, and which products gain facts of `drafts`. */
-  const review = (
-    { projectId, drafts: given, ...staged }: ReviewInput,
-    budget: Budget,
-  ): Promise<ReviewedBatch> =>
-    snapshots.read(projectId, budget, async (snapshot) => {
+  review({ projectId, drafts: given, ...staged }: ReviewInput, budget: Budget): Promise<ReviewedBatch> {
+    return this.snapshots.read(projectId, budget, async (snapshot) => {
       const drafts = readNotes<readonly Attribute[]>(given);
       const present = await snapshot.readOntology();
-      const { extractor, known } = compile(projectId, present, drafts);
+      const { extractor, known } = this.ontologies.compile(projectId, present, drafts);
       const names = listKeys(drafts);
       const report = new ReportWriter();
       const documents = await snapshot.listStagedDocuments(staged);
@@ -253,14 +248,19 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
       await reportDropped(report, snapshot, known);
       return { report: report.toText(), gaining, revision: present.revision };
     });
+  }
 
   /** One page of a re-extraction: products whose facts follow an older ontology. */
-  const follow = ({ projectId, after }: PlaceInCatalog, budget: Budget): Promise<FollowedPage> =>
-    snapshots.read(projectId, budget, async (snapshot) => {
+  follow({ projectId, after }: PlaceInCatalog, budget: Budget): Promise<FollowedPage> {
+    return this.snapshots.read(projectId, budget, async (snapshot) => {
       const present = await snapshot.readOntology();
       const { revision } = present;
       const rows = await snapshot.listOutdated({ revision, after, limit: FOLLOWED_PAGE });
-      const { report, changed } = await compareFacts(rows, compile(projectId, present, []), snapshot);
+      const { report, changed } = await compareFacts(
+        rows,
+        this.ontologies.compile(projectId, present, []),
+        snapshot,
+      );
       return {
         revision,
         report,
@@ -270,39 +270,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
         documents: rows.map(({ document }) => document),
       };
     });
-
-  /** The same ontology gives the same extractor, with its cached facts. */
-  function compile(projectId: number, present: Ontology, drafts: readonly Attribute[]): CompiledOntology {
-    const { revision } = present;
-    const attributes = [...present.attributes, ...drafts];
-    const signature = JSON.stringify(attributes);
-    const known = compiled.peek(projectId);
-    // A catalog restored from a backup has other ids of paths, and another revision of its ontology.
-    const before = known?.revision === revision ? known : undefined;
-    const made =
-      before?.signature === signature
-        ? before
-        : {
-            revision,
-            signature,
-            paths: before?.paths ?? new Set<string>(),
-            extractor: createExtractor(attributes),
-            known: indexByKey(attributes),
-          };
-    compiled.set(projectId, made);
-    return made;
   }
-
-  return {
-    check,
-    extract,
-    review,
-    follow,
-    ...noteOperations(snapshots),
-    readLegacyForm: ({ bytes }: Pick<CheckInput, 'bytes'>) => new Passed(readLegacyForm(bytes), bytes.length),
-    countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) =>
-      new Passed(countPages({ bytes, encoding, maxMib: COUNTED_MIB }), bytes.length),
-  };
 }
 
 /** Attributes that the ontology does not know, and those whose values are judged anew, by name. */
@@ -346,78 +314,6 @@ async function findUnknownPaths(snapshot: CatalogSnapshot, known: Set<string>, a
   for (const path of (await snapshot.findCategories(paths)).keys()) known.add(path);
   return paths.filter((path) => !known.has(path));
 }
-
-/** Where the products of one request go, and what reports values that make no fact. */
-interface Packing {
-  readonly extractor: Extractor;
-  readonly derive: Derive;
-  readonly draftNames: ReadonlySet<string>;
-  readonly report: ReportWriter;
-  readonly packer: ProductPacker;
-}
-
-async function packProducts(body: CheckedBody, snapshot: CatalogSnapshot, packing: Packing) {
-  packing.report.addRepeated(body.repeated);
-  const source = body.openProducts();
-  const identifiers = source.listIdentifiers();
-  const present = await snapshot.findPresent(identifiers);
-  const { add, finish } = packFrom(source, packing);
-  for (const [row, identifier] of identifiers.entries()) add(row, identifier, present[row]);
-  return { unknownIdentifiers: 0, derived: finish() };
-}
-
-/** Products of a partial update, merged with the present ones. */
-async function packPatches({ patches, repeated }: CheckedBody, snapshot: CatalogSnapshot, packing: Packing) {
-  const { report } = packing;
-  report.addRepeated(repeated, 'its changes were made in their order');
-  const rows = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
-  const byIdentifier = new Map(rows.map((row) => [row.identifier, row]));
-  const found = patches.map((patch) => ({ patch, present: byIdentifier.get(patch.identifier) }));
-  const patched = found.map(({ patch, present }) => present && patchProduct(JSON.parse(present.raw), patch));
-  const source = sourceOfParsed(patched.filter((product) => product !== undefined));
-  const { add, finish } = packFrom(source, packing);
-  let row = 0;
-  for (const { patch, present } of found) {
-    const { identifier } = patch;
-    if (present === undefined) {
-      report.addUnknownIdentifier(identifier);
-      continue;
-    }
-    // A patch that would make the product invalid in an upload changes nothing.
-    const errors = listProductErrors(source.read(row), 'products');
-    if (errors.length === 0) add(row, identifier, present);
-    else report.addSkipped({ skipped: [{ identifier, index: 0, errors }], mended: [] });
-    row += 1;
-  }
-  return { unknownIdentifiers: patches.length - row, derived: finish() };
-}
-
-function packFrom(source: ProductSource, { extractor, derive, draftNames, report, packer }: Packing) {
-  const batch = derive(source.openDerived, (line) => report.add(line));
-  const inspect = source.inspectBy(extractor, report);
-  const add = (row: number, identifier: string, present: PresentProduct | undefined): void => {
-    packer.begin(identifier);
-    source.write(row, packer);
-    const hash = packer.hashRaw();
-    inspect(row);
-    if (present?.hash === hash) {
-      const { id, document } = present;
-      report.changed.delete(identifier);
-      const gains = draftNames.size > 0 && holdsAny(source.read(row), draftNames);
-      packer.endPresent({ product: id, hash, document, gains });
-      return;
-    }
-    batch?.add(row, packer.count, packer);
-    packer.endFresh({ product: present?.id ?? 0, hash, document: 0 });
-  };
-  return { add, finish: () => batch?.finish() };
-}
-
-const listKeys = (attributes: readonly Attribute[]): ReadonlySet<string> =>
-  new Set(indexByKey(attributes).keys());
-
-const holdsAny = ({ attributes }: UploadedProduct, names: ReadonlySet<string>): boolean =>
-  attributes.some(({ key, value }) => names.has(key) && !isBlank(value));
 
 /** Reports what makes no fact any more, and finds products whose facts differ from those by the ontology that each followed. */
 async function compareFacts(

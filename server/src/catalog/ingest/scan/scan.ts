@@ -59,13 +59,11 @@ const IMAGE_SCHEMAS: readonly object[] = [image, images.items];
  */
 export function scanBody(bytes: Buffer): ScannedBody | undefined {
   if (!isUtf8(bytes)) return undefined;
-  const identifiers = new SpanNumbers();
+  const identifiers = scanIdentifiers(bytes);
   const attributes = new AttributeScan(bytes);
   const categories = scanCategories(bytes);
   const products = new ScannedProducts(bytes, attributes);
   let sent = 0;
-  /** Whether an identifier may be another one in a different spelling. */
-  let isEscaped = false;
   /** The number of images of the product, with the single one. */
   let images = 0;
 
@@ -75,14 +73,6 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
       images += 1;
       return read(at);
     };
-  const afterIdentifier: Reader = (at) => {
-    const end = afterText(bytes, at, IDENTIFIER);
-    if (end < 0) return UNCERTAIN;
-    identifiers.add(bytes, at, end);
-    if (identifiers.isCrowded) return UNCERTAIN;
-    isEscaped ||= hasEscape(bytes, at, end);
-    return end;
-  };
   /** A null member counts as not sent. */
   const noteMember =
     (name: string, reader: Reader): Reader =>
@@ -94,7 +84,7 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
       return end;
     };
   const noting = new Map<object, Reader>([
-    [Identifier, afterIdentifier],
+    [Identifier, identifiers.read],
     [CategorySchema, categories.read],
     [ValueSchema, attributes.read],
     ...IMAGE_SCHEMAS.map((schema) => [schema, countImage(readerOf(bytes, schema, new Map()))] as const),
@@ -110,20 +100,40 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
     const end = readProduct(at);
     products.end(end);
     sent += 1;
-    return identifiers.size === sent && images <= IMAGES ? end : UNCERTAIN;
+    return identifiers.numbers.size === sent && images <= IMAGES ? end : UNCERTAIN;
   };
   const readProducts = readList(bytes, { ...PRODUCTS, item: afterProduct });
   const readBody = readObject(bytes, { products: readProducts }, ['products']);
   const start = skipSpace(bytes, 0);
   const end = bytes[start] === OPENS_LIST ? readProducts(start) : readBody(start);
   if (end < 0 || skipSpace(bytes, end) < bytes.length) return undefined;
-  if (isEscaped && new Set(products.listIdentifiers()).size < sent) return undefined;
+  if (identifiers.mayRepeat() && new Set(products.listIdentifiers()).size < sent) return undefined;
   return {
     sent,
     products,
     keys: attributes.distinct,
     observed: attributes.observed,
     paths: categories.listPaths(),
+  };
+}
+
+/** Reads the identifiers of products, and numbers them. */
+function scanIdentifiers(bytes: Buffer) {
+  const numbers = new SpanNumbers();
+  let isEscaped = false;
+  const read: Reader = (at) => {
+    const end = afterText(bytes, at, IDENTIFIER);
+    if (end < 0) return UNCERTAIN;
+    numbers.add(bytes, at, end);
+    if (numbers.isCrowded) return UNCERTAIN;
+    isEscaped ||= hasEscape(bytes, at, end);
+    return end;
+  };
+  return {
+    read,
+    numbers,
+    /** Whether an identifier may be another one in a different spelling. */
+    mayRepeat: () => isEscaped,
   };
 }
 

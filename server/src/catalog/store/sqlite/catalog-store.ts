@@ -14,7 +14,7 @@ import {
   type ServedAnswer,
 } from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';
-import type { CatalogComparisons, CatalogSnapshots, CatalogStore } from '../../port.ts';
+import type { AnswerOrder, CatalogComparisons, CatalogSnapshots, CatalogStore } from '../../port.ts';
 import { rawOf } from '../../products/documents/documents.ts';
 import {
   COMPARING,
@@ -113,29 +113,7 @@ export function createSqliteCatalogStore({
   ...parts
 }: SqliteCatalogParts): CatalogStore {
   const answers = new LookupAnswers(parts);
-  /** Each lives as long as its file is open. */
-  const answerWriters = new WeakMap<CatalogFile, CachedWriter>();
-  function open(projectId: number) {
-    const file = files.open(projectId);
-    const cached = answerWriters.get(file) ?? new CachedWriter((path) => findCategoryId(file, path));
-    answerWriters.set(file, cached);
-    return { file, cached };
-  }
-  const following = new Map<number, Promise<void>>();
-  /** To read 11,400 attributes takes 12 ms, and to follow them as long: others have their turn in between. */
-  async function follow(projectId: number): Promise<void> {
-    const { file, cached } = open(projectId);
-    const read = () => [readCatalogVersion(file), file.perform(readOntology())] as const;
-    const [version, ontology] = file.snapshot(read);
-    await nextTurn();
-    cached.follow(version, ontology);
-    await nextTurn();
-  }
-  /** Lookups that come together wait for the same. */
-  function followOnce(projectId: number): Promise<void> {
-    const begin = () => follow(projectId).finally(() => following.delete(projectId));
-    return following.getOrInsertComputed(projectId, begin);
-  }
+  const lookups = new FileLookups(files, answers);
   const writes = createCatalogWrites(writers);
   const reads = createCatalogReads(
     async (projectId, program) => files.open(projectId).perform(program),
@@ -151,20 +129,7 @@ export function createSqliteCatalogStore({
     ),
     ...writes,
     makeAnswers: (order, signal) => answers.make(order, signal),
-    async findAnswers({ projectId, identifiers, frame }) {
-      const { file: known, cached: ofKnown } = open(projectId);
-      const last = ofKnown.find(readVersionOfTurn(known));
-      const found = last && answers.findCached(catalogOf(projectId, last), identifiers, frame);
-      if (found !== undefined) return found;
-      if (last === undefined) await followOnce(projectId);
-      const { file, cached } = open(projectId);
-      return file.snapshot(() => {
-        const version = readCatalogVersion(file);
-        const present = cached.find(version) ?? cached.follow(version, file.perform(readOntology()));
-        const catalog = catalogOf(projectId, present);
-        return answers.answer(catalog, { identifiers, frame }, serveFrom(file, present.writer));
-      });
-    },
+    findAnswers: (order) => lookups.find(order),
     async removeCatalog(projectId) {
       files.close(projectId);
       await writes.removeCatalog(projectId);
@@ -173,6 +138,59 @@ export function createSqliteCatalogStore({
       files.closeAll();
     },
   };
+}
+
+/** Lookups in the files of the serving thread. */
+class FileLookups {
+  private readonly files: CatalogFiles;
+  private readonly answers: LookupAnswers;
+  /** Each lives as long as its file is open. */
+  private readonly writers = new WeakMap<CatalogFile, CachedWriter>();
+  private readonly following = new Map<number, Promise<void>>();
+
+  constructor(files: CatalogFiles, answers: LookupAnswers) {
+    this.files = files;
+    this.answers = answers;
+  }
+
+  async find({ projectId, identifiers, frame }: AnswerOrder): ReturnType<CatalogStore['findAnswers']> {
+    const { answers } = this;
+    const { file: known, cached: ofKnown } = this.open(projectId);
+    const last = ofKnown.find(readVersionOfTurn(known));
+    const found = last && answers.findCached(catalogOf(projectId, last), identifiers, frame);
+    if (found !== undefined) return found;
+    if (last === undefined) await this.followOnce(projectId);
+    const { file, cached } = this.open(projectId);
+    return file.snapshot(() => {
+      const version = readCatalogVersion(file);
+      const present = cached.find(version) ?? cached.follow(version, file.perform(readOntology()));
+      const catalog = catalogOf(projectId, present);
+      return answers.answer(catalog, { identifiers, frame }, serveFrom(file, present.writer));
+    });
+  }
+
+  private open(projectId: number) {
+    const file = this.files.open(projectId);
+    const cached = this.writers.get(file) ?? new CachedWriter((path) => findCategoryId(file, path));
+    this.writers.set(file, cached);
+    return { file, cached };
+  }
+
+  /** Lookups that come together wait for the same. */
+  private followOnce(projectId: number): Promise<void> {
+    const begin = () => this.follow(projectId).finally(() => this.following.delete(projectId));
+    return this.following.getOrInsertComputed(projectId, begin);
+  }
+
+  /** To read 11,400 attributes takes 12 ms, and to follow them as long: others have their turn in between. */
+  private async follow(projectId: number): Promise<void> {
+    const { file, cached } = this.open(projectId);
+    const read = () => [readCatalogVersion(file), file.perform(readOntology())] as const;
+    const [version, ontology] = file.snapshot(read);
+    await nextTurn();
+    cached.follow(version, ontology);
+    await nextTurn();
+  }
 }
 
 const readStateOf =
