@@ -26,6 +26,11 @@ export interface MadeKey extends ApiKey {
 }
 
 type KeyWriter = Writer<ApiKey, Reach>;
+interface Overlap {
+  /** How long the old value stays valid beside the new one; 0 ends it at once. */
+  readonly overlapSeconds?: number;
+}
+
 type ValuedKey = NewKey & { readonly value: string };
 
 interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
@@ -79,15 +84,8 @@ export function createKeyManagement(parts: KeyManagementParts) {
     /** The key is refused from the moment this returns. @throws not_found */
     deleteKey: (writer: KeyWriter, chosen: Chosen): Promise<void> => keys.remove(writer, chosen),
 
-    /**
-     * @param overlapSeconds how long the old value stays valid beside the new one; 0 ends it at once
-     * @returns the new key with the properties of the old one. @throws not_found, key_beyond_own, request_invalid
-     */
-    async rotateKey(
-      writer: KeyWriter,
-      chosen: Chosen,
-      { overlapSeconds = 0 }: { readonly overlapSeconds?: number },
-    ): Promise<MadeKey> {
+    /** @returns the new key with the properties of the old one. @throws not_found, key_beyond_own, request_invalid */
+    async rotateKey(writer: KeyWriter, chosen: Chosen, { overlapSeconds = 0 }: Overlap): Promise<MadeKey> {
       const value = makeKeyValue();
       const made = await keys.change(writer, { ...chosen, what: 'rotated' }, (tx, old) =>
         insertRotated(tx, { author: writer.author, now: clock.now() }, { old, value, overlapSeconds }),
