@@ -8,7 +8,7 @@ import type { WrittenRows } from './table-statistics.ts';
 const WRITE_TIMEOUT_MS = 3_600_000;
 /**
  * How long a transaction may wait for its process. Others end the sessions of a hanging one within 11 s
- * (catalog/updates/full-update-store.ts); this is for when there are none. The longest gap measured between
+ * (catalog/updates/upload-process-store.ts); this is for when there are none. The longest gap measured between
  * two statements is 3.3 s: the members of 10,000 products in eight relations, beside much other work.
  */
 const GAP_MS = 120_000;
