@@ -1,8 +1,7 @@
 // runs: test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MoveProgress } from '../transfer/move.ts';
-import { createMeter } from '../transfer/move.ts';
+import { MoveMeter, type MoveProgress } from '../transfer/move-meter.ts';
 import type { MovedTable } from '../transfer/move-tables.ts';
 import { openProgressLine } from './progress-line.ts';
 
@@ -79,7 +78,7 @@ test('a phase ends with 100 %, whatever its tables add up to', () => {
   const line = openProgressLine({ write: (text) => written.push(text) });
   const table = { name: 'document' } as MovedTable;
   const units = [0.1, 0.2, 0.3].map((bytes, at) => ({ table, projectId: at + 1, rows: 3, bytes }));
-  const meter = createMeter('comparing', { units, payloads: [] }, (progress) => line.show(progress));
+  const meter = new MoveMeter('comparing', { units, payloads: [] }, (progress) => line.show(progress));
   for (const unit of units) for (let row = 0; row < 6; row += 1) meter.addRows(unit, 1);
   line.end();
   assert.match(written.at(-1) ?? '', /^comparing {2}100 % {2}18 of 18 rows(?!.* left)/);

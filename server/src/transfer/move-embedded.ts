@@ -4,8 +4,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { catalogPath, type DataFolder, listCatalogs, makeStoreFolders } from '../storage/folder/folder.ts';
 import { migrate } from '../storage/migrations/migrations.ts';
 import { createPayloadFiles } from '../storage/payloads/payloads.ts';
-import type { SqlValue } from '../storage/programs/programs.ts';
-import { performNow, SERVICE } from '../storage/programs/programs.ts';
+import { performNow, SERVICE, type SqlValue } from '../storage/programs/programs.ts';
 import {
   CatalogFile,
   CONTROL_PRAGMAS,
@@ -15,7 +14,14 @@ import {
   refuseStrayCatalogs,
 } from '../storage/sqlite/sqlite.ts';
 import { findMove, MOVE_PROGRESS, MOVE_ROW, translateSqliteError } from '../storage/storage.ts';
-import { CREATE_PROGRESS, type MoveDriver, type MoveTransaction, type Unit } from './move-end.ts';
+import {
+  type Counters,
+  CREATE_PROGRESS,
+  type FoundMove,
+  type MoveDriver,
+  type MoveTransaction,
+  type Unit,
+} from './move-driver.ts';
 import { listed, type MovedRow, quoted, showCatalogRow } from './move-tables.ts';
 
 /** Opens a data folder; its files are created and migrated to the newest schema as they are opened. */
@@ -24,27 +30,45 @@ export function openEmbeddedDriver(folder: DataFolder): MoveDriver {
   makeStoreFolders(folder);
   const control = openSqlite(folder.control, CONTROL_PRAGMAS);
   migrate(control, 'control');
-  const installation = readInstallation(control);
-  let catalog: { projectId: number; database: DatabaseSync } | undefined;
+  return new EmbeddedDriver(folder, control);
+}
 
-  function open(projectId: number): DatabaseSync {
-    if (projectId === SERVICE) return control;
-    if (catalog?.projectId !== projectId) {
-      catalog?.database.close();
-      const { database } = new CatalogFile(catalogPath(folder, projectId), {
-        projectId,
-        installation,
-      });
-      spreadRuns(database);
-      showCatalogRow(database);
-      catalog = { projectId, database };
-    }
-    return catalog.database;
+/** A data folder as one end of a move. Of its catalogs, one at a time is open. */
+class EmbeddedDriver implements MoveDriver {
+  readonly engine = 'embedded';
+  readonly name: string;
+  readonly payloads: MoveDriver['payloads'];
+  private readonly folder: DataFolder;
+  private readonly control: DatabaseSync;
+  private readonly installation: string | undefined;
+  private catalog: { projectId: number; database: DatabaseSync } | undefined;
+
+  constructor(folder: DataFolder, control: DatabaseSync) {
+    this.folder = folder;
+    this.control = control;
+    this.name = folder.root;
+    this.payloads = createPayloadFiles(folder.payloads);
+    this.installation = readInstallation(control);
+  }
+
+  async findPayloadBytes(_projectId: number, name: string): Promise<number | undefined> {
+    return statSync(join(this.folder.payloads, name), { throwIfNoEntry: false })?.size;
+  }
+
+  async listPlaces(): Promise<readonly number[]> {
+    return [SERVICE, ...listCatalogs(this.folder)];
+  }
+
+  open(projectId: number): MoveTransaction {
+    return sessionOf(this.openDatabase(projectId));
   }
 
   /** Only the move uses the file, so the work may wait within the transaction. */
-  async function transaction<Result>(projectId: number, work: (tx: MoveTransaction) => Promise<Result>) {
-    const database = open(projectId);
+  async transaction<Result>(
+    projectId: number,
+    work: (tx: MoveTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const database = this.openDatabase(projectId);
     database.exec('begin immediate');
     try {
       if (projectId !== SERVICE) database.exec(CREATE_PROGRESS);
@@ -57,43 +81,55 @@ export function openEmbeddedDriver(folder: DataFolder): MoveDriver {
     }
   }
 
-  return {
-    name: folder.root,
-    engine: 'embedded',
-    payloads: createPayloadFiles(folder.payloads),
-    transaction,
-    async findPayloadBytes(_projectId, name) {
-      return statSync(join(folder.payloads, name), { throwIfNoEntry: false })?.size;
-    },
-    listPlaces: async () => [SERVICE, ...listCatalogs(folder)],
-    open: (projectId) => sessionOf(open(projectId)),
-    async readCounters() {
-      const rows = control.prepare('select name, seq from sqlite_sequence').all();
-      return new Map(rows.map(({ name, seq }) => [String(name), Number(seq)]));
-    },
-    writeCounters: (counters) =>
-      transaction(SERVICE, async () => {
-        for (const [table, last] of counters) {
-          // Numbers go on above the last one given, even if its row is gone.
-          control.prepare('delete from sqlite_sequence where name = ?').run(table);
-          if (last > 0)
-            control.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(table, last);
-        }
-      }),
-    findMove: async () => performNow(findMove(), programSessionOf(control)),
-    settle: async () => {},
-    /** The control database first notes that the rest is done, and goes last: an interrupted end can be resumed. */
-    async endMove() {
-      control.prepare(`update ${MOVE_PROGRESS} set is_done = 1 where table_name = ?`).run(MOVE_ROW);
-      for (const projectId of listCatalogs(folder))
-        open(projectId).exec(`drop table if exists ${MOVE_PROGRESS}`);
-      control.exec(`drop table ${MOVE_PROGRESS}`);
-    },
-    async close() {
-      catalog?.database.close();
-      control.close();
-    },
-  };
+  async readCounters(): Promise<Counters> {
+    const rows = this.control.prepare('select name, seq from sqlite_sequence').all();
+    return new Map(rows.map(({ name, seq }) => [String(name), Number(seq)]));
+  }
+
+  writeCounters(counters: Counters): Promise<void> {
+    const { control } = this;
+    return this.transaction(SERVICE, async () => {
+      for (const [table, last] of counters) {
+        // Numbers continue above the last one given, even if its row is gone.
+        control.prepare('delete from sqlite_sequence where name = ?').run(table);
+        if (last > 0)
+          control.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(table, last);
+      }
+    });
+  }
+
+  async findMove(): Promise<FoundMove | undefined> {
+    return performNow(findMove(), programSessionOf(this.control));
+  }
+
+  async settle(): Promise<void> {}
+
+  /** The control database first notes that the rest is done, and goes last: an interrupted end can be resumed. */
+  async endMove(): Promise<void> {
+    const { control, folder } = this;
+    control.prepare(`update ${MOVE_PROGRESS} set is_done = 1 where table_name = ?`).run(MOVE_ROW);
+    for (const projectId of listCatalogs(folder))
+      this.openDatabase(projectId).exec(`drop table if exists ${MOVE_PROGRESS}`);
+    control.exec(`drop table ${MOVE_PROGRESS}`);
+  }
+
+  async close(): Promise<void> {
+    this.catalog?.database.close();
+    this.control.close();
+  }
+
+  private openDatabase(projectId: number): DatabaseSync {
+    if (projectId === SERVICE) return this.control;
+    if (this.catalog?.projectId !== projectId) {
+      this.catalog?.database.close();
+      const owner = { projectId, installation: this.installation };
+      const { database } = new CatalogFile(catalogPath(this.folder, projectId), owner);
+      spreadRuns(database);
+      showCatalogRow(database);
+      this.catalog = { projectId, database };
+    }
+    return this.catalog.database;
+  }
 }
 
 /** Spreads runs of members into a row each, as PostgreSQL has them; a list without runs is as good, and gets new ones. */

@@ -1,173 +1,176 @@
-import type { PayloadFiles } from '../storage/payloads/payloads.ts';
-import type { SqlSession } from '../storage/programs/programs.ts';
 import { SERVICE } from '../storage/programs/programs.ts';
 import { MOVE_PROGRESS, MOVE_ROW } from '../storage/storage.ts';
-import type { Engine, MovedRow, MovedTable } from './move-tables.ts';
-import { listed, quoted, readPlace, readValue, writePlace } from './move-tables.ts';
+import {
+  type Counters,
+  CREATE_PROGRESS,
+  type FoundMove,
+  type MoveDriver,
+  type MovedPayload,
+  type MoveTransaction,
+  type Progress,
+  type Unit,
+  type UnitSize,
+} from './move-driver.ts';
+import {
+  listed,
+  type MovedRow,
+  type MovedTable,
+  quoted,
+  readPlace,
+  readValue,
+  writePlace,
+} from './move-tables.ts';
 import { OWNING_ROWS, type OwningRow, ownedPayloads } from './owned-payloads.ts';
 
 /** Size of a page, which is one transaction: a few MB bound memory, and make a commit worth its wait for the disk. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 const PAGE_ROWS = 5_000;
 
-/** The progress table, in the database or in each file: rows and progress change in one transaction. */
-export const CREATE_PROGRESS = `create table if not exists ${MOVE_PROGRESS} (
-  project_id bigint not null, table_name text not null, row_count bigint not null, place text, is_done bigint not null,
-  primary key (project_id, table_name))`;
-
-/** The rows of one table: those of one project, or, for `SERVICE`, all of a table that belongs to no catalog. */
-export interface Unit {
-  readonly table: MovedTable;
-  readonly projectId: number;
+/** Rows behind a place in the order of the key, and the key of the last one, behind which the next page begins. */
+interface MovedPage {
+  readonly rows: readonly MovedRow[];
+  readonly end: MovedRow;
 }
-
-export interface UnitSize extends Unit {
-  readonly rows: number;
-  readonly bytes: number;
-}
-
-export interface Progress {
-  readonly rows: number;
-  /** The key of the last row that was copied. */
-  readonly place: MovedRow | undefined;
-  readonly isDone: boolean;
-}
-
-export interface MovedPayload {
-  readonly projectId: number;
-  readonly name: string;
-  readonly bytes: number;
-}
-
-/** By table, the last number given, which may be higher than that of any row. */
-export type Counters = ReadonlyMap<string, number>;
-
-/** Statements on one table each, which SQLite and PostgreSQL read alike. */
-export interface MoveTransaction extends SqlSession {
-  insert(unit: Unit, rows: readonly MovedRow[]): Promise<void>;
-}
-
-/** What each engine does in its own way; everything else is in `createMoveEnd`. */
-export interface MoveDriver {
-  /** Shown to people, so without a password. */
-  readonly name: string;
-  readonly engine: Engine;
-  readonly payloads: Pick<PayloadFiles, 'read' | 'write' | 'remove'>;
-  /** @returns undefined when there is no such payload */
-  findPayloadBytes(projectId: number, name: string): Promise<number | undefined>;
-  /** Where rows are, each a project or `SERVICE`: one per file, or one for a database that has everything. */
-  listPlaces(): Promise<readonly number[]>;
-  open(projectId: number): SqlSession;
-  /** For the target only, with its progress table once the move has begun; durable when it resolves. */
-  transaction<Result>(projectId: number, work: (tx: MoveTransaction) => Promise<Result>): Promise<Result>;
-  readCounters(): Promise<Counters>;
-  writeCounters(counters: Counters): Promise<void>;
-  /** @returns the identity of the store that is being moved to it, and whether only the end of the move is missing */
-  findMove(): Promise<{ identity: string; isCompared: boolean } | undefined>;
-  /** Called once everything has been copied, before the comparison. */
-  settle(): Promise<void>;
-  /** Removes all traces of the move; from then on it is a store like any other. */
-  endMove(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export type MoveEnd = ReturnType<typeof createMoveEnd>;
 
 /** A store as a move sees it: one end reads, the other writes, and finally both are read again. */
-export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[]) {
-  const { engine, payloads } = driver;
-  return {
-    ...driver,
+export class MoveEnd {
+  private readonly driver: MoveDriver;
+  private readonly tables: readonly MovedTable[];
 
-    /** @returns the identity that tells one store from another; undefined for an empty store */
-    async readIdentity(): Promise<string | undefined> {
-      const [account] = await driver
-        .open(SERVICE)
-        .rows<{ id: number; name: string; createdAt: number }>(
-          'select id, name, created_at as "createdAt" from account order by id limit 1',
-        );
-      return account && JSON.stringify([account.id, account.name, account.createdAt]);
-    },
+  constructor(driver: MoveDriver, tables: readonly MovedTable[]) {
+    this.driver = driver;
+    this.tables = tables;
+  }
 
-    /** @returns every table with rows, of the service and of each catalog, by project so that its file stays open */
-    async measure(): Promise<UnitSize[]> {
-      const units: UnitSize[] = [];
-      for (const place of await driver.listPlaces())
-        for (const table of tables.filter((one) => hasTable(driver, place, one)))
-          units.push(...(await measureTable(driver, place, table)));
-      return units.sort((one, other) => one.projectId - other.projectId);
-    },
+  /** Shown to people, so without a password. */
+  get name(): string {
+    return this.driver.name;
+  }
 
-    /**
-     * Reads the lengths of a page's rows first, then as many rows as fit: an engine that had to stop in the
-     * middle of an answer would have read more of it than memory holds.
-     * @returns the rows behind a place in the order of the key, and `end`, the key of the last one, behind which
-     * the next page begins; undefined at the end
-     */
-    async read({ table, projectId }: Unit, after: MovedRow | undefined) {
-      const key = table.keys[engine];
-      // A table without a key has one row per catalog.
-      if (after !== undefined && key.length === 0) return undefined;
-      const values = [...(hasProjectColumn(driver, table) ? [projectId] : []), ...(after ?? [])];
-      const from = fromPlace(driver, table, after !== undefined);
-      const session = driver.open(projectId);
-      const sizes = await session.rows<{ bytes: number }>(
-        `select ${sizeExpression(table)} as bytes ${from} limit ${PAGE_ROWS}`,
-        values,
+  /** @returns the identity that tells one store from another; undefined for an empty store */
+  async readIdentity(): Promise<string | undefined> {
+    const [account] = await this.driver
+      .open(SERVICE)
+      .rows<{ id: number; name: string; createdAt: number }>(
+        'select id, name, created_at as "createdAt" from account order by id limit 1',
       );
-      const found = await session.rows<Record<string, unknown>>(
-        `select ${listed(table.columns)} ${from} limit ${countFitting(sizes)}`,
-        values,
+    return account && JSON.stringify([account.id, account.name, account.createdAt]);
+  }
+
+  /** @returns every table with rows, of the service and of each catalog, by project so that its file stays open */
+  async measure(): Promise<UnitSize[]> {
+    const { driver, tables } = this;
+    const units: UnitSize[] = [];
+    for (const place of await driver.listPlaces())
+      for (const table of tables.filter((one) => hasTable(driver, place, one)))
+        units.push(...(await measureTable(driver, place, table)));
+    return units.sort((one, other) => one.projectId - other.projectId);
+  }
+
+  /**
+   * Reads the lengths of a page's rows first, then as many rows as fit: an engine that had to stop in the
+   * middle of an answer would have read more of it than memory holds.
+   * @returns the rows behind a place in the order of the key, and `end`, the key of the last one, behind which
+   * the next page begins; undefined at the end
+   */
+  async read({ table, projectId }: Unit, after: MovedRow | undefined): Promise<MovedPage | undefined> {
+    const { driver } = this;
+    const key = table.keys[driver.engine];
+    // A table without a key has one row per catalog.
+    if (after !== undefined && key.length === 0) return undefined;
+    const values = [...(hasProjectColumn(driver, table) ? [projectId] : []), ...(after ?? [])];
+    const from = fromPlace(driver, table, after !== undefined);
+    const session = driver.open(projectId);
+    const sizes = await session.rows<{ bytes: number }>(
+      `select ${sizeExpression(table)} as bytes ${from} limit ${PAGE_ROWS}`,
+      values,
+    );
+    const found = await session.rows<Record<string, unknown>>(
+      `select ${listed(table.columns)} ${from} limit ${countFitting(sizes)}`,
+      values,
+    );
+    const rows = found.map((row) => table.columns.map((column) => readValue(row[column.name], column)));
+    const last = rows.at(-1);
+    return last && { rows, end: key.map((column) => last[table.columns.indexOf(column)] ?? null) };
+  }
+
+  /** @returns the bodies that an open task or an open full update still needs */
+  async listPayloads(): Promise<MovedPayload[]> {
+    const { driver } = this;
+    const present: MovedPayload[] = [];
+    for (const owned of ownedPayloads(await driver.open(SERVICE).rows<OwningRow>(OWNING_ROWS))) {
+      const bytes = await driver.findPayloadBytes(owned.projectId, owned.name);
+      if (bytes !== undefined) present.push({ ...owned, bytes });
+    }
+    return present;
+  }
+
+  readPayload({ projectId, name }: MovedPayload): Promise<Uint8Array> {
+    return this.driver.payloads.read(projectId, name);
+  }
+
+  async writePayload({ projectId, name }: MovedPayload, bytes: Uint8Array): Promise<void> {
+    const { payloads } = this.driver;
+    await payloads.remove(projectId, name);
+    await payloads.write(projectId, name, bytes);
+  }
+
+  /** @returns the identity of the store that is being moved to it, and whether only the end of the move is missing */
+  findMove(): Promise<FoundMove | undefined> {
+    return this.driver.findMove();
+  }
+
+  /** Marks the store as the target of a move; until `endMove` no service may use it. */
+  beginMove(identity: string): Promise<number> {
+    return this.driver.transaction(SERVICE, async (tx) => {
+      await tx.run(CREATE_PROGRESS);
+      const insert = `insert into ${MOVE_PROGRESS} values ($1, $2, 0, $3, 0)`;
+      return tx.run(insert, [SERVICE, MOVE_ROW, identity]);
+    });
+  }
+
+  findProgress({ table, projectId }: Unit): Promise<Progress | undefined> {
+    return this.driver.transaction(projectId, async (tx) => {
+      const [row] = await tx.rows<{ rows: number; place: string | null; isDone: number }>(
+        `select row_count as rows, place, is_done as "isDone" from ${MOVE_PROGRESS}
+         where project_id = $1 and table_name = $2`,
+        [projectId, table.name],
       );
-      const rows = found.map((row) => table.columns.map((column) => readValue(row[column.name], column)));
-      const last = rows.at(-1);
-      return last && { rows, end: key.map((column) => last[table.columns.indexOf(column)] ?? null) };
-    },
+      if (row === undefined) return undefined;
+      const place = row.place === null ? undefined : readPlace(row.place);
+      return { rows: row.rows, place, isDone: row.isDone === 1 };
+    });
+  }
 
-    /** @returns the bodies that an open task or an open full update still needs */
-    async listPayloads(): Promise<MovedPayload[]> {
-      const present: MovedPayload[] = [];
-      for (const owned of ownedPayloads(await driver.open(SERVICE).rows<OwningRow>(OWNING_ROWS))) {
-        const bytes = await driver.findPayloadBytes(owned.projectId, owned.name);
-        if (bytes !== undefined) present.push({ ...owned, bytes });
-      }
-      return present;
-    },
+  /** Writes the rows and the unit's progress in one transaction. @throws Error when another process wrote meanwhile */
+  write(unit: Unit, rows: readonly MovedRow[], step: Step): Promise<void> {
+    return this.driver.transaction(unit.projectId, async (tx) => {
+      await advance(tx, unit, step);
+      if (rows.length > 0) await tx.insert(unit, rows);
+    });
+  }
 
-    readPayload: ({ projectId, name: payload }: MovedPayload) => payloads.read(projectId, payload),
+  readCounters(): Promise<Counters> {
+    return this.driver.readCounters();
+  }
 
-    async writePayload({ projectId, name: payload }: MovedPayload, bytes: Uint8Array): Promise<void> {
-      await payloads.remove(projectId, payload);
-      await payloads.write(projectId, payload, bytes);
-    },
+  writeCounters(counters: Counters): Promise<void> {
+    return this.driver.writeCounters(counters);
+  }
 
-    /** Marks the store as the target of a move; until `endMove` no service may use it. */
-    beginMove: (identity: string): Promise<number> =>
-      driver.transaction(SERVICE, async (tx) => {
-        await tx.run(CREATE_PROGRESS);
-        const insert = `insert into ${MOVE_PROGRESS} values ($1, $2, 0, $3, 0)`;
-        return tx.run(insert, [SERVICE, MOVE_ROW, identity]);
-      }),
+  /** Called once everything has been copied, before the comparison. */
+  settle(): Promise<void> {
+    return this.driver.settle();
+  }
 
-    findProgress: ({ table, projectId }: Unit): Promise<Progress | undefined> =>
-      driver.transaction(projectId, async (tx) => {
-        const [row] = await tx.rows<{ rows: number; place: string | null; isDone: number }>(
-          `select row_count as rows, place, is_done as "isDone" from ${MOVE_PROGRESS}
-           where project_id = $1 and table_name = $2`,
-          [projectId, table.name],
-        );
-        if (row === undefined) return undefined;
-        const place = row.place === null ? undefined : readPlace(row.place);
-        return { rows: row.rows, place, isDone: row.isDone === 1 };
-      }),
+  /** Removes all traces of the move; from then on it is a store like any other. */
+  endMove(): Promise<void> {
+    return this.driver.endMove();
+  }
 
-    /** Writes the rows and the unit's progress in one transaction. @throws Error when another process wrote meanwhile */
-    write: (unit: Unit, rows: readonly MovedRow[], step: Step): Promise<void> =>
-      driver.transaction(unit.projectId, async (tx) => {
-        await advance(tx, unit, step);
-        if (rows.length > 0) await tx.insert(unit, rows);
-      }),
-  };
+  close(): Promise<void> {
+    return this.driver.close();
+  }
 }
 
 /** A database has the rows of all projects, a file only its own. */

@@ -1,10 +1,14 @@
 import { createPayloadRows } from '../storage/payloads/payloads.ts';
-import type { Postgres, SqlTransaction } from '../storage/postgres/postgres.ts';
-import { CopyRows, copyInto, openPostgres } from '../storage/postgres/postgres.ts';
-import type { SqlSession } from '../storage/programs/programs.ts';
-import { performOn, SERVICE } from '../storage/programs/programs.ts';
+import {
+  CopyRows,
+  copyInto,
+  openPostgres,
+  type Postgres,
+  type SqlTransaction,
+} from '../storage/postgres/postgres.ts';
+import { performOn, SERVICE, type SqlSession } from '../storage/programs/programs.ts';
 import { findMove, MOVE_PROGRESS } from '../storage/storage.ts';
-import type { MoveDriver, Unit } from './move-end.ts';
+import type { MoveDriver, Unit } from './move-driver.ts';
 import { addToCopy, type MovedRow, quoted, sizeOfRow } from './move-tables.ts';
 
 /** The name of a move's sessions; those of the service are named `relata` and the id of their process. */

@@ -1,16 +1,23 @@
-import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { dataFolderAt, lockDataFolder, makeFolders } from '../storage/folder/folder.ts';
 import { refuseNewerFiles } from '../storage/migrations/migrations.ts';
 import { migratePostgres } from '../storage/postgres/postgres.ts';
-import { SERVICE } from '../storage/programs/programs.ts';
 import { unfinished } from '../storage/storage.ts';
+import { compareAll } from './move-comparison.ts';
+import type { Progress, UnitSize } from './move-driver.ts';
 import { openEmbeddedDriver } from './move-embedded.ts';
-import type { Counters, MovedPayload, MoveEnd, Progress, Unit, UnitSize } from './move-end.ts';
-import { createMoveEnd } from './move-end.ts';
+import { MoveEnd } from './move-end.ts';
+import {
+  describeUnit,
+  type Found,
+  MoveMeter,
+  type MoveProgress,
+  measureEnd,
+  type Report,
+} from './move-meter.ts';
 import { createPostgresDriver, hidePassword, openMoved, refuseServed } from './move-postgres.ts';
-import { describeMove, packRow } from './move-tables.ts';
+import { describeMove } from './move-tables.ts';
 
 /**
  * Moves a store from a data folder to PostgreSQL or back: everything, ids included. It can be interrupted at
@@ -37,7 +44,7 @@ export async function moveStore({ onProgress = () => {}, ...options }: MoveOptio
   try {
     const { source, target } = ends;
     const identity = await identify(source);
-    const found = { units: await measure(source, onProgress), payloads: await source.listPayloads() };
+    const found = { units: await measureEnd(source, onProgress), payloads: await source.listPayloads() };
     const state = await enterTarget(target, identity);
     if (state === 'begun') await copyAll(ends, found, onProgress);
     const differences = state === 'compared' ? [] : await compareAll(ends, found, onProgress);
@@ -55,21 +62,9 @@ export async function moveStore({ onProgress = () => {}, ...options }: MoveOptio
   }
 }
 
-interface Found {
-  readonly units: readonly UnitSize[];
-  readonly payloads: readonly MovedPayload[];
-}
-
-type Report = (progress: MoveProgress) => void;
-
-async function measure(end: MoveEnd, onProgress: Report): Promise<UnitSize[]> {
-  onProgress({ phase: 'counting', place: end.name, rows: 0, allRows: 0, done: 0, doneBefore: 0 });
-  return end.measure();
-}
-
 async function copyAll(ends: Ends, found: Found, onProgress: Report): Promise<void> {
   const { source, target } = ends;
-  const meter = createMeter('copying', found, onProgress);
+  const meter = new MoveMeter('copying', found, onProgress);
   for (const unit of found.units) await copyUnit(ends, unit, meter);
   const present = new Set((await target.listPayloads()).map(({ name }) => name));
   for (const payload of found.payloads) {
@@ -160,9 +155,9 @@ async function openEnds({ from, to, isForced = false }: MoveOptions) {
     await migratePostgres(postgres);
     await refuseService();
     const tables = await describeMove(postgres);
-    const embedded = createMoveEnd(openEmbeddedDriver(folder), tables);
+    const embedded = new MoveEnd(openEmbeddedDriver(folder), tables);
     opened.push(embedded);
-    const shared = createMoveEnd(createPostgresDriver(postgres, name), tables);
+    const shared = new MoveEnd(createPostgresDriver(postgres, name), tables);
     const [source, target] = isFromPostgres ? [shared, embedded] : [embedded, shared];
     return { source, target, refuseServed: refuseService, close };
   } catch (error) {
@@ -179,133 +174,3 @@ function refuseForeign(root: string): void {
   );
   if (others.length > 0) throw new Error(`${root} is not empty: ${others.join(', ')}`);
 }
-
-/**
- * Reads both stores again in full, and compares the counts and hashes of each table of each catalog, the
- * bodies, and the next numbers. @returns the differences, a sentence each
- */
-async function compareAll(ends: Ends, found: Found, onProgress: Report): Promise<string[]> {
-  const { source, target } = ends;
-  const surplus = new Map((await measure(target, onProgress)).map((unit) => [describeUnit(unit), unit]));
-  const meter = createMeter('comparing', found, onProgress);
-  const differences: string[] = [];
-  for (const unit of found.units) {
-    const name = describeUnit(unit);
-    surplus.delete(name);
-    const [expected, present] = [await digest(source, unit, meter), await digest(target, unit, meter)];
-    if (expected.rows !== present.rows)
-      differences.push(`${name}: ${expected.rows} rows in ${source.name}, ${present.rows} in ${target.name}`);
-    else if (expected.sum !== present.sum) differences.push(`${name}: the ${present.rows} rows differ`);
-  }
-  for (const [name, { rows }] of surplus)
-    differences.push(`${name}: ${rows} rows in ${target.name} that ${source.name} does not have`);
-  differences.push(...compareCounters(await source.readCounters(), await target.readCounters()));
-  differences.push(...(await comparePayloads(ends, found, meter)));
-  // A process may have started on PostgreSQL after the first check; nothing prevents it.
-  await ends.refuseServed();
-  return differences;
-}
-
-/**
- * A hash of rows that does not depend on their order, as collations and engines may sort differently: the sum of the
- * SHA-256 of each row. Text and bytes count as the same bytes.
- */
-async function digest(end: MoveEnd, unit: UnitSize, meter: MoveMeter) {
-  const sum = new BigUint64Array(4);
-  let rows = 0;
-  for (let page = await end.read(unit, undefined); page; page = await end.read(unit, page.end)) {
-    for (const row of page.rows) {
-      const lanes = hash('sha256', packRow(row, unit.table.columns), 'buffer');
-      // The typed array wraps around by itself.
-      for (const lane of sum.keys()) sum[lane] = (sum[lane] ?? 0n) + lanes.readBigUInt64BE(lane * 8);
-    }
-    rows += page.rows.length;
-    meter.addRows(unit, page.rows.length);
-  }
-  return { rows, sum: sum.join() };
-}
-
-function compareCounters(source: Counters, target: Counters): string[] {
-  return [...new Set([...source.keys(), ...target.keys()])].flatMap((table) => {
-    const [expected, present] = [source.get(table) ?? 0, target.get(table) ?? 0];
-    return expected === present ? [] : [`${table}: the last number given is ${expected}, not ${present}`];
-  });
-}
-
-async function comparePayloads({ source, target }: Ends, { payloads }: Found, meter: MoveMeter) {
-  const differences: string[] = [];
-  const surplus = new Set((await target.listPayloads()).map(({ name }) => name));
-  for (const payload of payloads) {
-    const { name, projectId, bytes } = payload;
-    const isThere = surplus.delete(name);
-    const digestOf = async (end: MoveEnd) => hash('sha256', await end.readPayload(payload));
-    if (!isThere || (await digestOf(source)) !== (await digestOf(target)))
-      differences.push(`project ${projectId}, the body ${name} of an open task is missing or differs`);
-    meter.addBody(2 * bytes);
-  }
-  for (const name of surplus) differences.push(`the body ${name} is in ${target.name} only`);
-  return differences;
-}
-
-export interface MoveProgress {
-  readonly phase: 'counting' | 'copying' | 'comparing';
-  /** e.g. `project 3, document` */
-  readonly place: string;
-  readonly rows: number;
-  readonly allRows: number;
-  /** From 0 to 1, by bytes, since a product is many times as large as a task. */
-  readonly done: number;
-  /** The part of `done` that an earlier run did. */
-  readonly doneBefore: number;
-}
-
-function describeUnit({ projectId, table }: Unit): string {
-  return projectId === SERVICE ? table.name : `project ${projectId}, ${table.name}`;
-}
-
-type MoveMeter = ReturnType<typeof createMeter>;
-
-/** Adds up the work done in one phase. */
-export function createMeter(phase: 'copying' | 'comparing', { units, payloads }: Found, report: Report) {
-  // Comparing reads both stores.
-  const times = phase === 'comparing' ? 2 : 1;
-  const bodyBytes = payloads.reduce((sum, { bytes }) => sum + bytes, 0);
-  const allRows = times * units.reduce((sum, { rows }) => sum + rows, 0);
-  const allWork = times * (bodyBytes + units.reduce((sum, unit) => sum + workOf(unit), 0));
-  let [rows, work, workBefore] = [0, 0, 0];
-
-  function show(place: string): void {
-    // Summed over many tables, rounding leaves it just below the whole.
-    const part = (some: number) => (some >= allWork * (1 - 1e-9) ? 1 : some / allWork);
-    report({ phase, place, rows, allRows, done: part(work), doneBefore: part(workBefore) });
-  }
-
-  function addRows(unit: UnitSize, added: number): void {
-    rows += added;
-    work += (workOf(unit) * added) / Math.max(unit.rows, 1);
-    show(describeUnit(unit));
-  }
-
-  show('');
-  return {
-    addRows,
-    /** Skips rows that an earlier run copied. */
-    skipRows(unit: UnitSize, skipped: number): void {
-      const before = work;
-      addRows(unit, skipped);
-      workBefore += work - before;
-    },
-    addBody(bytes: number): void {
-      work += bytes;
-      show('bodies of open tasks');
-    },
-  };
-}
-
-const workOf = ({ rows, bytes }: UnitSize): number => bytes + rows * ROW_COST_BYTES;
-
-/**
- * What a row costs besides its bytes, expressed in bytes, to estimate the time left. Measured on 2 cores: a
- * document of 3 KB takes 50 µs, a member of a relation of 170 bytes 28 µs, a product of 90 bytes 17 µs.
- */
-const ROW_COST_BYTES = 1_500;

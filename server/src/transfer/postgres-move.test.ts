@@ -1,4 +1,5 @@
 // runs: postgres deep, slow
+
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +17,8 @@ import { openPostgres } from '../storage/postgres/open-postgres.ts';
 import { performNow, performOn, SERVICE } from '../storage/programs/programs.ts';
 import { programSessionOf } from '../storage/sqlite/sqlite.ts';
 import { MOVE_PROGRESS, refuseUnfinishedMove } from '../storage/storage.ts';
-import { type MoveOptions, type MoveProgress, moveStore } from './move.ts';
+import { type MoveOptions, moveStore } from './move.ts';
+import type { MoveProgress } from './move-meter.ts';
 import { describeMove } from './move-tables.ts';
 
 /** Moving a store between its two engines (docs/operating/postgresql.md, `relata migrate-store`). Each test uses both engines. */
