@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { createBackupStream, createStreamState } from '../../src/backup/stream/stream.ts';
+import { BackupStream, createStreamState } from '../../src/backup/stream/stream.ts';
 import { dataFolderAt } from '../../src/storage/folder/folder.ts';
 import { newestOf } from '../../src/storage/migrations/migrations.ts';
 import { createProject } from '../support/catalogs/catalog-caller.ts';
@@ -342,7 +342,7 @@ async function sendVersion({ store, url }: Place, version: number): Promise<void
     database.exec(`pragma user_version = ${version}`);
   }
   const settings = { keepSecondsHours: 24, keepHoursDays: 30, backlogBytes: 2 ** 30 };
-  const stream = createBackupStream(
+  const stream = new BackupStream(
     { dataDir: store.dataDir, target: { url, s3: undefined }, ...settings },
     createStreamState(),
   );

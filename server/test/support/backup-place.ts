@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { restoreTimeline } from '../../src/backup/restore/restore.ts';
-import { createBackupStream, createStreamState, STATE } from '../../src/backup/stream/stream.ts';
+import { BackupStream, createStreamState, STATE } from '../../src/backup/stream/stream.ts';
 import { openTarget, type TargetSettings } from '../../src/backup/target/target.ts';
 import { dataFolderAt, makeStoreFolders } from '../../src/storage/folder/folder.ts';
 import { migrate } from '../../src/storage/migrations/migrations.ts';
@@ -60,7 +60,7 @@ export class BackupPlace {
 
   createSender(t: TestContext, dataDir = this.dataDir) {
     const state = createStreamState();
-    const stream = createBackupStream(
+    const stream = new BackupStream(
       {
         dataDir,
         target: this.target,

@@ -1,13 +1,6 @@
 /** Entry of the thread that sends the data directory to the target of its backup, or follows it. */
 import { workerData } from 'node:worker_threads';
-import {
-  type BackupStream,
-  createBackupStream,
-  createStandby,
-  type Standby,
-  type StreamSettings,
-  type StreamState,
-} from '../../backup/stream/stream.ts';
+import { BackupStream, Standby, type StreamSettings, type StreamState } from '../../backup/stream/stream.ts';
 import { serveOperations } from '../../storage/threads/threads.ts';
 
 const { settings, state, isStandby } = workerData as {
@@ -20,14 +13,14 @@ let stream: BackupStream | Standby | undefined;
 serveOperations({
   /** Call it before other threads open and close the files. */
   open() {
-    stream = isStandby ? createStandby(settings, state) : createBackupStream(settings, state);
+    stream = isStandby ? new Standby(settings, state) : new BackupStream(settings, state);
   },
   /** @returns why it may not write; undefined if it does, or is a standby */
   start: () => stream?.start(),
   /** After a promotion, sends what it followed until now. */
   async turn() {
     await stream?.stop();
-    stream = createBackupStream(settings, state);
+    stream = new BackupStream(settings, state);
     return stream.start();
   },
   describe: () => stream?.describe(),

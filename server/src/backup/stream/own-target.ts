@@ -1,6 +1,6 @@
 import type { LocalState } from '../files/files.ts';
 import type { BackupTarget } from '../target/target.ts';
-import { type HeldLease, listLeases, refuseOther, type Span } from '../timeline/timeline.ts';
+import { type HeldLease, listLeases, refuseOther } from '../timeline/timeline.ts';
 import { NotTheWriter } from './stream-state.ts';
 
 /** Whether a target is the one that a directory sent its backup to, or may send it to now. */
@@ -80,16 +80,3 @@ export function refuseForeign(
   // Epoch 0: it asked for its first lease and did not get it.
   if (local === undefined || local.epoch === 0) throw refuseOtherDirectory(url);
 }
-
-/** @returns the span that leads furthest */
-export const findLast = (line: readonly Span[]): Span | undefined =>
-  line
-    .filter(({ kind }) => kind !== 'bases')
-    .reduce<Span | undefined>((one, other) => (one && one.to >= other.to ? one : other), undefined);
-
-/** @returns the base that restores begin with */
-export const findBase = (line: readonly Span[], upTo: number): Span | undefined =>
-  line
-    .filter(({ kind, from }) => kind === 'bases' && from <= upTo)
-    .sort((one, other) => one.from - other.from || one.to - other.to)
-    .at(-1);

@@ -14,7 +14,7 @@ import { stampOf } from '../files/watched-file.ts';
 import { fillFolder, listBackups } from '../restore/restore.ts';
 import { openTarget } from '../target/target.ts';
 import { takeLease } from '../timeline/timeline.ts';
-import { createBackupStream } from './backup-stream.ts';
+import { BackupStream } from './backup-stream.ts';
 import { createStreamState, STATE } from './stream-state.ts';
 
 async function createPlace(t: TestContext) {
@@ -32,7 +32,7 @@ async function createPlace(t: TestContext) {
   const createStream = (backlogBytes = 2 ** 30) => {
     const state = createStreamState();
     const settings = { keepSecondsHours: 24, keepHoursDays: 30, backlogBytes };
-    return { state, stream: createBackupStream({ dataDir: folder.root, target: place, ...settings }, state) };
+    return { state, stream: new BackupStream({ dataDir: folder.root, target: place, ...settings }, state) };
   };
   return { root, folder, target, place, createStream };
 }

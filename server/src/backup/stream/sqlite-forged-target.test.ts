@@ -13,7 +13,8 @@ import { openTarget, type TargetSettings } from '../target/target.ts';
 import { readSpan } from '../timeline/spans.ts';
 import { leaseNameOf, nameOf, type Span } from '../timeline/timeline.ts';
 import { FAILURES } from './failures.ts';
-import { createStandby, promote } from './standby.ts';
+import { promote } from './promote.ts';
+import { Standby } from './standby.ts';
 import { createStreamState, STATE } from './stream-state.ts';
 
 /** Somebody who can write to the target forges, copies and removes objects (docs/operating/backup.md, "Continuous backup"). */
@@ -211,7 +212,7 @@ function createFollower(t: TestContext, place: BackupPlace, dataDir: string) {
     keepHoursDays: 30,
     backlogBytes: 2 ** 30,
   };
-  const standby = createStandby(settings, state);
+  const standby = new Standby(settings, state);
   t.after(() => standby.stop());
   return { standby, state };
 }

@@ -6,7 +6,7 @@ import { BackupPlace } from '../../../test/support/backup-place.ts';
 import { S3_KEYS, S3_REGION, startS3Server } from '../../../test/support/outbound/s3-server.ts';
 import { until } from '../../../test/support/task-process.ts';
 import { verifyTimeline } from '../restore/restore.ts';
-import { mergeObjects } from '../timeline/retention.ts';
+import { mergeObjects } from '../timeline/merged-objects.ts';
 import { readSpan } from '../timeline/spans.ts';
 import { inspectTarget, nameOf } from '../timeline/timeline.ts';
 import { FAILURES } from './failures.ts';

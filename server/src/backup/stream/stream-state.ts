@@ -1,6 +1,5 @@
 import type { TargetSettings } from '../target/target.ts';
 import type { Retention } from '../timeline/timeline.ts';
-import { classify, FAILURES } from './failures.ts';
 
 export interface StreamSettings extends Retention {
   readonly dataDir: string;
@@ -45,13 +44,6 @@ export type StreamState = Float64Array<SharedArrayBuffer>;
 
 export const createStreamState = (): StreamState =>
   new Float64Array(new SharedArrayBuffer(8 * Object.keys(STATE).length));
-
-/** @returns the index of the failure in FAILURES */
-export function noteFailure(state: StreamState, error: unknown): number {
-  state[STATE.failures] = (state[STATE.failures] ?? 0) + 1;
-  state[STATE.failure] = FAILURES.indexOf(classify(error));
-  return state[STATE.failure] ?? 0;
-}
 
 /** Another service writes to the target, or the contents of the directory do not come from it. */
 export class NotTheWriter extends Error {

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { S3Place } from '../../outbound/s3/s3.ts';
 import { openBucket } from './bucket-storage.ts';
-import { openFolder } from './folder-storage.ts';
-import { type ObjectPlace, VanishedTarget } from './object-storage.ts';
+import { FolderStorage } from './folder-storage.ts';
+import { type ObjectStorage, VanishedTarget } from './object-storage.ts';
 import {
   DamagedObject,
   type Entry,
@@ -12,15 +12,10 @@ import {
   packText,
   type Reading,
   refuseUnauthenticated,
+  type Seal,
   unpackObject,
   unpackText,
 } from './objects.ts';
-
-/**
- * Where a backup is stored. Nothing reads or writes an object of a backup except through here, so with a key
- * everything that is read is authenticated: what was written under this name, for this backup.
- */
-export type BackupTarget = ReturnType<typeof openTarget>;
 
 export interface TargetSettings {
   /** `file:///…` or `s3://bucket/prefix`. */
@@ -41,23 +36,102 @@ const TEXT_BYTES = 64 * 1024;
 export const makeBackupId = () => randomBytes(16).toString('hex');
 
 /** Nothing is created or requested before the first call. @throws Error that names the setting */
-export function openTarget(settings: TargetSettings) {
-  const { url, key, isUnauthenticated = false } = settings;
-  const place = openPlace(settings);
-  let backup: string | undefined;
+export const openTarget = (settings: TargetSettings): BackupTarget =>
+  new BackupTarget(openStorage(settings), settings);
 
-  const sealFor = (id: string) => key && { key, backup: id };
+/**
+ * Where a backup is stored. Nothing reads or writes an object of a backup except through here, so with a key
+ * everything that is read is authenticated: what was written under this name, for this backup.
+ */
+export class BackupTarget {
+  readonly url: string;
+  private readonly storage: ObjectStorage;
+  private readonly key: Uint8Array | undefined;
+  private readonly isUnauthenticated: boolean;
+  /** The id of the backup that is read and written. */
+  private backup: string | undefined;
 
-  /** @throws UnauthenticatedObject when nothing says which backup it is of */
-  async function readingOf(name: string): Promise<Reading> {
-    if (key === undefined) return { seal: undefined };
-    const id = backup ?? (await findIdentity());
-    if (id === undefined && !isUnauthenticated) throw refuseUnauthenticated(name);
-    return { seal: sealFor(id ?? ''), isUnauthenticated };
+  constructor(storage: ObjectStorage, { url, key, isUnauthenticated = false }: TargetSettings) {
+    this.storage = storage;
+    this.url = url;
+    this.key = key;
+    this.isUnauthenticated = isUnauthenticated;
   }
 
-  async function readBytes(name: string): Promise<Buffer | undefined> {
-    const pieces = await place.read(name);
+  isThere(): Promise<boolean> {
+    return this.storage.isThere();
+  }
+
+  make(): Promise<void> {
+    return this.storage.make();
+  }
+
+  list(folder: string, after?: string): Promise<string[]> {
+    return this.storage.list(folder, after);
+  }
+
+  remove(name: string): Promise<void> {
+    return this.storage.remove(name);
+  }
+
+  /** @returns the id of the backup that is read and written */
+  own(): string | undefined {
+    return this.backup;
+  }
+
+  /** Names the backup that is read and written from now on, before the target says it. */
+  adopt(id: string): void {
+    this.backup = id;
+    this.storage.expectMark(IDENTITY, undefined);
+  }
+
+  /** @returns the id of the backup that the target holds; undefined: none is there, or one by an earlier version */
+  async findIdentity(): Promise<string | undefined> {
+    const bytes = await this.readBytes(IDENTITY);
+    if (bytes === undefined) return undefined;
+    const reading = { seal: this.sealFor(''), isUnauthenticated: this.isUnauthenticated };
+    const id = readId(await unpackText(IDENTITY, reading, bytes));
+    this.backup ??= id;
+    if (id === this.backup) this.storage.expectMark(IDENTITY, bytes);
+    return id;
+  }
+
+  /** Makes the target say which backup it holds. From then on a directory that does not say so counts as vanished. */
+  async writeIdentity(id: string): Promise<void> {
+    const bytes = packText(IDENTITY, this.sealFor(''), JSON.stringify({ backup: id }));
+    await this.storage.write(IDENTITY, Readable.from([bytes]));
+    this.backup = id;
+    this.storage.expectMark(IDENTITY, bytes);
+  }
+
+  /** @returns undefined if there is no such object, or it is empty */
+  async readText(name: string): Promise<string | undefined> {
+    const bytes = await this.readBytes(name);
+    if (bytes === undefined || bytes.length === 0) return undefined;
+    return unpackText(name, await this.readingOf(name), bytes);
+  }
+
+  /** @param isNew it must not exist. @returns whether it was written */
+  async writeText(name: string, text: string, isNew = false): Promise<boolean> {
+    const bytes = packText(name, this.sealOfOwn(), text);
+    return (await this.storage.write(name, Readable.from([bytes]), isNew)) !== undefined;
+  }
+
+  /** @throws DamagedObject when it is missing, not as it was written, or not authenticated */
+  async *readEntries(name: string): AsyncGenerator<Entry> {
+    const reading = await this.readingOf(name);
+    const bytes = await this.storage.read(name);
+    if (bytes === undefined) throw new DamagedObject(`${name} is missing`);
+    yield* unpackObject(name, reading, bytes);
+  }
+
+  /** @returns how many bytes were written */
+  async writeEntries(name: string, entries: AsyncIterable<Entry>): Promise<number> {
+    return (await this.storage.write(name, packObject(name, this.sealOfOwn(), entries))) ?? 0;
+  }
+
+  private async readBytes(name: string): Promise<Buffer | undefined> {
+    const pieces = await this.storage.read(name);
     if (pieces === undefined) return undefined;
     const read: Uint8Array[] = [];
     let length = 0;
@@ -69,66 +143,24 @@ export function openTarget(settings: TargetSettings) {
     return Buffer.concat(read);
   }
 
-  /** @returns the id of the backup that the target holds; undefined: none is there, or one by an earlier version */
-  async function findIdentity(): Promise<string | undefined> {
-    const bytes = await readBytes(IDENTITY);
-    if (bytes === undefined) return undefined;
-    const reading = { seal: sealFor(''), isUnauthenticated };
-    const id = readId(await unpackText(IDENTITY, reading, bytes));
-    backup ??= id;
-    if (id === backup) place.expectMark(IDENTITY, bytes);
-    return id;
+  /** @throws UnauthenticatedObject when nothing says which backup it is of */
+  private async readingOf(name: string): Promise<Reading> {
+    const { key, isUnauthenticated } = this;
+    if (key === undefined) return { seal: undefined };
+    const id = this.backup ?? (await this.findIdentity());
+    if (id === undefined && !isUnauthenticated) throw refuseUnauthenticated(name);
+    return { seal: this.sealFor(id ?? ''), isUnauthenticated };
   }
 
-  const sealOfOwn = () => {
-    if (key !== undefined && backup === undefined) throw new Error('the id of the backup is not known yet');
-    return sealFor(backup ?? '');
-  };
+  private sealFor(id: string): Seal | undefined {
+    return this.key && { key: this.key, backup: id };
+  }
 
-  return {
-    url,
-    isThere: () => place.isThere(),
-    make: () => place.make(),
-    list: place.list,
-    remove: place.remove,
-    findIdentity,
-    /** @returns the id of the backup that is read and written */
-    own: () => backup,
-    /** Names the backup that is read and written from now on, before the target says it. */
-    adopt(id: string): void {
-      backup = id;
-      place.expectMark(IDENTITY, undefined);
-    },
-    /** Makes the target say which backup it holds. From then on a directory that does not say so counts as vanished. */
-    async writeIdentity(id: string): Promise<void> {
-      const bytes = packText(IDENTITY, sealFor(''), JSON.stringify({ backup: id }));
-      await place.write(IDENTITY, Readable.from([bytes]));
-      backup = id;
-      place.expectMark(IDENTITY, bytes);
-    },
-    /** @returns undefined if there is no such object, or it is empty */
-    async readText(name: string): Promise<string | undefined> {
-      const bytes = await readBytes(name);
-      if (bytes === undefined || bytes.length === 0) return undefined;
-      return unpackText(name, await readingOf(name), bytes);
-    },
-    /** @param isNew it must not exist. @returns whether it was written */
-    async writeText(name: string, text: string, isNew = false): Promise<boolean> {
-      const bytes = packText(name, sealOfOwn(), text);
-      return (await place.write(name, Readable.from([bytes]), isNew)) !== undefined;
-    },
-    /** @throws DamagedObject when it is missing, not as it was written, or not authenticated */
-    async *readEntries(name: string): AsyncGenerator<Entry> {
-      const reading = await readingOf(name);
-      const bytes = await place.read(name);
-      if (bytes === undefined) throw new DamagedObject(`${name} is missing`);
-      yield* unpackObject(name, reading, bytes);
-    },
-    /** @returns how many bytes were written */
-    async writeEntries(name: string, entries: AsyncIterable<Entry>): Promise<number> {
-      return (await place.write(name, packObject(name, sealOfOwn(), entries))) ?? 0;
-    },
-  };
+  private sealOfOwn(): Seal | undefined {
+    if (this.key !== undefined && this.backup === undefined)
+      throw new Error('the id of the backup is not known yet');
+    return this.sealFor(this.backup ?? '');
+  }
 }
 
 function readId(text: string): string {
@@ -142,9 +174,9 @@ function readId(text: string): string {
   throw new DamagedObject(`${IDENTITY} is damaged: it names no backup`);
 }
 
-function openPlace({ url, s3 }: TargetSettings): ObjectPlace {
+function openStorage({ url, s3 }: TargetSettings): ObjectStorage {
   const { protocol, host, pathname } = new URL(url);
-  if (protocol === 'file:') return openFolder(fileURLToPath(url));
+  if (protocol === 'file:') return new FolderStorage(fileURLToPath(url));
   if (protocol !== 's3:')
     throw new Error(`${url} is not a place of a backup: name file:///… or s3://bucket/prefix`);
   if (s3 === undefined)

@@ -1,12 +1,12 @@
 import { allowAddresses, createTimeouts, OutboundProblem } from '../../outbound/outbound.ts';
 import { S3, type S3Place } from '../../outbound/s3/s3.ts';
-import type { ObjectPlace } from './object-storage.ts';
+import type { ObjectStorage } from './object-storage.ts';
 
 /** The operator names the address, so any is allowed; a segment of a second is small, a base copy may take a day. */
 const LIMITS = { connectMs: 10_000, idleMs: 30_000, wholeMs: 24 * 3_600_000 };
 
 /** A bucket that holds the objects of a backup. */
-export function openBucket(place: S3Place, prefix: string): ObjectPlace {
+export function openBucket(place: S3Place, prefix: string): ObjectStorage {
   const open = () =>
     new S3(place, {
       allows: allowAddresses(['0.0.0.0/0', '::/0']),

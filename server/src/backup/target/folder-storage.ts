@@ -2,80 +2,97 @@ import fs from 'node:fs';
 import { type FileHandle, link, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolders, syncFolder, syncFolderNow } from '../../storage/folder/folder.ts';
-import { type ObjectPlace, VanishedTarget } from './object-storage.ts';
+import { type ObjectStorage, VanishedTarget } from './object-storage.ts';
 import { DamagedObject } from './objects.ts';
 
 /** A directory that holds the objects of a backup. Only folders and regular files are followed, read and written. */
-export function openFolder(root: string): ObjectPlace {
-  const parts = join(root, 'parts');
-  let mark: { readonly name: string; readonly bytes: Uint8Array } | undefined;
+export class FolderStorage implements ObjectStorage {
+  private readonly root: string;
+  /** Where objects are written before they get their names. */
+  private readonly parts: string;
+  private mark: { readonly name: string; readonly bytes: Uint8Array } | undefined;
+
+  constructor(root: string) {
+    this.root = root;
+    this.parts = join(root, 'parts');
+  }
+
+  async isThere(): Promise<boolean> {
+    return isFolder(this.root);
+  }
+
+  async make(): Promise<void> {
+    makeFolders(this.root);
+  }
+
+  expectMark(name: string, bytes: Uint8Array | undefined): void {
+    this.mark = bytes && { name, bytes };
+  }
+
+  async list(folder: string, after = ''): Promise<string[]> {
+    const { root } = this;
+    requireFolders(root, `${folder}/`);
+    const all = readdir(join(root, folder), { recursive: true, withFileTypes: true });
+    const found = (await all.catch(this.unlessMissing)) ?? [];
+    const names = found.flatMap((entry) => {
+      if (entry.isDirectory()) return [];
+      const name = join(entry.parentPath, entry.name)
+        .slice(root.length + 1)
+        .replaceAll('\\', '/');
+      if (!entry.isFile()) throw refuseIrregular(name);
+      return [name];
+    });
+    return names.filter((name) => name > after).sort();
+  }
+
+  async read(name: string): Promise<AsyncIterable<Uint8Array> | undefined> {
+    requireFolders(this.root, name);
+    const file = await openRegular(join(this.root, name), name).catch(this.unlessMissing);
+    return file?.createReadStream({ highWaterMark: 1024 * 1024 });
+  }
+
+  async write(name: string, bytes: AsyncIterable<Uint8Array>, isNew = false): Promise<number | undefined> {
+    this.requireMark();
+    const [path, part] = [join(this.root, name), join(this.parts, name.replaceAll('/', '-'))];
+    makeInside(this.root, 'parts/');
+    makeInside(this.root, name);
+    // A link in its place is removed, and not followed.
+    await rm(part, { force: true });
+    const file = await open(part, 'wx', 0o600);
+    let length = 0;
+    try {
+      for await (const piece of bytes) length += writeNow(file.fd, piece);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    if (isNew && !(await linkNew(part, path))) return undefined;
+    if (!isNew) await rename(part, path);
+    await syncFolder(dirname(path));
+    return length;
+  }
+
+  async remove(name: string): Promise<void> {
+    requireFolders(this.root, name);
+    await rm(join(this.root, name), { force: true });
+  }
 
   /** @throws VanishedTarget for the empty directory that is left when a disk is not mounted, and for another disk */
-  const requireMark = (): void => {
+  private requireMark(): void {
+    const { root, mark } = this;
     if (!isFolder(root))
       throw new VanishedTarget(`${root} is not there, and it is not made anew: mount the disk of the backup`);
     if (mark !== undefined && !isMarked(join(root, mark.name), mark.bytes))
       throw new VanishedTarget(
         `${root} is not the directory that the backup was sent to, as its file ${mark.name} is missing or another: mount the disk of the backup`,
       );
-  };
+  }
 
-  const unlessMissing = (error: { code?: string }) => {
+  private readonly unlessMissing = (error: { code?: string }): undefined => {
     if (error.code !== 'ENOENT') throw error;
     // Nothing is missing in a directory that is not there itself.
-    if (mark !== undefined) requireMark();
+    if (this.mark !== undefined) this.requireMark();
     return undefined;
-  };
-
-  return {
-    isThere: async () => isFolder(root),
-    make: async () => makeFolders(root),
-    expectMark(name, bytes) {
-      mark = bytes && { name, bytes };
-    },
-    async list(folder, after = '') {
-      requireFolders(root, `${folder}/`);
-      const all = readdir(join(root, folder), { recursive: true, withFileTypes: true });
-      const found = (await all.catch(unlessMissing)) ?? [];
-      const names = found.flatMap((entry) => {
-        if (entry.isDirectory()) return [];
-        const name = join(entry.parentPath, entry.name)
-          .slice(root.length + 1)
-          .replaceAll('\\', '/');
-        if (!entry.isFile()) throw refuseIrregular(name);
-        return [name];
-      });
-      return names.filter((name) => name > after).sort();
-    },
-    async read(name) {
-      requireFolders(root, name);
-      const file = await openRegular(join(root, name), name).catch(unlessMissing);
-      return file?.createReadStream({ highWaterMark: 1024 * 1024 });
-    },
-    async write(name, bytes, isNew = false) {
-      requireMark();
-      const [path, part] = [join(root, name), join(parts, name.replaceAll('/', '-'))];
-      makeInside(root, 'parts/');
-      makeInside(root, name);
-      // A link in its place is removed, and not followed.
-      await rm(part, { force: true });
-      const file = await open(part, 'wx', 0o600);
-      let length = 0;
-      try {
-        for await (const piece of bytes) length += writeNow(file.fd, piece);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      if (isNew && !(await linkNew(part, path))) return undefined;
-      if (!isNew) await rename(part, path);
-      await syncFolder(dirname(path));
-      return length;
-    },
-    async remove(name) {
-      requireFolders(root, name);
-      await rm(join(root, name), { force: true });
-    },
   };
 }
 

@@ -1,10 +1,10 @@
-/** Where the objects of a backup are stored, by names with slashes, each written completely or not at all. */
-export interface ObjectPlace {
-  /** Whether there is a place at all. */
+/** A storage of the objects of a backup, by names with slashes, each written completely or not at all. */
+export interface ObjectStorage {
+  /** Whether the storage exists. */
   isThere(): Promise<boolean>;
-  /** Makes the place; no other call does. */
+  /** Makes the storage; no other call does. */
   make(): Promise<void>;
-  /** From then on a place where this object is missing or differs counts as vanished; `undefined`: any place is taken. */
+  /** From then on a storage where this object is missing or differs counts as vanished; `undefined`: any storage is accepted. */
   expectMark(name: string, bytes: Uint8Array | undefined): void;
   /** @returns the names that begin with the folder, in order. @param after only names behind this one */
   list(folder: string, after?: string): Promise<string[]>;
@@ -14,7 +14,7 @@ export interface ObjectPlace {
   remove(name: string): Promise<void>;
 }
 
-/** The place that a backup was sent to is not there any more, or it holds another backup. */
+/** The storage that a backup was sent to is not there any more, or it holds another backup. */
 export class VanishedTarget extends Error {
   override readonly name = 'VanishedTarget';
 }

@@ -11,11 +11,13 @@ import { pathToFileURL } from 'node:url';
 import { dataFolderAt, makeStoreFolders } from '../../storage/folder/folder.ts';
 import { FollowedFiles } from '../files/files.ts';
 import { restoreTimeline } from '../restore/restore.ts';
-import { createBackupStream, createStreamState, STATE } from '../stream/stream.ts';
+import { BackupStream, createStreamState, STATE } from '../stream/stream.ts';
 import { type BackupTarget, type Entry, makeBackupId, openTarget } from '../target/target.ts';
 import { takeLease } from './leases.ts';
-import { keepHouse, listSpans, mergeObjects } from './retention.ts';
+import { mergeObjects } from './merged-objects.ts';
+import { keepHouse } from './retention.ts';
 import { HOUR_MS, hourOf, type Lease, nameOf, planRestore, type Span } from './spans.ts';
+import { listSpans } from './timeline-reads.ts';
 
 /** The ageing of a target: objects are merged and removed, except those needed for a promised instant. */
 
@@ -187,7 +189,7 @@ test('segments are merged when their hour has ended, after a base copy was made,
     backlogBytes: 2 ** 30,
     ...KEEP,
   };
-  const stream = createBackupStream(settings, state);
+  const stream = new BackupStream(settings, state);
   assert.equal(await stream.start(), undefined);
   while (state[STATE.basedAt] === 0) await delay(10);
   for (const number of [1, 2]) {

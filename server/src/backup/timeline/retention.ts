@@ -1,16 +1,9 @@
-import { type BackupTarget, DamagedObject, type Entry, type EntryHead } from '../target/target.ts';
+import type { BackupTarget } from '../target/target.ts';
 import { listLeases } from './leases.ts';
-import {
-  HOUR_MS,
-  hourOf,
-  KINDS,
-  type Lease,
-  nameOf,
-  planRestore,
-  readSpan,
-  type Span,
-  spansOf,
-} from './spans.ts';
+import { mergeObjects } from './merged-objects.ts';
+import type { Lease, Span } from './spans.ts';
+import { HOUR_MS, hourOf, nameOf, planRestore, spansOf } from './spans.ts';
+import { listSpans, readCopyName } from './timeline-reads.ts';
 
 /** What is merged and removed in a target as it becomes older. */
 
@@ -22,11 +15,6 @@ export interface Retention {
 const DAY_MS = 24 * HOUR_MS;
 /** An hour is merged once no more segments of it can arrive. */
 const SETTLED_MS = 60_000;
-
-export async function listSpans(target: BackupTarget, folders: readonly string[] = KINDS): Promise<Span[]> {
-  const names = await Array.fromAsync(folders, (folder) => target.list(folder));
-  return names.flat().flatMap((name) => readSpan(name) ?? []);
-}
 
 /** @returns whether it is time for a new base copy */
 export async function keepHouse(
@@ -71,14 +59,6 @@ async function mergeRun(target: BackupTarget, run: readonly Span[]) {
   return { ...merged, name };
 }
 
-/** A base is the name of its copy. @throws DamagedObject when it is missing or names none */
-export async function readCopyName(target: BackupTarget, name: string): Promise<string> {
-  const copy = await target.readText(name);
-  if (copy === undefined) throw new DamagedObject(`${name} is missing`);
-  if (!/^copies\/[\w-]{1,100}$/.test(copy)) throw new DamagedObject(`${name} is damaged: it names no copy`);
-  return copy;
-}
-
 /** Removes bases whose copy is gone, because a restore of their instants would fail. */
 export async function removeBroken(target: BackupTarget): Promise<void> {
   const bases = await target.list('bases');
@@ -88,59 +68,6 @@ export async function removeBroken(target: BackupTarget): Promise<void> {
     // What is damaged or forged stays, and is named by a check of all objects.
     if (copy !== undefined && !copies.has(copy)) await target.remove(name);
   }
-}
-
-interface MergedFile {
-  /** By page, the last object that has it. */
-  last: Uint32Array;
-  /** The last objects that give its size, that begin it and that end it. */
-  end: number;
-  begin: number;
-  gone: number;
-}
-
-/** @returns the combined effect of all objects: the last state of each page. Memory: 4 bytes for each page of the changed files */
-export async function* mergeObjects(read: (at: number) => AsyncIterable<Entry>, count: number) {
-  const files = new Map<string, MergedFile>();
-  for (let at = 0; at < count; at += 1) for await (const { head } of read(at)) noteHead(files, head, at);
-  for (let at = 0; at < count; at += 1)
-    for await (const entry of read(at)) {
-      const file = files.get(entry.head.file);
-      const left = file && leaveLast(entry, file, at);
-      if (left !== undefined) yield left;
-    }
-}
-
-function noteHead(files: Map<string, MergedFile>, head: EntryHead, at: number): void {
-  const unseen = () => ({ last: new Uint32Array(64), end: -1, begin: -1, gone: -1 });
-  const file = files.getOrInsertComputed(head.file, unseen);
-  if (head.kind === 'pages') notePages(file, head.pages, at);
-  else if (head.kind === 'end' || head.kind === 'gone') file[head.kind] = at;
-  else if (head.kind === 'begin' || head.at === 0) file.begin = at;
-}
-
-function notePages(file: MergedFile, pages: readonly number[], at: number): void {
-  const most = Math.max(...pages);
-  if (most >= file.last.length) {
-    const grown = new Uint32Array(Math.max(most + 1, 2 * file.last.length));
-    grown.set(file.last);
-    file.last = grown;
-  }
-  for (const page of pages) file.last[page] = at;
-}
-
-function leaveLast(entry: Entry, file: MergedFile, at: number): Entry | undefined {
-  const { head, bytes } = entry;
-  if (head.kind === 'gone') return entry;
-  if (at < file.begin || at < file.gone) return undefined;
-  if (head.kind === 'end') return at === file.end ? entry : undefined;
-  if (head.kind !== 'pages') return entry;
-  const { pageSize } = head;
-  const left = head.pages.flatMap((page, index) => (file.last[page] === at ? [{ page, index }] : []));
-  if (left.length === head.pages.length) return entry;
-  if (left.length === 0) return undefined;
-  const parts = left.map(({ index }) => bytes.subarray(index * pageSize, (index + 1) * pageSize));
-  return { head: { ...head, pages: left.map(({ page }) => page) }, bytes: Buffer.concat(parts) };
 }
 
 /** @returns what none of the retained instants needs */

@@ -146,3 +146,16 @@ function listReached(base: Span, steps: readonly Span[]): Span[] {
   }
   return reached;
 }
+
+/** @returns the span that leads furthest */
+export const findLast = (line: readonly Span[]): Span | undefined =>
+  line
+    .filter(({ kind }) => kind !== 'bases')
+    .reduce<Span | undefined>((one, other) => (one && one.to >= other.to ? one : other), undefined);
+
+/** @returns the base that restores begin with */
+export const findBase = (line: readonly Span[], upTo: number): Span | undefined =>
+  line
+    .filter(({ kind, from }) => kind === 'bases' && from <= upTo)
+    .sort((one, other) => one.from - other.from || one.to - other.to)
+    .at(-1);

@@ -8,8 +8,8 @@ import {
   VanishedTarget,
 } from '../target/target.ts';
 import { listLeases } from './leases.ts';
-import { listSpans, readCopyName } from './retention.ts';
 import { findPath, HOUR_MS, hourOf, type Lease, planRestore, type Span, spansOf } from './spans.ts';
+import { listSpans, readCopyName } from './timeline-reads.ts';
 
 /** Whether a target still holds what a restore of the last instant needs. */
 

@@ -17,8 +17,10 @@ export {
   renewLease,
   takeLease,
 } from './leases.ts';
-export { keepHouse, listSpans, type Retention, readCopyName, removeBroken } from './retention.ts';
+export { keepHouse, type Retention, removeBroken } from './retention.ts';
 export {
+  findBase,
+  findLast,
   findPath,
   hourOf,
   KINDS,
@@ -30,3 +32,4 @@ export {
   spansOf,
 } from './spans.ts';
 export { findMissing, inspectTarget, MissingObject, refuseOther } from './target-check.ts';
+export { listSpans, readLine, readSpanObject } from './timeline-reads.ts';

@@ -1,0 +1,92 @@
+import { type BackupTarget, IDENTITY } from '../target/target.ts';
+import { findMissing, type HeldLease, keepHouse, refuseOther } from '../timeline/timeline.ts';
+import type { StreamPosition } from './stream-position.ts';
+import type { StreamReport } from './stream-report.ts';
+import type { StreamSettings } from './stream-state.ts';
+
+/** Interval between checks of the retention, and of what the target holds. */
+const HOUSE_MS = 60_000;
+
+interface HouseworkParts {
+  readonly settings: StreamSettings;
+  readonly target: BackupTarget;
+  readonly position: StreamPosition;
+  readonly report: StreamReport;
+}
+
+/** The work that a target needs besides segments, one piece at a time while segments go on: retention, checks, base copies. */
+export class Housework {
+  /** Why the last base copy or merge failed, although segments may go on: an index in FAILURES. */
+  failure = 0;
+  private readonly parts: HouseworkParts;
+  /** The last piece that waits or is under way. */
+  private working: Promise<void> | undefined;
+  private tidiedAt = 0;
+  private checkedAt = performance.now();
+
+  constructor(parts: HouseworkParts) {
+    this.parts = parts;
+  }
+
+  /** Runs after the housework under way. @param wantsBase whether a failure makes a new base necessary */
+  begin(work: () => Promise<{ wantsBase: boolean }>, wantsBase: boolean): void {
+    const { position, report } = this.parts;
+    const before = this.working;
+    const added = (async () => {
+      await before;
+      const done = await work();
+      position.needsBase ||= done.wantsBase;
+      this.failure = 0;
+    })()
+      .catch((error: unknown) => {
+        this.failure = report.noteFailure(error);
+        position.needsBase ||= wantsBase;
+      })
+      .finally(() => {
+        if (this.working === added) this.working = undefined;
+      });
+    this.working = added;
+  }
+
+  /** Merges and removes what has become old. */
+  tidy({ epoch }: HeldLease): void {
+    const { target, settings } = this.parts;
+    const now = performance.now();
+    if (now - this.tidiedAt < HOUSE_MS || this.working !== undefined) return;
+    this.tidiedAt = now;
+    this.begin(() => keepHouse(target, epoch, settings), false);
+  }
+
+  /** Looks whether the target still holds this backup, with its base and segments. @throws VanishedTarget */
+  async check({ epoch }: HeldLease): Promise<void> {
+    const { target, position, report, settings } = this.parts;
+    const now = performance.now();
+    if (now - this.checkedAt < (settings.checkMs ?? HOUSE_MS) || this.working !== undefined) return;
+    this.checkedAt = now;
+    await this.checkIdentity(target.own() ?? '');
+    const { leases, base, seq, needsBase, isLost } = position;
+    if (base === undefined || needsBase || isLost) return;
+    const line = { leases, epoch, base, reached: seq };
+    this.begin(async () => {
+      const problem = await findMissing(target, line);
+      report.set('checkedAt', Date.now());
+      report.set('isIncomplete', 0);
+      if (problem !== undefined) report.noteMissing(problem);
+      return { wantsBase: problem !== undefined };
+    }, false);
+  }
+
+  /** @returns when all of it has ended */
+  async finish(): Promise<void> {
+    await this.working;
+  }
+
+  /** A bucket that lost what it is gets it again, as its lease is still the own one. */
+  private async checkIdentity(own: string): Promise<void> {
+    const { target, report } = this.parts;
+    const found = await target.findIdentity();
+    if (found !== undefined) return refuseOther(target, found, own);
+    report.noteMissing(`${IDENTITY} is missing`);
+    await target.writeIdentity(own);
+  }
+}

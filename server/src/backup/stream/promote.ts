@@ -1,0 +1,52 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { lockDataFolder, writeOwnFile } from '../../storage/folder/folder.ts';
+import { readLocalState } from '../files/files.ts';
+import { openTarget, type TargetSettings } from '../target/target.ts';
+import { listLeases, refuseOther, takeLease } from '../timeline/timeline.ts';
+
+/** Where `relata promote` leaves its request for the running standby. */
+export const promoteRequestAt = (dataDir: string) => join(dataDir, 'backup-state.json.promote');
+
+/** Time for a standby to fetch the rest and then to take the lease. */
+const STANDBY_MS = 60_000;
+
+/**
+ * Makes a restored directory, or the standby that runs in it, the writer.
+ * @throws Error when the directory has no backup, or another service took the lease at the same time
+ */
+export async function promote(
+  root: string,
+  { url, ...settings }: { url: string | undefined } & Omit<TargetSettings, 'url'>,
+): Promise<{ at: number }> {
+  const local = readLocalState(root);
+  if (local === undefined) throw new Error(`${root} was not restored from a backup, and follows none`);
+  let lock: ReturnType<typeof lockDataFolder>;
+  try {
+    lock = lockDataFolder(root);
+  } catch {
+    return promoteStandby(root);
+  }
+  using _lock = lock;
+  const target = openTarget({ url: url ?? local.url, ...settings });
+  const found = (await target.isThere()) ? await target.findIdentity() : undefined;
+  if (local.backup !== undefined) refuseOther(target, found, local.backup);
+  const last = (await listLeases(target)).at(-1);
+  const own = { holder: local.holder, from: local.seq };
+  if (last?.holder !== local.holder && (await takeLease(target, last, own)) === undefined)
+    throw new Error('Another one was promoted at the same time');
+  return { at: local.at };
+}
+
+/** The process that serves the directory does the work. */
+async function promoteStandby(root: string): Promise<{ at: number }> {
+  const request = promoteRequestAt(root);
+  writeOwnFile(request, '', 'w');
+  for (const until = performance.now() + STANDBY_MS; existsSync(request); await delay(50))
+    if (performance.now() > until) {
+      rmSync(request, { force: true });
+      throw new Error(`The service on ${root} is no standby, or does not reach its target: see its log`);
+    }
+  return { at: readLocalState(root)?.at ?? 0 };
+}

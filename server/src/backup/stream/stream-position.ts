@@ -1,0 +1,64 @@
+import { findBase, findLast, type HeldLease, type Lease, type Span } from '../timeline/timeline.ts';
+
+/** How far a stream has sent, and what its next segment builds on. */
+export class StreamPosition {
+  /** The number of the last segment; after a loss one higher, because no segment leads across it. */
+  seq = 0;
+  /** The last segment that was written. */
+  sent: Lease['sent'];
+  /** The leases that led to this one; they do not change any more. */
+  leases: readonly HeldLease[] = [];
+  /** The base that a restore of the last segment begins with. */
+  base: Span | undefined;
+  needsBase = false;
+  /** Nothing in the target leads to what comes next, so a base must. */
+  isAfresh = false;
+  /** Changes after the last segment are lost, so the next segment does not follow it. */
+  isLost = false;
+  /** The highest number that a segment may have got. */
+  private attempts = 0;
+
+  /** The last segment whose state the target has: the number that a loss took has no segment. */
+  get reached(): number {
+    return this.isLost ? this.seq - 1 : this.seq;
+  }
+
+  /** An attempt whose answer is lost may have arrived, so no other segment gets its number. */
+  takeNumber(): number {
+    this.attempts = Math.max(this.attempts, this.seq) + 1;
+    return this.attempts;
+  }
+
+  /**
+   * Nothing that was sent may be missing in the target, because what follows builds on it.
+   * @param line what the target holds on the way to this lease
+   * @param localSeq the last segment that the directory knows of
+   * @returns what is missing
+   */
+  continueFrom(line: readonly Span[], held: HeldLease, localSeq: number): string | undefined {
+    const last = findLast(line);
+    const present = Math.max(held.from, last?.to ?? 0);
+    const known = Math.max(this.seq, held.sent?.to ?? 0, localSeq);
+    const isMissing = known > present && !this.isLost;
+    this.isLost ||= isMissing;
+    this.sent = last && { to: last.to, at: last.at };
+    // No segment leads across a loss.
+    this.seq = Math.max(present, known) + Number(this.isLost);
+    this.base = this.isLost ? undefined : findBase(line, this.seq);
+    return isMissing ? `segments up to number ${known} are missing, the last one is ${present}` : undefined;
+  }
+
+  /** The changes since the last segment will not be sent, so a base has to follow. */
+  lose(): void {
+    this.isLost = true;
+    this.needsBase = true;
+    // No segment leads across the loss.
+    this.seq += 1;
+  }
+
+  noteSent(to: number, at: number): void {
+    this.seq = to;
+    this.sent = { to, at };
+    this.isLost = false;
+  }
+}
