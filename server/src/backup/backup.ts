@@ -5,5 +5,6 @@
  * It reads and writes rows as they are and never knows what one means.
  */
 export { findMissingIn } from './backup-manifest.ts';
-export { createBackup, openBackup, restoreBackup } from './create-backup.ts';
+export { createBackup } from './create-backup.ts';
+export { openBackup, restoreBackup } from './restore-backup.ts';
 export { restoreCatalog } from './restore-catalog.ts';

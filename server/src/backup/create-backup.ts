@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import {
@@ -7,7 +7,6 @@ import {
   type DataFolder,
   dataFolderAt,
   existingDataFolder,
-  lockDataFolder,
   makeFolders,
   makeStoreFolders,
   recordBackup,
@@ -17,16 +16,12 @@ import {
 import { type DatabaseKind, migrate, refuseNewerDatabase } from '../storage/migrations/migrations.ts';
 import { checkSqliteFile, findOtherOwner, readInstallation, recordOwner } from '../storage/sqlite/sqlite.ts';
 import { listOwnedPayloads } from '../transfer/transfer.ts';
-import {
-  type CheckOptions,
-  checkBackup,
-  settleCatalog,
-  settleControl,
-  writeManifest,
-} from './backup-manifest.ts';
+import { writeManifest } from './backup-manifest.ts';
+import { settleCatalog, settleControl } from './backup-settlement.ts';
+import { copyDurably } from './durable-copies.ts';
 
 /**
- * Backup while the service runs, and restoring all of it. The control database is copied first, then the bodies of open
+ * Backup while the service runs. The control database is copied first, then the bodies of open
  * tasks, then the catalogs: a task that the first copy shows as ended is in its catalog, and one whose body is gone by
  * then has ended, so the copy of its catalog has its effect. The copy is then made a data folder of its own: tasks that
  * its catalogs already contain are marked as done, and task numbers go on above every number that a catalog knows.
@@ -65,41 +60,6 @@ export async function createBackup(
     await rm(draft, { recursive: true, force: true });
     throw error;
   }
-}
-
-/** @throws Error when the data folder is in use or not empty, or the source is no backup or a damaged one */
-export async function restoreBackup(from: string, root: string, options: CheckOptions = {}) {
-  const { folder: source, empty } = await openBackup(from, options);
-  using _lock = lockDataFolder(root);
-  const others = (await readdir(root)).filter((name) => !/^(?:server\.lock|secret-keys$)/.test(name));
-  if (others.length > 0)
-    throw new Error(`The data directory ${resolve(root)} is not empty: ${others.join(', ')}`);
-  const draft = dataFolderAt(join(root, 'restore.part'));
-  makeStoreFolders(draft);
-  const catalogs = await copyFiles(source.catalogs, draft.catalogs);
-  const payloads = await copyFiles(source.payloads, draft.payloads);
-  await copyDurably(source.control, draft.control);
-  // The control database goes last: without it the folder does not look like data, even after a power cut in between.
-  const data = dataFolderAt(root);
-  for (const part of ['catalogs', 'payloads'] as const) await rename(draft[part], data[part]);
-  await syncFolder(root);
-  await rename(draft.control, data.control);
-  await rm(draft.root, { recursive: true });
-  await syncFolder(root);
-  return { catalogs, payloads, empty };
-}
-
-/**
- * @returns the folder of a complete backup, with what its check found
- * @throws Error when there is no backup, or it is damaged or was written to by a server or a newer program
- */
-export async function openBackup(from: string, options: CheckOptions = {}) {
-  const folder = dataFolderAt(resolve(from));
-  if (!existsSync(folder.control)) throw new Error(`${folder.root} is no backup: no control.db is there`);
-  if (existsSync(`${folder.control}-wal`)) {
-    throw new Error(`${folder.root} is no backup any more: a server was started on it`);
-  }
-  return { folder, ...(await checkBackup(folder, options)) };
 }
 
 /** @returns the number of files copied */
@@ -161,19 +121,4 @@ async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promi
   copy.exec('pragma journal_mode = delete');
   // After an upgrade a catalog keeps its old schema until its first reader; the code below knows only the newest.
   migrate(copy, kind);
-}
-
-/** @returns the number of files copied */
-async function copyFiles(from: string, to: string): Promise<number> {
-  const names = existsSync(from) ? await readdir(from) : [];
-  for (const name of names) await copyDurably(join(from, name), join(to, name));
-  await syncFolder(to);
-  return names.length;
-}
-
-async function copyDurably(from: string, to: string): Promise<void> {
-  await copyFile(from, to);
-  await using file = await open(to, 'r+');
-  await file.chmod(0o600);
-  await file.sync();
 }

@@ -11,7 +11,7 @@ import {
   listMarked,
 } from '../storage/sqlite/sqlite.ts';
 import type { CheckOptions } from './backup-manifest.ts';
-import { openBackup } from './create-backup.ts';
+import { openBackup } from './restore-backup.ts';
 
 /** Long enough for a commit of the service that is under way. */
 const WAIT_MS = 300_000;
