@@ -1,13 +1,13 @@
 /** Metrics about the state of the service besides its requests: docs/operating/monitoring.md, "Metrics". */
 
-import { STATE } from '../backup/stream/stream.ts';
+import type { STATE } from '../backup/stream/stream.ts';
 import type { WatchedGauge } from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Readers } from '../storage/postgres/postgres.ts';
 import { readNow, type Storage } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
-import type { Backup } from './backup.ts';
+import type { ContinuousBackup } from './continuous-backup.ts';
 import type { StoreWatch } from './store-watch.ts';
 
 interface GaugeParts {
@@ -18,7 +18,7 @@ interface GaugeParts {
   readonly watch: StoreWatch;
   readonly tasks: Pick<Tasks, 'countWaiting' | 'findOldest'>;
   readonly webhooks: Pick<Webhooks, 'countTroubled'>;
-  readonly backup: Backup | undefined;
+  readonly backup: ContinuousBackup | undefined;
 }
 
 /** Read when the metrics are read, so that no request pays for them. */
@@ -101,8 +101,8 @@ function listStoreGauges({ storage, readers, watch }: GaugeParts): WatchedGauge[
 }
 
 /** What alerts and the dashboard ask for is there without a backup, too, as 0. */
-function listBackupGauges(backup: Backup | undefined): WatchedGauge[] {
-  const count = (place: keyof typeof STATE) => () => backup?.read(STATE[place]) ?? 0;
+function listBackupGauges(backup: ContinuousBackup | undefined): WatchedGauge[] {
+  const count = (name: keyof typeof STATE) => () => backup?.read(name) ?? 0;
   const watched = [
     {
       name: 'relata_backup_lag_seconds',
@@ -133,7 +133,7 @@ function listBackupGauges(backup: Backup | undefined): WatchedGauge[] {
   return backup === undefined ? watched : [...watched, ...listDetails(count)];
 }
 
-const listDetails = (count: (place: keyof typeof STATE) => () => number): WatchedGauge[] => [
+const listDetails = (count: (name: keyof typeof STATE) => () => number): WatchedGauge[] => [
   {
     name: 'relata_backup_last_instant_seconds',
     help: 'Unix time of the last instant that can be restored; 0: none since the start.',

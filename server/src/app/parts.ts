@@ -28,7 +28,7 @@ import { type BudgetTerms, BufferPool } from '../storage/threads/threads.ts';
 import { createSuggestions } from '../suggestions/suggestions.ts';
 import { createTasks, type Tasks } from '../tasks/tasks.ts';
 import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts';
-import type { Backup } from './backup.ts';
+import type { ContinuousBackup } from './continuous-backup.ts';
 import { listGauges } from './gauges.ts';
 import { createNaming } from './naming.ts';
 import { createStartLog } from './start-log.ts';
@@ -204,10 +204,10 @@ function createTaskRoom(
 }
 
 /** The threads that catalogs and relations share. */
-function openCatalogThreads(base: RoomBase, backup: Backup | undefined, later: Later) {
+function openCatalogThreads(base: RoomBase, backup: ContinuousBackup | undefined, later: Later) {
   const { config, storage, logger, projects } = base;
   return openThreads(config, threadPlaceOf(config, storage), {
-    ...(backup && { guardWrite: backup.write }),
+    ...(backup && { guardWrite: (change) => backup.write(change) }),
     accountOf: projects.accountOf,
     onReplaced: ({ question, key, ms, hasCaller }) =>
       logger.warn(

@@ -39,13 +39,14 @@ import {
   type ReplacedThread,
   type ThreadPool,
 } from '../storage/threads/threads.ts';
-import { type Backup, openBackup } from './backup.ts';
+
+import { type ContinuousBackup, openContinuousBackup } from './continuous-backup.ts';
 
 /** What a process does: answer requests, run tasks, or both. */
 export type Role = 'api' | 'worker' | 'all';
 
 /** The store, with the thread that sends or follows a backup, and what holds the address; undefined when there is none. */
-export type OwnStorage = Storage & { readonly backup?: Backup; readonly door?: Door | undefined };
+export type OwnStorage = Storage & { readonly backup?: ContinuousBackup; readonly door?: Door | undefined };
 
 export interface StartTerms {
   readonly role: Role;
@@ -91,7 +92,7 @@ async function openEmbedded(
   const backup =
     config.backup.url === undefined
       ? undefined
-      : await openBackup(config, threadEntry('backup-worker'), isStandby);
+      : await openContinuousBackup(config, threadEntry('backup-worker'), isStandby);
   opened.unshift(() => backup?.stop());
   if (!isNew) await backup?.begin();
   const how = backup && { keepsLog: true, follows: backup.follows };
@@ -123,7 +124,7 @@ const takeAddress = (config: Config, { takesAddress = false }: StartTerms) =>
   takesAddress ? openDoor(config) : undefined;
 
 /** For a service that may be replaced by another as the writer. */
-const guardWrites = (database: Database, backup: Backup): Database => ({
+const guardWrites = (database: Database, backup: ContinuousBackup): Database => ({
   ...database,
   write: (of, work) => backup.write(() => database.write(of, work)),
 });
@@ -172,7 +173,7 @@ interface ThreadUses {
   accountOf(projectId: number): number;
   onReplaced(replaced: ReplacedThread): void;
   onCatalogWritten(projectId: number): void;
-  readonly guardWrite?: Backup['write'];
+  readonly guardWrite?: ContinuousBackup['write'];
 }
 
 /** Reports the project of each operation that has ended, even if it failed, as it may have committed before. */

@@ -1,0 +1,70 @@
+import { FAILURES, type Failure, type STATE } from '../backup/stream/stream.ts';
+import type { Logger } from '../kernel/logger.ts';
+
+/** What the service reports about its continuous backup: in the log, and for the health check. */
+
+/** Reads one of the numbers that the thread of the backup shares. */
+export type ReadState = (name: keyof typeof STATE) => number;
+
+/** Called when a service becomes, or ceases to be, the writer. */
+export interface RoleChanges {
+  superseded(): Promise<void>;
+  /** Called before the first change is accepted. */
+  promoting(): Promise<void>;
+  promoted(): Promise<void>;
+}
+
+interface Watched {
+  readonly read: ReadState;
+  describe(): Promise<string>;
+  readonly logger: Logger;
+  readonly target: string;
+  readonly on: RoleChanges;
+}
+
+/** What an operator can do about each; meanwhile changes stay on the disk and are sent later, and a standby waits. */
+const TEXTS: Readonly<Record<Failure, string | undefined>> = {
+  none: undefined,
+  unreachable: 'the target of the backup cannot be reached: check RELATA_BACKUP_URL and the network',
+  refused: 'the target of the backup refuses access: check its keys, or the permissions of its folder',
+  full: 'the target of the backup is full: make room there',
+  damaged:
+    'an object of the backup is damaged, missing or of another RELATA_BACKUP_KEY: relata backups URL --verify names it',
+  unauthenticated:
+    'an object of the backup is not authenticated by RELATA_BACKUP_KEY: relata backups URL --verify names it; a backup that an earlier version made, or one without the key, needs a new place',
+  vanished:
+    'the target of the backup is not there, or it holds another backup, and no new one is made: mount its disk, or name another place in RELATA_BACKUP_URL',
+  incomplete:
+    'the target of the backup had lost its base copy or a segment when it was last checked, so a new base copy is made: see the log for what is missing',
+  otherSchema: 'the service that is followed has a newer schema: install its version here, too',
+  dataDirectory: 'the backup cannot read or write the data directory: see the log, and run relata doctor',
+};
+
+export const failureIn = (read: ReadState): Failure => FAILURES[read('failure')] ?? 'unreachable';
+
+/** @returns what an operator can do about the present failure; undefined without one */
+export const describeFailure = (read: ReadState): string | undefined => TEXTS[failureIn(read)];
+
+/** @returns a function that logs each change once, and changes the role */
+export function watchState({ read, describe, logger, target, on }: Watched) {
+  let before = { text: TEXTS.none, isSuperseded: false, isPromoted: false };
+  const tellFailure = async (text: string | undefined) =>
+    text === undefined
+      ? logger.info({ target }, 'the backup goes on again')
+      : logger.error({ target, reason: await describe() }, text);
+  return async () => {
+    const is = (name: 'isSuperseded' | 'isPromoted') => read(name) === 1;
+    const text = describeFailure(read);
+    const now = { text, isSuperseded: is('isSuperseded'), isPromoted: is('isPromoted') };
+    const last = before;
+    before = now;
+    if (now.isPromoted && !last.isPromoted) {
+      logger.warn({ target }, 'this standby was promoted: it takes changes from now on');
+      await on.promoted();
+    }
+    if (now.isSuperseded && !last.isSuperseded) {
+      logger.error({ target }, 'another service was promoted: this one takes no changes any more');
+      await on.superseded();
+    } else if (now.text !== last.text) await tellFailure(now.text);
+  };
+}

@@ -1,0 +1,175 @@
+/** The continuous backup of the embedded store: its thread, and what the service does about it. */
+import { existsSync } from 'node:fs';
+import { OtherSchema } from '../backup/files/files.ts';
+import { fillFolder } from '../backup/restore/restore.ts';
+import { createStreamState, STATE, type StreamSettings, type StreamState } from '../backup/stream/stream.ts';
+import { openExisting } from '../backup/target/target.ts';
+import type { Config } from '../config.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { dataFolderAt } from '../storage/folder/folder.ts';
+import { isNewest, newestOf, readVersion } from '../storage/migrations/migrations.ts';
+import { createFollows } from '../storage/sqlite/sqlite.ts';
+import { createThreadPool, type ThreadPool } from '../storage/threads/threads.ts';
+import { describeFailure, failureIn, type RoleChanges, watchState } from './backup-watch.ts';
+
+/** It works on buffers, a quarter of a MiB each. */
+const YOUNG_MIB = 4;
+
+/** How often the log may report a failure that comes and goes. */
+const WATCH_MS = 500;
+
+/**
+ * Holds the logs of the existing files; nothing is sent before `start`.
+ * @param entry the entry point of its thread
+ */
+export async function openContinuousBackup(
+  { dataDir, backup: { url = '', s3, key, ...options } }: Config,
+  entry: URL,
+  isStandby: boolean,
+): Promise<ContinuousBackup> {
+  const settings: StreamSettings = { dataDir, target: { url, s3, key }, ...options };
+  if (isStandby) await followInto(settings);
+  const state = createStreamState();
+  const workerData = { settings, state, isStandby };
+  const thread = createThreadPool(entry, { size: 1, youngMib: YOUNG_MIB, workerData });
+  const backup = new ContinuousBackup({ url, state, thread, isStandby });
+  await backup.open();
+  return backup;
+}
+
+interface BackupParts {
+  readonly url: string;
+  /** Numbers that the thread of the backup shares. */
+  readonly state: StreamState;
+  readonly thread: ThreadPool;
+  readonly isStandby: boolean;
+}
+
+export class ContinuousBackup {
+  /** Whether another service writes the files, for all threads. */
+  readonly follows: ReturnType<typeof createFollows>;
+  private readonly url: string;
+  private readonly state: StreamState;
+  private readonly thread: ThreadPool;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor({ url, state, thread, isStandby }: BackupParts) {
+    this.url = url;
+    this.state = state;
+    this.thread = thread;
+    this.follows = createFollows(isStandby);
+  }
+
+  /** Call it before other threads open and close the files. */
+  open(): Promise<void> {
+    return this.run('open');
+  }
+
+  /** Becomes the writer of the target, and sends from then on, or follows it. @throws Error when the target is another's */
+  async begin(): Promise<void> {
+    const refusal = await this.run<string | undefined>('start');
+    if (refusal !== undefined) throw new Error(refusal);
+  }
+
+  /** Reports failures and changes of the role. @param on `superseded`: another service writes now; `promoted`: this one does */
+  start(logger: Logger, on: RoleChanges): void {
+    const promoted = async () => {
+      const reason = await this.run<string | undefined>('turn');
+      if (reason !== undefined) return logger.error({ reason }, 'a promoted standby sends nothing');
+      await on.promoting();
+      Atomics.store(this.follows, 0, 0);
+      await on.promoted();
+    };
+    const events = watchState({
+      read: (name) => this.read(name),
+      describe: () => this.run<string>('describe'),
+      logger,
+      target: this.url,
+      on: { ...on, promoted },
+    });
+    this.timer = setInterval(() => void events().catch(() => {}), WATCH_MS);
+    this.timer.unref();
+  }
+
+  /** Sends what is left; must be the last user of the files. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.run('stop');
+    await this.thread.close();
+  }
+
+  /** @throws standby, superseded; the latter also for a change in progress when the files were locked to hand over */
+  async write<Result>(change: () => Promise<Result>): Promise<Result> {
+    this.refuseWrites();
+    try {
+      return await change();
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'not_ready') this.refuseWrites();
+      throw error;
+    }
+  }
+
+  read(name: keyof typeof STATE): number {
+    return this.state[STATE[name]] ?? 0;
+  }
+
+  isStandby(): boolean {
+    return Atomics.load(this.follows, 0) === 1;
+  }
+
+  /** For the health check. */
+  describe() {
+    const isFollowing = this.isStandby();
+    const at = this.read(isFollowing ? 'followedAt' : 'sentAt');
+    return {
+      behindSeconds: secondsSince(isFollowing ? at : this.read('behindSince')),
+      lastInstant: at === 0 ? null : new Date(at).toISOString(),
+    };
+  }
+
+  /** How far the target lags behind the service. */
+  readLagSeconds(): number {
+    return secondsSince(this.read('behindSince'));
+  }
+
+  /** How far a standby lags behind the writer. */
+  readStandbySeconds(): number {
+    return secondsSince(this.read('followedAt'));
+  }
+
+  /** Whether nothing is sent or followed. A target that lost an object still gets what follows. */
+  isAway(): boolean {
+    return !['none', 'incomplete'].includes(failureIn((name) => this.read(name)));
+  }
+
+  listProblems(): string[] {
+    if (this.read('isSuperseded') === 1)
+      return ['another service was promoted and writes in place of this one: stop this one'];
+    const text = describeFailure((name) => this.read(name));
+    return text === undefined ? [] : [`${text}; it is ${Math.round(this.describe().behindSeconds)} s behind`];
+  }
+
+  private run<Output>(operation: string): Promise<Output> {
+    return this.thread.run<Output>(operation, {}, { key: 0 });
+  }
+
+  private refuseWrites(): void {
+    if (this.isStandby()) throw new ServiceError('standby');
+    if (this.read('isSuperseded') === 1 || this.read('isHandingOver') === 1)
+      throw new ServiceError('superseded');
+  }
+}
+
+const secondsSince = (at: number) => (at === 0 ? 0 : Math.max(0, Date.now() - at) / 1_000);
+
+/**
+ * Restores files that are missing.
+ * @throws Error when they have another version: migrating them would change files that only the writer changes
+ */
+async function followInto({ dataDir, target }: StreamSettings): Promise<void> {
+  const { control } = dataFolderAt(dataDir);
+  if (!existsSync(control)) await fillFolder(await openExisting(target), dataDir);
+  if (!isNewest(control, 'control'))
+    throw new OtherSchema('control.db', readVersion(control), newestOf('control'));
+}
