@@ -51,9 +51,10 @@ const IN_THREADS: readonly Group[] = [
       'relations/surveys/survey-cards.ts': 2,
       'relations/surveys/total-survey.ts': 1,
       'relations/surveys/tried-columns.ts': 1,
+      'search/hits/found-groups.ts': 2,
+      'search/hits/hit-list.ts': 1,
       'search/hits/search-index.ts': 1,
-      'search/search-run.ts': 3,
-      'search/shop/shop-search.ts': 1,
+      'search/shop/shop-plan.ts': 1,
     },
   },
   {

@@ -20,7 +20,7 @@ import { SOURCE_LIMITS } from '../pipelines/sources/sources.ts';
 import { createProjects } from '../projects/projects.ts';
 import { createRelations, type Relations } from '../relations/relations.ts';
 import type { SearchStore } from '../search/index-store/index-store.ts';
-import { createProductSearch, type ProductSearch } from '../search/search.ts';
+import { ProductSearch } from '../search/search.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
 import { makeDataFolder } from '../storage/folder/folder.ts';
 import { createByteCache, type StartWaiting, type Storage } from '../storage/storage.ts';
@@ -264,7 +264,7 @@ function createCatalogRooms(base: CatalogBase, { replace = {} }: AppOptions, lat
     onOntologyFollowed: relations.follow,
     listNaming: createNaming(() => ({ projects, ...later() })),
   });
-  const search = createProductSearch({
+  const search = new ProductSearch({
     logger,
     getSettings,
     getLocale,

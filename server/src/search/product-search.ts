@@ -6,8 +6,8 @@ import type { ProjectSettings } from '../projects/projects.ts';
 import type { BudgetTerms, QuestionPool } from '../storage/threads/threads.ts';
 import type { CategoryPage, CategoryQuestion, IndexOrder, SearchQuestion } from './hits/hits.ts';
 import type { SearchStore } from './index-store/index-store.ts';
-import type { PreparedWalk } from './search-port.ts';
-import type { IndexOutcome } from './search-run.ts';
+import { IndexWalks } from './index-walks.ts';
+import type { IndexOutcome } from './search-threads.ts';
 import type { ShopQuestion } from './shop/shop.ts';
 
 type ProductQuestion = Omit<ShopQuestion, 'locale' | 'priceAttribute'>;
@@ -43,103 +43,124 @@ export interface SearchParts {
   getSettings(projectId: number): Promise<Pick<ProjectSettings, 'priceAttribute'>>;
 }
 
-export type ProductSearch = ReturnType<typeof createProductSearch>;
+/** A caller leaves when its signal is aborted. */
+interface AskTerms {
+  readonly signal: AbortSignal;
+  /** Whether an answer must be complete; default: no. */
+  readonly isWhole?: boolean;
+  readonly waitMs?: number;
+}
+
+type IndexQuestion = Omit<IndexOrder, 'allowIncomplete'> & { readonly question: object };
 
 /** Search for products, as the serving thread sees it. */
-export function createProductSearch({
-  store,
-  searchers,
-  logger,
-  searchWaitMs = WAIT_MS,
-  getLocale,
-  getSettings,
-}: SearchParts) {
-  const searchedAt = new Map<number, number>();
-  const isShared = (projectId: number) => {
-    const since = performance.now() - RECENT_MS;
-    return searchedAt.entries().some(([other, at]) => other !== projectId && at > since);
-  };
-  const index = createIndexWalks({ store, logger, isShared });
-  const incompleteSince = new Map<number, number>();
-  const briefly = { waitMs: Math.min(searchWaitMs, SHORT_WAIT_MS) };
+export class ProductSearch {
+  private readonly parts: SearchParts;
+  private readonly waitMs: number;
+  private readonly shortWaitMs: number;
+  private readonly index: IndexWalks;
+  private readonly searchedAt = new Map<number, number>();
+  private readonly incompleteSince = new Map<number, number>();
+
+  constructor(parts: SearchParts) {
+    const { store, logger, searchWaitMs = WAIT_MS } = parts;
+    this.parts = parts;
+    this.waitMs = searchWaitMs;
+    this.shortWaitMs = Math.min(searchWaitMs, SHORT_WAIT_MS);
+    this.index = new IndexWalks({ store, logger, isShared: (projectId) => this.isShared(projectId) });
+  }
+
+  /**
+   * Without an index, searches a part of the catalog.
+   * @returns JSON of a `SearchAnswer` @throws query_invalid, search_too_broad, search_too_long
+   */
+  find(projectId: number, question: SearchQuestion, signal: AbortSignal): Promise<Uint8Array> {
+    return this.askIndex('searchProducts', { projectId, question }, { signal });
+  }
+
+  /**
+   * A search of a shop, or its suggestions; without an index, in a part of the catalog.
+   * @returns JSON @throws query_invalid, search_too_long, answer_too_large
+   */
+  async ask(projectId: number, given: ProductQuestion, signal: AbortSignal): Promise<Uint8Array> {
+    const { getLocale, getSettings } = this.parts;
+    const [locale, { priceAttribute }] = [await getLocale(projectId), await getSettings(projectId)];
+    const question: ShopQuestion = { ...given, locale, priceAttribute };
+    return this.askIndex('searchGroups', { projectId, question }, { signal, waitMs: this.shortWaitMs });
+  }
+
+  /** A question of a room to the right to the index, answered by its own operation. @returns bytes or a small object */
+  askOperation<Answer>(operation: string, order: IndexQuestion, signal: AbortSignal): Promise<Answer> {
+    return this.askIndex(operation, order, { signal, waitMs: this.shortWaitMs });
+  }
+
+  /** The same for an operation that needs no index. */
+  runOperation<Answer>(operation: string, order: InProject, signal: AbortSignal): Promise<Answer> {
+    return this.parts.searchers.ask(operation, order, { key: order.projectId, terms: READING, signal });
+  }
+
+  /**
+   * A page of all products found, which is complete because it waits for the index.
+   * @throws query_invalid, search_not_ready
+   */
+  list(
+    projectId: number,
+    listed: { readonly question: SearchQuestion; readonly form: ListForm },
+    signal: AbortSignal,
+  ): Promise<ListedPage> {
+    return this.askIndex('listFound', { projectId, ...listed }, { signal, isWhole: true });
+  }
+
+  /** Categories with products. @throws query_invalid, search_not_ready */
+  listCategories(projectId: number, question: CategoryQuestion, signal: AbortSignal): Promise<CategoryPage> {
+    return this.askIndex('listCategories', { projectId, question }, { signal });
+  }
+
+  /** After a change of the catalog, updates the index if it was searched lately. */
+  follow(projectId: number): void {
+    const at = this.searchedAt.get(projectId);
+    if (at === undefined) return;
+    if (performance.now() - at < FOLLOWED_MS) void this.index.complete(projectId);
+    else this.searchedAt.delete(projectId);
+  }
+
+  /** @throws search_not_ready if the answer must be complete, and its index is not expected soon */
+  private async askIndex<Answer>(
+    operation: string,
+    order: IndexQuestion,
+    { signal, isWhole = false, waitMs = this.waitMs }: AskTerms,
+  ): Promise<Answer> {
+    const { projectId } = order;
+    this.searchedAt.set(projectId, performance.now());
+    const run = (allowed: IndexOrder['allowIncomplete']) => {
+      const allowIncomplete = isWhole ? 'never' : allowed;
+      const options = { key: projectId, terms: SEARCHING, signal };
+      return this.parts.searchers.ask<IndexOutcome<Answer>>(
+        operation,
+        { ...order, allowIncomplete },
+        options,
+      );
+    };
+    const outcome = await askUntil(() => this.awaitIndex(projectId, waitMs), run);
+    if (outcome.isBehind) void this.index.complete(projectId);
+    if (outcome.isComplete) this.incompleteSince.delete(projectId);
+    return outcome.answer;
+  }
 
   /** Waits if the index can be expected soon; later searches do not wait for it again. */
-  async function awaitIndex(projectId: number, waitMs: number): Promise<boolean> {
+  private async awaitIndex(projectId: number, waitMs: number): Promise<boolean> {
     const now = performance.now();
-    const since = incompleteSince.get(projectId) ?? now;
-    incompleteSince.set(projectId, since);
-    const completed = index.complete(projectId);
+    const since = this.incompleteSince.get(projectId) ?? now;
+    this.incompleteSince.set(projectId, since);
+    const completed = this.index.complete(projectId);
     const leftMs = since + waitMs - now;
     return leftMs > 0 && Promise.race([completed, setTimeout(leftMs, false, { ref: false })]);
   }
 
-  /** @param isWhole whether an answer must be complete @throws search_not_ready if that needs an index which is not expected soon */
-  async function ask<Answer>(
-    operation: string,
-    order: Omit<IndexOrder, 'allowIncomplete'> & { readonly question: object },
-    {
-      signal,
-      isWhole = false,
-      waitMs = searchWaitMs,
-    }: { signal: AbortSignal; isWhole?: boolean; waitMs?: number },
-  ): Promise<Answer> {
-    const { projectId } = order;
-    searchedAt.set(projectId, performance.now());
-    const run = (allowed: IndexOrder['allowIncomplete']) => {
-      const allowIncomplete = isWhole ? 'never' : allowed;
-      const options = { key: projectId, terms: SEARCHING, signal };
-      return searchers.ask<IndexOutcome<Answer>>(operation, { ...order, allowIncomplete }, options);
-    };
-    const outcome = await askUntil(() => awaitIndex(projectId, waitMs), run);
-    if (outcome.isBehind) void index.complete(projectId);
-    if (outcome.isComplete) incompleteSince.delete(projectId);
-    return outcome.answer;
+  private isShared(projectId: number): boolean {
+    const since = performance.now() - RECENT_MS;
+    return this.searchedAt.entries().some(([other, at]) => other !== projectId && at > since);
   }
-
-  return {
-    /**
-     * Without an index, searches a part of the catalog.
-     * @returns JSON of a `SearchAnswer` @throws query_invalid, search_too_broad, search_too_long
-     */
-    find(projectId: number, question: SearchQuestion & { readonly waits?: 'briefly' }, signal: AbortSignal) {
-      const options = { signal, ...(question.waits === 'briefly' && briefly) };
-      return ask<Uint8Array>('searchProducts', { projectId, question }, options);
-    },
-    /**
-     * A search of a shop, or its suggestions; without an index, in a part of the catalog.
-     * @returns JSON @throws query_invalid, search_too_long, answer_too_large
-     */
-    async ask(projectId: number, given: ProductQuestion, signal: AbortSignal): Promise<Uint8Array> {
-      const [locale, { priceAttribute }] = [await getLocale(projectId), await getSettings(projectId)];
-      const question: ShopQuestion = { ...given, locale, priceAttribute };
-      return ask('searchGroups', { projectId, question }, { signal, ...briefly });
-    },
-    /** A question of a room to the right to the index, answered by its own operation. @returns bytes or a small object */
-    askOperation: <Answer>(
-      operation: string,
-      order: { readonly projectId: number; readonly question: object },
-      signal: AbortSignal,
-    ) => ask<Answer>(operation, order, { signal, ...briefly }),
-    /** The same for an operation that needs no index. */
-    runOperation: <Answer>(operation: string, order: InProject, signal: AbortSignal) =>
-      searchers.ask<Answer>(operation, order, { key: order.projectId, terms: READING, signal }),
-    /**
-     * A page of all products found, which is complete because it waits for the index.
-     * @throws query_invalid, search_not_ready
-     */
-    list: (projectId: number, listed: { question: SearchQuestion; form: ListForm }, signal: AbortSignal) =>
-      ask<ListedPage>('listFound', { projectId, ...listed }, { signal, isWhole: true }),
-    /** Categories with products. @throws query_invalid, search_not_ready */
-    listCategories: (projectId: number, question: CategoryQuestion, signal: AbortSignal) =>
-      ask<CategoryPage>('listCategories', { projectId, question }, { signal }),
-    /** After a change of the catalog, updates the index if it was searched lately. */
-    follow(projectId: number): void {
-      const at = searchedAt.get(projectId);
-      if (at === undefined) return;
-      if (performance.now() - at < FOLLOWED_MS) void index.complete(projectId);
-      else searchedAt.delete(projectId);
-    },
-  };
 }
 
 /** @param awaitIndex tells whether the index is there @throws search_not_ready */
@@ -155,65 +176,4 @@ async function askUntil<Answer>(
     throw new ServiceError('search_not_ready', outcome.missing, { retryAfterSeconds: 2 });
   }
   return outcome;
-}
-
-/** At most one walk per project at a time; it continues after completion to remove dead entries. */
-function createIndexWalks({
-  store,
-  logger,
-  isShared,
-}: Pick<SearchParts, 'store' | 'logger'> & {
-  /** Whether other projects are being searched. */
-  isShared(projectId: number): boolean;
-}) {
-  type Waiter = (isComplete: boolean) => void;
-  const waiters = new Map<number, Waiter[]>();
-
-  async function takeStep(projectId: number, waiting: Waiter[], prepared?: PreparedWalk) {
-    const heard = waiting.length;
-    const step = await store.walkSearch(projectId, { prepared });
-    if (step.isComplete) for (const resolve of waiting.splice(0, heard)) resolve(true);
-    return { ...step, isMore: !step.isComplete || !step.isTidy || waiting.length > 0 };
-  }
-
-  /** While a step is written, the next one is prepared. The last one is prepared by the writing thread. */
-  async function goOn(projectId: number, waiting: Waiter[], prepared?: PreparedWalk) {
-    const [step, next] = await Promise.all([
-      takeStep(projectId, waiting, prepared),
-      prepared?.isLast === false ? store.prepareWalk(projectId, prepared.last) : undefined,
-    ]);
-    const isFirst = prepared === undefined && !step.isComplete;
-    const following = isFirst ? await store.prepareWalk(projectId, step.lastDocument) : next;
-    return { isMore: step.isMore, prepared: following };
-  }
-
-  async function walk(projectId: number, waiting: Waiter[]): Promise<void> {
-    try {
-      for (let prepared: PreparedWalk | undefined, isMore = true; isMore; ) {
-        const begunAt = performance.now();
-        ({ isMore, prepared } = await goOn(projectId, waiting, prepared));
-        // A step occupies a process of the database and a thread, so others get the processors half of the time.
-        if (isMore && isShared(projectId))
-          await setTimeout(performance.now() - begunAt, undefined, { ref: false });
-      }
-    } catch (error) {
-      // Waiting callers learn that the index is behind, and the next search continues the walk.
-      logger.warn({ err: error, project: projectId }, 'the index of search is not up to date');
-    }
-    waiters.delete(projectId);
-    for (const resolve of waiting) resolve(false);
-  }
-
-  return {
-    /** @returns whether the index became complete, with everything that was in the catalog at this call */
-    complete(projectId: number): Promise<boolean> {
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      // A walk that has answered all waiting callers may still be tidying the index.
-      const isWalked = waiters.has(projectId);
-      const waiting = waiters.getOrInsert(projectId, []);
-      waiting.push(resolve);
-      if (!isWalked) void walk(projectId, waiting);
-      return promise;
-    },
-  };
 }

@@ -3,13 +3,12 @@
  * derived from documents, made at the first search, and never part of an update. Search knows the catalog; the catalog
  * never knows search.
  */
-export { createProductSearch, type ProductSearch } from './product-search.ts';
+export { ProductSearch } from './product-search.ts';
+export type { SearchAnswer } from './search-schemas.ts';
 export {
   type FindGroups,
   type GroupQuestion,
   type IndexOutcome,
-  type OpenGroups,
   openSearch,
   searchOperations,
-} from './search-run.ts';
-export type { SearchAnswer } from './search-schemas.ts';
+} from './search-threads.ts';

@@ -1,7 +1,8 @@
 import { viewUpload } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { FindGroups, GroupQuestion, OpenGroups } from '../../search/search.ts';
+import type { OpenGroups } from '../../search/hits/hits.ts';
+import type { FindGroups, GroupQuestion } from '../../search/search.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 import { type ChannelDefinition, compileChannelFilter } from '../channel-definitions/channel-definitions.ts';
 import { isForEverybody } from '../field-mapping/field-mapping.ts';

@@ -3,17 +3,11 @@
  * threads, and reads what the index lacks in addition.
  */
 export { type CategoryPage, type CategoryQuestion, listCategories } from './category-list.ts';
-export { FACETED, FacetTally } from './facets.ts';
-export { findMeant, type MeantWords } from './meant-words.ts';
-export {
-  type HitPlace,
-  type IndexOrder,
-  LIMITS,
-  type OpenIndex,
-  openIndex,
-  readPlace,
-  type SearchLimits,
-  startPart,
-  writePlace,
-} from './search-index.ts';
-export { planSearch, type SearchPlan, type SearchQuestion, type SearchSort } from './search-plan.ts';
+export type { CountedCategory } from './category-tally.ts';
+export { type FoundGroups, findGroups, type OpenGroups, openGroups } from './found-groups.ts';
+export { answerSearch } from './found-page.ts';
+export { HitList } from './hit-list.ts';
+export { listProducts } from './listed-products.ts';
+export { readWords } from './meant-words.ts';
+export { type IndexOrder, LIMITS, type OpenIndex, openIndex, type SearchLimits } from './search-index.ts';
+export { planSearch, type SearchPlan, type SearchQuestion } from './search-plan.ts';

@@ -1,21 +1,40 @@
 import type { SoughtWords } from '../search-port.ts';
-import { errorsOf, listForgivable, listPatterns, NearestWords } from '../words/words.ts';
+import { errorsOf, listForgivable, listPatterns, NearestWords, planTiers } from '../words/words.ts';
 import { type OpenIndex, startPart } from './search-index.ts';
+import type { SearchPlan } from './search-plan.ts';
 
 /** What the words of a search may mean. Source: docs/interface §4.13 rule 4. */
 
 /** How long words are compared: the 17,582 words of a million products take some milliseconds. */
 const COMPARING_MS = 1_000;
 
-export interface MeantWords {
+interface MeantWords {
   /** For each word of the search, nearest first. */
   readonly meant: readonly (readonly string[])[];
   /** Whether time was left for only a part of the words. */
   readonly isCut: boolean;
 }
 
+const NOTHING_MEANT: MeantWords = { meant: [], isCut: false };
+
+/**
+ * @returns the plan with the words of the index: what begins as those of the question, and, if errors are forgiven, what these may mean
+ * @throws search_too_long, not_ready
+ */
+export async function readWords(
+  plan: SearchPlan,
+  index: OpenIndex,
+  { isForgiving }: { readonly isForgiving: boolean },
+): Promise<SearchPlan> {
+  if (!index.isMade) return plan;
+  const lexemes = plan.tiers.ranked.flatMap(({ all }) => all.flat());
+  const begun = await index.snapshot.findBegun(lexemes.filter((one) => one.endsWith('*')));
+  const { meant, isCut } = isForgiving ? await findMeant(plan.worded.words, index) : NOTHING_MEANT;
+  return { ...plan, isCut, tiers: planTiers({ ...plan.worded, meant, begun }) };
+}
+
 /** Compares the words of the index part by part, until the time is up. @throws search_too_long, not_ready */
-export async function findMeant(
+async function findMeant(
   words: readonly string[],
   { snapshot, tail, budget, limits }: Pick<OpenIndex, 'snapshot' | 'tail' | 'budget' | 'limits'>,
 ): Promise<MeantWords> {

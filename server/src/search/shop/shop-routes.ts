@@ -10,7 +10,7 @@ import { parseJson } from '../../kernel/json-scan.ts';
 import { optional } from '../../kernel/optional.ts';
 import type { ProductSearch } from '../product-search.ts';
 import { PartialMark } from '../search-schemas.ts';
-import type { ShopFilter, SuggestionLimits } from './shop-search.ts';
+import type { ShopFilter, SuggestionLimits } from './shop-plan.ts';
 
 /** What connectors send; anything that is not listed is ignored. Source: docs/interface §4.14. */
 const count = (description: string) => optional.integer({ minimum: 0, description });

@@ -1,0 +1,29 @@
+import type { HitGroup } from '../search-port.ts';
+
+/** The most products of a group that are shown; a search reads the uploads of all of them. */
+const SHOWN_OF_GROUP = 100;
+
+/** Hits by group, groups and hits in the order in which they are found. */
+export class HitGroups {
+  private readonly documents = new Map<number, number[]>();
+  hits = 0;
+
+  get count(): number {
+    return this.documents.size;
+  }
+
+  add({ document, group }: HitGroup): void {
+    this.hits += 1;
+    const known = this.documents.get(group);
+    if (known === undefined) this.documents.set(group, [document]);
+    else if (known.length < SHOWN_OF_GROUP) known.push(document);
+  }
+
+  addAll(documents: readonly number[], groupOf: ReadonlyMap<number, number>): void {
+    for (const document of documents) this.add({ document, group: groupOf.get(document) ?? 0 });
+  }
+
+  list(offset: number, limit: number): readonly (readonly number[])[] {
+    return this.documents.values().drop(offset).take(limit).toArray();
+  }
+}

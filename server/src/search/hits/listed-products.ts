@@ -1,0 +1,33 @@
+import { type ListedPage, type ListForm, toListItem, writeTableItem } from '../../catalog/browse/browse.ts';
+import { FIRST, type HitList } from './hit-list.ts';
+import { readPlace, startPart, writePlace } from './search-index.ts';
+import type { SearchQuestion } from './search-plan.ts';
+
+/** For the items of one page of a listing. */
+const LISTED_CHARACTERS = 4 * 1024 * 1024;
+
+/**
+ * A page of a listing, which has neither facets nor a total: hits in order. It ends early at a number of characters, or when
+ * its time is up. Source: docs/interface §14.3 rule 6.
+ */
+export async function listProducts(
+  list: HitList,
+  { limit, cursor }: Pick<SearchQuestion, 'limit' | 'cursor'>,
+  form: ListForm,
+): Promise<ListedPage> {
+  const isOver = startPart(list.index);
+  const items: string[] = [];
+  let last = cursor === undefined ? FIRST : readPlace(cursor);
+  let characters = 0;
+  const next = () => list.readsOf({ missing: limit + 1 - items.length, isWhole: form !== 'table' });
+  for await (const hit of list.listFrom(last, next)) {
+    if (items.length === limit || characters > LISTED_CHARACTERS || isOver())
+      return { items, nextCursor: writePlace(last) };
+    last = hit.place;
+    if (!list.holds(hit)) continue;
+    const item = form === 'table' ? writeTableItem(hit.row) : toListItem(hit.row);
+    items.push(item);
+    characters += item.length;
+  }
+  return { items, nextCursor: null };
+}

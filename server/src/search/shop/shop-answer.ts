@@ -1,0 +1,103 @@
+import { type Attribute, readMeasure } from '../../catalog/ontology/ontology.ts';
+import type { CountedCategory, FoundGroups } from '../hits/hits.ts';
+import { ITEMS, writeAnswer, writeItems } from './shop-items.ts';
+import {
+  CATEGORY,
+  findAttribute,
+  isOfCategory,
+  LEVEL,
+  type ShopFilter,
+  type ShopQuestion,
+} from './shop-plan.ts';
+import { languageOf, listSortings, type Sorting } from './shop-sortings.ts';
+
+/** The answer to a search, as shop connectors read it. Source: docs/interface §4.14. */
+
+/** Read by these names in every language: the PHP core takes products from `Produkte`. */
+export const NAMES = {
+  products: 'Produkte',
+  categories: 'Kategorien',
+  brands: 'Marken',
+  searches: 'Suchvorschläge',
+};
+
+/** @returns JSON */
+export function answerShopSearch(question: ShopQuestion, sorting: Sorting | undefined, found: FoundGroups) {
+  const totals = {
+    totalResults: found.total,
+    totalResultsVariants: found.hits,
+    totalResultsHead: found.total,
+    totalResultsHeadVariants: found.hits,
+  };
+  const products = { type: 'products', name: NAMES.products, ...totals };
+  const answer = {
+    status: 'success' as const,
+    totalResults: found.total,
+    searchResults: [{ ...products, results: ITEMS }],
+    // An object, the only form that Shopware 6 accepts.
+    interpretedQuery: { original: question.query, corrected: question.query, queryWasCorrected: false },
+    answerText: '',
+    filterOptions: [...describeTree(found.categories, question.locale), ...describeFacets(found)],
+    activeFilterOptions: question.filters.map((one) => describeActive(one, found.byKey)),
+    sortingOptions: listSortings(found.byKey, question.priceAttribute, languageOf(question.locale)),
+    activeSortingOption: sorting === undefined ? {} : { ...sorting, direction: sorting.sort },
+    redirect: null,
+    ...describeExtent(found),
+  };
+  return writeAnswer(answer, writeItems(found, question.offset));
+}
+
+/** Marks totals that are estimates, and counts of only some of the hits. */
+export const describeExtent = ({ isTotalExact, facetsOf, hits, isPartial }: FoundGroups) => ({
+  ...(!isTotalExact && { isTotalExact }),
+  ...(facetsOf < hits && { facetsOf }),
+  ...(isPartial && { partial: true }),
+});
+
+function describeActive(one: ShopFilter, byKey: ReadonlyMap<string, Attribute>) {
+  const key = isOfCategory(one) ? CATEGORY.key : findAttribute(one.name, byKey).name;
+  if (!('values' in one)) return { key, name: one.name, min: one.min, max: one.max };
+  return { key, name: one.name, values: one.values.map((value) => ({ value, name: value })) };
+}
+
+function describeFacets({ facets, byKey }: FoundGroups) {
+  return facets.map(({ attribute, unitName, values, min, max }) => {
+    const head = { key: attribute, name: attribute };
+    const typed = byKey.get(attribute);
+    if (typed?.type !== 'NUMERIC_ATTRIBUTE' || min === undefined)
+      return { ...head, type: 'COLLECTION', values: values.map((one) => ({ ...one, name: one.value })) };
+    const counts = new Map<string, number>();
+    for (const { value, count } of values) {
+      const measure = readMeasure(value, typed);
+      if ('plain' in measure) counts.set(measure.plain, (counts.get(measure.plain) ?? 0) + count);
+    }
+    return {
+      ...head,
+      type: 'RANGE',
+      ...(unitName !== undefined && { unit: unitName }),
+      min,
+      max,
+      counts: Object.fromEntries(counts),
+    };
+  });
+}
+
+interface TreeOption {
+  readonly key: string;
+  readonly value: string;
+  readonly name: string;
+  readonly count: number;
+  readonly children: readonly TreeOption[];
+}
+
+function describeTree(categories: readonly CountedCategory[], locale: string) {
+  const under = (above: readonly string[]): TreeOption[] =>
+    categories
+      .filter(({ path }) => path.length === above.length + 1 && above.every((name, at) => path[at] === name))
+      .map(({ path, count }) => {
+        const key = path.join(LEVEL);
+        return { key, value: key, name: path.at(-1) ?? '', count, children: under(path) };
+      });
+  const name = languageOf(locale) === 'de' ? 'Kategorie' : 'Category';
+  return categories.length === 0 ? [] : [{ key: CATEGORY.key, name, type: 'TREE', categories: under([]) }];
+}

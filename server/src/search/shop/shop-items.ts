@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { makeDataPoint, makeItem } from '../../catalog/lookup/lookup.ts';
+import { type Attribute, isFact } from '../../catalog/ontology/ontology.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type { FoundGroups } from '../hits/hits.ts';
+
+/** The items of an answer, written once and put into the JSON around them. */
+
+/** Placeholder for the items of an answer, which are JSON already. */
+export const ITEMS = randomUUID();
+
+/** @returns JSON of an answer with its items */
+export const writeAnswer = (answer: object, items: string): string =>
+  JSON.stringify(answer).replaceAll(`"${ITEMS}"`, () => items);
+
+/** @returns JSON: one list of items per group, with the best first as its head */
+export function writeItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: number): string {
+  const settings = {
+    form: 'bulk' as const,
+    brandAttribute: '',
+    attributes: new Map<string, Attribute>(),
+    categoryIdOf: (path: string) => categoryIds.get(path) ?? 0,
+  };
+  const insertPoints = openPoints(byKey);
+  let relevance = 1_000_000 - offset;
+  const written = groups.map((documents) => {
+    const items = documents.flatMap((document, at) => {
+      const row = rows.get(document);
+      if (row === undefined) return [];
+      const item = makeItem(row.id, row.product, settings);
+      const placed = { ...item, head: at === 0, resultSet: null, relevance: relevance-- };
+      return insertPoints(JSON.stringify(placed), row.product);
+    });
+    return `[${items.join(',')}]`;
+  });
+  return `[${written.join(',')}]`;
+}
+
+const POINTS = '"dataPoints":[';
+
+/** Data points as JSON: most are shared by many products of an answer, and writing them takes half of its time. */
+function openPoints(byKey: ReadonlyMap<string, Attribute>) {
+  const texts = new Map<Attribute, Map<string, string>>();
+  /** @returns nothing for a value that makes no fact */
+  const write = (key: string, value: string): string => {
+    const attribute = byKey.get(key);
+    if (attribute === undefined) return '';
+    const ofAttribute = texts.getOrInsertComputed(attribute, () => new Map<string, string>());
+    return ofAttribute.getOrInsertComputed(value, () =>
+      isFact(value, attribute) ? JSON.stringify(makeDataPoint(attribute, value)) : '',
+    );
+  };
+  /** @returns the item, which has at most the point of its category, with those of its values inserted before */
+  return (item: string, { attributes }: UploadedProduct): string => {
+    const points = new Set(attributes.flatMap(({ key, value }) => write(key, value) || []));
+    const at = item.indexOf(POINTS) + POINTS.length;
+    const comma = points.size === 0 || item[at] === ']' ? '' : ',';
+    return `${item.slice(0, at)}${[...points].join(',')}${comma}${item.slice(at)}`;
+  };
+}

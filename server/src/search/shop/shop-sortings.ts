@@ -1,0 +1,58 @@
+import type { Attribute } from '../../catalog/ontology/ontology.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+
+export interface Sorting {
+  /** As `sort` of §4.13. */
+  readonly key: string;
+  readonly name: string;
+  readonly type: 'ATTRIBUTE';
+  readonly sort: 'ASC' | 'DESC';
+}
+
+export const languageOf = (locale: string) => (locale.toLowerCase().startsWith('de') ? 'de' : 'en');
+const PRICES = ['price', 'preis'];
+const BY_NAME = ['Name A–Z', 'Name Z–A'] as const;
+const BY_PRICE = {
+  en: ['Price ascending', 'Price descending'],
+  de: ['Preis aufsteigend', 'Preis absteigend'],
+} as const;
+
+/** By price, if there is the attribute of the project's setting or one with a usual name, and by name. */
+export function listSortings(
+  byKey: ReadonlyMap<string, Attribute>,
+  priceAttribute: string,
+  language: 'de' | 'en',
+) {
+  const price =
+    byKey.get(priceAttribute) ?? byKey.values().find(({ name }) => PRICES.includes(name.toLowerCase()));
+  const of = (key: string, [up, down]: readonly [string, string]): Sorting[] => [
+    { key, name: up, type: 'ATTRIBUTE', sort: 'ASC' },
+    { key: `${key}:desc`, name: down, type: 'ATTRIBUTE', sort: 'DESC' },
+  ];
+  return [...(price ? of(price.name, BY_PRICE[language]) : []), ...of('name', BY_NAME)];
+}
+
+interface SortQuestion {
+  readonly sort: string | undefined;
+  readonly locale: string;
+  readonly priceAttribute: string;
+}
+
+/** Connectors' names for the order by relevance. */
+const RELEVANCE = ['', 'score', '_score', 'relevance', 'relevanz'];
+
+/** Names in either language are known, as a bookmarked page keeps its own. @throws query_invalid */
+export function findSorting(
+  { sort, locale, priceAttribute }: SortQuestion,
+  byKey: ReadonlyMap<string, Attribute>,
+): Sorting | undefined {
+  const lower = (sort ?? '').trim().toLowerCase().replace(/:asc$/, '');
+  if (RELEVANCE.includes(lower)) return undefined;
+  const own = listSortings(byKey, priceAttribute, languageOf(locale));
+  const names = (['de', 'en'] as const).map((one) => listSortings(byKey, priceAttribute, one));
+  const found = own.find((one, at) =>
+    [one.key, ...names.map((list) => list[at]?.name ?? '')].some((name) => name.toLowerCase() === lower),
+  );
+  if (found !== undefined) return found;
+  throw new ServiceError('query_invalid', `/sort must be one of ${own.map(({ key }) => key).join(', ')}`);
+}
