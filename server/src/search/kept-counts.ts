@@ -1,16 +1,18 @@
+import { BoundedMap } from '../kernel/bounded-map.ts';
+
 /** At most 20 MB a thread, as a character may take two bytes. */
 const KEPT_COUNTS = 10_000;
 const LONGEST_KEY = 1_000;
 
 /** Counts of hits, for the next pages and for what many callers search for. */
 export class KeptCounts {
-  private readonly counts = new Map<string, unknown>();
+  private readonly counts = new BoundedMap<string, object | number>({ most: KEPT_COUNTS });
 
   /** @param key names what is counted, and the state that it is counted in */
-  async find<Count>(key: string, count: () => Promise<Count>): Promise<Count> {
-    if (this.counts.has(key)) return this.counts.get(key) as Count;
+  async find<Count extends object | number>(key: string, count: () => Promise<Count>): Promise<Count> {
+    const known = this.counts.get(key);
+    if (known !== undefined) return known as Count;
     const made = await count();
-    if (this.counts.size >= KEPT_COUNTS) this.counts.clear();
     if (key.length <= LONGEST_KEY) this.counts.set(key, made);
     return made;
   }

@@ -59,7 +59,10 @@ export interface OpenIndex {
   readonly isMade: boolean;
   readonly state: SearchState | undefined;
   /** @param what names it, with the state that it is counted in: to count a million products reads 26 MB, and two words in them take 12 ms */
-  readonly countOnce: <Count>(what: string, count: () => Promise<Count>) => Promise<Count>;
+  readonly countOnce: <Count extends object | number>(
+    what: string,
+    count: () => Promise<Count>,
+  ) => Promise<Count>;
   readonly budget: Budget;
   readonly limits: SearchLimits;
 }
