@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { connectAgent } from '../../server/test/support/agent-client.ts';
 import { Browser } from '../../server/test/support/browser.ts';
 import { startCompanyProvider, visitProvider } from '../../server/test/support/company-provider.ts';
 import { S3_KEYS, S3_REGION, startS3Server } from '../../server/test/support/outbound/s3-server.ts';
@@ -176,10 +176,7 @@ test('a webhook endpoint gets a signed event of a change (§6)', async (t) => {
 
 test('an agent lists the tools and reads a product by MCP (§15)', async (t) => {
   await finish(await succeed('POST', '/products', { products: [{ identifier: 'M-1', name: 'Lathe' }] }));
-  const client = new Client({ name: 'test', version: '1' });
-  const headers = { authorization: `Bearer ${service.key}` };
-  const url = new URL(`${service.address}/mcp?projectId=1`);
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+  const client = await connectAgent(service.address, service.key, '?projectId=1');
   t.after(() => client.close());
   const { tools } = await client.listTools();
   assert.ok(

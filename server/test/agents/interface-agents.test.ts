@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, test } from 'node:test';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/client';
 import { countTokens } from '../../src/agents/tool.ts';
+import { connectAgent } from '../support/agent-client.ts';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 
 const service = shareService({ settings: { RELATA_MCP_ORIGINS: 'https://agent.example' } });
@@ -51,13 +52,7 @@ async function makeKey(projectId: number, settings: object = {}): Promise<string
 }
 
 async function connect(key: string, query = ''): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' });
-  const headers = { authorization: `Bearer ${key}` };
-  await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${service().address}/mcp${query}`), {
-      requestInit: { headers },
-    }),
-  );
+  const client = await connectAgent(service().address, key, query);
   clients.push(client);
   return client;
 }
