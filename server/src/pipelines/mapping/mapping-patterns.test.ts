@@ -24,6 +24,9 @@ const compilePattern = (pattern: string) => compile((list) => matchPattern(list.
 const replacePattern = (from: string, to: string) =>
   compile((patterns) => addReplacement({ from, to }, { patterns, field }));
 
+/** Processor time of this thread. On a busy machine the clock measures other programs. */
+const readThreadMs = () => process.threadCpuUsage().user / 1_000;
+
 test('a text is replaced as it stands, wherever it stands', () => {
   fc.assert(
     fc.property(fc.string(), fc.string({ minLength: 1, maxLength: 3 }), fc.string(), (text, from, to) => {
@@ -99,10 +102,10 @@ test('patterns that keep the engine of JavaScript busy for years run in linear t
   ];
   const text = `${'a'.repeat(20_000)}!`;
   for (const pattern of slow) {
-    const began = performance.now();
+    const began = readThreadMs();
     compilePattern(pattern)(text);
     replacePattern(pattern, 'x')(text);
-    assert.ok(performance.now() - began < 5_000, pattern);
+    assert.ok(readThreadMs() - began < 5_000, pattern);
   }
 });
 
@@ -110,9 +113,9 @@ test('time grows with the text, not with its square', () => {
   const matches = compilePattern('(x+x+)+y');
   const measure = (length: number) => {
     const text = 'x'.repeat(length);
-    const began = performance.now();
+    const began = readThreadMs();
     for (let round = 0; round < 5; round++) matches(text);
-    return performance.now() - began;
+    return readThreadMs() - began;
   };
   measure(20_000);
   const ratio = measure(800_000) / Math.max(1, measure(100_000));
