@@ -6,9 +6,6 @@ import { fileURLToPath } from 'node:url';
 /** The doors of the rooms of an engine, whose name is that of the engine. */
 const ENGINE_DOORS: ReadonlySet<string> = new Set(['sqlite.ts', 'postgres.ts']);
 
-/** Pairs that are still to be renamed. */
-const TO_BE_RENAMED: ReadonlySet<string> = new Set(['backup.ts']);
-
 /** Twins of the two engines share a place: `store/sqlite/x.ts` and `store/postgres/x.ts`. */
 const toPlace = (file: string) => file.replace(/(^|\/)(?:sqlite|postgres)\//, '$1ENGINE/');
 
@@ -18,8 +15,7 @@ function listBreaches(folder: string): string[] {
   const byName = Map.groupBy(files, (file) => basename(file));
   return [...byName].flatMap(([name, sharing]) => {
     const isUnique = new Set(sharing.map(toPlace)).size === 1;
-    const isAllowed = ENGINE_DOORS.has(name) || TO_BE_RENAMED.has(name);
-    return isUnique || isAllowed ? [] : `${sharing.join(' and ')} share a name`;
+    return isUnique || ENGINE_DOORS.has(name) ? [] : `${sharing.join(' and ')} share a name`;
   });
 }
 
