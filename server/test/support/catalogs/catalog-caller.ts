@@ -391,11 +391,18 @@ export class Caller {
     if (kind === 'commit' && this.isBatchMissing) return;
     this.counts.repeated += 1;
     const { status, body, text } = await this.request(call);
-    if (kind === 'commit' && TOO_EARLY.includes(body.reason)) return;
+    if (this.mayBeRefused(kind, body.reason)) return;
     assert.equal(status, 200, `${kind} again: ${text}`);
     const { id } = body.data?.task ?? body.task;
     if (!this.known.has(id)) this.accept(call.wish, id);
     else assert.ok(this.lastAccepted.includes(id), 'the first answer is repeated');
+  }
+
+  /** Whether a repetition is refused although the first call was sent as it had to be. */
+  private mayBeRefused(kind: Wish['kind'], reason: string): boolean {
+    if (kind === 'commit') return TOO_EARLY.includes(reason);
+    // The commit that was sent beside the batch took effect. A repetition in the next full update would be lost (§7.5 rule 14).
+    return kind === 'upload' && this.session === undefined && reason === 'full_update_ended';
   }
 
   /** A batch of a killed process counts as arriving until other processes notice its end (§3.1 rule 11). */
