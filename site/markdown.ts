@@ -75,7 +75,7 @@ function adaptLinks(tokens: readonly Token[], resolve: (href: string) => Link | 
   }
 }
 
-/** `[operating.md](operating.md)` reads as the title of that page. */
+/** `[backup.md](backup.md)` reads as the title of that page. */
 function leadTo({ href, title }: Link, token: Token, text: Token | undefined): void {
   token.attrSet('href', href);
   if (text !== undefined && title !== undefined && /^[\w/.-]+\.md$/.test(text.content)) text.content = title;

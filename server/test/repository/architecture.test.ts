@@ -512,6 +512,20 @@ test('the house refuses two files of one name, except twins of the engines', asy
   assert.doesNotMatch(output, /product-store|sqlite\.ts/);
 });
 
+test('the house refuses a comment and a page that name a file which does not exist', async (t) => {
+  const directory = await build(t, {
+    ...house,
+    'catalog/rules.ts':
+      '/** As `store/sqlite/product-store.ts` does, and no longer `store/gone-store.ts`. */\nexport const a = 1;\n',
+    'docs/page.md': 'See [the port](../server/src/catalog/port.ts), `kernel/lost.ts` and `<type>.ts`.\n',
+  });
+  const { failed, output } = await run(directory, CHECK_PATHS, [directory]);
+  assert.equal(failed, true, output);
+  assert.match(output, /server\/src\/catalog\/rules\.ts names store\/gone-store\.ts, which does not exist/);
+  assert.match(output, /docs\/page\.md names kernel\/lost\.ts, which does not exist/);
+  assert.doesNotMatch(output, /product-store|port\.ts|type/);
+});
+
 test('the house refuses a long function that is not listed, and one of over 100 lines', async (t) => {
   const linesOf = (count: number) => '  work();\n'.repeat(count - 2);
   const directory = await build(t, {
@@ -578,7 +592,7 @@ async function build(t: TestContext, files: Files): Promise<string> {
 
 /** Most files of the small house are the server's. */
 const placeOf = (file: string) =>
-  /^(?:client|console|bench|server)\//.test(file) ? file : join('server/src', file);
+  /^(?:client|console|bench|docs|server)\//.test(file) ? file : join('server/src', file);
 
 interface Outcome {
   readonly failed: boolean;
@@ -603,6 +617,7 @@ function lint(directory: string): Promise<Outcome> {
 /** From the folder of packages. */
 const CHECK_PARSES = '../server/house/check-json-parses.ts';
 const CHECK_NAMES = '../server/house/check-base-names.ts';
+const CHECK_PATHS = '../server/house/check-named-paths.ts';
 const CHECK_LENGTHS = '../server/house/check-function-lengths.ts';
 
 function run(directory: string, tool: string, args: readonly string[]): Promise<Outcome> {

@@ -67,7 +67,7 @@ export interface ReadLine extends LinkLine {
   readonly line: number;
 }
 
-/** Where lists are stored; `store/link-store.ts` says what each method does. */
+/** Where lists are stored; `relation-store/link-store.ts` describes what each method does. */
 interface LinkStore {
   find(projectId: number, id: number): Promise<Relation | undefined>;
   acceptLinks(projectId: number, sent: SentLinks): Promise<AcceptedLinks>;

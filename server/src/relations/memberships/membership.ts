@@ -158,7 +158,7 @@ export const packMemberships = (memberships: readonly Membership[]): string =>
     }),
   );
 
-/** PostgreSQL reads it too: the statements of `postgres/search-store.ts` rely on the positions of its parts. */
+/** PostgreSQL reads it too: the statements of `postgres/membership-store.ts` rely on the positions of its parts. */
 export type PackedMembership = readonly [
   number,
   0 | 1,

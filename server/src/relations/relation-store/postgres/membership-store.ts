@@ -89,8 +89,8 @@ async function copyMembers(tx: SqlTransaction, projectId: number, members: Itera
 }
 
 /**
- * The keys are read from what is stored beside the documents, with conditions that keep the estimate small,
- * as in `search-store.ts`. Rows are deleted by their address, so that no plan walks through the index of a
+ * The keys are read from what is stored beside the documents, with conditions that keep the planner's estimate small.
+ * Rows are deleted by their address, so that no plan walks through the index of a
  * whole project; the project's only writer holds its lock, so that no address changes meanwhile.
  */
 async function removeMemberships(tx: SqlTransaction, projectId: number, documents: readonly number[]) {

@@ -1,0 +1,43 @@
+/**
+ * Checks that each file of ours that a comment or a page names exists: `node server/house/check-named-paths.ts [FOLDER]`, part of
+ * `npm run house`. The name of a file, or the end of its path such as `kernel/clock.ts`, is enough.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** A name or path of a file of the repository in a text. Patterns such as `<type>.ts` and `*-store.ts` do not match. */
+const NAMED = /(?<![\w<>*/.@{}$-])((?:[\w.-]+\/)*[\w-][\w.-]*\.(?:ts|tsx|md))(?![\w/*-])/g;
+const COMMENT = /\/\*\*?[\s\S]*?\*\/|(?<!:)\/\/[^\n]*/g;
+/** Pages about former states, and the test that plants a violation of this rule. */
+const LEFT_OUT = /^CHANGELOG\.md$|^bench\/RESULTS\.md$|\/architecture\.test\.ts$/;
+/** Names that pages use for any file, one that no room has, and one that a build writes. */
+const NOT_OURS = /(?:^|\/)(?:[xX][.-][\w.-]+|FILE\.ts|index\.ts|THIRD-PARTY-LICENCES\.md)$/;
+
+/** @returns what breaks the rule, a line each */
+function listBreaches(root: string, files: readonly string[]): string[] {
+  const byName = Map.groupBy(files, (file) => basename(file));
+  const exists = (named: string) => {
+    const path = named.replace(/^(?:\.\.?\/)+/, '');
+    return (byName.get(basename(path)) ?? []).some((file) => file === path || file.endsWith(`/${path}`));
+  };
+  return files
+    .filter((file) => /\.(?:tsx?|md)$/.test(file) && !LEFT_OUT.test(file))
+    .flatMap((file) => {
+      const text = readFileSync(join(root, file), 'utf8');
+      const parts = file.endsWith('.md') ? [text] : (text.match(COMMENT) ?? []);
+      const named = parts.flatMap((part) => [...part.matchAll(NAMED)].map(([, name = '']) => name));
+      return [...new Set(named)]
+        .filter((name) => !NOT_OURS.test(name) && !exists(name))
+        .map((name) => `${file} names ${name}, which does not exist`);
+    });
+}
+
+const [root = fileURLToPath(new URL('../..', import.meta.url))] = process.argv.slice(2);
+const files = globSync(
+  ['*.md', '{bench,client,clients,console,deploy,docs,examples,package,server,site}/**/*.{ts,tsx,md}'],
+  { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] },
+);
+const breaches = listBreaches(root, files);
+for (const breach of breaches) process.stderr.write(`  error named-files-exist: ${breach}\n`);
+process.exitCode = breaches.length === 0 ? 0 : 1;
