@@ -1,5 +1,6 @@
 // runs: test
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { test } from 'node:test';
 import { readConfig } from './config.ts';
@@ -260,3 +261,16 @@ function messageOf(env: NodeJS.ProcessEnv): string {
   }
   return '';
 }
+
+test('each setting is described in docs/interface/10-running.md (§10.1)', () => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
+  const names = [...read('./config.ts').matchAll(/^ {4}(RELATA_\w+):/gm)].map(([, name = '']) => name);
+  assert.ok(names.length > 40, `${names.length} settings were found`);
+  const page = read('../../docs/interface/10-running.md');
+  // Of the client, whose command line reads them (client/README.md).
+  const ofClient = new Set(['RELATA_URL', 'RELATA_API_KEY', 'RELATA_PROJECT']);
+  assert.deepEqual(
+    names.filter((name) => !ofClient.has(name) && !page.includes(`\`${name}\``)),
+    [],
+  );
+});
