@@ -14,7 +14,7 @@ const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url));
 
 /** Files with statements for the embedded store only. */
 const EMBEDDED =
-  /\.test\.ts$|\/sqlite\/|^transfer\/(?:backup|restore)|^transfer\/move-(?:embedded|tables)\.ts$/;
+  /\.test\.ts$|\/sqlite\/|^backup\/|^transfer\/move-(?:embedded|tables)\.ts$/;
 
 /** By their beginnings. */
 const ALLOWED: Readonly<Record<string, string>> = {
