@@ -6,7 +6,7 @@ import { isMainThread } from 'node:worker_threads';
  */
 
 /** In KiB, as `pragma cache_size` takes them. The serving thread reads the catalogs of all accounts in turn. */
-const THREAD_KIB = (isMainThread ? 128 : 32) * 1024;
+const THREAD_KIB = (isMainThread ? 64 : 16) * 1024;
 const MOST_KIB = 32 * 1024;
 /** The inner pages of the indexes of a million products. */
 const LEAST_KIB = 1024;
