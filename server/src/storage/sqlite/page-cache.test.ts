@@ -24,23 +24,23 @@ test('the catalogs that a thread has open share the memory for their pages', (t)
   assert.deepEqual(opened.map(kibOf), [32 * MIB], 'a single catalog has as many pages as ever');
   for (let projectId = 2; projectId <= 64; projectId += 1) opened.push(files.open(projectId));
   const sum = opened.map(kibOf).reduce((all, kib) => all + kib, 0);
-  assert.ok(sum <= 128 * MIB, `${sum} KiB`);
+  assert.ok(sum <= 64 * MIB, `${sum} KiB`);
 
   const [first] = opened as [CatalogFile];
   const inside = first.transaction(() => kibOf(first));
-  assert.deepEqual([inside, kibOf(first)], [32 * MIB, 2 * MIB], 'a transaction has a whole cache');
+  assert.deepEqual([inside, kibOf(first)], [32 * MIB, MIB], 'a transaction has a whole cache');
   assert.throws(() =>
     first.transaction(() => {
       throw new Error('rolled back');
     }),
   );
-  assert.equal(kibOf(first), 2 * MIB);
+  assert.equal(kibOf(first), MIB);
   for (let projectId = 2; projectId <= 64; projectId += 1) files.close(projectId);
   assert.equal(kibOf(first), 32 * MIB, 'the share grows when others are closed');
 });
 
-test('a worker thread keeps at most 32 MiB of pages, or 1 MiB of each catalog', () => {
-  const kept = Array.from({ length: 64 }, (_, at) => (at + 1) * shareOfFile(at + 1, 32 * MIB));
+test('a worker thread keeps at most 16 MiB of pages, or 1 MiB of each catalog', () => {
+  const kept = Array.from({ length: 64 }, (_, at) => (at + 1) * shareOfFile(at + 1, 16 * MIB));
   assert.equal(Math.max(...kept), 64 * MIB);
-  assert.ok(kept.slice(0, 32).every((kib) => kib <= 32 * MIB));
+  assert.ok(kept.slice(0, 16).every((kib) => kib <= 16 * MIB));
 });
