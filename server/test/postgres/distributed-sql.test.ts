@@ -13,8 +13,7 @@ import { coordinated, findRefused, findRefusedTables } from '../support/postgres
 const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url));
 
 /** Files with statements for the embedded store only. */
-const EMBEDDED =
-  /\.test\.ts$|\/sqlite\/|^backup\/|^transfer\/move-(?:embedded|tables)\.ts$/;
+const EMBEDDED = /\.test\.ts$|\/sqlite\/|^backup\/|^transfer\/move-(?:embedded|tables)\.ts$/;
 
 /** By their beginnings. */
 const ALLOWED: Readonly<Record<string, string>> = {
