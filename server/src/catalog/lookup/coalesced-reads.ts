@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { readSeparately, type SeparateReads } from '../../kernel/separate-reads.ts';
 
 /** How long a key that failed is read by itself: a read of it may take long, and others must not wait for it. */
@@ -16,7 +17,7 @@ export function coalesceReads<Key, Value>(
   let isReading = false;
   let next: { keys: Set<Key>; answer: PromiseWithResolvers<SeparateReads<Key, Value>> } | undefined;
   /** Until when a key is read by itself. */
-  const alone = new Map<Key, number>();
+  const alone = new BoundedMap<Key, number>({ most: MOST_ALONE });
 
   async function readBatches(): Promise<void> {
     isReading = true;
@@ -26,11 +27,6 @@ export function coalesceReads<Key, Value>(
       answer.resolve(await readSeparately([...keys], read));
     }
     isReading = false;
-  }
-
-  function noteFailure(key: Key): void {
-    if (alone.size >= MOST_ALONE) alone.clear();
-    alone.set(key, performance.now() + ALONE_MS);
   }
 
   function isAlone(key: Key): boolean {
@@ -49,7 +45,7 @@ export function coalesceReads<Key, Value>(
     if (!isReading) void readBatches();
     const { values, failures } = await answer.promise;
     if (!failures.has(key)) return values.get(key);
-    noteFailure(key);
+    alone.set(key, performance.now() + ALONE_MS);
     throw failures.get(key);
   };
 }
