@@ -2,6 +2,7 @@
 import { globSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { reportBreaches } from './report-breaches.ts';
 
 /** The doors of the rooms of an engine, whose name is that of the engine. */
 const ENGINE_DOORS: ReadonlySet<string> = new Set(['sqlite.ts', 'postgres.ts']);
@@ -20,6 +21,4 @@ function listBreaches(folder: string): string[] {
 }
 
 const [folder = fileURLToPath(new URL('../src', import.meta.url))] = process.argv.slice(2);
-const breaches = listBreaches(folder);
-for (const breach of breaches) process.stderr.write(`  error base-names-are-unique: ${breach}\n`);
-process.exitCode = breaches.length === 0 ? 0 : 1;
+reportBreaches('base-names-are-unique', listBreaches(folder));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { PLACES } from './json-parses.ts';
+import { reportBreaches } from './report-breaches.ts';
 
 /** @returns the lines in which a file parses JSON, or takes the parser under another name */
 function listParses(file: string): number[] {
@@ -48,7 +49,4 @@ function listBreaches(folder: string): string[] {
 }
 
 const [folder = fileURLToPath(new URL('../src', import.meta.url))] = process.argv.slice(2);
-const breaches = listBreaches(folder);
-for (const breach of breaches)
-  process.stderr.write(`  error no-json-parse-on-the-serving-thread: ${breach}\n`);
-process.exitCode = breaches.length === 0 ? 0 : 1;
+reportBreaches('no-json-parse-on-the-serving-thread', listBreaches(folder));

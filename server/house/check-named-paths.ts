@@ -5,6 +5,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { reportBreaches } from './report-breaches.ts';
 
 /** A name or path of a file of the repository in a text. Patterns such as `<type>.ts` and `*-store.ts` do not match. */
 const NAMED = /(?<![\w<>*/.@{}$-])((?:[\w.-]+\/)*[\w-][\w.-]*\.(?:ts|tsx|md))(?![\w/*-])/g;
@@ -38,6 +39,4 @@ const files = globSync(
   ['*.md', '{bench,client,clients,console,deploy,docs,examples,package,server,site}/**/*.{ts,tsx,md}'],
   { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] },
 );
-const breaches = listBreaches(root, files);
-for (const breach of breaches) process.stderr.write(`  error named-files-exist: ${breach}\n`);
-process.exitCode = breaches.length === 0 ? 0 : 1;
+reportBreaches('named-files-exist', listBreaches(root, files));
