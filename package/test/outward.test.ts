@@ -2,12 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { connectAgent } from '../../server/test/support/agent-client.ts';
@@ -15,6 +12,7 @@ import { Browser } from '../../server/test/support/browser.ts';
 import { startCompanyProvider, visitProvider } from '../../server/test/support/company-provider.ts';
 import { S3_KEYS, S3_REGION, startS3Server } from '../../server/test/support/outbound/s3-server.ts';
 import { makeKeys, startSftpServer } from '../../server/test/support/outbound/sftp-server.ts';
+import { startCollector } from '../../server/test/support/outbound/trace-collector.ts';
 import { startReceiver, verify } from '../../server/test/support/outbound/webhook-receiver.ts';
 import {
   processEnvironment,
@@ -39,15 +37,7 @@ const s3 = await startS3Server(BUCKET);
 const provider = await startCompanyProvider();
 provider.register(`${ORIGIN}/console/`);
 
-/** The paths and bodies that a collector of traces got. */
-const traced: string[] = [];
-const collector = createServer(async (request, response) => {
-  const pieces: Buffer[] = [];
-  for await (const piece of request) pieces.push(piece as Buffer);
-  traced.push(`${request.url} ${Buffer.concat(pieces)}`);
-  response.setHeader('content-type', 'application/json').end('{}');
-});
-await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+const collector = await startCollector({ after });
 
 const settings = {
   RELATA_FETCH_ALLOW: '127.0.0.1',
@@ -62,9 +52,7 @@ const settings = {
   RELATA_BACKUP_S3_REGION: S3_REGION,
   RELATA_BACKUP_S3_ACCESS_KEY_ID: S3_KEYS.accessKeyId,
   RELATA_BACKUP_S3_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey,
-  OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
-  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-  OTEL_BSP_SCHEDULE_DELAY: '50',
+  ...collector.settings,
 };
 
 before(async () => {
@@ -85,8 +73,6 @@ after(async () => {
   await service?.stop();
   await provider.close();
   s3.close();
-  collector.closeAllConnections();
-  collector.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -103,6 +89,23 @@ async function finish({ task }: { task: { id: string } }): Promise<void> {
     if (!['RUNNING', 'PENDING'].includes(ended.taskStatus))
       return assert.equal(ended.taskStatus, 'FINISHED', JSON.stringify(ended));
   }
+}
+
+/** Runs a pipeline that reads `products.csv` from one place, and builds a channel that writes `products.ndjson` to the other. */
+async function passThrough(name: string, source: object, destination: object): Promise<void> {
+  const home = '/management/projects/1';
+  const pipeline = await succeed('POST', `${home}/pipelines`, {
+    name,
+    source,
+    format: { type: 'csv' },
+    mapping: { identifier: 'sku', name: 'title' },
+    mode: 'incremental',
+    trigger: { type: 'manual' },
+  });
+  await finish(await succeed('POST', `${home}/pipelines/${pipeline.id}/run`));
+  const wanted = { name, format: { type: 'ndjson' }, destinations: [destination] };
+  const channel = await succeed('POST', `${home}/channels`, wanted);
+  await finish(await succeed('POST', `${home}/channels/${channel.id}/build`));
 }
 
 /** The first ciphers of servers, and the one whose WebAssembly the bundle has to carry. */
@@ -122,45 +125,15 @@ for (const cipher of ['aes128-gcm@openssh.com', 'aes256-ctr', 'chacha20-poly1305
       privateKey: keys.private,
       hostKey: server.hostKey,
     };
-    const pipeline = await succeed('POST', '/management/projects/1/pipelines', {
-      name: cipher,
-      source: { ...place, path: 'products.csv' },
-      format: { type: 'csv' },
-      mapping: { identifier: 'sku', name: 'title' },
-      mode: 'incremental',
-      trigger: { type: 'manual' },
-    });
-    await finish(await succeed('POST', `/management/projects/1/pipelines/${pipeline.id}/run`));
-
     mkdirSync(join(root, 'out'));
-    const channel = await succeed('POST', '/management/projects/1/channels', {
-      name: cipher,
-      format: { type: 'ndjson' },
-      destinations: [{ ...place, folder: 'out' }],
-    });
-    await finish(await succeed('POST', `/management/projects/1/channels/${channel.id}/build`));
+    await passThrough(cipher, { ...place, path: 'products.csv' }, { ...place, folder: 'out' });
     assert.match(readFileSync(join(root, 'out/products.ndjson'), 'utf8'), new RegExp(`"A-${cipher}"`));
   });
 
 test('a pipeline reads a file from a bucket and a channel writes one into it (§13.1, §16.8)', async () => {
   s3.objects.set('in/products.csv', Buffer.from('sku,title\nB-1,Saw\n'));
   const place = { type: 's3', endpoint: s3.endpoint, region: S3_REGION, bucket: BUCKET, ...S3_KEYS };
-  const pipeline = await succeed('POST', '/management/projects/1/pipelines', {
-    name: 'From a bucket',
-    source: { ...place, key: 'in/products.csv' },
-    format: { type: 'csv' },
-    mapping: { identifier: 'sku', name: 'title' },
-    mode: 'incremental',
-    trigger: { type: 'manual' },
-  });
-  await finish(await succeed('POST', `/management/projects/1/pipelines/${pipeline.id}/run`));
-
-  const channel = await succeed('POST', '/management/projects/1/channels', {
-    name: 'Into a bucket',
-    format: { type: 'ndjson' },
-    destinations: [{ ...place, folder: 'out' }],
-  });
-  await finish(await succeed('POST', `/management/projects/1/channels/${channel.id}/build`));
+  await passThrough('bucket', { ...place, key: 'in/products.csv' }, { ...place, folder: 'out' });
   assert.match(String(s3.objects.get('out/products.ndjson')), /"B-1"/);
 });
 
@@ -200,8 +173,8 @@ test("a person signs in with the company's account (§5.7)", async () => {
 
 test('traces of requests reach a collector when the packages are installed (docs/operating/monitoring.md, Traces)', async () => {
   await succeed('GET', '/management/projects');
-  while (!traced.some((sent) => sent.includes('GET /management/projects'))) await delay(20);
-  assert.ok(traced.every((sent) => sent.startsWith('/v1/traces ')));
+  await collector.find('GET /management/projects');
+  assert.deepEqual([...collector.paths], ['/v1/traces']);
 });
 
 test('the continuous backup reaches the bucket, and a restore from it has every product (docs/operating/backup.md)', async () => {

@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import { compareWithAllowed } from '../support/plans/allowed-loops.ts';
 import { productsOf, relateBits } from '../support/plans/filled-service.ts';
 import { judgePlan, LOG_PLANS, type PlanNode, readPlans } from '../support/plans/postgres-plans.ts';
+import { withoutProject } from '../support/plans/postgres-statements.ts';
 import { query, startPostgres } from '../support/postgres/postgres-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
@@ -82,10 +83,7 @@ test(
 
     const plans = await readPlans(server.url, loaded);
     const statements = plans.map((plan) => ({
-      sql: plan['Query Text']
-        .replace(/^\/\* \d+ \*\//, '')
-        .replace(/\s+/g, ' ')
-        .trim(),
+      sql: withoutProject(plan['Query Text']).replace(/\s+/g, ' '),
       refused: judgePlan(plan),
     }));
     const { refused, unused } = compareWithAllowed('postgres', statements);

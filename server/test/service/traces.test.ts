@@ -1,62 +1,16 @@
 // runs: deep (not on postgres: spans, which are made above the stores; the column of tasks is in all tests of tasks)
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'node:test';
+import { type SentSpan, startCollector } from '../support/outbound/trace-collector.ts';
 import { startReceiver } from '../support/outbound/webhook-receiver.ts';
 import { startProcess } from '../support/service-process.ts';
 import { createTestStore } from '../support/test-store.ts';
 
-/** The tested fields of a span in OTLP's JSON. */
-interface SentSpan {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly attributes: { key: string; value: Record<string, unknown> }[];
-}
-
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const traceparent = `00-${TRACE}-b7ad6b7169203331-01`;
 const SECRET = 'a value that no span may have';
-
-/** Receives spans like a collector. */
-async function startCollector(t: TestContext) {
-  const spans: SentSpan[] = [];
-  let text = '';
-  const server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece));
-    request.on('end', () => {
-      const sent = Buffer.concat(pieces).toString();
-      text += sent;
-      for (const { scopeSpans } of JSON.parse(sent).resourceSpans)
-        for (const scope of scopeSpans) spans.push(...scope.spans);
-      response.setHeader('content-type', 'application/json').end('{}');
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  return {
-    settings: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-      OTEL_BSP_SCHEDULE_DELAY: '50',
-    },
-    text: () => text,
-    spans,
-    async find(name: string, isWanted: (span: SentSpan) => boolean = () => true): Promise<SentSpan> {
-      for (;;) {
-        const found = spans.find((span) => span.name === name && isWanted(span));
-        if (found !== undefined) return found;
-        await delay(20);
-      }
-    },
-  };
-}
 
 test('one trace leads from a request through its task to the commit, also in another process', async (t) => {
   const store = await createTestStore(t);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { startPostgres } from '../postgres/postgres-server.ts';
 import { createDatabase } from '../postgres/test-database.ts';
+import { Stops } from '../stops.ts';
 import { startTestService } from '../test-service.ts';
 import { postgresStoreOn } from '../test-store.ts';
 import type { RefusedLoops } from './allowed-loops.ts';
@@ -35,8 +36,8 @@ export async function openPlanner(): Promise<Planner> {
   const server = await startPostgres({});
   const database = await createDatabase(server.url);
   const store = postgresStoreOn(database, await mkdtemp(join(tmpdir(), 'relata-planner-')));
-  const stops: (() => unknown)[] = [];
-  const service = await startTestService({ after: (stop: () => unknown) => stops.push(stop) }, { store });
+  const stops = new Stops();
+  const service = await startTestService(stops, { store });
   await fillService(service);
   const client = new pg.Client(database.url);
   await client.connect();
@@ -63,7 +64,7 @@ export async function openPlanner(): Promise<Planner> {
     },
     async [Symbol.asyncDispose]() {
       await client.end();
-      for (const stop of stops.reverse()) await stop();
+      await stops.stopAll();
       await store.remove();
       await server.stop();
     },

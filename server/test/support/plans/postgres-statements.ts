@@ -1,6 +1,9 @@
 import pg from 'pg';
 
-const CHANGES_OR_READS = /^\s*(?:\/\*.*?\*\/\s*)?(?:select|with|insert|update|delete|merge)\b/i;
+const CHANGES_OR_READS = /^(?:select|with|insert|update|delete|merge)\b/i;
+
+/** The service begins each statement with the number of its project, so that a pooler keeps them apart. */
+export const withoutProject = (sql: string) => sql.replace(/^\/\* \d+ \*\//, '').trim();
 
 /** Reports each text of a statement once that this thread sends to PostgreSQL. */
 export function watchPostgres(report: (sql: string) => void): void {
@@ -9,8 +12,7 @@ export function watchPostgres(report: (sql: string) => void): void {
   pg.Client.prototype.query = function watched(this: pg.Client, ...given: unknown[]) {
     const [first] = given;
     const text = typeof first === 'string' ? first : (first as { text?: unknown } | undefined)?.text;
-    // The service begins each statement with the number of its project, so that a pooler keeps them apart.
-    const sql = typeof text === 'string' ? text.replace(/^\/\* \d+ \*\//, '').trim() : '';
+    const sql = typeof text === 'string' ? withoutProject(text) : '';
     if (CHANGES_OR_READS.test(sql) && !seen.has(sql)) {
       seen.add(sql);
       report(sql);
