@@ -14,7 +14,7 @@ import {
 } from './relation-definitions/relation-definitions.ts';
 import type { RelationStore } from './relation-threads/relation-threads.ts';
 
-/** Changes of definitions, which build the index that a changed rule needs. */
+/** Changes definitions, and builds the index that a changed rule needs. */
 export class RelationChanges {
   private readonly store: RelationStore;
   private readonly builds: RelationBuilds;
@@ -48,7 +48,10 @@ export class RelationChanges {
     return saved;
   }
 
-  /** The store checks again in its transaction; here it saves a task that would build nothing. */
+  /**
+   * Checks the expected state early, to save a task that would build nothing. The store checks it again in
+   * its transaction.
+   */
   private async getExpected(projectId: number, { id, expected }: RemovedRelation): Promise<Relation> {
     const relation = await this.get(projectId, id);
     refuseOtherState(expected, markOfRelation(relation));
@@ -63,8 +66,8 @@ export class RelationChanges {
   }
 
   /**
-   * Replaces the whole list: relations missing from it are deleted.
-   * @returns the resulting relations @throws request_invalid for an id that two entries have
+   * Replaces the whole list: deletes every relation that the list does not have. @returns the relations after
+   * the import @throws request_invalid for an id that two entries have
    */
   async importAll(project: ChosenProject, sent: readonly SentRelation[]): Promise<readonly Relation[]> {
     refuseRepeatedIds(sent);
@@ -82,7 +85,7 @@ export class RelationChanges {
   }
 }
 
-/** Whether a definition needs no new index; a list is complete from the beginning. */
+/** Whether a definition needs no new index. A list of links is complete from the beginning. */
 const isBuilt = (present: Relation | undefined, definition: RelationDefinition) =>
   !isIndexed(definition) ||
   (present?.state === 'ready' &&
@@ -90,7 +93,7 @@ const isBuilt = (present: Relation | undefined, definition: RelationDefinition) 
 
 const kindOf = ({ kind = 'rule' }: RelationDefinition) => kind;
 
-/** Its links would be lost, or the fate of its rule would be undefined. */
+/** Refuses a change of the kind, because it would lose the links or leave the rule without a meaning. */
 function refuseOtherKind(present: RelationDefinition, definition: RelationDefinition): void {
   if (kindOf(present) === kindOf(definition)) return;
   const detail = '/kind cannot change: delete the relation, or create another one';
@@ -102,14 +105,17 @@ export interface SentRelation {
   readonly definition: RelationDefinition;
 }
 
-/** The id or name of a relation of another kind means a different relation, as a kind cannot change. */
+/**
+ * Includes the kind, because a kind cannot change: the same id or name with another kind means another
+ * relation.
+ */
 function identityOf({ id, definition }: SentRelation): Recognisable {
   const kind = kindOf(definition);
   const name = JSON.stringify([kind, definition.name, definition.tag]);
   return { id: id === undefined ? undefined : `${kind} ${id}`, name };
 }
 
-/** @throws request_invalid that names the entries with a repeated id */
+/** @throws request_invalid with the entries that repeat an id */
 function refuseRepeatedIds(sent: readonly SentRelation[]): void {
   const details = sent.flatMap(({ id }, at) => {
     const first = sent.findIndex((one) => one.id === id);

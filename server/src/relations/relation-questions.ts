@@ -6,7 +6,7 @@ import type { RelationChanges } from './relation-changes.ts';
 import type { Explanation, Relation } from './relation-definitions/relation-definitions.ts';
 import type { RelationStore, TriedRelation } from './relation-threads/relation-threads.ts';
 
-/** A question whose caller may leave out the locale. */
+/** A question whose locale is optional. */
 type InLocale<Question> = Omit<Question, 'locale'> & { readonly locale?: string | undefined };
 
 interface QuestionParts extends Pick<RelatedAnswerParts, 'recallLocale' | 'recallSettings'> {
@@ -14,18 +14,20 @@ interface QuestionParts extends Pick<RelatedAnswerParts, 'recallLocale' | 'recal
   readonly definitions: Pick<RelationChanges, 'get'>;
 }
 
-/** Questions about relations themselves, and about products that have to fit each other, which threads answer. */
+/**
+ * Questions that threads answer: about relations themselves, and about products that have to fit each other.
+ */
 export function createRelationQuestions({ store, definitions, recallLocale, recallSettings }: QuestionParts) {
-  /** Sentences are in the locale of the project, unless the caller chose another. */
+  /** Adds the locale of the project, unless the caller chose another. */
   const withLocale = async <Question extends { projectId: number; locale?: string | undefined }>(
     question: Question,
   ) => ({ ...question, locale: question.locale ?? (await recallLocale(question.projectId)) });
 
   return {
-    /** Tries a definition on the present catalog, and stores nothing. */
+    /** Tries a definition on the present catalog without storing it. */
     tryDefinition: async (tried: InLocale<TriedRelation>, signal: AbortSignal) =>
       store.tryDefinition(await withLocale(tried), signal),
-    /** @throws not_found, relation_not_ready while its index is made */
+    /** @throws not_found, relation_not_ready while the index is being built */
     survey: async (projectId: number, id: number, signal: AbortSignal) =>
       (await store.survey({ projectId, id }, signal)) ??
       describeProblem(await definitions.get(projectId, id)),
@@ -37,7 +39,10 @@ export function createRelationQuestions({ store, definitions, recallLocale, reca
       throw new ServiceError('not_found', `no product ${JSON.stringify(explained.unknown)}`);
     },
 
-    /** @returns all relations of the project, with what the built ones find for a product @throws not_found */
+    /**
+     * @returns all relations of the project, and for each built one its results for the product @throws
+     * not_found
+     */
     async relateProduct(request: InLocale<ProductRelationsInput>, signal: AbortSignal) {
       const related = await store.relateProduct(await withLocale(request), signal);
       if (related === undefined) throw new ServiceError('not_found');
@@ -55,7 +60,7 @@ export function createRelationQuestions({ store, definitions, recallLocale, reca
         signal,
       ),
 
-    /** @returns attributes whose missing values leave verdicts unknown @throws search_too_long */
+    /** @returns the attributes whose missing values leave verdicts unknown @throws search_too_long */
     surveyMissing: store.surveyMissing,
   };
 }

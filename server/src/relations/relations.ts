@@ -1,8 +1,8 @@
 /**
- * The door of relations: what goes with what, by rules that people write. A relation is a join index beside
- * the products, changed in the transaction that changes them, so an answer never shows a product that does
- * not exist. When a rule or the ontology has changed, a task walks the products again, while the old answers
- * stay. Relations know the catalog; the catalog never knows them.
+ * The door of relations: which products go together, by rules and lists that people write. The join index of
+ * a relation is beside the products and changes in the same transaction, so an answer never shows a product
+ * that does not exist. After a change of a rule or of the ontology, a task builds the index again; until it
+ * ends, the old answers stay. Relations import the catalog, but the catalog never imports relations.
  */
 import type { ChosenProject } from '../kernel/caller.ts';
 import type { Base } from '../storage/storage.ts';
@@ -21,9 +21,9 @@ export interface RelationParts
     Pick<Base, 'clock' | 'logger' | 'payloads'> {
   readonly store: RelationStore;
   readonly tasks: Tasks;
-  /** Largest list of links. */
+  /** The limit of a list of links, in MiB. */
   readonly uploadMaxMib: number;
-  /** The settings of a project for its links (§14.2). */
+  /** Reads the settings of a project that apply to its links (§14.2). */
   getSettings(projectId: number): Promise<{ readonly maxDeletePercent: number }>;
 }
 
@@ -43,7 +43,7 @@ export function createRelations(parts: RelationParts) {
   const definitions = new RelationChanges({ store, builds, clock });
   return {
     list: (projectId: number) => store.list(projectId),
-    /** @returns the version of the catalog, which may be as old as answers may be */
+    /** @returns the version of the catalog, which may lag as far as answers may */
     readVersion: async (projectId: number) => (await store.open(projectId)).mark.version,
     /** @throws not_found */
     get: (projectId: number, id: number) => definitions.get(projectId, id),
@@ -55,14 +55,14 @@ export function createRelations(parts: RelationParts) {
     ) => definitions.save(project, definition, replaced),
     /** @throws not_found, changed_meanwhile */
     remove: (projectId: number, removed: RemovedRelation) => definitions.remove(projectId, removed),
-    /** @returns the resulting relations @throws request_invalid for an id that two entries have */
+    /** @returns the relations after the import @throws request_invalid for an id that two entries have */
     importAll: (project: ChosenProject, sent: readonly SentRelation[]) =>
       definitions.importAll(project, sent),
     follow,
     links: new RelationLinks({ ...parts, maxMib, dropOld }),
     tables: new ValueTables({ store, builds, clock, gather }),
     ...createRelationQuestions({ ...parts, definitions }),
-    /** @throws query_invalid before the first step; search_too_long in any */
+    /** @throws query_invalid before the first step, search_too_long in any step */
     answer: createRelatedAnswers(parts),
   };
 }

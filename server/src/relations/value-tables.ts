@@ -19,11 +19,11 @@ interface TableParts {
   readonly store: RelationStore;
   readonly builds: RelationBuilds;
   readonly clock: Clock;
-  /** Replaces a table by what a run of a pipeline gathers. */
+  /** Gathers the table that a run of a pipeline reads, and replaces the stored one by it. */
   readonly gather: ReturnType<typeof createTableTasks>;
 }
 
-/** Tables of values that go together, which rules name. */
+/** The value tables of a project, which rules name. */
 export class ValueTables {
   private readonly store: RelationStore;
   private readonly builds: RelationBuilds;
@@ -37,7 +37,7 @@ export class ValueTables {
     this.gather = gather;
   }
 
-  /** @returns a page ordered by name, beginning after `after` */
+  /** @returns a page of tables by name, beginning after `after` */
   list(projectId: number, after: string, limit: number) {
     return this.store.listTables(projectId, after, limit);
   }
@@ -49,7 +49,10 @@ export class ValueTables {
     return found;
   }
 
-  /** Builds the relations that use it anew. @throws not_found, table_exists, changed_meanwhile */
+  /**
+   * Saves a table and builds the relations that use it again. @throws not_found, table_exists,
+   * changed_meanwhile
+   */
   async save(project: ChosenProject, saved: Omit<SavedTable, 'at' | 'isFollowed'>): Promise<StoredTable> {
     const keep = (isFollowed: boolean) =>
       this.store.saveTable(project.id, { ...saved, isFollowed, at: this.clock.now() });
@@ -59,15 +62,15 @@ export class ValueTables {
     return stored;
   }
 
-  /** @returns only the tables that the relations name */
+  /** @returns the tables that these relations name */
   async listUsed(projectId: number, users: readonly Relation[]): Promise<StoredTable[]> {
     const names = new Set(users.flatMap(({ definition }) => listTables(ruleOf(definition))));
-    // One after another: all at once would take every connection of the process.
+    // Reads one table after another, because parallel reads would take every connection of the process.
     const found = await Array.fromAsync(names, (name) => this.store.findTable(projectId, name));
     return found.filter((table) => table !== undefined);
   }
 
-  /** Creates the table, or replaces the one with its name if that differs. */
+  /** Creates the table, or replaces the table of that name if it differs. */
   async put(project: ChosenProject, table: SentTable): Promise<void> {
     const present = await this.store.findTable(project.id, table.name);
     if (present !== undefined && markOfTable(present) === markOfTable(table)) return;

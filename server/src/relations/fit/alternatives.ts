@@ -17,12 +17,12 @@ import { judgeUpload, type MayBeNegative, type SetJudge, type SetProduct } from 
 
 /** Products that could replace those that do not fit. Source: docs/interface §12.10. */
 
-/** Where alternatives are looked for. */
+/** The catalog in which alternatives are searched. */
 export interface AlternativeCatalog {
   readonly attributes: readonly Attribute[];
   readonly brandAttribute: string;
   readonly priceAttribute: string;
-  /** Undefined: the catalog is too large to be scanned. */
+  /** Undefined if the catalog is too large to scan. */
   readonly columns: CatalogColumns | undefined;
   findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
 }
@@ -37,12 +37,15 @@ export interface AlternativeOrder {
   /** Identifiers of the products that do not fit. */
   readonly unfit: ReadonlySet<string>;
   readonly mayBeNegative: MayBeNegative;
-  /** The most alternatives for each of them. */
+  /** The most alternatives for each product that does not fit. */
   readonly most: number;
   readonly limit: Budget;
 }
 
-/** @returns for each product that does not fit, those of its main category that fit all others, nearest in price first */
+/**
+ * @returns alternatives for each product that does not fit. They have its main category and fit all others,
+ * nearest in price first.
+ */
 export async function listAlternatives(catalog: AlternativeCatalog, order: AlternativeOrder) {
   const found = [];
   for (const one of order.set) {
@@ -84,7 +87,10 @@ async function findInPlaceOf(one: OrderedProduct, catalog: AlternativeCatalog, o
 
 type DescribedAlternative = ReturnType<typeof describeAlternative>;
 
-/** Yields products with the path that fit everything else, nearest in price first. @throws search_too_long */
+/**
+ * Yields products with the category path that fit everything else, nearest in price first. @throws
+ * search_too_long
+ */
 async function* listSuitable(
   one: OrderedProduct,
   catalog: AlternativeCatalog & { readonly columns: CatalogColumns },
@@ -107,13 +113,13 @@ interface Candidate {
   readonly product: UploadedProduct;
 }
 
-/** @returns the path as JSON */
+/** @returns the path of the main category as JSON */
 function mainPathOf({ categories }: UploadedProduct): string | undefined {
   const main = mainCategory(categories);
   return main && JSON.stringify(main.path);
 }
 
-/** Yields the products in the given order. */
+/** Yields the products in the order of the identifiers. */
 async function* readProducts({ findUploads }: AlternativeCatalog, identifiers: readonly string[]) {
   for (let at = 0; at < identifiers.length; at += UPLOADS_AT_ONCE) {
     const chunk = identifiers.slice(at, at + UPLOADS_AT_ONCE);
@@ -134,8 +140,8 @@ interface CandidateSearch {
 }
 
 /**
- * @returns identifiers of products with the path that may fit, nearest in price first; those without a price last, ties by id
- * @throws search_too_long
+ * @returns identifiers of products with the category path that may fit, nearest in price first. Products
+ * without a price are last, and ties are by id. @throws search_too_long
  */
 function sortByPrice(
   { attributes, priceAttribute }: AlternativeCatalog,
@@ -169,14 +175,14 @@ const distanceOf = (a: number | undefined, b: number | undefined) =>
 const leastOf = (values: readonly Comparable[]) =>
   values.length === 0 ? undefined : Math.min(...values.map(Number));
 
-/** @returns the attribute that alternatives are sorted by */
+/** @returns the attribute whose values are the prices that alternatives are sorted by */
 export function findPrice(attributes: readonly Attribute[], name: string): ComparedAttribute | undefined {
   const attribute = attributes.find((one) => one.name === name && one.type === 'NUMERIC_ATTRIBUTE');
   if (attribute === undefined) return undefined;
   return toCompared(attribute, listKeys(attributes).get(attribute.id) ?? []);
 }
 
-/** As in an answer for one product's related products. */
+/** The same description that an answer for one product has. */
 function describeAlternative(
   { attributes, brandAttribute }: AlternativeCatalog,
   { productId, product, place }: { productId: number; product: UploadedProduct; place: number },

@@ -16,7 +16,7 @@ import type { SearchedVersions } from './negative-values.ts';
 export interface FitCatalog extends TriedCatalog, SearchedVersions {
   listAttributes(): Promise<readonly Attribute[]>;
   listRelations(): Promise<readonly Relation[]>;
-  /** @returns the existing ones */
+  /** @returns the tables that exist */
   findTables(names: readonly string[]): Promise<readonly ValueTable[]>;
 }
 
@@ -26,10 +26,13 @@ interface CatalogConstraints {
   readonly constraints: readonly Constraint[];
 }
 
-/** Projects whose constraints a thread caches. */
+/** How many projects a thread caches constraints for. */
 const CACHED_PROJECTS = 64;
 
-/** Constraints of catalogs, ready for judging: binding them takes longer than judging ten products. */
+/**
+ * Constraints that are ready for judging. They are cached because binding them takes longer than judging ten
+ * products.
+ */
 export class ConstraintCache {
   private readonly cached = new BoundedMap<number, CatalogConstraints>({ most: CACHED_PROJECTS });
 
@@ -48,7 +51,10 @@ export class ConstraintCache {
   }
 }
 
-/** Uses the present ontology, as nothing has to be built. @returns undefined for a relation that is no constraint */
+/**
+ * Binds to the present ontology, because no index has to be built. @returns undefined for a relation that is
+ * not a constraint
+ */
 function toConstraint(relation: Relation, attributes: readonly Attribute[], tables: readonly ValueTable[]) {
   const { id, definition } = relation;
   if (!definition.enabled || !isConstraint(definition)) return undefined;

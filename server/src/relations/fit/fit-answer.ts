@@ -19,15 +19,15 @@ import {
 } from './judgement.ts';
 import type { NegativeValues } from './negative-values.ts';
 
-/** A question, with the project's settings. */
+/** A question with the settings of its project. */
 export interface FitInput extends FitSelection {
-  /** Of the sentences. */
+  /** The locale of the sentences. */
   readonly locale: string;
   readonly brandAttribute: string;
   readonly priceAttribute: string;
 }
 
-/** What a thread caches, and how long a question may take. */
+/** The caches of a thread, and the time limit of a question. */
 export interface FitParts {
   readonly constraints: ConstraintCache;
   readonly negatives: NegativeValues;
@@ -35,10 +35,10 @@ export interface FitParts {
   readonly limit: Budget;
 }
 
-/** Ten times what a catalog of 66,778 takes, once it is in memory. */
+/** Ten times as long as a catalog of 66,778 products takes, once it is in memory. */
 const ALTERNATIVES_MS = 2_000;
 
-/** The limit of an answer, in which each pair takes about 600 bytes. */
+/** The most pairs in one answer; each pair takes about 600 bytes. */
 const MOST_PAIRS = 20_000;
 
 /** @throws request_invalid */
@@ -53,7 +53,7 @@ function refuseMany(pairs: number): void {
 const listKeysOf = (read: readonly ComparedAttribute[]): ReadonlySet<string> =>
   new Set(read.flatMap(({ keys }) => keys));
 
-/** @returns the products of a question that exist, only with the values under these keys */
+/** @returns the existing products of a question, with only the values under these keys */
 async function readItems(
   { findUploads }: FitCatalog,
   identifiers: readonly string[],
@@ -71,7 +71,9 @@ async function readItems(
   return found;
 }
 
-/** @returns the answer as JSON @throws request_invalid if too much would have to be judged, answer_too_large, search_too_long */
+/**
+ * @returns the answer as JSON @throws request_invalid for too many pairs, answer_too_large, search_too_long
+ */
 export async function answerFit(catalog: FitCatalog, input: FitInput, parts: FitParts): Promise<string> {
   const { version, attributes, constraints: all } = await parts.constraints.read(input.projectId, catalog);
   const constraints = chooseConstraints(all, input);
@@ -107,7 +109,7 @@ export async function answerFit(catalog: FitCatalog, input: FitInput, parts: Fit
   return JSON.stringify({ ...judged, receipt: { ...receipt, hash: hashOf({ ...judged, receipt }) } });
 }
 
-/** @returns the constraints that a question names, by itself or by a tag; all if it names none */
+/** @returns the constraints that a question names by id or by tag; all constraints if it names none */
 const chooseConstraints = (
   all: readonly Constraint[],
   { tags, relations }: Pick<FitInput, 'tags' | 'relations'>,
@@ -116,7 +118,7 @@ const chooseConstraints = (
     ? all
     : all.filter(({ relation }) => tags.includes(relation.tag) || relations.includes(relation.id));
 
-/** @returns the products of a question that exist, in its order, and the identifiers of the others */
+/** @returns the existing products of a question in its order, and the identifiers of the missing products */
 async function readSet(
   catalog: FitCatalog,
   { items, priceAttribute }: FitInput,
@@ -137,7 +139,7 @@ async function readSet(
   };
 }
 
-/** A question in progress. */
+/** A question that is being answered. */
 interface OpenQuestion {
   readonly catalog: FitCatalog;
   readonly input: FitInput;
@@ -192,7 +194,7 @@ const listUnfit = (pairs: readonly JudgedPair[]): ReadonlySet<string> =>
       .flatMap(({ source, target }) => [source, target]),
   );
 
-/** Which attributes may have a negative value; each is looked up once. */
+/** Which attributes may have negative values. Each attribute is looked up only once. */
 class Signs {
   private readonly known = new Map<ComparedAttribute, boolean>();
   private readonly find: (attribute: ComparedAttribute) => Promise<boolean>;
@@ -201,14 +203,17 @@ class Signs {
     this.find = find;
   }
 
-  /** @returns whether an attribute may be negative; certain for these, and assumed for others */
+  /**
+   * @returns whether an attribute may be negative. It is looked up for these attributes and assumed for all
+   * others.
+   */
   async of(attributes: readonly ComparedAttribute[]): Promise<MayBeNegative> {
     for (const one of attributes) if (!this.known.has(one)) this.known.set(one, await this.find(one));
     return (attribute) => this.known.get(attribute) ?? true;
   }
 }
 
-/** Words of the categories whose products are scanned. */
+/** The words of the categories whose products are scanned. */
 const listCategoryWords = (set: readonly OrderedProduct[], unfit: ReadonlySet<string>) =>
   listWords(
     ...set.flatMap(({ product: { identifier }, upload: { categories } }) => {
@@ -217,7 +222,7 @@ const listCategoryWords = (set: readonly OrderedProduct[], unfit: ReadonlySet<st
     }),
   );
 
-/** A total judges a product on its source side with each on the other one. */
+/** @returns a pair for each part of the total, because a total judges its source with every part */
 const listPairsOf = ({ source, verdict, total }: TotalVerdict) =>
   total.parts.map(({ identifier: target }) => ({ source, target, verdict }));
 
@@ -227,7 +232,7 @@ function joinVerdicts(verdicts: readonly Verdict[], isAnyUnknown: boolean): Verd
   return verdicts.length > 0 ? 'fits' : 'no_rule';
 }
 
-/** @returns pairs of identifiers, in the order of the set, that no constraint concerns */
+/** @returns pairs of identifiers, in the order of the set, that no constraint judges */
 function listUnjudged(set: readonly SetProduct[], pairs: readonly { source: string; target: string }[]) {
   const judged = new Set(
     pairs.flatMap(({ source, target }) => [nameOf(source, target), nameOf(target, source)]),
@@ -242,7 +247,10 @@ function listUnjudged(set: readonly SetProduct[], pairs: readonly { source: stri
 
 const nameOf = (one: string, other: string) => JSON.stringify([one, other]);
 
-/** Reproducible by readers of the answer: SHA-256 of its JSON without the hash, members sorted by name, no white space. */
+/**
+ * @returns the SHA-256 of the answer's JSON without the hash, with members sorted by name and no white space.
+ * Readers of the answer can compute it too.
+ */
 export const hashOf = (answer: object): string =>
   createHash('sha256').update(JSON.stringify(answer, sortMembers)).digest('hex');
 

@@ -8,7 +8,10 @@ import type { Relation } from '../relation-definitions/relation-definitions.ts';
 import { ColumnCache } from '../surveys/surveys.ts';
 import { answerFit, ConstraintCache, type FitCatalog, NegativeValues } from './fit.ts';
 
-/** The budget of a question about fit. Each attack on it is small here, and its work is counted. */
+/**
+ * The budget of a question about fit. The requests that try to exceed it are small here; the tests count
+ * their work.
+ */
 
 const ITEMS = 100;
 const names = ['Size', 'Reach', 'Note'];
@@ -74,7 +77,7 @@ interface Shop {
   readonly onFind?: () => void;
 }
 
-/** A catalog in memory, which counts the uploads that it was asked for at once. */
+/** A catalog in memory that records the largest number of uploads in one read. */
 function openShop({ products, relations, note = '', onFind }: Shop) {
   const uploads = Array.from({ length: products }, (_, at) => ({
     productId: at + 1,
@@ -190,7 +193,7 @@ test('the search for alternatives ends at the next product when its caller leave
       if (reads * 16 > ITEMS + 16) Atomics.store(stop, 0, 1);
     },
   });
-  // Without the two seconds of the search, which a busy machine spends before the first read.
+  // A search without the limit of two seconds, because a busy machine could exceed it before the first read.
   const patient = Object.assign(new Budget(LONG, stop), { within: () => new Budget(LONG, stop) });
   await assert.rejects(answerFit(shop, inputOf(1), openParts(patient)), refusedWith('not_ready'));
   assert.equal(reads, Math.ceil(ITEMS / 16) + 1, 'the first read of candidates is the last one');

@@ -39,10 +39,10 @@ export const FitQuestion = closedAs('FitQuestion', {
 });
 export type FitQuestion = Static<typeof FitQuestion>;
 
-/** Whether products fit, by all constraints or by those with a tag or an id. */
+/** Items to judge by all constraints, or by those with one of the tags or ids. */
 export type FitSelection = Readonly<ReturnType<typeof readQuestion>>;
 
-/** @returns the question, with each identifier once */
+/** @returns the question with each identifier once */
 export function readQuestion(
   projectId: number,
   { items, tags, relations, alternatives, locale }: Omit<FitQuestion, 'projectId'>,

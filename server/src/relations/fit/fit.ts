@@ -1,6 +1,6 @@
 /**
- * The door of fit: whether products can be used together, by relations that are constraints. A verdict can be
- * "unknown", if the data does not say.
+ * The door of fit: judges whether products can be used together, by relations that are constraints. A verdict
+ * is "unknown" if values that it needs are missing.
  */
 export { ConstraintCache, type FitCatalog } from './constraint-cache.ts';
 export { answerFit, type FitInput, type FitParts } from './fit-answer.ts';

@@ -37,23 +37,26 @@ import {
 import { compareSum } from './possible-sums.ts';
 
 /**
- * Whether products can be used together: judges each pair by every constraint whose sides they are on. Pure. Source:
- * docs/interface §12.10.
+ * Judges whether products can be used together: every pair by each constraint whose sides the two products
+ * are on. Pure. Source: docs/interface §12.10.
  */
 
-/** The verdict on a pair, a total or a whole set; `no_rule`: no constraint concerns any of its products. */
+/**
+ * The verdict on a pair, a total or a whole set. `no_rule` means that no constraint applies to any of its
+ * products.
+ */
 export type Verdict = 'fits' | 'does_not_fit' | 'unknown' | 'no_rule';
 
 const VERDICTS = { '-1': 'does_not_fit', '0': 'unknown', '1': 'fits' } as const;
 export const verdictOf = (truth: Truth) => VERDICTS[`${truth}`];
 
-/** A product as constraints see it. */
+/** A product in the form that constraints judge. */
 export interface JudgedProduct extends Pick<UploadedProduct, 'identifier' | 'groupIdentifier'> {
   readonly view: ProductView;
   readonly read: ReadValues;
 }
 
-/** @returns an upload whose values are read once, however many products it is judged with */
+/** @returns a product whose values are read only once, however many products it is judged with */
 export function judgeUpload(product: UploadedProduct): JudgedProduct {
   const { identifier, groupIdentifier } = product;
   const known = new Map<ComparedAttribute, readonly RowedValue[]>();
@@ -68,33 +71,33 @@ export interface SetProduct {
   readonly quantity: number;
 }
 
-/** A relation whose two sides must fit. */
+/** A relation that the products on its two sides must satisfy. */
 export interface Constraint {
   readonly relation: { readonly id: number; readonly name: string; readonly tag: string };
-  /** The revision of its definition. */
+  /** The revision of the relation's definition. */
   readonly revision: string;
   readonly excludeSameGroup: boolean;
   readonly bound: BoundRule;
-  /** Set if it applies to a whole set. */
+  /** Set if the constraint applies to a whole set. */
   readonly total?: Pick<RelationDefinition, 'total' | 'operator' | 'limit'>;
 }
 
-/** @returns all attributes that are read to judge a product */
+/** @returns all attributes that judging a product reads */
 export const listAttributes = ({ bound }: Constraint) => listRead(compileRule(bound), bound.attributes);
 
-/** A value that a verdict would need. */
+/** A missing value that a verdict would need. */
 export interface MissingValue {
   readonly identifier: string;
   readonly attribute: string;
 }
 
-/** Whether a product is on a side, which may be unknown. */
+/** A product with the truth of being on a side, which may be unknown. */
 export interface Standing {
   readonly one: SetProduct;
   readonly truth: Truth;
 }
 
-/** Judges by one constraint, and caches which products of a set are on its sides. */
+/** Judges by one constraint. Caches which products of a set are on its sides. */
 export class Judge {
   readonly constraint: Constraint;
   private readonly find: FindAttribute;
@@ -111,7 +114,7 @@ export class Judge {
     this.judgeSide = { source: judgeFilter(source, this.find), target: judgeFilter(target, this.find) };
   }
 
-  /** @returns those that are, or may be, on the side */
+  /** @returns the products that are, or may be, on the side */
   list(side: Side, set: readonly SetProduct[]): Standing[] {
     return set.map((one) => this.stand(side, one)).filter(({ truth }) => truth >= 0);
   }
@@ -144,7 +147,7 @@ export class SetJudge {
   private readonly judges: readonly Judge[];
   private readonly totals: readonly Judge[];
   private readonly budget: Budget;
-  /** All attributes that are read of a product. */
+  /** All attributes that judging a product reads. */
   readonly attributes: readonly ComparedAttribute[];
 
   constructor(constraints: readonly Constraint[], budget: Budget) {
@@ -155,7 +158,10 @@ export class SetJudge {
     this.totals = judges.filter(({ constraint }) => constraint.total !== undefined);
   }
 
-  /** @returns how many pairs would be judged; a total judges each product of its source side with each of its parts */
+  /**
+   * @returns how many pairs would be judged. A total counts each product of its source side with each of its
+   * parts.
+   */
   countPairs(set: readonly SetProduct[]): number {
     let pairs = 0;
     for (const judge of [...this.judges, ...this.totals]) {
@@ -173,8 +179,8 @@ export class SetJudge {
   }
 
   /**
-   * @returns a verdict for every product on the source side of a total, if any may be on the other one
-   * @throws answer_too_large
+   * @returns a verdict for every product on the source side of a total, if any product may be on its target
+   * side @throws answer_too_large
    */
   judgeTotals(set: readonly SetProduct[], mayBeNegative: MayBeNegative) {
     return this.totals.flatMap((judge) =>
@@ -185,7 +191,7 @@ export class SetJudge {
     );
   }
 
-  /** @returns the attributes of totals whose verdicts depend on whether a missing value may be negative */
+  /** @returns the attributes of totals whose verdicts depend on the sign of missing values */
   listSigned(set: readonly SetProduct[]): ComparedAttribute[] {
     const isDecided = ({ incomplete, truth }: Total) => incomplete.length > 0 && truth !== 0;
     return this.totals.filter((judge) => listTotals(judge, set, () => false).some(isDecided)).map(summedBy);
@@ -197,8 +203,8 @@ export class SetJudge {
   }
 
   /**
-   * @returns a verdict for every ordered pair that is, or may be, on the two sides of a constraint, in the order of the set
-   * @throws answer_too_large
+   * @returns a verdict for every ordered pair on the two sides of a constraint, in the order of the set.
+   * Includes products that may be on a side. @throws answer_too_large
    */
   judgePairs(set: readonly SetProduct[], locale: string) {
     const places = new Map(set.map(({ product }, at) => [product.identifier, at]));
@@ -214,8 +220,8 @@ export class SetJudge {
   }
 
   /**
-   * @param budget of the part of the question that asks
-   * @returns functions that judge one product after another, each together with these
+   * @param budget the part of the question's budget that the judging may use @returns functions that judge
+   * further products, each together with `others`
    */
   judgeBeside(
     others: readonly SetProduct[],
@@ -241,10 +247,12 @@ export class SetJudge {
         .filter(({ source, targets }) => [source, ...targets].some((standing) => standing.one === one))
         .map(({ truth }) => truth);
     return {
-      /** Whether no verdict on the product with another one forbids it; totals are ignored. */
+      /** Whether no constraint forbids the product beside another one. Totals are ignored. */
       mayFit: (one: SetProduct) =>
         facing.every((side) => pairsOf(side, one).every((pair) => isFit(side.judge, pair))),
-      /** Whether a constraint judges the product with the others, and all such constraints say that it fits. */
+      /**
+       * Whether at least one constraint judges the product with the others, and all of them say that it fits.
+       */
       fitsStrictly(one: SetProduct): boolean {
         const judged = [
           ...facing.flatMap((side) => pairsOf(side, one).map((pair) => isFit(side.judge, pair))),
@@ -258,9 +266,9 @@ export class SetJudge {
 
 interface Facing {
   readonly judge: Judge;
-  /** The side that a product would be on. */
+  /** The side that the judged product would be on. */
   readonly side: Side;
-  /** The products on the other side. */
+  /** The products on the opposite side. */
   readonly across: readonly Standing[];
 }
 
@@ -274,7 +282,7 @@ function pairAcross({ judge, side, across }: Facing, one: SetProduct): Pair[] {
     );
 }
 
-/** The same as a verdict that is true, but stops at the first element that is not. */
+/** The same as the verdict `fits`, but stops at the first element that does not hold. */
 function isFit({ constraint }: Judge, { source, target }: Pair): boolean {
   if (least([source.truth, target.truth]) < 1) return false;
   const read = { source: source.one.product.read, target: target.one.product.read };
@@ -293,7 +301,7 @@ function listPairs(judge: Judge, set: readonly SetProduct[]): Pair[] {
 
 export type PairVerdict = ReturnType<typeof judgePair>;
 
-/** @param locale of the sentences */
+/** @param locale the locale of the sentences */
 function judgePair(judge: Judge, pair: Pair, locale: string) {
   const { truth, judged } = weigh(judge, pair);
   const products = productsOf(pair);
@@ -319,7 +327,7 @@ function judgePair(judge: Judge, pair: Pair, locale: string) {
 
 const productsOf = ({ source, target }: Pair) => ({ source: source.one.product, target: target.one.product });
 
-/** A match that fails is false whichever side the products are on. */
+/** A match that fails makes the pair false, even if the sides of the products are unknown. */
 function weigh(judge: Judge, pair: Pair) {
   const { source, target } = productsOf(pair);
   const { elements } = compileRule(judge.constraint.bound);
@@ -330,13 +338,13 @@ function weigh(judge: Judge, pair: Pair) {
   return { judged, truth: matched < 0 ? matched : least([matched, pair.source.truth, pair.target.truth]) };
 }
 
-/** A sum over the target side, for one product of the source side. */
+/** A sum over the target side, for one product on the source side. */
 interface Total {
   readonly source: Standing;
   readonly targets: readonly Standing[];
   readonly sum: ComparableValue;
   readonly limits: readonly RowedValue[];
-  /** Products that lack a value that is needed. */
+  /** Products without a value for the sum. */
   readonly incomplete: readonly JudgedProduct[];
   readonly truth: Truth;
 }
@@ -382,7 +390,10 @@ function listTotals(judge: Judge, set: readonly SetProduct[], mayBeNegative: May
 
 const wantsLess = (operator: Operator) => operator === 'less' || operator === 'lessOrEqual';
 
-/** Of several values, the one whose sum compares most easily, as one suffices (§12.2 rule 9). */
+/**
+ * Of several values, the one with which the comparison holds most easily counts, because one suffices (§12.2
+ * rule 9).
+ */
 function chooseCounted({ product }: SetProduct, { target, operator }: CompiledMatch) {
   const sign = wantsLess(operator) ? 1 : -1;
   const [best] = product.read(target).toSorted((a, b) => sign * compareValues(a.comparable, b.comparable));

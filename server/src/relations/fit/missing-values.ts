@@ -9,9 +9,9 @@ import type { FitParts } from './fit-answer.ts';
 import type { MissingValues } from './fit-schemas.ts';
 import { type Constraint, Judge, type JudgedProduct, listAttributes } from './judgement.ts';
 
-/** Which missing values make verdicts unknown. Source: docs/interface §12.10 rule 14. */
+/** Which missing values leave verdicts unknown. Source: docs/interface §12.10 rule 14. */
 
-/** @returns the missing values, ordered by the number of verdicts @throws search_too_long */
+/** @returns the missing values, those with the most verdicts first @throws search_too_long */
 export async function surveyMissing(
   catalog: FitCatalog,
   projectId: number,
@@ -37,7 +37,10 @@ export async function surveyMissing(
     );
 }
 
-/** Yields products one by one; for those in memory, the same view each time, moved on. */
+/**
+ * Yields products one by one. For products in memory it yields the same view each time, moved to the next
+ * product.
+ */
 async function* listJudged(
   {
     catalog,
@@ -69,10 +72,10 @@ const judgeView = (view: JudgedProduct['view']): JudgedProduct => ({
 
 type Counts = Record<Side, number>;
 
-/** The products that one constraint concerns, and which of them lack a value that it needs. */
+/** Counts the products that one constraint applies to, and those of them that lack a value it needs. */
 class ConstraintTally {
   readonly id: number;
-  /** By attribute name. */
+  /** The keys are attribute names. */
   readonly missing = new Map<string, Counts>();
   private readonly standing: Counts = { source: 0, target: 0 };
   private readonly judge: Judge;
@@ -84,7 +87,7 @@ class ConstraintTally {
     this.needs = { source: listNeeds(constraint, 'source'), target: listNeeds(constraint, 'target') };
   }
 
-  /** @returns the names of attributes that the product has no value of */
+  /** @returns the names of needed attributes for which the product has no value */
   add(product: JudgedProduct): string[] {
     const one = { product, quantity: 1 };
     return SIDES.flatMap((side) => {
@@ -102,14 +105,14 @@ class ConstraintTally {
     });
   }
 
-  /** Counts pairs in which at least one product has no value. */
+  /** @returns the number of pairs in which at least one product has no value */
   countPairs(name: string): number {
     const { source, target } = this.missing.get(name) ?? { source: 0, target: 0 };
     return source * this.standing.target + target * this.standing.source - source * target;
   }
 }
 
-/** The attributes that decide. Where a missing value passes, it decides nothing. */
+/** @returns the attributes that decide a match. A match that passes without a value needs no attribute. */
 function listNeeds({ bound, total }: Constraint, side: Side) {
   const matches = compileRule(bound).matches.filter(({ passes }) => !passes);
   const isCounted = side === 'target' && total?.total?.missing === 'passes';

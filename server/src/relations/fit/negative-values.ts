@@ -4,56 +4,65 @@ import { BoundedMap } from '../../kernel/bounded-map.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 
 /**
- * Whether a product of a catalog has a negative value of an attribute: only then may a missing value be negative. Source:
+ * Whether a catalog has a negative value of an attribute. Only then may a missing value be negative. Source:
  * docs/interface §12.10 rule 11.
  */
 
-/** Versions of products by their ids, which grow, in one state of a catalog. */
+/**
+ * The documents of one state of a catalog. A document is one version of a product, and document ids only
+ * grow.
+ */
 export interface SearchedVersions {
   readonly version: number;
-  /** @returns the id of the newest version; 0 without any */
+  /** @returns the id of the newest document; 0 if there is none */
   findNewestDocument(): Promise<number>;
-  /** @returns versions that may have a negative value under the key, the first `limit` by id */
+  /** @returns documents that may have a negative value under the key: the first `limit` by id */
   listSigned(page: SignedPage): Promise<readonly SignedDocument[]>;
-  /** Whether a product is in one of these versions. */
+  /** Whether one of these documents belongs to a present product. */
   hasAnyDocument(documents: readonly number[]): Promise<boolean>;
 }
 
 export interface SignedPage {
-  /** Of uploads. */
+  /** A key of attributes in uploads. */
   readonly key: string;
-  /** Ids after this one, and up to the other one. */
+  /** The page has ids greater than `after`, up to and including `upTo`. */
   readonly after: number;
   readonly upTo: number;
   readonly limit: number;
 }
 
-/** The version of a product, with its upload as JSON. */
+/** A document with its upload as JSON. */
 export interface SignedDocument {
   readonly document: number;
   readonly raw: string;
 }
 
-/** What is known about a key, in a thread. */
+/** What a thread has learned about a key. */
 interface Known {
-  /** The version of the catalog that `isAny` belongs to. */
+  /** The catalog version that `isAny` belongs to. */
   version: number;
   isAny: boolean;
-  /** Versions of products up to this id have been read. */
+  /** All documents up to this id have been read. */
   readUpTo: number;
-  /** Those with a negative value, whether or not a product is in them: undoing a commit returns to them. */
+  /**
+   * Documents with a negative value. Includes documents of no present product, because undoing a commit
+   * brings them back.
+   */
   readonly documents: Set<number>;
 }
 
-/** Versions of products that a statement reads: about 10 ms. */
+/** How many documents one statement reads, which takes about 10 ms. */
 const PAGE = 5_000;
-/** Uploads that a statement returns. */
+/** How many uploads one statement returns. */
 const RETURNED = 50;
 const MOST_KEYS = 1_000;
-/** More versions with a negative value of one key are found again in each version of the catalog. */
+/**
+ * The limit of documents for one key. Beyond it the key is forgotten and searched again for each catalog
+ * version.
+ */
 const MOST_DOCUMENTS = 5_000;
 
-/** Answers are cached by version of the catalog. A version of a product never changes, so each is read once. */
+/** Caches results by catalog version. A document never changes, so each document is read only once. */
 export class NegativeValues {
   private readonly known = new BoundedMap<string, Known>({ most: MOST_KEYS });
 
@@ -64,7 +73,8 @@ export class NegativeValues {
     { attribute, limit }: { readonly attribute: ComparedAttribute; readonly limit: Budget },
   ): Promise<boolean> {
     const { keys, unitName, decimal, unitAliases } = attribute;
-    // A value is negative as uploaded: a computation on the attribute or its base unit may have another sign.
+    // The sign is that of the uploaded value. A computation or the base unit could change it, so neither is
+    // applied.
     const { dimension: _, term: __, ...read } = attribute;
     for (const key of keys) {
       const name = JSON.stringify([projectId, key, unitName, decimal, unitAliases]);
@@ -98,7 +108,7 @@ interface KeySearch {
   readonly limit: Budget;
 }
 
-/** Reads versions of products until one with a negative value is in the catalog, or all are read. */
+/** Reads documents until a present product with a negative value is found, or all documents are read. */
 async function readOn(
   known: Known,
   catalog: SearchedVersions,
@@ -117,7 +127,7 @@ async function readOn(
     const negative = rows.filter(isNegative).map(({ document }) => document);
     for (const document of negative) known.documents.add(document);
     const last = rows.length < RETURNED ? upTo : (rows.at(-1)?.document ?? upTo);
-    // Another question of the same thread may have read further meanwhile.
+    // Another question in the same thread may have advanced `readUpTo` in the meantime.
     known.readUpTo = Math.max(known.readUpTo, last);
     if (negative.length > 0 && (await catalog.hasAnyDocument(negative))) return true;
   }

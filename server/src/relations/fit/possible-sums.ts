@@ -9,21 +9,21 @@ import {
 } from '../../catalog/filters/filters.ts';
 
 /**
- * What a sum can be under the completions of its missing values, and whether a comparison holds for all of them.
- * Pure. Source: docs/interface §12.10 rule 11.
+ * Computes which sums the completions of missing values can make, and whether a comparison holds for all of
+ * them. Pure. Source: docs/interface §12.10 rule 11.
  */
 
-/** What a product adds to a sum, as often as the set has it. */
+/** What a product adds to a sum, multiplied by its quantity. */
 export interface Addend {
-  /** As uploaded; absent for a product without a value, which adds nothing unless its value is missing. */
+  /** As uploaded. Absent for a product without a value, which adds nothing unless `isMissing` is true. */
   readonly text?: string | undefined;
   readonly isMissing: boolean;
   readonly times: number;
-  /** Whether the product is certain to be added up: its side may be unknown. */
+  /** Whether the product is certainly added up. If its side is unknown, it is not. */
   readonly isSure: boolean;
 }
 
-/** The ends of a range of sums; each is undefined if the range is unlimited there. */
+/** The ends of a range of sums. An end without a limit is undefined. */
 interface Range {
   readonly low: Comparable | undefined;
   readonly high: Comparable | undefined;
@@ -37,8 +37,8 @@ interface Summed {
 }
 
 /**
- * Whether the sum compares so with one of the limits. As a comparison only changes once from one end of the range to
- * the other, both ends decide.
+ * Whether the sum satisfies the comparison with one of the limits. A comparison changes at most once within
+ * the range, so its two ends decide.
  */
 export function compareSum(
   summed: Summed,
@@ -52,11 +52,14 @@ export function compareSum(
   return atLow ? 1 : -1;
 }
 
-/** @returns the range of the sum after the computation of the attribute, which turns the range around if its factor is negative */
+/**
+ * @returns the range of the sum after the computation of the attribute. A negative factor exchanges the two
+ * ends.
+ */
 function rangeOf({ attribute, addends, mayBeNegative }: Summed): Range {
   const factor = Number(attribute.term?.times ?? 1);
   const isMissing = addends.some((one) => one.isMissing);
-  // Times 0, every sum is the same.
+  // A factor of 0 makes every sum the same.
   const isUnlimited = isMissing && factor !== 0;
   const sumAt = (end: -1 | 1) => sumComparables(chooseAddends(addends, attribute, end), attribute).comparable;
   const low = isUnlimited && mayBeNegative ? undefined : sumAt(-1);
@@ -65,8 +68,9 @@ function rangeOf({ attribute, addends, mayBeNegative }: Summed): Range {
 }
 
 /**
- * The addends that make the smallest sum, or the largest; a missing value is 0 here. A product that is perhaps added
- * up is chosen if that helps, and the best one of them if no product is certain: there is a sum only with a product.
+ * Chooses the addends of the smallest or the largest sum; a missing value counts as 0 here. A product whose
+ * side is unknown is chosen if it makes the sum smaller or larger. If no product is certain, the best one is
+ * chosen, because a sum needs a product.
  */
 function chooseAddends(addends: readonly Addend[], attribute: ComparedAttribute, end: -1 | 1) {
   const { dimension: _, term: __, ...plain } = attribute;

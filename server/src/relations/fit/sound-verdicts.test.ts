@@ -13,8 +13,9 @@ import { bindRule } from '../rules/rules.ts';
 import { type Constraint, judgeUpload, SetJudge, type TotalVerdict } from './judgement.ts';
 
 /**
- * Judges sets with missing values, and again with values put in their place: a verdict that is not "unknown" must stay the
- * same (§12.10 rule 11). Conditions by `exists` and `passes` are left out: what they say of a missing value is a definition.
+ * Judges sets with missing values, completes the values and judges again. A verdict other than "unknown" must
+ * stay the same (§12.10 rule 11). `exists` and `passes` are excluded, because they define what a missing
+ * value means.
  */
 
 const ATTRIBUTES = [
@@ -38,7 +39,10 @@ const leavesMissing = ({ source, target, match, total }: Omit<FitDefinition, 'id
 interface Case {
   readonly products: readonly FitProduct[];
   readonly definition: Omit<FitDefinition, 'id'>;
-  /** How the products are completed, and how often each is in the set. */
+  /**
+   * The first values decide how often each product is in the set, and all values decide how products are
+   * completed.
+   */
   readonly seeds: readonly number[];
 }
 
@@ -99,11 +103,11 @@ const judgeWith =
 
 const asJudged = judgeWith(({ verdict }) => verdict);
 
-/** Numbers near those of the test, and larger than all of its sums. */
+/** Numbers close to those of the test, and one that is larger than all of its sums. */
 const POSITIVE = ['0', '1', '1.5', '2', '1000000'];
 const NEGATIVE = ['-1', '-1000000'];
 
-/** @returns the products with a value for each attribute that they lack */
+/** @returns the products with a value for each attribute that had none */
 function complete(products: readonly FitProduct[], seed: number): FitProduct[] {
   const negative = negativeIn(products);
   return products.map((one, at) => {
@@ -111,7 +115,7 @@ function complete(products: readonly FitProduct[], seed: number): FitProduct[] {
     const has = (name: string) =>
       attributes.some(({ key, value }) => key === name && (!NUMERIC.includes(name) || / mm$/.test(value)));
     const choose = <Value>(list: readonly Value[], name: number): Value => {
-      // From 7 on, each product and attribute has its own choice; before, all have the same.
+      // Seeds below 7 choose the same for all products and attributes. From 7 on each has its own choice.
       const place = seed < 7 ? seed : Math.imul(seed + at * 31 + name * 17, 2_654_435_761) >>> 8;
       return list[place % list.length] as Value;
     };
@@ -127,7 +131,10 @@ function complete(products: readonly FitProduct[], seed: number): FitProduct[] {
   });
 }
 
-/** A pair or total that a completion does not judge, because a product is then on no side, contradicts nothing. */
+/**
+ * A completion can put a product on no side, so that a pair or total is not judged. That is not a
+ * contradiction.
+ */
 function findContradiction(judge: JudgeSet, tried: Case): string | undefined {
   const constraint = bind(tried);
   const verdicts = judge(constraint, tried, tried.products);
@@ -158,7 +165,7 @@ test('no completion of the missing values contradicts a verdict (§12.10 rule 11
   fc.assert(isSound(asJudged), { numRuns: RUNS });
 });
 
-/** A total as it was once judged: as if sums only grew. */
+/** Judges a total as earlier versions did, which assumed that sums only grow. */
 function judgeGrowing({ operator, total, limit, missing, verdict }: TotalVerdict): string {
   if (verdict !== 'unknown' || missing.length === 0 || limit.values.length === 0) return verdict;
   if (missing.some(({ attribute }) => attribute !== total.attribute)) return verdict;
@@ -185,7 +192,7 @@ for (const [name, judge] of [
   });
 }
 
-/** @returns for each verdict on a total with a limit, those of the extreme completions */
+/** @returns for each verdict on a total with a limit, the verdicts of its extreme completions */
 function listExtremes(tried: Case) {
   const { total, limit } = tried.definition;
   const all = { all: [] } satisfies Filter;

@@ -14,7 +14,7 @@ import {
   type VariantSearch,
 } from './related-view.ts';
 
-/** The part of a list of candidates that was read. */
+/** The part of a list of candidates that has been read. */
 interface ReadList {
   readonly candidates: Candidate[];
   readonly last: RankedPlace | undefined;
@@ -22,16 +22,16 @@ interface ReadList {
   readonly isComplete: boolean;
 }
 
-/** What a view has fetched of one kind. */
+/** The values of one kind that a view has fetched. */
 class Fetched<Key, Value> {
-  /** Keys that were requested but not there. */
+  /** Keys that the work requested and that are not fetched yet. */
   readonly missing = new Set<Key>();
-  /** How often that happened. */
+  /** How many requests found nothing fetched. */
   misses = 0;
   private readonly known = new Map<Key, Value>();
   private readonly absent: (key: Key) => Value;
 
-  /** @param absent returns the value for a key that was looked for and not found */
+  /** @param absent returns the value for a key that the catalog does not have */
   constructor(absent: (key: Key) => Value) {
     this.absent = absent;
   }
@@ -59,19 +59,19 @@ function refuseAbsent(productId: number): never {
 }
 
 /**
- * A view of what was fetched of one state of a remote catalog. It begins empty: run the work on it, fetch
- * what was missing, and run the work again, until nothing is missing.
+ * A view of the fetched part of one state of a remote catalog. It begins empty. The caller runs its work on
+ * the view, fetches the missing parts and repeats the work until nothing is missing.
  */
 export class FetchedView implements RelationView {
   readonly sources = new Fetched<string, FoundSource | undefined>(() => undefined);
   readonly variants = new Fetched<string, readonly Variant[]>(() => []);
-  /** By their `LinkSearch` as JSON. */
+  /** The keys are `LinkSearch` as JSON. */
   readonly links = new Fetched<string, readonly LinkedProduct[]>(() => []);
   readonly raws = new Fetched<number, string>(refuseAbsent);
   readonly identifiers = new Fetched<number, string>(refuseAbsent);
   readonly uploads = new Fetched<string, StoredUpload | undefined>(() => undefined);
   readonly categories = new Fetched<string, number>(() => 0);
-  /** The next pages of lists whose end was reached. */
+  /** The next pages of lists that the work has read to the end. */
   readonly pages = new Map<Membership, VariantSearch>();
   private readonly lists = new Map<Membership, ReadList>();
   private readonly made = new Map<string, unknown>();
@@ -122,7 +122,7 @@ export class FetchedView implements RelationView {
     return this.uploads.find(identifier);
   }
 
-  /** Appends the page to what was read of its list. */
+  /** Appends a page to the part of the list that has been read. */
   addPage(
     opposite: Membership,
     { page, last, size }: { page: readonly Candidate[]; last: RankedPlace | undefined; size: number },
@@ -141,8 +141,8 @@ export class FetchedView implements RelationView {
   }
 
   /**
-   * Call it when everything missing was looked for: what was not found does not exist.
-   * @throws Error for a product that the view itself named
+   * Marks everything that is still missing as nonexistent. Call it after everything missing was fetched.
+   * @throws Error for a missing product that the view itself named
    */
   settle(): void {
     for (const kind of this.kinds) kind.settle();

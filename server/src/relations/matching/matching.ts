@@ -1,6 +1,6 @@
 /**
- * The door of matching: deriving the products that are related to another one, by the rules of relations and lists of links, and
- * explaining why.
+ * The door of matching: finds the products that are related to a product, by the rules of relations and by
+ * lists of links, and explains why.
  */
 export { FetchedView } from './fetched-view.ts';
 export { type ProductRelation, type ProductRelationsInput, relateProduct } from './product-relations.ts';

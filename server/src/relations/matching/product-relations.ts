@@ -6,12 +6,12 @@ import { searchSide } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
 import { explainFound } from './relation-explain.ts';
 
-/** What a product leads to and what leads to it, by relation, with the reason. Source: docs/interface §12.7. */
+/** The results of a product on each side of each relation, with the reasons. Source: docs/interface §12.7. */
 
 export interface ProductRelationsInput {
   readonly projectId: number;
   readonly identifier: string;
-  /** Groups for each relation and direction. */
+  /** The most groups for each relation and direction. */
   readonly limit: number;
   readonly locale: string;
 }
@@ -28,7 +28,7 @@ export function relateProduct(
   if (upload === undefined) return undefined;
   const product = JSON.parse(upload.raw) as UploadedProduct;
   const source = view.findSource(identifier);
-  /** Best first; those of a group together. */
+  /** The results are best first, and variants of one group follow each other. */
   const describeSide = (side: Side) => {
     const across = side === 'source' ? 'target' : 'source';
     const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';

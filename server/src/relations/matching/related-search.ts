@@ -25,13 +25,15 @@ import {
 
 export type MatchType = 'FIRST_WAY' | 'SECOND_WAY';
 
-/** A product's related groups, best first; in each its matching variants, best first, as product ids. */
+/**
+ * The related groups of a product, best first. Each group lists the ids of its matching variants, best first.
+ */
 export interface FoundGroups {
   readonly matchType: MatchType;
   readonly groups: readonly (readonly number[])[];
-  /** Products that only match by assumption, with the attributes that have no value. */
+  /** Products that match only by assumption, with the names of the attributes that have no value. */
   readonly assumed?: ReadonlyMap<number, readonly string[]>;
-  /** Quantities of products, from a list of links. */
+  /** The quantity of each product, if the relation is a list of links that gives quantities. */
   readonly quantities?: ReadonlyMap<number, number>;
 }
 
@@ -44,16 +46,19 @@ export type SearchedRelation = Pick<
 /** The requested product. */
 interface SearchedProduct {
   readonly identifier: string;
-  /** Its place in relations by rules; undefined for a product that is in none. */
+  /** The memberships of the product in relations by rules; undefined if no such relation includes it. */
   readonly source: FoundSource | undefined;
   readonly limit: number;
-  /** Whether the best product of each group suffices; a view that fetches may also return the others. */
+  /**
+   * True if the caller needs only the best product of each group. A view that fetches may return the others
+   * too.
+   */
   readonly isBestEnough?: boolean;
 }
 
 /**
- * Finds related products: along the relation, and if that finds nothing and the relation is two-way, in the
- * other direction. Source: docs/interface §4.8 rules 2 and 3, §12.3, §12.5.
+ * Finds related products in the direction of the relation. If that finds nothing and the relation is two-way,
+ * the search runs in the other direction. Source: docs/interface §4.8 rules 2 and 3, §12.3, §12.5.
  */
 export function searchRelated(
   view: RelationView,
@@ -75,7 +80,7 @@ function findEitherWay<Found>(
   return { side: 'source', found: find('source') };
 }
 
-/** `side`: the side of the related products. */
+/** @param searched its `side` is the side of the related products */
 export function searchSide(
   view: RelationView,
   relation: SearchedRelation,
@@ -92,16 +97,19 @@ function toFound(listed: readonly ListedGroup[]): Omit<FoundGroups, 'matchType'>
   return { groups: listed.map(({ products }) => products), ...(assumed.size > 0 && { assumed }) };
 }
 
-/** A search of a side, for a rule that is plain or has an index of its own. */
+/** A search on one side, for a plain rule or for a rule with an index of its own. */
 interface SideSearch extends CandidateSearch {
   readonly index: RuleIndex | undefined;
-  /** The product to leave out. */
+  /** The id of the requested product, which is excluded from the results. */
   readonly requested: number | undefined;
-  /** Whether that product may be among its own results, where it would change the place of its group. */
+  /**
+   * Whether the requested product may be among the candidates, where it would change the position of its
+   * group.
+   */
   readonly isAmong: boolean;
 }
 
-/** @returns undefined for a product that is not on the other side, or matches nothing there */
+/** @returns undefined if the product is not on the other side or can match nothing there */
 function toSearch(
   { build, bound, excludeSameGroup }: SearchedRelation,
   { source, limit, side }: SearchedProduct & { readonly side: Side },
@@ -123,7 +131,10 @@ function toSearch(
   };
 }
 
-/** The same for all products with these values: one more group, as each of them leaves its own out. */
+/**
+ * The search that all products with these values share. It finds one more group, because each product
+ * excludes its own.
+ */
 const forAll = (query: SideSearch): SideSearch => ({
   ...query,
   limit: query.limit + 1,
@@ -131,14 +142,16 @@ const forAll = (query: SideSearch): SideSearch => ({
   requested: undefined,
 });
 
-/** @returns a key that all products with these values share */
+/** @returns a key that is the same for all products with these values */
 function describeSearch({ build, side, limit, opposite }: CandidateSearch): string {
   const compared = opposite.compared.map((value) => value ?? '-');
   if (opposite.values !== undefined) return `${build} ${side} ${limit} ${opposite.values}`;
   return `${build} ${side} ${limit} ${opposite.keys.join()} ${compared.join()}`;
 }
 
-/** The keys of an index of its own are not those that products have. */
+/**
+ * An index of its own has other keys than the memberships of products, so the basis is then the whole side.
+ */
 const basisOf = ({ index, opposite, ...side }: SideSearch, products: readonly number[]) => ({
   products,
   places: (index === undefined ? opposite.keys : ['']).map((key) => placeOf(side, key)),
@@ -148,7 +161,7 @@ interface ListedGroup {
   readonly group: string;
   /** Product ids. */
   readonly products: readonly number[];
-  /** Those that match by assumption, with the attributes that have no value. */
+  /** Products that match by assumption, with the names of the attributes that have no value. */
   readonly assumed: readonly (readonly [number, readonly string[]])[];
 }
 
@@ -176,8 +189,9 @@ function listGroups(view: RelationView, query: SideSearch): ListedGroup[] {
 }
 
 /**
- * @returns the best product of each group, which is its first candidate: the other variants are not read. Products with
- * the same values share the first candidates; only one that is among the best needs a list of its own.
+ * @returns the best product of each group. That is the group's first candidate, so the other variants are not
+ * read. Products with the same values share the first candidates. A product that is itself among the best
+ * gets a list of its own.
  */
 function listBest(view: RelationView, query: SideSearch): readonly MatchingCandidate[] {
   if (view.share === undefined) return chooseBest(listMatching(view, query), query);
@@ -196,13 +210,16 @@ function listBest(view: RelationView, query: SideSearch): readonly MatchingCandi
 
 interface FirstCandidates {
   readonly first: readonly MatchingCandidate[];
-  /** For products that are not among them. */
+  /** The best products for a product that is not among them. */
   readonly best: readonly MatchingCandidate[];
 }
 
 const weighFirst = ({ first }: FirstCandidates) => first.reduce((sum, one) => sum + weighCandidate(one), 100);
 
-/** A candidate with its texts; those of attributes that it is assumed to match by are few. */
+/**
+ * The approximate size of a candidate with its texts. The names of assumed attributes are few and are not
+ * counted.
+ */
 const weighCandidate = ({ group, identifier = '' }: MatchingCandidate) =>
   160 + group.length + identifier.length;
 
@@ -225,8 +242,8 @@ function chooseBest(candidates: Iterable<MatchingCandidate>, { excluded, limit, 
 }
 
 /**
- * @returns the first two products of each group, as the first may be the requested one. They include the best
- * ones for any product with these values.
+ * @returns the first two products of each group, because the first may be the requested product. They include
+ * the best products for any product with these values.
  */
 function takeFirst(view: RelationView, query: SideSearch): MatchingCandidate[] {
   const groups = new Map<string, Candidate[]>();
@@ -252,7 +269,10 @@ function toJudge({ side, opposite, operators, index }: SideSearch): Judge {
   });
 }
 
-/** @returns the ids of matching variants, first those without assumptions, then by rank, then by id */
+/**
+ * @returns the ids of matching variants. Variants without assumptions come first, then the order is by rank
+ * and id.
+ */
 function sortVariants(variants: readonly Variant[], { build, side }: SideSearch, judge: Judge) {
   const matching = variants
     .flatMap(({ productId, packed }) => {
@@ -275,16 +295,21 @@ function sortVariants(variants: readonly Variant[], { build, side }: SideSearch,
   };
 }
 
-/** Bytes in base64, which are decoded only here, as of most groups one variant matches. */
+/**
+ * The ranks are bytes in base64. They are decoded only here, because in most groups only one variant matches.
+ */
 const compareRanks = (a: string, b: string): number =>
   a === b ? 0 : Buffer.compare(Buffer.from(a, 'base64'), Buffer.from(b, 'base64'));
 
 interface MatchingCandidate extends Candidate {
-  /** Attributes without a value that it is assumed to match by. */
+  /** The attributes without a value; the candidate is assumed to match by them. */
   readonly assumed?: readonly string[];
 }
 
-/** @returns matching products in the order of the relation, first those without assumptions; some may be repeated */
+/**
+ * @returns matching products in the order of the relation, with those without assumptions first. A product
+ * may be repeated.
+ */
 const listMatching = (view: RelationView, query: SideSearch): Iterable<MatchingCandidate> =>
   query.index === undefined ? view.listCandidates(query) : listIndexed(view, query, query.index);
 
@@ -308,7 +333,7 @@ function* listJudged(
 ): Generator<MatchingCandidate, void> {
   for (const candidate of listProbed(view, query, probes)) {
     const judged = judgeCandidate(view, query, { ...candidate, judge });
-    // What is not fetched yet is assumed to match: the result will be made again.
+    // A candidate that is not fetched yet counts as a match, because the result will be made again.
     if (judged === undefined || (judged.holds && judged.assumed.length > 0 === isAssumed))
       yield { ...candidate, assumed: judged?.assumed ?? [] };
   }
@@ -319,7 +344,7 @@ function listProbed(view: RelationView, query: SideSearch, probes: readonly Enco
   return mergeRanked(probes.map((probe) => view.listCandidates({ ...query, ...probe, isMerged })));
 }
 
-/** @returns how a candidate matches; undefined if that depends on something not fetched yet */
+/** @returns how a candidate matches; undefined if the view has not fetched the values yet */
 function judgeCandidate(
   view: RelationView,
   { build, side, excluded }: SideSearch,
@@ -332,15 +357,15 @@ function judgeCandidate(
 }
 
 /**
- * Finds what a product is listed with: groups in the order in which the list first names one of their
- * products, and within them products in that order. Source: docs/interface §12.8.
+ * Finds the products that a list links with a product. Groups are in the order in which the list first names
+ * one of their products. The products of a group are in the order of the list. Source: docs/interface §12.8.
  */
 function searchListed(
   view: RelationView,
   { build, excludeSameGroup }: SearchedRelation,
   { identifier, limit, side }: SearchedProduct & { readonly side: Side },
 ): Omit<FoundGroups, 'matchType'> {
-  // Both are requested together, so that a view that fetches does so once.
+  // Requests both before it checks either, so that a view that fetches needs only one round.
   const linked = view.listLinked({ build, side, identifier });
   const upload = view.findUpload(identifier);
   if (upload === undefined || linked.length === 0) return { groups: [] };
@@ -350,7 +375,7 @@ function searchListed(
   );
   const found = [...Map.groupBy(others, ({ group }) => group).values()].slice(0, limit);
   const groups = found.map((products) => products.map(({ productId }) => productId));
-  // A list gives the quantity of a target for its source, but not in the other direction.
+  // A list gives the quantity of a target for its source, but none in the other direction.
   const counted = side === 'source' ? [] : found.flat();
   const said = counted.flatMap(({ productId, quantity }): [number, number][] =>
     quantity === null ? [] : [[productId, quantity]],
@@ -358,17 +383,17 @@ function searchListed(
   return { groups, ...(said.length > 0 && { quantities: new Map(said) }) };
 }
 
-/** The related products of many products, by identifier only: for callers that describe nothing. */
+/** Related products of many products by identifier only, for callers that need no descriptions. */
 
 export interface RelatedSearch {
   readonly relation: SearchedRelation;
-  /** Groups for each product. */
+  /** The most groups for each product. */
   readonly limit: number;
-  /** `from`: what the product leads to, as in answers. `to`: the products that lead to it. */
+  /** `from`: the products that the product leads to, as in answers. `to`: the products that lead to it. */
   readonly direction: 'from' | 'to';
 }
 
-/** Identifiers, best first; for a list of links, with the quantities for its source. */
+/** Identifiers, best first. A list of links adds the quantities that it gives for its source. */
 export interface RelatedList {
   readonly identifiers: readonly string[];
   readonly quantities?: ReadonlyMap<string, number>;

@@ -3,60 +3,82 @@ import type { Membership, PackedMembership } from '../memberships/memberships.ts
 import type { Side } from '../relation-definitions/relation-definitions.ts';
 
 /**
- * One state of a catalog, as answers read it. A view may not have fetched yet what it is asked for: it then
- * returns the minimum (no candidates, nothing found) and records that. The result is discarded and made again
- * once the missing part is fetched, so code that reads a view must have no effect but its result.
+ * One state of a catalog, as answers read it. If a view has not fetched the requested part yet, it records
+ * that part and returns the minimum: no candidates, no product. The caller then discards its result and
+ * repeats the work after the fetch. Code that reads a view must therefore have no other effect than its
+ * result.
  */
 export interface RelationView {
   /**
-   * @returns the result of `make`, cached if it lacked nothing the first time. Each call has its own key, and
-   * reads whatever it needs from the view itself.
+   * @returns the result of `make`, which is cached if nothing was missing. Each call has its own key, and
+   * `make` reads everything from the view itself.
    */
   once<Result>(key: string, make: () => Result): Result;
-  /** @returns what `make` makes, remembered for other products too; only where everything is at hand */
+  /**
+   * @returns the result of `make`, which other products reuse. Only views that are always complete have this
+   * method.
+   */
   readonly share?: ShareLists;
   findSource(identifier: string): FoundSource | undefined;
-  /** @returns matching products by rank, then id; a product with several matching keys is repeated */
+  /** @returns matching products by rank, then id. A product with several matching keys is repeated. */
   listCandidates(search: CandidateSearch): Iterable<Candidate>;
   /** @returns the products of a group that are on any side of any relation */
   listVariants(group: string): readonly Variant[];
-  /** @returns the present products that a product is listed with, in the order of the list, up to `LINKED_AT_MOST` */
+  /**
+   * @returns the present products that a list links with a product, in the order of the list, up to
+   * `LINKED_AT_MOST`
+   */
   listLinked(search: LinkSearch): readonly LinkedProduct[];
-  /** @returns the id of its document; absent if that is only read together with its contents */
+  /**
+   * @returns the id of the product's document. The method is absent if the view reads the id only with the
+   * contents.
+   */
   findDocument?(productId: number): number | undefined;
-  /** @returns its upload as JSON; undefined only if it is not fetched yet, as the view itself named the product */
+  /**
+   * @returns the product's upload as JSON; undefined only if it is not fetched yet, because the view itself
+   * named the product
+   */
   findRaw(productId: number): string | undefined;
-  /** @returns the id of a category path, as JSON; undefined only if it is not fetched yet */
+  /** @returns the id of a category path, which is given as JSON; undefined only if it is not fetched yet */
   findCategoryId(path: string): number | undefined;
   findIdentifier(productId: number): string;
   findUpload(identifier: string): StoredUpload | undefined;
 }
 
-/** What is known about a catalog before it is read. */
+/** What the caller has seen of a catalog before a thread reads it. */
 export interface CatalogMark {
   readonly version: number;
-  /** If statements are prepared: which tables are large by now, as those need another plan. */
+  /**
+   * For stores with prepared statements: which tables are already large, because large tables need another
+   * plan.
+   */
   readonly scale: number;
 }
 
-/** `weigh`: the approximate size of an item in bytes; `describe`: for a list that may outlive its version of the catalog. */
+/**
+ * `weigh` returns the approximate size of an item in bytes. `describe` is for a list that may outlive its
+ * catalog version.
+ */
 export type ShareLists = <Item>(
   key: string,
   make: () => readonly Item[],
   how: { weigh(item: Item): number; describe?(list: readonly Item[]): ListBasis },
 ) => readonly Item[];
 
-/** A list stays the same while its products keep their documents and no new document stands in its places. */
+/**
+ * A list remains valid while its products keep their documents and no new document appears at its index
+ * positions.
+ */
 export interface ListBasis {
   readonly products: readonly number[];
   readonly places: readonly string[];
 }
 
-/** @param key empty: anywhere on the side */
+/** @param key '' means any key on the side */
 export const placeOf = ({ build, side }: Pick<Membership, 'build' | 'side'>, key: string) =>
   `${build} ${side} ${key}`;
 
-/** A requested product, with its place in relations. */
+/** A requested product with its memberships. */
 export interface FoundSource {
   readonly productId: number;
   readonly group: string;
@@ -67,13 +89,13 @@ export interface FoundSource {
 export interface Candidate {
   readonly productId: number;
   readonly group: string;
-  /** Its rank, as text with the same order; set for lists that are merged. */
+  /** The rank as text with the same order; set only for lists that are merged. */
   readonly rank?: string;
-  /** Absent if it was not read with it. */
+  /** Absent if the statement did not read it. */
   readonly identifier?: string;
 }
 
-/** A search in a list: entries on `side` that are paired with the identifier on the other one. */
+/** A search in a list: entries on `side` that the list pairs with `identifier` on the other side. */
 export interface LinkSearch {
   readonly build: number;
   readonly side: Side;
@@ -83,25 +105,27 @@ export interface LinkSearch {
 export interface LinkedProduct extends Candidate {
   /** The position of the target among those of the source, from 0. */
   readonly place: number;
-  /** The quantity of the target that the source takes; null if not given. */
+  /** The quantity of the target for the source; null if the list gives none. */
   readonly quantity: number | null;
 }
 
-/** A source has no more targets; a target may have any number of sources, of which the first ones count. */
+/**
+ * The limit of targets for one source. A target may have more sources; only the first 1,000 of them count.
+ */
 export const LINKED_AT_MOST = 1_000;
 
-/** A search on a side of a build: for what is opposite `opposite`. */
+/** A search on one side of a build, for the product with the membership `opposite` on the other side. */
 export interface CandidateSearch {
   readonly build: number;
   readonly side: Side;
   readonly opposite: Membership;
   /** The operators of the rule's comparisons, read from the target. */
   readonly operators: readonly Operator[];
-  /** The number of groups. */
+  /** The most groups to find. */
   readonly limit: number;
-  /** A group to leave out. */
+  /** The group to exclude. */
   readonly excluded: string | undefined;
-  /** Whether it is read alternately with other lists. */
+  /** Whether the list is merged with other lists and therefore read alternately with them. */
   readonly isMerged?: boolean;
 }
 
@@ -133,7 +157,7 @@ function compareRanked({ rank: a = '', ...one }: Candidate, { rank: b = '', ...o
 
 export interface Variant {
   readonly productId: number;
-  /** Its memberships as they are stored: of many variants one membership each is looked at. */
+  /** The stored memberships. They stay packed because each of many variants needs only one of them. */
   readonly packed: string | readonly PackedMembership[];
 }
 
@@ -144,18 +168,21 @@ export interface StoredUpload {
   readonly raw: string;
 }
 
-/** Expected candidates of the group to leave out. */
+/** Candidates that a search may find in its excluded group. */
 const OWN_GROUP = 4;
 
-/** @returns how many candidates usually suffice for a number of groups: some have more than one */
+/**
+ * @returns how many candidates usually suffice for a number of groups; some groups have more than one
+ * candidate
+ */
 export const expectCandidates = (limit: number) => limit * 2 + OWN_GROUP;
 
-/** A row costs at least 1 µs: the first page is expected to suffice, the next ones grow. */
+/** The first page usually suffices. Later pages grow, because each row costs at least 1 µs. */
 export const growPage = (size: number) => Math.min(size * 4, 4_096);
 
 /**
- * For each of the rule's comparisons, the operator between a row's value on the left and that of `opposite`
- * on the right: matches are read from the target, so for a source they are reversed.
+ * For each comparison of the rule, the operator between the value of a row on the left and that of `opposite`
+ * on the right. Matches are read from the target, so the operators for a source are reversed.
  */
 export const SQL_OPERATORS: Readonly<Record<Exclude<Operator, 'equals'>, Readonly<Record<Side, string>>>> = {
   notEquals: { target: '<>', source: '<>' },
@@ -165,11 +192,11 @@ export const SQL_OPERATORS: Readonly<Record<Exclude<Operator, 'equals'>, Readonl
   greaterOrEqual: { target: '>=', source: '<=' },
 };
 
-/** A condition for members of a list, in the form of the store's values. */
+/** A condition on members of a list, with its value encoded as in the store. */
 export interface Comparison {
-  /** The index among the rule's comparisons, from 0. */
+  /** The index of the comparison within the rule, from 0. */
   readonly at: number;
-  /** The operator, with the member's value on the left and this one on the right. */
+  /** The operator. The value of the member is on its left, and this value is on its right. */
   readonly sql: string;
   readonly value: Uint8Array;
   /** The value as text with the same order. */
@@ -186,7 +213,7 @@ export const listComparisons = ({ side, opposite, operators }: CandidateSearch, 
     return [{ at, sql, value, text: value.toString(encoding) }];
   });
 
-/** @param value null: for an inequality, a member with several values, of which one differs */
+/** @param value null for an inequality whose member has several values, because one of them always differs */
 export function holdsFor({ sql, text }: Comparison, value: string | null): boolean {
   if (value === null) return sql === '<>';
   if (sql === '<>') return value !== text;
@@ -195,8 +222,9 @@ export function holdsFor({ sql, text }: Comparison, value: string | null): boole
 }
 
 /**
- * If fewer than this are in reach of a comparison, they are read and sorted, at 1 µs each; else the index is read
- * in the order of rank, where in a million members with 500 in reach each result costs 2,000 rows of 0.15 µs.
+ * The limit for sorting. If fewer members are within reach of a comparison, they are read and sorted at 1 µs
+ * each. Otherwise the index is read in the order of rank. With 500 of a million members in reach, each result
+ * then costs 2,000 rows of 0.15 µs.
  */
 export const SORTED_AT_MOST = 500;
 

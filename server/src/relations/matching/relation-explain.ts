@@ -39,7 +39,7 @@ import type { RelationView } from './related-view.ts';
 type Explained = RelatedReason['source'];
 type Condition = Explained['conditions'][number];
 
-/** A group of a filter, or a condition. */
+/** A group of a filter, or one condition. */
 type ExplainedFilter =
   | { readonly all: readonly ExplainedFilter[]; readonly holds: boolean }
   | { readonly any: readonly ExplainedFilter[]; readonly holds: boolean }
@@ -68,7 +68,10 @@ export function explainPair(
   };
 }
 
-/** @returns the elements of a rule with the compared values and sentences on them, and the additions of `add` for each */
+/**
+ * @returns the elements of a rule with the compared values, the sentences about them and the members that
+ * `add` returns
+ */
 export const explainElements = <More>(
   bound: BoundRule,
   judged: readonly Judgement[],
@@ -133,7 +136,7 @@ function explainMatch(
   };
 }
 
-/** For other filters, the list of conditions is complete. */
+/** Whether a filter is nested. The list of conditions describes every other filter completely. */
 const isNested = (filter: Filter) =>
   'any' in filter || 'not' in filter || ('all' in filter && filter.all.some((one) => isGroup(one)));
 const isGroup = (filter: Filter) => 'all' in filter || 'any' in filter || 'not' in filter;
@@ -179,14 +182,14 @@ const orAll = <Value>(satisfying: readonly Value[], all: readonly Value[]) =>
 const valueTextsOf = (satisfying: readonly RowedValue[], all: readonly RowedValue[]) =>
   orAll(satisfying, all).map(({ text = '' }) => text);
 
-/** @returns on which side stands the product that was requested, and the one that was found */
+/** @returns which side each product is on: the requested one and the found one */
 export const orient = <Product>(matchType: MatchType, requested: Product, found: Product) =>
   matchType === 'FIRST_WAY' ? { source: requested, target: found } : { source: found, target: requested };
 
 interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
   readonly requested: UploadedProduct;
   readonly found: UploadedProduct;
-  /** Of the sentences. */
+  /** The locale of the sentences. */
   readonly locale: string;
 }
 
@@ -200,14 +203,14 @@ export const explainFound = (
     ? explainLinked(view, relation, { ...pair, identifier: requested.identifier })
     : explainPair(relation.bound, orient(pair.matchType, requested, found), locale);
 
-/** Two products of which one was requested and the other was found, or was looked for. */
+/** A requested product and one that was found for it, or that may not be among its results. */
 interface LinkedPair {
   readonly identifier: string;
   readonly productId: number;
   readonly matchType: MatchType;
 }
 
-/** By which product a pair is listed, and where. Source: docs/interface §12.6, §12.8. */
+/** Explains which product lists the other, and at which position. Source: docs/interface §12.6, §12.8. */
 export function explainLinked(
   view: RelationView,
   { build }: SearchedRelation,
@@ -223,7 +226,7 @@ export function explainLinked(
   return { source: side, target: side, match: [], listed: listed ?? null };
 }
 
-/** Why a product is, or is not, among the results of another. Source: docs/interface §12.6. */
+/** Explains why a product is, or is not, among the results of another. Source: docs/interface §12.6. */
 
 export interface ExplainInput {
   readonly projectId: number;
@@ -235,7 +238,7 @@ export interface ExplainInput {
 
 const SEARCHED_GROUPS = 1_000;
 
-/** @returns the identifier of a product that does not exist */
+/** @returns the explanation, or the identifier that no product has */
 export function explainRelation(
   view: RelationView,
   relation: ServedRelation,

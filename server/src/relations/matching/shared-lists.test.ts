@@ -29,7 +29,9 @@ test('a watched list is made anew once it does not hold', () => {
   assert.equal(ask(), 2);
 });
 
-/** @returns a function that asks for lists of a tenth of what is kept, and the names of those that were made */
+/**
+ * @returns a function that requests lists of a tenth of the limit, and the names of the lists that were made
+ */
 function openTenths() {
   const most = 1024 * 1024;
   const share = new SharedLists(most).of(open(1));

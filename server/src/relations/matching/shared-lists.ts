@@ -4,21 +4,21 @@ import type { ListBasis, ShareLists } from './related-view.ts';
 interface SharedList {
   readonly list: readonly unknown[];
   readonly weight: number;
-  /** Whether it would be the same if it were made now. */
+  /** Whether making the list again would give the same result. */
   holds(): boolean;
   forget(): void;
 }
 
-/** In bytes, besides its items. */
+/** The size of a list in bytes without its items. */
 const LIST_BYTES = 200;
 
-/** Lists that products of a catalog share, bounded over all catalogs. */
+/** Lists that the products of a catalog share. One limit applies to all catalogs together. */
 export class SharedLists {
   private readonly catalogs = new WeakMap<object, Map<string, SharedList>>();
-  /** The lists of all catalogs, each by itself. */
+  /** The lists of all catalogs as separate entries. */
   private readonly present: BoundedMap<SharedList, SharedList>;
 
-  /** @param most approximate bytes over all catalogs */
+  /** @param most the limit in bytes over all catalogs; sizes are approximate */
   constructor(most = 32 * 1024 * 1024) {
     this.present = new BoundedMap({
       most,
@@ -28,7 +28,8 @@ export class SharedLists {
   }
 
   /**
-   * @param version an object that represents the version, or those versions in which `watch` says of each list whether it holds
+   * @param version an object that represents the version. It may also represent several versions; `watch`
+   * then returns whether a list is still valid.
    */
   of(version: object, watch: (basis?: ListBasis) => () => boolean = () => () => true): ShareLists {
     const { present } = this;

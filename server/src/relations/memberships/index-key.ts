@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Comparable } from '../../catalog/filters/filters.ts';
 
 /**
- * Values as bytes that a store compares from the left: equal keys are equal values, and ranks and compared values sort
- * like the values. Numbers take 8 bytes; text is UTF-8 up to a NUL, which no value contains (docs/interface §2.3).
- * Index entries are bounded, as an index row of PostgreSQL takes at most 2,704 bytes in all (nbtree, a third of a page).
+ * Encodes values as bytes that a store compares from the left. Equal keys mean equal values, and ranks and
+ * compared values sort like the values. A number takes 8 bytes; a text is UTF-8 up to a NUL, which no value
+ * contains (docs/interface §2.3). The bytes are bounded, because an index row of PostgreSQL takes at most
+ * 2,704 bytes (nbtree, a third of a page).
  */
 
 const PRESENT = Buffer.from([0]);
@@ -15,20 +16,25 @@ export const UNMATCHED_KEY = Buffer.from([0]);
 const MATCHED = Buffer.from([1]);
 const HASHED = Buffer.from([2]);
 
-/** A longer key is replaced by its SHA-256, as keys are only compared for equality. */
+/** A longer key is replaced by its SHA-256, because keys are only compared for equality. */
 const KEY_BYTES = 512;
 
-/** How much of a text determines the position of a product; 8 sorts and the longest key then fit an index row. */
+/**
+ * How many bytes of a text determine the position of a product. Ranks of 8 sorts then fit an index row with
+ * the longest key.
+ */
 export const RANK_TEXT_BYTES = 256;
 
-/** Encodes one value for each equality of a rule. */
+/** Encodes a value for each equality of a rule. */
 export function encodeKey(values: readonly Comparable[]): Buffer {
   const key = Buffer.concat([MATCHED, ...values.map(encodeValue)]);
   if (key.length <= KEY_BYTES) return key;
   return Buffer.concat([HASHED, createHash('sha256').update(key).digest()]);
 }
 
-/** The position of a product among others: its value for each sort; without one it is last, in either direction. */
+/**
+ * Encodes the position of a product: its value for each sort. A missing value sorts last in both directions.
+ */
 export function encodeRank(values: readonly { value: Comparable | undefined; direction: 'asc' | 'desc' }[]) {
   return Buffer.concat(
     values.flatMap(({ value, direction }) => {
@@ -40,12 +46,12 @@ export function encodeRank(values: readonly { value: Comparable | undefined; dir
   );
 }
 
-/** @returns bytes that sort like values of one kind */
+/** @returns bytes that sort like the values; all values must be of one kind */
 export function encodeValue(value: Comparable): Buffer {
   return typeof value === 'number' ? encodeNumber(value) : Buffer.from(`${value}\0`);
 }
 
-/** May cut a character, as bytes are compared but never decoded. */
+/** May cut a character in two, which is harmless because the bytes are compared but never decoded. */
 function encodeStart(text: string): Buffer {
   const bytes = encodeValue(text);
   if (bytes.length <= RANK_TEXT_BYTES + 1) return bytes;
@@ -54,7 +60,10 @@ function encodeStart(text: string): Buffer {
   return cut;
 }
 
-/** IEEE 754 numbers sort like their bits if the sign is inverted, and, for negative numbers, all bits. */
+/**
+ * IEEE 754 numbers sort like their bits after the sign bit is inverted. For negative numbers, all bits are
+ * inverted.
+ */
 function encodeNumber(value: number): Buffer {
   const bytes = Buffer.allocUnsafe(8);
   bytes.writeDoubleBE(value);

@@ -100,11 +100,11 @@ function makeProduct(random: SeededRandom, number: number) {
   return { identifier: `P${number}`, groupIdentifier, name: random.pick(WORDS), categories, attributes };
 }
 
-/** @returns a line for each, in the order of the index within a list */
+/** @returns a line for each member, in the order of the index within a list */
 const describe = (members: Iterable<MemberRow>) =>
   Array.from(members, ({ key, rank, compared, ...rest }) => {
     const [first = null, ...others] = compared.map((one) => one?.toString('hex') ?? null);
-    // Columns after the last one with a value count as missing.
+    // Trailing columns without a value count as missing.
     while (others.at(-1) === null) others.pop();
     return JSON.stringify({ ...rest, key: key.toString('hex'), rank: rank.toString('hex'), first, others });
   });
@@ -140,7 +140,7 @@ test('a batch has the members and the texts that its products have one by one, i
       (_, at): BuildRule => ({ build: at + 3, bound: bind(makeRule(random)) }),
     );
     const [memberships, single] = [new Memberships(rules), new Memberships(rules)];
-    // Bodies of few products are parsed, of many are scanned.
+    // A body of few products is parsed, and a body of many products is scanned.
     for (const count of [3, 60]) {
       const products = Array.from({ length: count }, (_, at) => makeProduct(random, at));
       const ids = products.map(() => random.between(1, 10 ** 6));

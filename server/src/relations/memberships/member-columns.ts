@@ -5,30 +5,37 @@ import { type GroupedDocument, sideNumber } from './membership.ts';
 import { type Encodings, NONE, Numbers } from './numbering.ts';
 
 /**
- * The members of a batch on their way from the thread that derives them to the one that writes them, in index order:
- * by build, side, key, rank and product. A list has the batch's members of one side with one key; each comes once.
+ * The members of a batch in index order (build, side, key, rank, product), packed for the way from the
+ * deriving to the writing thread. A list is the members of one side with one key. Each list of the batch
+ * occurs once.
  */
 export interface MemberColumns extends DerivedColumns {
-  /** Five numbers per list: build, side (0 source, 1 target), key, number of compared columns, number of members. */
+  /**
+   * Five numbers for each list: build, side (0 source, 1 target), key, number of compared columns, number of
+   * members.
+   */
   readonly lists: Uint32Array<ArrayBuffer>;
   /**
-   * Per member, list by list: the row of its product in the batch, its rank, and its compared values, 0 for missing
-   * ones. Members of one rank are in the order of their rows, as their products only get ids when they are written.
+   * For each member, list by list: the row of its product in the batch, its rank and its compared values (0
+   * if missing). Members of equal rank are in the order of their rows, because their products have no ids
+   * before they are written.
    */
   readonly members: Uint32Array<ArrayBuffer>;
-  /** Keys, ranks and compared values are numbered from 1: number n is in `bytes` from `ends[n - 1]` to `ends[n]`. */
+  /**
+   * Keys, ranks and compared values have numbers from 1. Number n occupies `bytes` from `ends[n - 1]` to
+   * `ends[n]`.
+   */
   readonly ends: Uint32Array<ArrayBuffer>;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 const LIST_NUMBERS = 5;
-/** Numbers of a member before its compared values: the row and the rank. */
+/** How many numbers a member has before its compared values: the row and the rank. */
 export const MEMBER_NUMBERS = 2;
 
 /**
- * @param documents by row, for every row with members
- * @returns lists: `width` is how many columns one compares, `places` where the numbers of each member begin, by
- * rank and product
+ * @param documents the documents by row; every row with members has one @returns the lists. `width` is the
+ * number of compared columns, and `places` are the start offsets of the members by rank and product.
  */
 export function* placeLists({ lists, members }: MemberColumns, documents: readonly GroupedDocument[]) {
   let start = 0;
@@ -49,8 +56,8 @@ export function* placeLists({ lists, members }: MemberColumns, documents: readon
 }
 
 /**
- * @param documents by row, for every row with members
- * @returns the members of each list by rank and product
+ * @param documents the documents by row; every row with members has one @returns the members of each list by
+ * rank and product
  */
 export function* placeMembers(derived: DerivedColumns, documents: readonly GroupedDocument[]) {
   const columns = derived as MemberColumns;
@@ -70,32 +77,32 @@ export function* placeMembers(derived: DerivedColumns, documents: readonly Group
   }
 }
 
-/** @returns keys, ranks and compared values by their numbers */
+/** @returns the encoded keys, ranks and compared values, indexed by their numbers */
 export const listEncoded = <Encoded>(
   { ends }: MemberColumns,
   cut: (start: number, end: number) => Encoded,
 ): (Encoded | null)[] =>
   Array.from(ends, (end, number) => (number === 0 ? null : cut(ends[number - 1] as number, end)));
 
-/** Numbers of a collected member before its compared values: its row, rank and key. */
+/** How many numbers a collected member has before its compared values: row, rank and key. */
 const COLLECTED_NUMBERS = 3;
 
-/** A product on a side, by the numbers of its encodings. */
+/** A product on a side, in the numbers of its encodings. */
 export interface DescribedMember {
   readonly rank: number;
-  /** Empty if it can match nothing. */
+  /** Empty if the product can match nothing. */
   readonly memberKeys: readonly number[];
-  /** Its compared values; for a rule with an index of its own, for each key in turn. */
+  /** The compared values of the product. A rule with an index of its own has a group of them for each key. */
   readonly memberCompared: readonly number[];
-  /** The offset between the compared values of two keys. */
+  /** The distance between the compared values of two keys. */
   readonly step: number;
 }
 
-/** A side of a build, with the encodings that the numbers of its members stand for. */
+/** A side of a build, with the encodings behind the numbers of its members. */
 interface DescribedSide extends Readonly<Record<'ranks' | 'keys' | 'compared', Encodings>> {
   readonly build: number;
   readonly side: Side;
-  /** The number of columns that it compares. */
+  /** The number of compared columns. */
   readonly width: number;
 }
 
@@ -112,7 +119,7 @@ export class SideMembers {
     return this.numbers.length / (COLLECTED_NUMBERS + this.of.width);
   }
 
-  /** @param row of its product */
+  /** @param row the row of the product */
   add(row: number, { rank, memberKeys, memberCompared, step }: DescribedMember): void {
     const { numbers } = this;
     const { width, keys } = this.of;
@@ -126,7 +133,7 @@ export class SideMembers {
     }
   }
 
-  /** Marks the encodings that its members use. */
+  /** Marks the encodings that the members use. */
   use(): void {
     const { numbers } = this;
     const { width, ranks, keys, compared } = this.of;
@@ -162,7 +169,7 @@ export class SideMembers {
   }
 }
 
-/** Sorts by places that continue those of `encodings`; they are counted, not compared. */
+/** A counting sort by position; the positions of `encodings` are consecutive from `first`. */
 function sortStable(members: Uint32Array, placeOf: (member: number) => number, { first, used }: Encodings) {
   const starts = new Uint32Array(used.length + 1);
   for (const member of members) {
@@ -181,7 +188,7 @@ function sortStable(members: Uint32Array, placeOf: (member: number) => number, {
   return sorted;
 }
 
-/** @returns undefined if there are none */
+/** @returns undefined if there are no members */
 export function createColumns(sides: readonly SideMembers[]): MemberColumns | undefined {
   const filled = sides.filter(({ count }) => count > 0);
   if (filled.length === 0) return undefined;

@@ -32,12 +32,16 @@ export interface BuildRule {
   readonly bound: BoundRule;
 }
 
-/** How many numbers are given to the values of a catalog before all are given anew; long texts count as several. */
+/**
+ * How many numbers the values of a catalog may take before numbering starts again. A long text counts as
+ * several.
+ */
 const MOST_NUMBERS = 100_000;
 
 /**
- * The rules of one catalog, prepared for looking at many products: on which sides of which relations a product
- * is, and what the join index must know about it. Pure: the same upload and rule always give the same result.
+ * The rules of one catalog, prepared for many products. Derives which sides of which relations a product is
+ * on, and what the join index must store about it. Pure: the same upload and rule always give the same
+ * result.
  */
 export class Memberships {
   private readonly rules: readonly CompiledBuild[];
@@ -46,7 +50,7 @@ export class Memberships {
   constructor(builds: readonly BuildRule[]) {
     const shared = new Map<string, ComparedAttribute>();
     this.rules = builds.map(({ build, bound }) => {
-      // Rules that use the same attribute in the same way share what was read of it.
+      // Rules that use an attribute in the same way share its read values.
       const attributes = bound.attributes.map((one) => shared.getOrInsert(JSON.stringify(one), one));
       const rule = compileRule({ ...bound, attributes });
       return { build, rule, index: planIndex(rule), attributes };
@@ -57,24 +61,24 @@ export class Memberships {
     return this.rules.length === 0;
   }
 
-  /** Keys of an upload that rules look at. */
+  /** The upload keys that the rules read. */
   get keys(): ReadonlySet<string> {
     return this.numbered.product.keys;
   }
 
-  /** @returns by rule, the source side first */
+  /** @returns the memberships by rule, with the source side first */
   of(product: DerivedFrom): Membership[] {
     const { sides, product: view } = this.numbered;
     view.look(view.openOne(product), 0);
     return sides.filter(({ test }) => test(view)).map((side) => side.describe(view).toMembership());
   }
 
-  /** @param report is told of products for which only the first combinations of values count in a build */
+  /** @param report receives products for which only the first combinations of values count in a build */
   openBatch(source: DerivedSource, report: Report): DerivedBatch {
     return new MembershipBatch(this.numbered, source, report);
   }
 
-  /** A batch continues with the numbers that it began with. */
+  /** Replaced only between batches, because a batch needs the same numbers until its end. */
   private get numbered(): NumberedRules {
     if (this.made === undefined || this.made.size > MOST_NUMBERS) this.made = new NumberedRules(this.rules);
     return this.made;
@@ -90,7 +94,7 @@ interface CompiledBuild {
   readonly attributes: readonly ComparedAttribute[];
 }
 
-/** The rules, with numbers for what was read and encoded so far. */
+/** The rules, with numbers for the values that have been read and encoded. */
 class NumberedRules {
   readonly sides: readonly RuleSide[];
   readonly product: NumberedProduct;
@@ -102,7 +106,7 @@ class NumberedRules {
     const compared = new Encodings();
     const ranks = new Map<string, Encodings>();
     this.sides = rules.flatMap((one) => {
-      // Relations with the same sorting share their ranks.
+      // Relations with the same sorting share the numbers of their ranks.
       const shared = ranks.getOrInsertComputed(JSON.stringify(one.rule.sort), () => new Encodings());
       return SIDES.map((side) => new RuleSide(one, side, { read, ranks: shared, compared }));
     });
@@ -114,7 +118,7 @@ class NumberedRules {
   }
 }
 
-/** @returns all attributes that a rule reads; a value computed from an attribute counts as one of its own */
+/** @returns all attributes that a rule reads; a computed value counts as an attribute of its own */
 export const listRead = (
   { matches }: CompiledRule,
   attributes: readonly ComparedAttribute[],
@@ -123,11 +127,14 @@ export const listRead = (
 interface Equality {
   readonly match: CompiledMatch;
   readonly read: ReadAttribute;
-  /** Whether values equal only themselves, without those of a table. */
+  /** Whether a value equals only itself, because no table applies to this side. */
   readonly isOwn: boolean;
 }
 
-/** One side of a rule: describes the current product as its member, until the next one. */
+/**
+ * One side of a rule. `describe` fills the fields with the membership of the current product, until the next
+ * call.
+ */
 class RuleSide implements DescribedMember {
   readonly build: number;
   readonly width: number;
@@ -137,7 +144,7 @@ class RuleSide implements DescribedMember {
   readonly keys = new Encodings();
   readonly side: Side;
   private readonly index: RuleIndex | undefined;
-  /** All that its rule reads of a product. */
+  /** All attributes that the rule reads of a product. */
   readonly reads: readonly ReadAttribute[];
   private readonly matched: readonly ReadAttribute[];
   private readonly equalities: readonly Equality[];
@@ -146,18 +153,18 @@ class RuleSide implements DescribedMember {
   private readonly rankTuples = new Tuples();
   private readonly keyTuples = new Tuples();
   readonly step: number;
-  /** Keys of an index of its own, by their components. */
+  /** Numbers of the keys of an index of its own, by their components. */
   private readonly named = new Map<string, number>();
   private readonly comparedValues = new Map<Comparable, number>();
   private readonly head: Buffer;
-  // Overwritten for each member: a list that is emptied and refilled takes new memory each time.
+  // Overwritten for each member, because a list that is emptied and refilled takes new memory each time.
   private readonly rankTuple: number[];
   private readonly keyTuple: number[];
   private readonly decided: number[];
-  /** The key of a member with a single one, as nearly all have. */
+  /** The key list of a member with a single key, which nearly all members have. */
   private readonly only = [0];
 
-  /** The member that was described last. */
+  /** The member that `describe` described last. */
   rank = 0;
   memberKeys: readonly number[] = NO_NUMBERS;
   memberCompared: readonly number[] = NO_NUMBERS;
@@ -193,7 +200,7 @@ class RuleSide implements DescribedMember {
     this.head = Buffer.from(`[${build},${side === 'source' ? 0 : 1},`);
   }
 
-  /** @param product the current one */
+  /** @param product a view of the current product */
   describe(product: NumberedProduct): this {
     product.read();
     this.rank = this.findRank();
@@ -246,7 +253,7 @@ class RuleSide implements DescribedMember {
     return only;
   }
 
-  /** @returns the numbers of values that equal those of the other side */
+  /** @returns the numbers of the values that count as equal for the other side */
   private listEqual({ read, match, isOwn }: Equality): readonly number[] {
     if (isOwn && read.present.length < 2) return read.present;
     return listKeyed(match, this.side, read.list()).map((value) => read.numberOf(value));
@@ -293,7 +300,7 @@ class RuleSide implements DescribedMember {
     };
   }
 
-  /** Writes the membership as `packMemberships` would. */
+  /** Writes the membership in the form of `packMemberships`. */
   write(into: ProductPacker): void {
     const { values } = this;
     put(this.head, into);
@@ -311,7 +318,7 @@ const [KEYS, END] = [Buffer.from('],['), Buffer.from(']]')];
 
 const put = (text: Buffer, into: ProductPacker) => into.addBytes(text, 0, text.length);
 
-/** No text contains a NUL, and a number is distinct from a text that looks like it. */
+/** NUL separates the values, because no text contains it. A quote distinguishes a text from a number. */
 const nameValue = (value: Comparable) => (typeof value === 'string' ? `"${value}` : `${value}`);
 
 function addQuoted(numbers: readonly number[], encodings: Encodings, into: ProductPacker): void {
@@ -332,27 +339,33 @@ function combine(lists: readonly (readonly number[])[]): (readonly number[])[] {
   return combined;
 }
 
-/** A side that products of some categories may be on. */
+/** A side that products with certain categories may be on. */
 interface Candidate {
   readonly side: RuleSide;
   readonly members: SideMembers;
-  /** Whether the categories alone determine that they are. */
+  /** Whether the categories alone decide that the products are on the side. */
   readonly isCertain: boolean;
 }
 
 interface Candidates {
   readonly candidates: readonly Candidate[];
-  /** What their rules read, of 13 attributes usually half: to read all of them takes a quarter of what is derived. */
+  /**
+   * The attributes that the rules read, usually half of 13. Reading all of them takes a quarter of the time
+   * of deriving.
+   */
   readonly read: ReturnType<LookedAt['choose']>;
 }
 
-/** What is derived from the products of one body. */
+/** Derives the memberships of the products of one body. */
 class MembershipBatch implements DerivedBatch {
   private readonly numbered: NumberedRules;
   private readonly source: LookedAt;
   private readonly report: Report;
   private readonly members: readonly SideMembers[];
-  /** By categories: most filters have no other conditions, and most products share their categories with others. */
+  /**
+   * Candidates by categories. Most filters have only conditions on categories, and most products share their
+   * categories.
+   */
   private readonly candidates = new Map<DerivedFrom['categories'], Candidates>();
 
   constructor(numbered: NumberedRules, source: DerivedSource, report: Report) {

@@ -77,7 +77,7 @@ test('keys and ranks fit an index row of PostgreSQL, 2,704 bytes with 56 bytes o
     ...[100, 127, 128, 200].map((length) => encodeKey([longest.slice(0, length * 2)]).length),
   );
   const rank = encodeRank(Array.from({ length: 8 }, () => ({ value: longest, direction: 'desc' as const })));
-  // Each is preceded by its length, 4 bytes, and begins at a multiple of 4.
+  // Each is preceded by its length of 4 bytes and begins at a multiple of 4.
   assert.ok(56 + key + rank.length + 2 * 8 <= 2_704, `${key} and ${rank.length} bytes`);
 });
 

@@ -10,47 +10,51 @@ import { type BoundRule, judgeElement, type ReadValues } from '../rules/rules.ts
 import { encodeKey, encodeValue, UNMATCHED_KEY } from './index-key.ts';
 import { ENTRIES_PER_PRODUCT, listProbes, type Probe, type RuleIndex } from './rule-index.ts';
 
-/** A relation that gives answers, with the rule that its index was made by. */
+/** A relation that gives answers, with the rule of its index. */
 export interface ServedRelation {
   readonly id: number;
-  /** As stored; the index may be that of the previous definition. */
+  /** The stored definition. The index may still be that of the previous definition. */
   readonly definition: RelationDefinition;
-  /** The settings that the index was made for: the definition may have others by now. */
+  /** The settings of the index; the stored definition may already have others. */
   readonly twoWay: boolean;
   readonly excludeSameGroup: boolean;
-  /** Whether a person lists what goes with what. */
+  /** Whether the relation is a list of links. */
   readonly isListed: boolean;
   readonly build: number;
   readonly bound: BoundRule;
 }
 
 /**
- * On which side of which relation a product is, and what the join index must know about it. Pure: the same
+ * A side of a relation that a product is on, and what the join index must store about it. Pure: the same
  * upload and rule always give the same membership.
  */
 export interface Membership {
   readonly build: number;
   readonly side: Side;
-  /** Bytes in base64: the position of the product in the relation's order. */
+  /** The position of the product in the order of the relation: bytes in base64. */
   readonly rank: string;
   /**
-   * For each match that is not an equality the decisive value, as bytes in base64: if the target must be less, its
-   * smallest and the source's largest, and so on; for an inequality its only value, or null if there are several.
+   * The decisive value for each match that is not an equality: bytes in base64. If the target must be less,
+   * that is the smallest value of the target and the largest of the source. For an inequality it is the only
+   * value, or null if there are several.
    */
   readonly compared: readonly (string | null)[];
-  /** Bytes in base64, one for each combination of values of the equalities; empty if it can match nothing. */
+  /**
+   * A key for each combination of values of the equalities: bytes in base64. Empty if the product can match
+   * nothing.
+   */
   readonly keys: readonly string[];
   /**
-   * For a rule with an index of its own: the values that it compares, JSON in base64. `compared` then has the
-   * columns of each key in turn.
+   * Only for a rule with an index of its own: the values that it compares, as JSON in base64. `compared` then
+   * has a group of columns for each key.
    */
   readonly values?: string;
 }
 
-/** A value, alone or with its row. */
+/** A value, or a value with its row. */
 type PackedValue = Comparable | readonly [Comparable, string];
 
-/** @returns the values that a rule with an index of its own compares, in the form of a membership */
+/** @returns the values that a rule with an index of its own compares, in their packed form */
 export function packValues({ attributes }: RuleIndex, side: Side, read: ReadValues): string {
   const values = attributes[side].map((attribute) =>
     read(attribute).map(
@@ -60,7 +64,7 @@ export function packValues({ attributes }: RuleIndex, side: Side, read: ReadValu
   return Buffer.from(JSON.stringify(values)).toString('base64');
 }
 
-/** @returns the values of a membership, as they were when it was derived */
+/** @returns a function that reads the values stored with a membership */
 function readValuesOf({ attributes }: RuleIndex, { side, values = '' }: Membership): ReadValues {
   const packed = JSON.parse(Buffer.from(values, 'base64').toString()) as PackedValue[][];
   return (attribute) =>
@@ -69,14 +73,16 @@ function readValuesOf({ attributes }: RuleIndex, { side, values = '' }: Membersh
     );
 }
 
-/** The judgement of a source and a target that are on their sides already. */
+/** The judgement of a source and a target. Both are known to be on their sides. */
 export interface PairJudgement {
   readonly holds: boolean;
-  /** Attributes without a value that it is assumed to hold by. */
+  /** The attributes without a value; the pair is assumed to match by them. */
   readonly assumed: readonly string[];
 }
 
-/** @returns a function that judges members of the other side; the product's own values are read once */
+/**
+ * @returns a function that judges members of the other side. It unpacks the member's own values only once.
+ */
 export function createJudge(index: RuleIndex, member: Membership): (other: Membership) => PairJudgement {
   const own = readValuesOf(index, member);
   return (other) => {
@@ -94,7 +100,7 @@ export function createJudge(index: RuleIndex, member: Membership): (other: Membe
 
 const FAILS: PairJudgement = { holds: false, assumed: [] };
 
-/** A search in the index, as if a product with only this key were opposite. */
+/** A search in the index, as if a product with only this key were on the opposite side. */
 export interface EncodedProbe {
   readonly opposite: Membership;
   readonly operators: readonly Operator[];
@@ -104,7 +110,9 @@ type EncodedProbes = Readonly<Record<'strict' | 'loose', readonly EncodedProbe[]
 
 const probed = new WeakMap<Membership, EncodedProbes>();
 
-/** @returns the searches that find matching members, see `Probes`; the same object for the same membership */
+/**
+ * @returns the searches that find matching members, see `Probes`. The same membership gives the same object.
+ */
 export function findProbes(index: RuleIndex, member: Membership): EncodedProbes {
   return probed.getOrInsertComputed(member, () => encodeProbes(index, member));
 }
@@ -124,20 +132,20 @@ function encodeProbes(index: RuleIndex, member: Membership): EncodedProbes {
 }
 
 /**
- * Whether a source and a target match that are on their sides already. `operators` are those of the rule's
- * comparisons. Source: docs/interface §12.3 rule 1.
+ * Whether a source and a target match. Both are known to be on their sides, and `operators` are those of the
+ * rule's comparisons. Source: docs/interface §12.3 rule 1.
  */
 export function isMatch(source: Membership, target: Membership, operators: readonly Operator[]): boolean {
   if (!source.keys.some((key) => target.keys.includes(key))) return false;
   return operators.every((operator, at) => {
     const [left, right] = [target.compared[at] ?? null, source.compared[at] ?? null];
-    // Only inequalities lack one: of several values, one differs from whatever the other side has.
+    // Only an inequality has null here: one of several values differs from any value of the other side.
     if (left === null || right === null) return true;
     return COMPARISONS[operator](Buffer.compare(Buffer.from(left, 'base64'), Buffer.from(right, 'base64')));
   });
 }
 
-/** @returns builds in which only the first combinations of a product's values count, each once */
+/** @returns the builds in which only the first combinations of the product's values count */
 export const listCutBuilds = (memberships: readonly Membership[]): number[] => [
   ...new Set(memberships.filter(({ keys }) => keys.length >= ENTRIES_PER_PRODUCT).map(({ build }) => build)),
 ];
@@ -149,7 +157,7 @@ export const describeCut = (identifier: string, relationId: number): ReportLine 
   message: `relation ${relationId} takes the first ${ENTRIES_PER_PRODUCT.toLocaleString('en-US')} combinations of its values; what only others match is not found`,
 });
 
-/** Memberships in the form stored beside a product's document. */
+/** @returns the memberships in the form that is stored beside a document */
 export const packMemberships = (memberships: readonly Membership[]): string =>
   JSON.stringify(
     memberships.map(({ build, side, rank, compared, keys, values }): PackedMembership => {
@@ -158,7 +166,7 @@ export const packMemberships = (memberships: readonly Membership[]): string =>
     }),
   );
 
-/** PostgreSQL reads it too: the statements of `postgres/membership-store.ts` rely on the positions of its parts. */
+/** Also read in SQL: the statements of `postgres/membership-store.ts` depend on the order of the parts. */
 export type PackedMembership = readonly [
   number,
   0 | 1,
@@ -180,11 +188,14 @@ const toMembership = ([build, side, rank, compared, keys, values]: PackedMembers
   ...(values !== undefined && { values }),
 });
 
-/** Whether stored memberships include one of the side. */
+/** Whether stored memberships include one on this side of the build. */
 export const isMember = (packed: string, build: number, side: Side): boolean =>
   packed.includes(`[${build},${sideNumber(side)},`);
 
-/** @returns one membership; of a text only its part is parsed, as base64 contains no brackets */
+/**
+ * @returns the membership on this side of the build. Only its part of the text is parsed: base64 contains no
+ * brackets, so they delimit it.
+ */
 export function unpackMember(packed: string | readonly PackedMembership[], build: number, side: Side) {
   const place = sideNumber(side);
   if (typeof packed !== 'string') {
@@ -193,12 +204,12 @@ export function unpackMember(packed: string | readonly PackedMembership[], build
   }
   const start = packed.indexOf(`[${build},${place},`);
   if (start < 0) return undefined;
-  // The keys and the rest follow the compared values.
+  // The keys and the remaining parts follow the compared values.
   const end = [1, 2, 3].reduce((at) => packed.indexOf(']', at) + 1, start);
   return toMembership(JSON.parse(packed.slice(start, end)) as PackedMembership);
 }
 
-/** The rows of the join index for a document, in whichever store. */
+/** A row of the join index for a document, for both engines. */
 export interface MemberRow {
   readonly build: number;
   readonly side: 0 | 1;
@@ -207,7 +218,7 @@ export interface MemberRow {
   readonly productId: number;
   readonly document: number;
   readonly group: string;
-  /** For the first of `COMPARED_COLUMNS`; the others have none. */
+  /** The values of the first of `COMPARED_COLUMNS`; the remaining columns are empty. */
   readonly compared: readonly (Buffer | null)[];
 }
 
@@ -215,12 +226,12 @@ export const COMPARED_COLUMNS = Array.from({ length: COMPARISONS_PER_RULE }, (_,
 
 export const sideNumber = (side: Side): 0 | 1 => (side === 'source' ? 0 : 1);
 
-/** What members become when their products have ids. */
+/** A document with the id and group of its product. */
 export interface GroupedDocument extends PlacedDocument {
   readonly group: string;
 }
 
-/** A document with what was derived for it. */
+/** A document with the memberships derived for it. */
 export interface PlacedRow extends GroupedDocument {
   readonly memberships: readonly Membership[];
 }
@@ -228,9 +239,10 @@ export interface PlacedRow extends GroupedDocument {
 const UNMATCHED = UNMATCHED_KEY.toString('base64');
 
 /**
- * @returns the row of each key of each membership, in index order, list by list; a membership without a key has a
- * row that matches nothing. A row beside the previous one takes half the time of one at a random place: 50,000
- * products with 150,000 rows take the embedded store 24 instead of 28 µs each, and a larger catalog saves more.
+ * @returns a row for each key of each membership, in index order, list by list. A membership without a key
+ * has a row that matches nothing. Adjacent rows take half the time of rows at random places: with 50,000
+ * products and 150,000 rows, the embedded store takes 24 instead of 28 µs for each product. A larger catalog
+ * saves more.
  */
 export function listMembers(placed: Iterable<PlacedRow>): MemberRow[] {
   const index = new IndexRows();
@@ -238,7 +250,7 @@ export function listMembers(placed: Iterable<PlacedRow>): MemberRow[] {
   return index.list();
 }
 
-/** @returns the compared values of the entry with the key at the index */
+/** @returns the compared values that belong to the key at this index */
 function comparedAt({ compared, keys, values }: Membership, at: number): Membership['compared'] {
   if (values === undefined) return compared;
   const width = compared.length / Math.max(1, keys.length);
@@ -248,10 +260,13 @@ function comparedAt({ compared, keys, values }: Membership, at: number): Members
 const compareMembers = (a: MemberRow, b: MemberRow) =>
   Buffer.compare(a.rank, b.rank) || a.productId - b.productId || a.document - b.document;
 
-/** Rows by the list that they belong to: the members of a side with the same key. */
+/** Rows by list. A list has the members of a side with the same key. */
 class IndexRows {
   private readonly sides = new Map<number, Map<string, MemberRow[]>>();
-  /** By their base64. Most are in many rows, and a buffer for each would be the largest part of a batch in memory. */
+  /**
+   * Decoded bytes by their base64. Most bytes are in many rows, so a buffer for each row would be the largest
+   * part of a batch.
+   */
   private readonly decoded = new Map<string, Buffer>();
 
   add({ id: document, productId, group }: PlacedRow, membership: Membership): void {
@@ -281,7 +296,9 @@ class IndexRows {
   }
 }
 
-/** @param derived the group, a NUL and the stored memberships: no group contains a NUL (docs/interface §2.3) */
+/**
+ * @param derived the group, a NUL and the stored memberships; no group contains a NUL (docs/interface §2.3)
+ */
 export function splitDerived(derived: string): { readonly group: string; readonly packed: string } {
   const end = derived.indexOf('\0');
   return { group: derived.slice(0, end), packed: derived.slice(end + 1) };

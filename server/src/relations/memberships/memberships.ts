@@ -1,4 +1,7 @@
-/** The door of memberships: which products are on which side of which relation, by keys that sort like values. */
+/**
+ * The door of memberships: derives which products are on which sides of which relations, with keys whose
+ * bytes sort like values.
+ */
 export { UNMATCHED_KEY } from './index-key.ts';
 export {
   listEncoded,

@@ -11,15 +11,20 @@ import { type Encodings, NONE, Numbers, UNKNOWN, weigh } from './numbering.ts';
 
 export const NO_NUMBERS: readonly number[] = [];
 
-/** An attribute with the values that were read of it, equal ones with the same number, and those of the current product. */
+/**
+ * An attribute with its read values and the values of the current product. Equal values have the same number.
+ */
 export class ReadAttribute {
   readonly values: Comparable[] = [];
-  /** Of values, texts, and numbers of texts that were looked up. */
+  /** Counts values, texts and the looked-up numbers of texts. */
   size = 0;
   present = NO_NUMBERS;
-  /** By the position of the value; undefined if none has one. */
+  /** The rows of the present values by position; undefined if no value has a row. */
   rows: (string | undefined)[] | undefined;
-  /** By number, lists of only that number and only its value: nearly all products have one value. */
+  /**
+   * By number, a list of only that number and a list of only its value, because nearly all products have one
+   * value.
+   */
   private readonly alone: (readonly number[])[] = [];
   private readonly valuesAlone: (readonly Comparable[])[] = [];
   private readonly encoded = new Numbers(UNKNOWN);
@@ -53,7 +58,7 @@ export class ReadAttribute {
     return number;
   }
 
-  /** @param encodings must always be the same @returns the encoding of the value */
+  /** @param encodings the same object in every call @returns the number of the encoded value */
   encode(number: number, encodings: Encodings): number {
     const known = this.encoded.at(number);
     if (known !== UNKNOWN) return known;
@@ -84,35 +89,38 @@ export class ReadAttribute {
     return present.map((number) => values[number] as Comparable);
   }
 
-  /** @returns the number of the chosen one of several values */
+  /** @returns the number of the value that `choose` returns */
   pick(choose: (values: readonly Comparable[]) => Comparable | undefined): number | undefined {
     const value = choose(this.list());
     return value === undefined ? undefined : this.numberOf(value);
   }
 }
 
-/** Products that can be looked at, by their rows. */
+/** Products that are read by their rows. */
 export interface LookedAt extends Pick<DerivedSource, 'readOwn' | 'categoriesOf'> {
-  /** Adds the values of a product to the attributes. */
+  /** Adds the values of a product to its attributes. */
   readTexts(row: number, read: ReadAttributes): void;
-  /** @returns at least these attributes: those that share a key are read together */
+  /**
+   * @returns what to read for these attributes. It may include more, because attributes that share a key are
+   * read together.
+   */
   choose(attributes: ReadonlySet<ReadAttribute>): ReadAttributes;
 }
 
-/** An attribute with the numbers of its values by those of texts of one key. */
+/** An attribute, with the numbers of its values by the numbers of the texts of one key. */
 type Reader = Readonly<{ read: ReadAttribute; numbers: Numbers }>;
 
 /** What is read of a product. */
 interface ReadAttributes {
   readonly attributes: readonly ReadAttribute[];
-  /** By the number of the key; undefined: all. */
+  /** Indexed by the number of the key; undefined means all keys. */
   readonly isVisited?: readonly boolean[];
 }
 
-/** The current product, as filters and rules see it: a different one after each `look`. */
+/** The current product in the form for filters and rules. Each `look` changes it to another product. */
 export class NumberedProduct implements ProductView {
   row = 0;
-  /** Whether more than its categories was read. */
+  /** Whether more than the categories of the product were read. */
   isInspected = false;
   readonly attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>;
   readonly byKey = new Map<string, ReadAttribute[]>();
@@ -135,7 +143,7 @@ export class NumberedProduct implements ProductView {
     this.keys = new Set(this.byKey.keys());
   }
 
-  /** @returns the products of a source; the results of reading its texts are cached by their numbers */
+  /** @returns the products of a source. The values of its texts are cached by the numbers of the texts. */
   open(source: DerivedSource): LookedAt {
     const known = this.readers.getOrInsertComputed(source.texts, () => new Map());
     const create = (read: ReadAttribute): Reader => ({ read, numbers: new Numbers(UNKNOWN) });
@@ -185,12 +193,12 @@ export class NumberedProduct implements ProductView {
     this.chosen = this.all;
   }
 
-  /** Until the next product: the values of others are not read. */
+  /** Restricts what is read of the current product. Other values stay unread until the next product. */
   choose(read: ReadAttributes): void {
     this.chosen = read;
   }
 
-  /** Most products are on no side: their values are read when they are needed first. */
+  /** Reads the values only when they are first needed, because most products are on no side. */
   read(): void {
     if (this.isRead) return;
     this.isRead = true;

@@ -1,35 +1,35 @@
 import type { ProductPacker } from '../../catalog/products/documents/documents.ts';
 
 /**
- * Numbers for values, for combinations of values, and for the bytes that represent them in the index: most
- * repeat, so a product is read, encoded and sorted by numbers that were made once.
+ * Numbers for values, for combinations of values, and for their bytes in the index. Most of them repeat, so
+ * products are read, encoded and sorted by numbers.
  */
 
-/** The number of a text that is no value of an attribute, or of bytes that a column does not have. */
+/** Stands for a text that is not a value of the attribute, or for bytes that a column does not have. */
 export const NONE = -1;
-/** Not looked up yet. */
+/** Stands for a number that has not been looked up. */
 export const UNKNOWN = -2;
 
-/** What a number of a dictionary takes, with a short text. */
+/** The memory of a number in a dictionary, with a short text. */
 const NUMBER_BYTES = 150;
 
-/** @returns how many numbers of short texts take as much as that of a value */
+/** @returns the memory of a value, counted in numbers with short texts */
 export const weigh = (value: string | number): number =>
   typeof value === 'number' ? 1 : 1 + Math.floor(value.length / NUMBER_BYTES);
 
-/** Integers by index; grows by doubling. */
+/** A list of integers that grows by doubling. */
 export class Numbers {
   length = 0;
   private ints: Int32Array;
   private readonly filling: number;
 
-  /** @param filling the value where nothing was set */
+  /** @param filling the value of positions that were not set */
   constructor(filling = 0, places = 64) {
     this.filling = filling;
     this.ints = new Int32Array(places).fill(filling);
   }
 
-  /** NONE has no index. */
+  /** @returns the filling for NONE, which is not a position */
   at(place: number): number {
     return place >= 0 && place < this.ints.length ? (this.ints[place] as number) : this.filling;
   }
@@ -55,16 +55,16 @@ export class Numbers {
   }
 }
 
-/** Larger than any number. */
+/** Greater than any number, so that a pair of numbers is one number. */
 const RADIX = 2 ** 26;
 
-/** The results for lists of numbers, all of one length. */
+/** A result for each list of numbers. All lists have the same length. */
 export class Tuples {
   private readonly levels: Map<number, number>[] = [];
   private readonly made = new Numbers(UNKNOWN);
   private last = 0;
 
-  /** @returns UNKNOWN for a new list: call `keep` next */
+  /** @returns UNKNOWN for a new list; the caller then calls `keep` */
   find(numbers: readonly number[]): number {
     let node = numbers[0] ?? 0;
     for (let at = 1; at < numbers.length; at += 1) {
@@ -78,25 +78,25 @@ export class Tuples {
     return this.made.at(node);
   }
 
-  /** @returns the number */
+  /** @returns `number`, which is now the result of the last list */
   keep(number: number): number {
     this.made.set(this.last, number);
     return number;
   }
 }
 
-/** Bytes of the index by number, equal ones with the same number. */
+/** Bytes of the index with their numbers. Equal bytes have the same number. */
 export class Encodings {
   size = 0;
   /** The numbers that a batch uses, see `use`. */
   readonly used: number[] = [];
-  /** For each of them its place among all that the batch uses, once they are listed; 0 if not used. */
+  /** The position of each number among all that the batch uses, after `listUsed`; 0 if it is not used. */
   readonly places = new Numbers();
-  /** The first of these places. */
+  /** The first of these positions. */
   first = 0;
-  /** One character per byte, so that they sort like the bytes. */
+  /** One character for each byte, so that the texts sort like the bytes. */
   readonly bytes: string[] = [];
-  /** Their base64 as JSON, each from where the previous one ends. */
+  /** Where the JSON text of each number begins in `texts`; it ends where the next one begins. */
   private readonly quoted = new Numbers();
   private texts = Buffer.alloc(1_024);
   private readonly known = new Map<string, number>();
@@ -123,7 +123,7 @@ export class Encodings {
     this.used.push(number);
   }
 
-  /** Gives used ones places from `first` on, in byte order. @returns the bytes */
+  /** Gives the used numbers positions from `first`, in byte order. @returns their bytes */
   listUsed(first: number): string[] {
     const { bytes, used } = this;
     this.first = first;
@@ -137,12 +137,12 @@ export class Encodings {
     this.used.length = 0;
   }
 
-  /** @returns the form used in `Membership` */
+  /** @returns the base64 text that a `Membership` has */
   base64(number: number): string {
     return this.texts.toString('latin1', this.quoted.at(number) + 1, this.quoted.at(number + 1) - 1);
   }
 
-  /** Adds it as JSON, without a string. */
+  /** Adds the base64 text with its quotes, without creating a string. */
   quote(number: number, into: ProductPacker): void {
     into.addBytes(this.texts, this.quoted.at(number), this.quoted.at(number + 1));
   }

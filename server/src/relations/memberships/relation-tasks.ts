@@ -4,7 +4,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { ReportLine, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 
-/** Builds that are made together: reading the documents takes longer than applying a rule to them. */
+/** A step of builds that run together, because reading a document takes longer than applying a rule to it. */
 export interface BuildOrder {
   readonly relationIds: readonly number[];
   readonly at: number;
@@ -14,33 +14,36 @@ export interface BuildOrder {
 }
 
 export interface WalkedPlace {
-  /** A relation whose build is not among these was changed meanwhile, and that change builds it. */
+  /**
+   * The builds of this walk. A relation that was changed meanwhile has another build, which its own task
+   * makes.
+   */
   readonly builds: readonly number[];
   readonly document: number;
 }
 
 export interface BuildPage {
-  /** undefined: the indexes are complete, or none is needed. */
+  /** Undefined if the indexes are complete, or if no index is needed. */
   readonly next: WalkedPlace | undefined;
-  /** Percentage of the documents. */
+  /** The percentage of documents that have been walked. */
   readonly progress: number;
   /** Products for which only the first combinations of values count. */
   readonly report?: readonly ReportLine[];
 }
 
-/** Where builds are stored. */
+/** The part of the store that builds use. */
 interface BuildStore {
   listUnbuilt(projectId: number): Promise<readonly number[]>;
-  /** Applies the present ontology. @returns relations whose index must be built */
+  /** Binds the relations to the present ontology. @returns the relations whose index must be built */
   bindRelations(projectId: number, at: number): Promise<readonly number[]>;
   buildPage(projectId: number, order: BuildOrder): Promise<BuildPage>;
-  /** @returns whether there may be more to remove */
+  /** @returns whether more rows may remain */
   dropBuilds(projectId: number): Promise<boolean>;
 }
 
-/** Documents per step for one relation, few enough that an update of the project hardly waits for it. */
+/** The documents of a step for one relation: few enough that an update of the project hardly waits. */
 const PAGE = 1_000;
-/** For many relations at once. */
+/** The fewest documents of a step, if many relations are built together. */
 const SMALLEST_PAGE = 200;
 
 interface BuildParts {
@@ -50,7 +53,7 @@ interface BuildParts {
   readonly logger: Logger;
 }
 
-/** Builds the index of relations whose rule or attributes changed. Source: docs/interface §12.4 rule 2. */
+/** Builds the indexes of relations whose rule or attributes changed. Source: docs/interface §12.4 rule 2. */
 export class RelationBuilds {
   private readonly parts: BuildParts;
   private readonly task: TaskDefinition<object> = {
@@ -89,20 +92,23 @@ export class RelationBuilds {
     } while (after !== undefined);
   }
 
-  /** Removes rows that nothing reads; if it fails, the rest is removed after the next build. */
+  /**
+   * Removes the rows of builds that no relation uses. After a failure, the next build removes the remaining
+   * rows.
+   */
   async dropOld(projectId: number): Promise<void> {
     try {
       while (await this.parts.store.dropBuilds(projectId));
     } catch (error) {
-      // Nothing reads old builds; they only take space.
+      // Old builds only take space, because nothing reads them.
       const facts = { err: error, project: projectId };
       this.parts.logger.warn(facts, 'removing old relation builds failed, it goes on later');
     }
   }
 
   /**
-   * Makes a change that requires a build. The build's task is stored first, so that a crash in between
-   * loses none, and held until the change is stored; a refused change removes it.
+   * Makes a change that requires a build. The task of the build is stored first, so that a crash in between
+   * does not lose it. It is held until the change is stored, and a refused change removes it.
    */
   async changeAndBuild<Result>(
     project: Pick<ChosenProject, 'id' | 'name' | 'origin'>,
@@ -115,7 +121,7 @@ export class RelationBuilds {
     try {
       return await change();
     } catch (error) {
-      // If a commit got no answer, it is unknown whether the change is stored.
+      // After a commit without an answer it is unknown whether the change is stored, so the task stays.
       isRefused = error instanceof ServiceError && error.code !== 'not_ready';
       throw error;
     } finally {
@@ -125,7 +131,10 @@ export class RelationBuilds {
     }
   }
 
-  /** Applies a change of the ontology within the task that made its facts: answers change when it ends (§11.5). */
+  /**
+   * Builds after a change of the ontology, within the task that extracted the facts again. The answers
+   * therefore change when that task ends (§11.5).
+   */
   async follow(run: TaskRun): Promise<void> {
     const { store, clock } = this.parts;
     await this.build(run, await store.bindRelations(run.task.projectId, clock.now()));

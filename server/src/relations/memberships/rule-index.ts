@@ -16,24 +16,25 @@ import {
 } from '../rules/rules.ts';
 
 /**
- * How the join index represents a rule with alternatives, rows or missing values that pass. A branch is the rule with one choice
- * of its alternatives. A product has an entry for each combination of its values, whose key says which values are missing, so
- * that a search knows the assumptions behind what it finds. Pure. What the index cannot express is judged by the values.
+ * How the join index represents a rule with alternatives, rows or missing values that pass. A branch is the
+ * rule with one choice of its alternatives. A product has an entry for each combination of its values. Its
+ * key also says which values are missing, so that a search knows the assumptions of its results. What the
+ * index cannot express is judged by the stored values. Pure.
  */
 export interface RuleIndex {
   readonly rule: CompiledRule;
   readonly branches: readonly Branch[];
-  /** The number of columns of an entry. */
+  /** The number of columns in an entry. */
   readonly width: number;
-  /** Whether whatever a search without assumptions finds always holds. */
+  /** Whether every result of a search without assumptions really holds. */
   readonly isExact: boolean;
-  /** Whether there may be assumptions that keys do not show. */
+  /** Whether a result may have assumptions that the keys do not show. */
   readonly hidesAssumptions: boolean;
   /** The attributes whose values are stored with a membership, in this order. */
   readonly attributes: Readonly<Record<Side, readonly ComparedAttribute[]>>;
 }
 
-/** The matches of a branch in factors: independent ones alone, those of one row together. */
+/** The matches of a branch in factors: an independent match alone, the matches of one row together. */
 interface Branch {
   readonly no: number;
   readonly factors: readonly (readonly CompiledMatch[])[];
@@ -44,15 +45,19 @@ interface Branch {
 }
 
 /**
- * `key`: its value is in the key. `optional`: likewise, or that it is missing, with an additional entry for
- * any value. A number: its column, for a comparison. `none`: the index does not contain it.
+ * `key`: the key has the value. `optional`: the key has the value or that it is missing, and an additional
+ * entry stands for any value. A number: the value is in this column, for a comparison. `none`: the index does
+ * not contain the match.
  */
 interface Slot {
   readonly match: CompiledMatch;
   readonly place: 'key' | 'optional' | 'none' | number;
 }
 
-/** The value of a match in an entry: null for several values, of which one differs from anything it is compared with. */
+/**
+ * The value of a match in an entry. Null stands for several values, one of which differs from any compared
+ * value.
+ */
 type Held = Comparable | null | undefined;
 
 /** A row of the join index. */
@@ -61,16 +66,19 @@ export interface IndexEntry {
   readonly columns: readonly (Comparable | null)[];
 }
 
-/** A search on the other side; a column without a value may have any. */
+/** A search on the other side. A column without a value accepts any value. */
 export interface Probe extends IndexEntry {
   readonly operators: readonly Operator[];
 }
 
-/** Each multiplies the entries of a product. */
+/** The limit of branches; each branch multiplies the entries of a product. */
 const MOST_BRANCHES = 16;
-/** How many missing values keys distinguish besides the optional one; each doubles the searches by assumption. */
+/**
+ * How many missing values the keys distinguish besides the optional one. Each of them doubles the searches by
+ * assumption.
+ */
 const MARKED_COLUMNS = 3;
-/** Further entries of a product are omitted, and its health says so. */
+/** The limit of entries. Further entries of a product are omitted, and health reports the product. */
 export const ENTRIES_PER_PRODUCT = 2_000;
 
 const planned = new WeakMap<CompiledRule, RuleIndex>();
@@ -105,7 +113,7 @@ function createIndex(rule: CompiledRule): RuleIndex {
   };
 }
 
-/** Such an entry stands for several rows with the same key. */
+/** Such an entry combines several rows with the same key, so it can find too much. */
 const comparesRows = ({ factors }: Branch) =>
   factors.some((factor) => factor.length > 1 && factor.some(({ operator }) => operator !== 'equals'));
 
@@ -113,7 +121,7 @@ const listOf = ({ matches }: CompiledRule, side: Side) => [
   ...new Set(matches.map((match) => attributeOf(match, side))),
 ];
 
-/** First those that an index seek can answer, and those that must have a value. */
+/** The first columns are those that an index seek can answer and that require a value. */
 function createBranch(factors: readonly (readonly CompiledMatch[])[], no: number): Branch {
   const matches = factors.flat();
   const optional = matches.find(({ operator, passes }) => operator === 'equals' && passes);
@@ -137,7 +145,7 @@ function createBranch(factors: readonly (readonly CompiledMatch[])[], no: number
   };
 }
 
-/** @returns the entries of a product in the index, each key once */
+/** @returns the index entries of a product, without repeated keys */
 export function listEntries({ branches }: RuleIndex, side: Side, read: ReadValues): IndexEntry[] {
   return branches
     .flatMap((branch) =>
@@ -150,7 +158,7 @@ export function listEntries({ branches }: RuleIndex, side: Side, read: ReadValue
     .slice(0, ENTRIES_PER_PRODUCT);
 }
 
-/** @returns a value for each slot, in each combination; none if a required value is missing */
+/** @returns the combinations of a value for each slot; none if a required value is missing */
 function listHeld({ factors }: Branch, side: Side, read: ReadValues): Held[][] {
   let combined: Held[][] = [[]];
   for (const factor of factors) {
@@ -188,7 +196,10 @@ function listTogether(matches: readonly CompiledMatch[], side: Side, read: ReadV
     );
 }
 
-/** @returns the values that equal those of the other side, each once; those of a table count for the source */
+/**
+ * @returns the values that count as equal for the other side, without repetition. For the source they include
+ * values of the table.
+ */
 export function listKeyed({ partners }: CompiledMatch, side: Side, values: readonly Comparable[]) {
   if (side === 'target' || partners === undefined) return values.length < 2 ? values : [...new Set(values)];
   return [...new Set(values.flatMap((value) => [value, ...(partners.get(value) ?? [])]))];
@@ -205,14 +216,17 @@ export function extremeOf(values: readonly Comparable[], direction: 'asc' | 'des
   return best;
 }
 
-/** Of several values, the one with which any pair could hold, if there is one. */
+/**
+ * @returns the value with which a pair could hold most easily. Undefined for an inequality with several
+ * values.
+ */
 export function pickDecisive(values: readonly Comparable[], operator: Operator, side: Side) {
   if (operator === 'notEquals') return new Set(values).size === 1 ? values[0] : undefined;
   const wantsLess = operator === 'less' || operator === 'lessOrEqual';
   return extremeOf(values, wantsLess === (side === 'target') ? 'asc' : 'desc');
 }
 
-/** The state of the optional match: `v` with a value, `m` missing, `a` any. */
+/** The state of the optional match: `v` with a value, `m` if it is missing, `a` for any value. */
 type State = 'v' | 'm' | 'a' | '';
 
 function describeEntries(branch: Branch, held: readonly Held[]): IndexEntry[] {
@@ -231,7 +245,7 @@ const isMarked = ({ match: { passes }, place }: Slot) => passes === true && type
 const listColumns = ({ slots, operators }: Branch, held: readonly Held[]): (Comparable | null)[] =>
   operators.map((_, column) => held[slots.findIndex(({ place }) => place === column)] ?? null);
 
-/** @param pattern says which values follow, so that no two keys coincide */
+/** @param pattern describes which values follow, so that no two keys coincide */
 const describeKey = ({ no, slots }: Branch, held: readonly Held[], pattern: string): Comparable[] => [
   `${no} ${pattern}`,
   ...slots.flatMap(({ place }, at) =>
@@ -239,21 +253,22 @@ const describeKey = ({ no, slots }: Branch, held: readonly Held[], pattern: stri
   ),
 ];
 
-/** The searches of a product. */
+/** The searches for a product. */
 export interface Probes {
-  /** They find everything that holds without assumptions. */
+  /** These searches find everything that holds without assumptions. */
   readonly strict: readonly Probe[];
-  /** They find everything that holds by assumptions, and possibly more. */
+  /** These searches find everything that holds by assumptions, and possibly more. */
   readonly loose: readonly Probe[];
 }
 
-/** @param side the side of the product that looks for those of the other one */
+/** @param side the side of the searching product; the probes search the opposite side */
 export function listProbes(index: RuleIndex, side: Side, read: ReadValues): Probes {
   const strict: Probe[] = [];
   const loose: Probe[] = [];
   for (const branch of index.branches) {
     const probes = listHeld(branch, side, read).flatMap((held) => describeProbes(branch, held));
-    // A row with all values and one without may have the same key, but what one finds is no answer for the other.
+    // A row with all values and a row without one may have the same key. They stay separate, because a result
+    // of one is not a result of the other.
     const { whole = [], assuming = [] } = Object.groupBy(probes, ({ isStrict }) =>
       isStrict ? 'whole' : 'assuming',
     );
@@ -270,12 +285,12 @@ function describeProbes(branch: Branch, held: readonly Held[]): (Probe & { isStr
   const isWhole = slots.every((_, at) => held[at] !== undefined);
   const states = (optional < 0 ? [''] : held[optional] === undefined ? ['a'] : ['v', 'm']) as State[];
   const columns = listColumns(branch, held);
-  // For two: '11', '10', '01' and '00'.
+  // The patterns for two marks are '11', '10', '01' and '00'.
   const patterns = marked.reduce<string[]>((all) => all.flatMap((marks) => [`${marks}1`, `${marks}0`]), ['']);
   return states.flatMap((state) =>
     patterns.map((marks) => ({
       key: describeKey(branch, held, `${state}${marks}`),
-      // If the other side has no value, there is nothing to compare.
+      // Without a value on the other side, the column is not compared.
       columns: columns.map((value, column) => {
         const mark = marked.findIndex((at) => slots[at]?.place === column);
         return marks[mark] === '0' ? null : value;
@@ -286,7 +301,7 @@ function describeProbes(branch: Branch, held: readonly Held[]): (Probe & { isStr
   );
 }
 
-/** @returns one entry for each key, with columns with which any of the entries that share it could hold */
+/** @returns one entry for each key, with columns with which any entry of that key could hold */
 function joinKeys<Entry extends IndexEntry>(entries: readonly Entry[], { operators }: Branch, side: Side) {
   if (entries.length < 2) return [...entries];
   return [...Map.groupBy(entries, ({ key }) => JSON.stringify(key)).values()].map((same) => ({

@@ -26,9 +26,9 @@ import {
 } from '../memberships/memberships.ts';
 import { announceRelation, isUnbuilt, listBuildNumbers, listBuilds } from './relation-definition-store.ts';
 
-/** The join index, written beside the documents that it is derived from. */
+/** Writes the join index beside the documents that it is derived from. */
 
-/** A document with everything derived for it, and the part for which it has no rows yet. */
+/** A document with all its memberships, and those for which it has no index rows yet. */
 export interface ExtendedDocument extends PlacedRow {
   readonly added: PlacedRow['memberships'];
 }
@@ -36,13 +36,13 @@ export interface ExtendedDocument extends PlacedRow {
 /** Adds new memberships to documents, in the way of the engine. */
 export type ExtendIndex = (extended: readonly ExtendedDocument[]) => Program<void>;
 
-/** The compiled rules of a list of builds. */
+/** The compiled rules of a list of builds, identified by their numbers. */
 export interface OpenedBuilds {
   readonly builds: string;
   readonly derive: Derive;
 }
 
-/** @returns `known`, if the builds are still the same */
+/** @returns `known` if the builds are unchanged, otherwise newly compiled rules */
 export function* openBuilds(known: OpenedBuilds | undefined): Program<OpenedBuilds> {
   const builds = yield* listBuildNumbers();
   if (known?.builds === builds) return known;
@@ -58,7 +58,7 @@ export function* openBuilds(known: OpenedBuilds | undefined): Program<OpenedBuil
   return { builds, derive };
 }
 
-/** @returns what was derived for these documents, by document; those without anything are left out */
+/** @returns the memberships of these documents by document; documents without memberships are missing */
 export function* findMemberships(documents: readonly number[]): Program<ReadonlyMap<number, PlacedRow>> {
   const found = yield* rows<
     PlacedDocument & { readonly group: string; readonly packed: string }
@@ -67,16 +67,19 @@ export function* findMemberships(documents: readonly number[]): Program<Readonly
   return new Map(found.map((row) => [row.id, { ...row, memberships: unpackMemberships(row.packed) }]));
 }
 
-/** Builds the join index of a rule from older documents, and removes it when no relation uses it any more. */
+/** Builds the join index of a rule from older documents, and removes the index after its last use. */
 
-/** A catalog that is changed, with its join index. */
+/** A catalog with its join index, open for changes. */
 export interface ChangedIndex extends ChangedCatalog {
   readonly extend: ExtendIndex;
-  /** Removes a part of what deleted rows had elsewhere. @returns whether there may be more */
+  /** Removes some of the data that deleted rows had elsewhere. @returns whether more may remain */
   removeStray(): boolean;
 }
 
-/** Processes a part of the documents that are older than the next builds; the last part makes those the active ones. */
+/**
+ * Processes a page of the documents that are older than the builds. The last page makes these builds the
+ * active ones.
+ */
 export function* buildPage(
   catalog: ChangedIndex,
   { relationIds, after, at, limit }: BuildOrder,
@@ -101,22 +104,22 @@ export function* buildPage(
   return described;
 }
 
-/** The build that a relation needs. */
+/** The build that a relation needs, beside its active one. */
 export interface PlannedBuild {
   readonly relationId: number;
   readonly active: number | null;
   readonly next: number;
-  /** As JSON. */
+  /** The bound rule as JSON. */
   readonly rule: string;
   /** The last document that is older than the build. */
   readonly last: number;
 }
 
-/** @returns those that are built in one walk from `after` on */
+/** @returns the builds of one walk: those that started it, or all unbuilt ones if `after` is undefined */
 export const chooseWalked = (next: readonly PlannedBuild[], after: WalkedPlace | undefined): PlannedBuild[] =>
   next.filter((one) => isUnbuilt(one) && (after === undefined || after.builds.includes(one.next)));
 
-/** @param walk `last`: the last document of the walk */
+/** @param walk its `last` is the last document of the walk */
 export function describePage(
   page: readonly WalkedDocument[],
   { builds, last, limit }: { builds: readonly number[]; last: number; limit: number },
@@ -142,7 +145,7 @@ const listDocuments = ({ from, last, limit }: { from: number; last: number; limi
   rows<WalkedDocument>`select id, product_id as "productId", ${RAW} from document
     where ${own()} and id > ${from} and id <= ${last} order by id limit ${limit}`;
 
-/** For documents of present products; others only exist to be restored. */
+/** Reports only documents of present products, because older documents exist only for a restore. */
 function* reportCut(derived: readonly PlacedRow[], builds: readonly PlannedBuild[]): Program<ReportLine[]> {
   const cut = derived.flatMap(({ id, memberships }) =>
     listCutBuilds(memberships).map((build) => ({ build, id })),
@@ -157,7 +160,7 @@ function* reportCut(derived: readonly PlacedRow[], builds: readonly PlannedBuild
   );
 }
 
-/** @returns those for which there is anything */
+/** @returns the documents that have memberships */
 const derivePage = (page: readonly WalkedDocument[], rules: Memberships): PlacedRow[] =>
   page.flatMap(({ id, productId, raw }) => {
     const product = JSON.parse(raw) as UploadedProduct;
@@ -165,7 +168,7 @@ const derivePage = (page: readonly WalkedDocument[], rules: Memberships): Placed
     return memberships.length === 0 ? [] : [{ id, productId, group: product.groupIdentifier, memberships }];
   });
 
-/** Processing a page again, e.g. after a crash, adds nothing. Memberships of removed builds are left out. */
+/** Processing a page again, such as after a crash, adds nothing. Drops the memberships of removed builds. */
 function* extendDocuments(extend: ExtendIndex, derived: readonly PlacedRow[]): Program<void> {
   if (derived.length === 0) return;
   const present = yield* findMemberships(derived.map(({ id }) => id));
@@ -179,20 +182,20 @@ function* extendDocuments(extend: ExtendIndex, derived: readonly PlacedRow[]): P
   if (extended.length > 0) yield* extend(extended);
 }
 
-/** @returns a build that no relation uses any more */
+/** @returns a build that no relation uses */
 export const findUnusedBuild = (): Program<number | undefined> =>
   cell`select b.id from relation_build b where ${own('b')} and b.kind <> 'staged' and not exists (
     select 1 from relation r where ${own('r')} and b.id in (r.active_build, r.wanted_build)) limit 1`;
 
 const STEP = 5_000;
-/** The tables with rows of a build, with their keys. */
+/** The tables with rows of builds, with the columns of their keys. */
 const ROWS_OF_BUILDS = {
   relation_member: 'build_id, side, match_key, rank, product_id, document_id',
   relation_link: 'build_id, line, place',
   relation_link_source: 'build_id, line',
 } as const;
 
-/** Removes a part of the rows of unused builds. @returns whether there may be more */
+/** Removes some rows of unused builds. @returns whether more may remain */
 export function* dropBuilds({ removeStray }: ChangedIndex): Program<boolean> {
   const over = yield* findUnusedBuild();
   if (over === undefined) return false;

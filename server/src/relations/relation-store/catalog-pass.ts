@@ -12,16 +12,19 @@ export interface PassedProduct {
   readonly identifier: string;
 }
 
-/** One state of a catalog, for a pass over all of it with related products. */
+/** One state of a catalog, for a pass over all its products with their related products. */
 export interface CatalogPass extends Pick<TriedCatalog, 'version' | 'findUploads'> {
   readonly attributes: readonly Attribute[];
   /** The relations that give answers. */
   readonly relations: readonly ServedRelation[];
-  /** @returns products by id, after `after`; fewer than `limit` where their uploads are large, and none at the end */
+  /**
+   * @returns products by id, after `after`. A page is shorter than `limit` if its uploads are large, and
+   * empty at the end.
+   */
   listUploads(after: number, limit: number): Promise<readonly StoredUpload[]>;
   /**
-   * @param products by id
-   * @returns, for each product and each requested relation, what it leads to
+   * @param products by ascending id @returns for each product and each requested relation, the products it
+   * leads to
    */
   listRelated(
     products: readonly PassedProduct[],
@@ -29,7 +32,7 @@ export interface CatalogPass extends Pick<TriedCatalog, 'version' | 'findUploads
   ): Promise<readonly (readonly RelatedList[])[]>;
 }
 
-/** Where a dedicated thread reads whole catalogs; the state lasts until the work ends. */
+/** Lets a dedicated thread read whole catalogs. The state lasts until the work ends. */
 export interface CatalogPasses {
   pass<Result>(projectId: number, work: (pass: CatalogPass) => Promise<Result>): Promise<Result>;
 }

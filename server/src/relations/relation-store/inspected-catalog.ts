@@ -15,7 +15,7 @@ export type Perform = <Result>(program: Program<Result>) => Promise<Result>;
 
 export type InspectedCatalog = ReturnType<typeof toInspected>;
 
-/** @returns the reads of a question, each of which the budget of the question has to allow */
+/** @returns the reads of a question; the budget of the question must allow each read */
 export const toInspected = (
   budget: Budget,
   perform: Perform,
@@ -34,7 +34,7 @@ const listReads = (perform: Perform) => ({
   findNewestDocument: () => perform(findNewestDocument()),
   listSigned: (page: SignedPage) => perform(listSigned(page)),
   hasAnyDocument: (documents: readonly number[]) => perform(hasAnyDocument(documents)),
-  /** @returns a well configured, built relation, whether or not it is enabled */
+  /** @returns a well configured, built relation, also if it is disabled */
   findBuilt: async (id: number) => (await perform(listBuilt())).find((relation) => relation.id === id),
   listBuilt: () => perform(listBuilt()),
   countList: (build: number) => perform(countList(build)),

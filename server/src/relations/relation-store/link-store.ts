@@ -40,33 +40,37 @@ import {
 import { announceRelation, insertStagedList } from './relation-definition-store.ts';
 
 /**
- * Lists of links. A list is a build: it is staged piece by piece, and replaces or changes the present one in one transaction.
+ * Lists of links. A list is a build: it is staged in pieces, and replaces or changes the present list in one
+ * transaction.
  */
 
-/** Releases a staged list that was not put in place; it is removed with unused builds. */
+/** Releases a staged list that was not put in place. The removal of unused builds then removes it. */
 export function* freeLinks(build: number): Program<void> {
   yield* run`update relation_build set kind = 'links' where ${own()} and id = ${build} and kind = 'staged'`;
 }
 
 /**
- * Releases what earlier tasks and processes staged: link tasks of a project run one after another.
- * @returns the staged list; undefined if there is no such relation
+ * Releases the lists that earlier tasks and processes staged. That is safe because link tasks of a project
+ * run one after another. @returns the new staged list; undefined if the relation does not exist
  */
 export function* beginLinks(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
   yield* run`update relation_build set kind = 'links' where ${own()} and kind = 'staged'`;
   return yield* insertStagedList(catalog, relationId);
 }
 
-/** @throws not_ready if the list was released: two processes ran its task for a moment, and the remaining one stages anew */
+/**
+ * @throws not_ready if the list was released. That happens when two processes run its task for a moment; the
+ * remaining process stages anew.
+ */
 function* requireStaged(build: number): Program<void> {
   const found = yield* row`select 1 from relation_build where ${own()} and id = ${build} and kind = 'staged'`;
   if (found === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
 }
 
 /**
- * Adds lines to a staged list: for a source that it already has, after its targets.
- * @returns NDJSON: a line of a report for each source that exceeds the limit of targets, whose further ones are omitted
- * @throws not_ready if the list was released
+ * Adds lines to a staged list. Further targets of a known source follow its earlier ones. @returns NDJSON: a
+ * report line for each source with too many targets, whose further targets are omitted @throws not_ready if
+ * the list was released
  */
 export function* stageLinks({ build, list }: StagedPiece): Program<string> {
   yield* requireStaged(build);
@@ -96,11 +100,11 @@ function reportTooMany(identifier: string): string {
 
 interface KnownSource {
   readonly line: number;
-  /** Its targets so far. */
+  /** The targets that the source already has. */
   readonly known: ReadonlySet<string>;
 }
 
-/** @returns each source with its line; new ones get the next lines */
+/** @returns each source with its line; new sources get the next lines */
 function* openSources(build: number, names: readonly string[]): Program<Map<string, KnownSource>> {
   const found = yield* rows<{ source: string; line: number }>`select s.source, s.line
     from ${listed('w', 'text', names)}
@@ -127,7 +131,10 @@ function* lastLine(build: number): Program<number> {
   return last ?? 0;
 }
 
-/** Puts a staged list in place, or applies it to the present one. @throws not_ready if the staged list was released */
+/**
+ * Puts a staged list in place, or applies it to the present list. @throws not_ready if the staged list was
+ * released
+ */
 export function* applyLinks(
   catalog: ChangedCatalog,
   order: LinkOrder,
@@ -153,7 +160,7 @@ export function* applyLinks(
   };
 }
 
-/** The list that answers use, and the one that its task has staged. */
+/** The list that answers use, and the staged list of its task. */
 interface Lists {
   readonly active: number;
   readonly staged: number;
@@ -167,7 +174,10 @@ export function* countList(build: number): Program<ListSize> {
   return found ?? { sources: 0, pairs: 0 };
 }
 
-/** @returns how many links of the active list are not in the staged one; for a change, of the sources that it names */
+/**
+ * @returns how many links of the active list the staged list does not have. A change counts only the sources
+ * that it names.
+ */
 function* countLost({ active, staged }: Lists, mode: LinkOrder['mode']): Program<number> {
   const named = sql`from relation_link_source s
     ${lookupJoin('relation_link_source', 'n', sql`n.build_id = ${staged} and n.source = s.source`)}
@@ -181,7 +191,7 @@ function* countLost({ active, staged }: Lists, mode: LinkOrder['mode']): Program
   return ((yield* count(named)) ?? 0) - unchanged;
 }
 
-/** Flags of the relation may have changed since the list was begun. */
+/** Copies the flags of the relation, because they may have changed since the list was staged. */
 function* putInPlace(relationId: number, { active, staged }: Lists): Program<void> {
   yield* run`update relation_build set kind = 'links',
       two_way = (select a.two_way from relation_build a where ${own('a')} and a.id = ${active}),
@@ -192,7 +202,10 @@ function* putInPlace(relationId: number, { active, staged }: Lists): Program<voi
   yield* dropEmptySources(staged);
 }
 
-/** Gives the sources that the staged list names its targets; they keep their places, new ones come last. */
+/**
+ * Gives the sources that the staged list names their new targets. The sources keep their positions, and new
+ * ones come last.
+ */
 function* changeList({ active, staged }: Lists): Program<void> {
   const last = yield* lastLine(active);
   yield* run`delete from relation_link where ${own()} and build_id = ${active} and line in (
@@ -213,7 +226,7 @@ function* changeList({ active, staged }: Lists): Program<void> {
   yield* dropEmptySources(active, named);
 }
 
-/** PostgreSQL would treat a parameter in a sum as text. */
+/** Without the cast, PostgreSQL would treat a parameter in a sum as text. */
 const BIGINT = byEngine({ sqlite: text(''), postgres: text('::bigint') });
 
 const dropEmptySources = (build: number, which: Sql = sql`true`) =>
@@ -221,7 +234,7 @@ const dropEmptySources = (build: number, which: Sql = sql`true`) =>
     from relation_link l
     where ${own('l')} and l.build_id = ${build} and l.line = relation_link_source.line limit 1) is null`;
 
-/** @returns lines of the list that answers use, in order; undefined if the relation has none */
+/** @returns lines of the active list in order; undefined if the relation has no list */
 export function* readLinks(page: LinkPage): Program<readonly ReadLine[] | undefined> {
   const { relationId, source, after, limit } = page;
   const list = yield* findList(relationId);
@@ -244,7 +257,7 @@ export function* readLinks(page: LinkPage): Program<readonly ReadLine[] | undefi
   }));
 }
 
-/** Joins the links of a line, row by row: see `lookupJoin`. */
+/** Joins the links of a line row by row, see `lookupJoin`. */
 const linksOf = (build: number, line: string): Sql =>
   byEngine({
     sqlite: sql`cross join relation_link l on l.build_id = ${build} and l.line = ${text(line)}`,
@@ -256,7 +269,7 @@ const findList = (relationId: number) =>
   cell<number>`select b.id from relation r join relation_build b on ${own('b')} and b.id = r.active_build
     where ${own('r')} and r.id = ${relationId} and b.kind = 'links'`;
 
-/** @returns the links of these lines that the present list has, as distinct numbers */
+/** @returns the links of these lines that the present list already has, as distinct numbers */
 function* findUnchanged(relationId: number, lines: readonly LinkLine[]): Program<number[]> {
   const list = yield* findList(relationId);
   if (list === undefined) return [];
@@ -270,23 +283,26 @@ function* findUnchanged(relationId: number, lines: readonly LinkLine[]): Program
   return found.map(({ line, place }) => line * TARGETS_PER_SOURCE + place);
 }
 
-/** @returns how many links the present list has */
+/** @returns the number of links in the present list */
 function* countLinks(relationId: number): Program<number> {
   const list = yield* findList(relationId);
   return list === undefined ? 0 : (yield* countList(list)).pairs;
 }
 
-/** Reads lists of links as received, and stores them in pieces that a task stages one after another. */
+/**
+ * Reads lists of links in the form in which they arrive, and stores them in pieces. A task stages the pieces
+ * one after another.
+ */
 
 interface LinkReaderParts {
   readonly payloads: PayloadFiles;
   read<Result>(projectId: number, program: Program<Result>, budget: Budget): Promise<Result>;
 }
 
-/** Links per piece, which is stored and staged at once. */
+/** How many links a piece has. A piece is stored and staged as a whole. */
 const PIECE_LINKS = 10_000;
 
-/** @throws request_invalid, body_too_large, body_not_unpacked, storage_full; then nothing is stored */
+/** Stores nothing if it throws. @throws request_invalid, body_too_large, body_not_unpacked, storage_full */
 export async function acceptLinks(
   { payloads, read }: LinkReaderParts,
   { projectId, relationId, bytes, encoding, maxMib, isCounted }: SentLinks & { projectId: number },
@@ -307,7 +323,7 @@ export async function acceptLinks(
     const lines = piece;
     [piece, size] = [[], 0];
     const next = `${name}-${payloadNames.length}`;
-    // Listed before it exists, so that a partly written one is removed too.
+    // The name is noted before the file exists, so that a partly written file is removed too.
     payloadNames.push(next);
     await payloads.write(projectId, next, Buffer.from(JSON.stringify(lines)));
     if (isCounted) unchanged.add(await read(projectId, findUnchanged(relationId, lines), budget));
@@ -324,21 +340,21 @@ export async function acceptLinks(
     const present = isCounted ? await read(projectId, countLinks(relationId), budget) : 0;
     return { payloadNames, present, unchanged: unchanged.count() };
   } catch (error) {
-    // The refusal is what matters; payloads that remain are removed at a later start.
+    // An error of the removal must not replace the refusal. Remaining payloads are removed at a later start.
     for (const one of payloadNames) await payloads.remove(projectId, one).catch(() => {});
     throw error;
   }
 }
 
-/** How much of a body is read at a time. */
+/** How many bytes of a body are read at a time. */
 const CHUNK_BYTES = 256 * 1024;
 
 function* cut(bytes: Uint8Array): Generator<Uint8Array> {
-  // Shared memory is copied, as decoders do not accept it.
+  // Copies shared memory, because decoders do not accept it.
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.slice(at, at + CHUNK_BYTES);
 }
 
-/** A set of numbers that may be added repeatedly, at eight bytes each. */
+/** A set of numbers of eight bytes each. A number may be added repeatedly. */
 class DistinctNumbers {
   private numbers = new Float64Array(1_024);
   private length = 0;

@@ -33,11 +33,11 @@ import {
 import { bindRule, listTables } from '../rules/rules.ts';
 import { findTable, findTables } from './table-store.ts';
 
-/** Definitions of relations, and their tables; call changes in a transaction of the catalog. */
+/** The definitions of relations and their tables. Call the changes in a transaction of the catalog. */
 
 interface RelationRow {
   readonly id: number;
-  /** As JSON. */
+  /** The definition as JSON. */
   readonly definition: string;
   readonly problem: string | null;
   /** The build that answers use. */
@@ -54,7 +54,7 @@ function toRelation({ definition, problem, active, next, ...stored }: RelationRo
   return { ...stored, definition: JSON.parse(definition), problem: problem ?? undefined, state };
 }
 
-/** Whether a relation needs another index than the one that answers use. */
+/** Whether a relation needs another index than its active one. */
 export const isUnbuilt = ({ active, next }: Pick<RelationRow, 'active' | 'next'>) =>
   next !== null && next !== active;
 
@@ -77,7 +77,7 @@ export interface ListedRelations {
   readonly relations: readonly Relation[];
 }
 
-/** One statement, so that the relations are of the version that comes with them. */
+/** Reads both in one statement, so that the relations belong to the version. */
 export function* readListed(): Program<ListedRelations> {
   const found = yield* rows<{ version: number | null } & RelationRow>`select (${VERSION}) as version, r.*
     from (select 1) one left join (${RELATION}) r on true order by r.id`;
@@ -92,12 +92,12 @@ export function* findRelation(id: number): Program<Relation | undefined> {
 
 const findRow = (id: number) => row<RelationRow>`${RELATION} and id = ${id}`;
 
-/** @returns relations whose needed index is not the one that answers use */
+/** @returns the relations whose needed index is not the active one */
 export function* listUnbuilt(): Program<number[]> {
   return (yield* listRows()).filter(isUnbuilt).map(({ id }) => id);
 }
 
-/** @returns well configured, built relations, whether or not they are enabled */
+/** @returns well configured, built relations, also if they are disabled */
 export function* listBuilt(): Program<ServedRelation[]> {
   const found = yield* rows<
     Record<'id' | 'build' | 'twoWay' | 'excludeSameGroup', number> & Record<'definition' | 'rule', string>
@@ -121,19 +121,22 @@ export function* listBuilt(): Program<ServedRelation[]> {
 const LIVE_BUILDS = sql`from relation_build b join relation r on ${own('r')} and r.id = b.relation_id
   where ${own('b')} and b.kind = 'rule' and (b.id = r.active_build or b.id = r.wanted_build)`;
 
-/** The rules of indexes that are complete or being built; new documents are added to both. */
+/** @returns the rules of indexes that are complete or being built, because new documents are added to both */
 export function* listBuilds(): Program<(BuildRule & { readonly relationId: number })[]> {
   const found = yield* rows<{ build: number; relationId: number; rule: string }>`select b.id as build,
     r.id as "relationId", b.rule ${LIVE_BUILDS} order by b.id`;
   return found.map(({ rule, ...build }) => ({ ...build, bound: JSON.parse(rule) }));
 }
 
-/** Compared instead of the revision: a build that is no longer needed does not raise that, but is no longer derived. */
+/**
+ * @returns the numbers of these builds. They are compared instead of the revision, which does not rise when a
+ * build is no longer needed.
+ */
 export function* listBuildNumbers(): Program<string> {
   return (yield* column<number>`select b.id ${LIVE_BUILDS} order by b.id`).join();
 }
 
-/** Creates or replaces a relation. @returns undefined if the one to replace does not exist */
+/** Creates or replaces a relation. @returns undefined if the relation to replace does not exist */
 export function* saveRelation(
   catalog: ChangedCatalog,
   { id, expected, definition, at }: SavedRelation,
@@ -154,7 +157,7 @@ export function* saveRelation(
   return yield* findRelation(known);
 }
 
-/** @returns whether it existed */
+/** @returns whether the relation existed */
 export function* deleteRelation(
   catalog: ChangedCatalog,
   { id, expected, at }: RemovedRelation & { readonly at: number },
@@ -168,7 +171,10 @@ export function* deleteRelation(
   return true;
 }
 
-/** Records the event for a changed relation, if an endpoint subscribes to it; call it while the relation exists. */
+/**
+ * Records the event for a changed relation if an endpoint subscribes to it. Call it while the relation
+ * exists.
+ */
 export function* announceRelation(
   id: number,
   at: number,
@@ -182,7 +188,7 @@ export function* announceRelation(
   yield* announce([{ type, at, data: { relationId: id, name, tag, ...what } }]);
 }
 
-/** Applies the present ontology. @returns relations whose index must be built */
+/** Binds all relations to the present ontology. @returns the relations whose index must be built */
 export function* bindRelations(catalog: ChangedCatalog, at: number): Program<number[]> {
   const unbuilt: number[] = [];
   for (const { id } of yield* listRows()) if (yield* bindRelation(catalog, id, at)) unbuilt.push(id);
@@ -191,17 +197,21 @@ export function* bindRelations(catalog: ChangedCatalog, at: number): Program<num
 
 export interface SavedTable {
   readonly table: SentTable;
-  /** Whether to create it; else one with its name is replaced. */
+  /** Whether to create the table. Otherwise the table of that name is replaced. */
   readonly isNew: boolean;
-  /** Whether the caller builds the relations that name it; otherwise nothing is stored if there are any. */
+  /**
+   * Whether the caller builds the relations that name the table. If not, a table that relations name is not
+   * stored.
+   */
   readonly isFollowed: boolean;
   readonly expected?: ExpectedStates | undefined;
   readonly at: number;
 }
 
 /**
- * Creates or replaces a table, and binds the relations that name it anew.
- * @returns without a table if the one to replace does not exist @throws table_exists, changed_meanwhile
+ * Creates or replaces a table and binds the relations that name it again. @returns `isUsed` if relations name
+ * the table and nothing was stored; no table if the one to replace does not exist @throws table_exists,
+ * changed_meanwhile
  */
 export function* saveTable(
   catalog: ChangedCatalog,
@@ -227,12 +237,15 @@ export function* saveTable(
 /** A table that a run of a pipeline has gathered. */
 export interface GatheredTable {
   readonly name: string;
-  /** JSON lists of lines, in order: a line has the values that go with one of the source. */
+  /** JSON lists of lines, in order. A line has a value of the source and the values that go with it. */
   readonly lists: readonly Uint8Array[];
   readonly at: number;
 }
 
-/** Creates or replaces a table, whose relations the caller builds. @returns its number of pairs @throws request_invalid */
+/**
+ * Creates or replaces a table. The caller builds its relations. @returns its number of pairs @throws
+ * request_invalid
+ */
 export function* replaceTable(catalog: ChangedCatalog, { name, lists, at }: GatheredTable): Program<number> {
   const pairs = readPairs(lists);
   if (pairs.length > PAIRS_PER_TABLE)
@@ -247,7 +260,7 @@ export function* replaceTable(catalog: ChangedCatalog, { name, lists, at }: Gath
   return pairs.length;
 }
 
-/** @returns the pairs of the lists in order, each once */
+/** @returns the pairs of the lists in order, without repetition */
 function readPairs(lists: readonly Uint8Array[]): [string, string][] {
   const pairs = new Map<string, [string, string]>();
   for (const list of lists)
@@ -257,7 +270,7 @@ function readPairs(lists: readonly Uint8Array[]): [string, string][] {
   return [...pairs.values()];
 }
 
-/** @returns whether it existed @throws table_in_use, changed_meanwhile */
+/** @returns whether the table existed @throws table_in_use, changed_meanwhile */
 export function* deleteTable(
   catalog: ChangedCatalog,
   { name, expected }: { readonly name: string; readonly expected?: ExpectedStates | undefined },
@@ -280,7 +293,7 @@ function* listUsers(name: string): Program<Relation[]> {
   return (yield* listRelations()).filter(({ definition }) => listTables(ruleOf(definition)).includes(name));
 }
 
-/** @returns whether the relation's index must be built */
+/** @returns whether the index of the relation must be built */
 function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program<boolean> {
   const relation = yield* findRow(id);
   if (relation === undefined) return false;
@@ -299,7 +312,7 @@ function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program
   return false;
 }
 
-/** Uses the relation's build for this rule, or a new one. */
+/** Uses a build of the relation with this rule, or creates one. */
 function* bindToBuild(
   catalog: ChangedCatalog,
   relation: RelationRow,
@@ -310,7 +323,7 @@ function* bindToBuild(
   const known = yield* cell<number>`select id from relation_build
     where ${own()} and id in (${present}, ${relation.next}) and rule = ${rule} order by id limit 1`;
   const next = known ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
-  // An empty list is complete.
+  // A list of links needs no build, because an empty list is complete.
   const active = kind === 'links' ? next : present;
   const [twoWay, excludes] = [Number(definition.twoWay), Number(definition.excludeSameGroup)];
   yield* run`update relation_build set two_way = ${twoWay}, exclude_same_group = ${excludes}
@@ -321,8 +334,8 @@ function* bindToBuild(
 }
 
 /**
- * From now on new documents get rows in it, because the derivation revision is raised; `buildPage` handles the
- * older ones. `staged`: a list of links until it is put in place.
+ * Creates a build. It raises the derivation revision, so new documents get rows from now on; `buildPage` adds
+ * the older ones. `staged`: a list of links before it is put in place.
  */
 function* insertBuild(
   catalog: ChangedCatalog,
@@ -336,7 +349,10 @@ function* insertBuild(
   return id;
 }
 
-/** A list of links that will replace the relation's own. @returns undefined if there is none to replace */
+/**
+ * Creates a list of links that will replace the list of a relation. @returns undefined if the relation has no
+ * list
+ */
 export function* insertStagedList(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
   const relation = yield* findRow(relationId);
   if (relation?.next == null) return undefined;

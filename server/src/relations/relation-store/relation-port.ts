@@ -8,42 +8,45 @@ import type { ServedRelation } from '../memberships/memberships.ts';
 import type { ChangedIndex } from './build-store.ts';
 import type { InspectedCatalog } from './inspected-catalog.ts';
 
-/** What an engine gives to the threads: reads of the serving thread, writes, and catalogs for questions. */
+/**
+ * The port of relations: how the serving thread reads, how writing threads change, and the catalogs for
+ * questions.
+ */
 
 export interface InProject {
   readonly projectId: number;
 }
 
-/** How the serving thread reads. */
+/** The reads of the serving thread. */
 export interface RelationReads {
   readMark(projectId: number): Promise<CatalogMark>;
-  /** For decisions, and to read what was just written: never from a replica. */
+  /** For decisions, and for data that was just written. Never reads from a replica. */
   read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
-  /** For answers, which may lag as much as a replica may. */
+  /** For answers. They may lag as far as a replica does. */
   readForAnswers<Result>(projectId: number, program: Program<Result>): Promise<Result>;
 }
 
-/** How a writing thread reads and changes catalogs. */
+/** The reads and changes of a writing thread. */
 export interface RelationWriter {
   read<Result>(projectId: number, program: Program<Result>): Result | Promise<Result>;
-  /** Runs the program in one transaction, with what the engine does in its own way. */
+  /** Runs the program in one transaction. The engine provides what it does in its own way. */
   transact<Result>(
     projectId: number,
     program: (index: Omit<ChangedIndex, keyof ChangedCatalog>) => Program<Result>,
   ): Result | Promise<Result>;
 }
 
-/** What answers need of one version of a catalog besides its products. */
+/** The parts of one catalog version that answers need besides the products. */
 export interface CatalogRules {
   readonly version: number;
   readonly attributes: readonly Attribute[];
   /** The well configured, built relations. */
   readonly relations: readonly ServedRelation[];
-  /** Whether the target side of a build holds any product. */
+  /** Whether the target side of a build has any product. */
   hasTargets(build: number): boolean;
 }
 
-/** What answers make of the rules of a version, which the engine caches. */
+/** What answers prepare from the rules of a version. The engine caches it. */
 export interface PreparedRules {
   readonly version: number;
 }
@@ -51,12 +54,12 @@ export interface PreparedRules {
 /** `earlier` was prepared for another version of the same catalog. */
 export type PrepareRules<Prepared> = (rules: CatalogRules, earlier?: Prepared) => Prepared;
 
-/** What a remote catalog reads at once, because an answer will probably need it. */
+/** What a remote catalog reads together, because an answer will probably need it. */
 export interface Prefetch {
   readonly searches: readonly { readonly relation: SearchedRelation; readonly limit: number }[];
-  /** Whether the served answers of candidates are prefetched too. */
+  /** Whether to prefetch the uploads of candidates for their served answers. */
   readonly products: boolean;
-  /** `false`: the variants of candidates' groups are not read, as the first one of each suffices. */
+  /** `false` if the first candidate of each group suffices, so that its variants are not read. */
   readonly variants?: false;
 }
 
@@ -66,19 +69,19 @@ export interface AnswerRequest<Prepared> extends InProject, CatalogMark {
   describePrefetch(prepared: Prepared): Prefetch;
 }
 
-/** Where the threads that answer relations read catalogs. */
+/** How the threads that answer relations read catalogs. */
 export interface RelationCatalogs<Prepared> {
   readonly payloads: PayloadFiles;
-  /** Includes what was just written. */
+  /** Also reads data that was just written. */
   read<Result>(projectId: number, program: Program<Result>, budget: Budget): Promise<Result>;
-  /** Runs the work on one state of the catalog, again if the view lacked something. */
+  /** Runs the work on one state of the catalog. Repeats the work if parts were missing in the view. */
   answer<Result>(
     request: AnswerRequest<Prepared>,
     work: (prepared: Prepared, view: RelationView) => Result,
   ): Promise<Result>;
   /**
-   * Runs the work on one state of the catalog, which lasts until the work ends. `isFresh`: it must see what was
-   * just written, as a replica may lag.
+   * Runs the work on one state of the catalog, which lasts until the work ends. With `isFresh` it reads data
+   * that was just written, which a replica may lack.
    */
   inspect<Result>(
     on: InProject & { readonly limit: Budget; readonly isFresh?: boolean },

@@ -1,6 +1,6 @@
 /**
- * The door of the stores: definitions, the join index, lists of links and value tables, as programs for both engines, and what
- * an engine gives to the threads.
+ * The door of the stores: definitions, the join index, lists of links and value tables, as programs for both
+ * engines. It also has the port that an engine provides to the threads.
  */
 export { buildPage, type ChangedIndex, dropBuilds, findUnusedBuild } from './build-store.ts';
 export type { CatalogPass, CatalogPasses } from './catalog-pass.ts';

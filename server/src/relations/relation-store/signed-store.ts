@@ -11,21 +11,24 @@ import {
 } from '../../storage/programs/programs.ts';
 import type { SignedDocument, SignedPage } from '../fit/fit.ts';
 
-/** Looks for versions of products with a negative value. Uploads are stored as JSON.stringify writes them. */
+/** Finds documents with a negative value. Uploads are stored in the form of JSON.stringify. */
 
 const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
 
-/** How attributes begin in an upload in stored form (`catalog/products/documents/stored-upload.ts`). */
+/** The beginning of the attributes in a stored upload (`catalog/products/documents/stored-upload.ts`). */
 const STORED = ',"attributes":[{"key":"';
 
-/** Whether an upload contains a text, compared byte by byte. */
+/** Whether an upload contains a text. Compares bytes. */
 const contains = (part: string) =>
   byEngine({
     sqlite: sql`instr(d.raw, ${Buffer.from(part)}) > 0`,
     postgres: sql`strpos(d.raw, ${part}::text) > 0`,
   });
 
-/** @returns versions with a value under the key that begins with a minus, by id, and those in another form with any such value */
+/**
+ * @returns by id, the documents whose value under the key begins with a minus. A document in another form
+ * counts if any of its values does.
+ */
 export const listSigned = ({ key, after, upTo, limit }: SignedPage): Program<SignedDocument[]> =>
   rows`select d.id as document, ${UPLOAD} as raw from document d
     where ${own('d')} and d.id > ${after} and d.id <= ${upTo} and ${contains('"-')}
@@ -36,7 +39,7 @@ export function* findNewestDocument(): Program<number> {
   return (yield* cell<number>`select max(d.id) as newest from document d where ${own('d')}`) ?? 0;
 }
 
-/** Whether a product is in one of these versions. */
+/** Whether one of these documents belongs to a present product. */
 export function* hasAnyDocument(documents: readonly number[]): Program<boolean> {
   const found = yield* cell<number>`select d.id from document d
     ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}

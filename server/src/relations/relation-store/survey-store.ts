@@ -16,14 +16,14 @@ import { ENTRIES_PER_PRODUCT, sideNumber } from '../memberships/memberships.ts';
 import type { Side } from '../relation-definitions/relation-definitions.ts';
 import type { PresentUpload } from '../surveys/surveys.ts';
 
-/** Reads whole sides of relations, and whole catalogs. */
+/** Reads whole sides of relations and whole catalogs. */
 
-/** The members one by one, as the embedded store has runs of them. */
+/** A view of single members, because the embedded store has runs of them. */
 const MEMBERS = byEngine({ sqlite: text('relation_entry'), postgres: text('relation_member') });
 
-/** @returns the builds whose target side has any product, matching or not */
+/** @returns the builds whose target side has a product, whether or not it matches anything */
 export const listTargetBuilds = (builds: readonly number[]): Program<number[]> =>
-  // Subqueries with a limit, so that PostgreSQL stops at the first row.
+  // The subqueries have a limit, so that PostgreSQL stops at the first row.
   column`select b.value from ${listed('b', 'bigint', builds)} where (select 1 from ${MEMBERS} m
     where ${own('m')} and m.build_id = b.value and m.side = ${sideNumber('target')}
       and (select p.document_id from product p where ${own('p')} and p.id = m.product_id) = m.document_id
@@ -32,10 +32,10 @@ export const listTargetBuilds = (builds: readonly number[]): Program<number[]> =
       and (select p.id from product p where ${own('p')} and p.identifier = l.target) is not null
     limit 1) is not null`;
 
-/** `cross join` keeps SQLite from scanning all products. */
+/** `cross join` prevents SQLite from scanning all products. */
 const JOIN = byEngine({ sqlite: text('cross join'), postgres: text('join') });
 
-/** The products of a side, each once; for a list, the present sources or targets. */
+/** The products of a side without repetition. For a list they are the present sources or targets. */
 const productsOf = (build: number, side: Side): Sql =>
   sql`(select m.product_id as id from ${MEMBERS} m ${JOIN} product p
     on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
@@ -48,7 +48,7 @@ export function* countMembers(build: number, side: Side): Program<number> {
   return (yield* cell<number>`select count(*) as count from ${productsOf(build, side)}`) ?? 0;
 }
 
-/** @returns the products with as many entries of a build as allowed, which may have more */
+/** @returns the products that have reached the limit of entries for a build and may have lost further ones */
 export const listCut = (build: number): Program<string[]> =>
   column`select p.identifier from (select m.product_id as id from ${MEMBERS} m ${JOIN} product p
       on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
@@ -56,7 +56,7 @@ export const listCut = (build: number): Program<string[]> =>
       group by m.side, m.product_id having count(*) >= ${ENTRIES_PER_PRODUCT}) s
     join product p on ${own('p')} and p.id = s.id group by p.id, p.identifier order by p.id`;
 
-/** @returns identifiers, one in `every`, by id */
+/** @returns the identifier of every `every`th product, by id */
 export const sampleMembers = (build: number, side: Side, every: number): Program<string[]> =>
   column`select p.identifier from
       (select id, row_number() over (order by id) as place from ${productsOf(build, side)}) s
@@ -67,18 +67,23 @@ const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d
 const UPLOADS = sql`select p.id as "productId", p.document_id as document, p.updated_at as "updatedAt", ${UPLOAD} as raw
   from product p join document d on ${own('d')} and d.id = p.document_id`;
 
-/** @returns the existing ones, in no order */
+/** @returns the existing products, in no particular order */
 export const findUploads = (identifiers: readonly string[]): Program<PresentUpload[]> =>
   rows`${UPLOADS} where ${own('p')} and p.identifier ${among(identifiers)}`;
 
-/** Reads what a product is listed with, by the source or by the target, among present products. */
+/**
+ * Reads the present products that a list links with a product, starting from the source or from the target.
+ */
 
 const GROUP = byEngine({
   sqlite: text("json_extract(cast(d.raw as text), '$.groupIdentifier')"),
   postgres: text("d.raw::json ->> 'groupIdentifier'"),
 });
 
-/** The products themselves: `cross join` keeps SQLite from starting with them, a lateral join PostgreSQL. */
+/**
+ * Joins the products last: `cross join` prevents SQLite from starting with them, and a lateral join does so
+ * for PostgreSQL.
+ */
 const productOf = (identifier: string): Sql =>
   byEngine({
     sqlite: sql`cross join product p on p.identifier = ${text(identifier)}
@@ -89,9 +94,8 @@ const productOf = (identifier: string): Sql =>
   });
 
 /**
- * `more`: additional columns of the document `d`.
- * @returns the statement for the place of a list; for a source its targets in order, for a target its sources
- * in the order of the lines
+ * @param more additional columns of the document `d` @returns the statement for one source or target. For a
+ * source it lists the targets in order, for a target the sources in the order of the lines.
  */
 export function describeLinked(
   { build, side, identifier }: { readonly build: Sql; readonly identifier: Sql; readonly side: Side },

@@ -1,7 +1,7 @@
 import { among, own, type Program, row, rows, sql } from '../../storage/programs/programs.ts';
 import type { StoredTable, ValueTable } from '../relation-definitions/relation-definitions.ts';
 
-/** Reads tables of values that go together. */
+/** Reads value tables. */
 
 interface TableRow {
   readonly name: string;
@@ -23,14 +23,14 @@ export function* findTable(name: string): Program<StoredTable | undefined> {
   return found && toTable(found);
 }
 
-/** @returns the existing ones, by name */
+/** @returns the existing tables, by name */
 export function* findTables(names: readonly string[]): Program<ValueTable[]> {
   if (names.length === 0) return [];
   const found = yield* rows<TableRow>`${TABLE} and name ${among(names)} order by name`;
   return found.map(toTable).map(({ name, pairs }) => ({ name, pairs }));
 }
 
-/** @returns a page by name, after `after` */
+/** @returns a page of tables by name, after `after` */
 export function* listTables(after: string, limit: number): Program<StoredTable[]> {
   return (yield* rows<TableRow>`${TABLE} and name > ${after} order by name limit ${limit}`).map(toTable);
 }

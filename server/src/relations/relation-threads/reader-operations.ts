@@ -26,28 +26,28 @@ import {
 import { ColumnCache, readingLimit, SurveyCache } from '../surveys/surveys.ts';
 import { type SurveyParts, surveyStored, type TriedRelation, tryRelation } from './relation-health.ts';
 
-/** A question with the time for its search. */
+/** A question with the time limit of its search. */
 interface Limited {
   readonly limitMs: number;
 }
 
-/** What an operation has besides its question. */
+/** The inputs of an operation besides its question. */
 type Parts = FitParts & SurveyParts;
 
-/** Runs an operation on one state of a catalog, for a question of a kind. */
+/** Wraps an operation so that it runs on one state of a catalog. */
 type Inspect = <Request extends InProject, Result>(
   work: (catalog: InspectedCatalog, request: Request, parts: Parts) => Promise<Result>,
 ) => (request: Request & Limited, budget: Budget) => Promise<Result>;
 
-/** How long questions of a kind may take, and whether they must see what was just written. */
+/** How long questions of one kind may take, and whether they must read the newest state. */
 interface InspectTerms {
   readonly limitOf: typeof readingLimit;
   readonly isFresh?: boolean;
 }
 
 /**
- * The operations of the threads that answer relations, each on one state of the catalog. When its time is up,
- * a survey returns what it has, and a question about one product is refused.
+ * The operations of the threads that answer relations; each reads one state of the catalog. When the time is
+ * up, a survey returns what it has, while a question about one product is refused.
  */
 export function readerOperations(openCatalogs: OpenRelationCatalogs, columns = new ColumnCache()) {
   const catalogs = openCatalogs<CatalogRelations>((rules, earlier) => new CatalogRelations(rules, earlier));
@@ -96,12 +96,12 @@ export function readerOperations(openCatalogs: OpenRelationCatalogs, columns = n
 
 export type ReaderOperations = ReturnType<typeof readerOperations>;
 
-/** Relation by relation, as a view retains everything it fetched. */
+/** Reads one relation after another, because a view retains everything that it fetched. */
 async function relateProductToAll(catalog: InspectedCatalog, input: ProductRelationsInput) {
   const found: ProductRelation[] = [];
   if ((await catalog.read((view) => view.findUpload(input.identifier))) === undefined) return undefined;
   for (const relation of await catalog.listBuilt()) {
-    // In both directions, whatever the relation answers, as a two-way relation does if it finds nothing.
+    // Prefetches both directions whatever `twoWay` is, like a two-way relation that finds nothing.
     const searches = [{ relation: { ...relation, twoWay: true }, limit: input.limit }];
     const related = await catalog.read((view) => relateProduct(view, relation, input), searches);
     if (related !== undefined) found.push(related);

@@ -20,9 +20,12 @@ import {
   tryOnColumns,
 } from '../surveys/surveys.ts';
 
-/** The health of stored relations, and of definitions that are only tried, by what each kind of relation needs. */
+/**
+ * The health of stored relations and of definitions that are only tried. Each kind of relation has its own
+ * survey.
+ */
 
-/** The time of a survey, with what the thread caches. */
+/** The time limits of a survey, with the caches of the thread. */
 export interface SurveyParts extends SurveyTime {
   readonly surveys: SurveyCache;
   readonly columns: ColumnCache;
@@ -30,15 +33,15 @@ export interface SurveyParts extends SurveyTime {
 
 export interface TriedRelation extends InProject {
   readonly definition: RelationDefinition;
-  /** The relation whose links are used. */
+  /** The id of the relation whose links a tried relation of links uses. */
   readonly id?: number | undefined;
-  /** Whether products are described too. */
+  /** Whether the survey adds cards, which describe products. */
   readonly hasCards?: boolean | undefined;
-  /** Of the sentences on these. */
+  /** The locale of the sentences on cards. */
   readonly locale: string;
 }
 
-/** A build that no relation has. */
+/** A build number that no relation has, so its list is empty. */
 const NO_LIST = 0;
 
 export async function tryRelation(
@@ -84,7 +87,7 @@ async function surveyBuilt(catalog: InspectedCatalog, relation: ServedRelation, 
   return relation.isListed ? surveyLinks(catalog, relation, time) : surveyRelation(catalog, relation, time);
 }
 
-/** The survey of a relation of links, with its size. */
+/** The survey of a relation of links, with the size of its list. */
 async function surveyLinks(catalog: InspectedCatalog, surveyed: SearchedRelation, time: SurveyTime) {
   const survey = await surveyRelation(catalog, surveyed, time);
   return { ...survey, links: await catalog.countList(surveyed.build) };

@@ -20,34 +20,42 @@ import type { ReaderOperations } from './reader-operations.ts';
 import { CHANGES } from './writer-operations.ts';
 
 export interface RelationThreads {
-  /** Threads that write; one project's writes run one after another. */
+  /** The writing threads. They run the writes of one project one after another. */
   readonly writers: ThreadPool;
-  /** Threads that answer relations. */
+  /** The threads that answer relations. */
   readonly readers: QuestionPool;
-  /** Threads for previews and health. */
+  /** The threads that run previews and health. */
   readonly surveyors: QuestionPool;
-  /** Time limit of a question. */
+  /** The time limit of one question, in milliseconds. */
   readonly relationMs: number;
 }
 
-/** A survey reads the catalog in six times the time of a search, searches in it, and describes what it found. */
+/**
+ * How many times the limit of a question a survey may take: 6 to read the catalog, 1 to search and 1 to
+ * describe the results.
+ */
 const SURVEY_TIMES = 8;
-/** For a list of links of the largest body. */
+/** Enough time for a list of links in a body of the largest size. */
 const ACCEPT_MS = 600_000;
-/** Projects whose relations the serving thread caches. */
+/** How many projects the serving thread caches the relations of. */
 const LISTED_PROJECTS = 1_000;
 
-/** Relations and their join index are stored with the catalog, so that both change at the same instant. */
+/**
+ * The store of relations. Relations and their join index are stored with the catalog, so that both change at
+ * the same instant.
+ */
 export type RelationStore = ReturnType<typeof createThreadedRelations>;
 
-/** A store whose writes and long reads run in threads. Questions end when their `signal` is aborted. */
+/**
+ * Creates the store whose writes and long reads run in threads. A question ends when its `signal` is aborted.
+ */
 export const createThreadedRelations = (reads: RelationReads, threads: RelationThreads) => ({
   ...changesIn(threads),
   ...readsOf(reads),
   ...questionsTo(threads),
 });
 
-/** Each change as the serving thread calls it. */
+/** Each change with the signature that the serving thread uses. */
 type Changes = {
   readonly [Name in keyof typeof CHANGES]: (typeof CHANGES)[Name] extends (
     changed: ChangedIndex,
@@ -78,7 +86,10 @@ function readsOf(reads: RelationReads) {
       reads.read(projectId, listTables(after, limit)),
     listUnbuilt: (projectId: number) => reads.read(projectId, listUnbuilt()),
     readLinks: (projectId: number, page: LinkPage) => reads.read(projectId, readLinks(page)),
-    /** @returns the relations for an answer, as old as answers may be; cached by catalog version, as every answer needs them */
+    /**
+     * @returns the relations for an answer, which may be as old as answers may be. They are cached by catalog
+     * version because every answer needs them.
+     */
     async open(projectId: number) {
       const mark = await reads.readMark(projectId);
       const known = listed.get(projectId);
@@ -106,18 +117,30 @@ function questionsTo({ readers, surveyors, relationMs: limitMs }: RelationThread
   return {
     acceptLinks: (projectId: number, sent: SentLinks) =>
       accept(surveyors, 'acceptLinks')({ projectId, ...sent }),
-    /** Tries a definition on the catalog. @returns its health, or why it cannot work @throws search_too_long */
+    /**
+     * Tries a definition on the catalog. @returns its health, or the reason why it cannot work @throws
+     * search_too_long
+     */
     tryDefinition: survey(surveyors, 'tryRelation'),
     /** @returns the health of a relation; undefined if it is not built */
     survey: survey(surveyors, 'surveyRelation'),
-    /** @returns undefined if the relation is not built, the identifier if a product does not exist @throws search_too_long */
+    /**
+     * @returns undefined if the relation is not built, or the identifier of a product that does not exist
+     * @throws search_too_long
+     */
     explain: ask(readers, 'explainRelation'),
-    /** @returns what each built relation finds for a product; undefined if that does not exist @throws search_too_long */
+    /**
+     * @returns what each built relation finds for a product; undefined if the product does not exist @throws
+     * search_too_long
+     */
     relateProduct: ask(readers, 'relateProduct'),
-    /** Alternatives are looked for among the products that previews read. @returns the answer as JSON @throws request_invalid, search_too_long */
+    /**
+     * Surveying threads find the alternatives, because they cache the products that previews read. @returns
+     * the answer as JSON @throws request_invalid, search_too_long
+     */
     judgeFit: (input: FitInput, signal: AbortSignal) =>
       ask(input.alternatives > 0 ? surveyors : readers, 'judgeFit')(input, signal),
-    /** @returns attributes whose missing values leave verdicts unknown @throws search_too_long */
+    /** @returns the attributes whose missing values leave verdicts unknown @throws search_too_long */
     surveyMissing: survey(surveyors, 'surveyMissing'),
     /** @throws search_too_long */
     relate: ask(readers, 'relate'),

@@ -21,7 +21,7 @@ import {
   stageLinks,
 } from '../relation-store/relation-store.ts';
 
-/** Changes of a catalog by the writing threads, each in one transaction. */
+/** Changes of a catalog by the writing threads; each runs in one transaction. */
 export const CHANGES = {
   bindRelations,
   buildPage,
@@ -49,7 +49,7 @@ export function writerOperations({ read, transact }: RelationWriter): Record<str
     ),
     applyLinks: ([projectId, order]: [number, LinkOrder]) =>
       transact(projectId, () => applyFromOutside(order, (catalog) => applyLinks(catalog, order))),
-    // Changes that may have nothing to do check that without the catalog's lock.
+    // These changes may have nothing to do, so they check that before they lock the catalog.
     async bindRelations([projectId, at]: [number, number]) {
       const isAny = (await read(projectId, listRelations())).length > 0;
       return isAny ? change(projectId, (changed) => bindRelations(changed, at)) : [];

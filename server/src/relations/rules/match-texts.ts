@@ -1,14 +1,17 @@
 import type { Operator } from '../../catalog/filters/filters.ts';
 import { BoundedMap } from '../../kernel/bounded-map.ts';
 
-/** The sentences about matches in the languages of the service. Advice follows the name of an attribute. Source: docs/interface §12.6 rule 8. */
+/**
+ * The sentences about matches in the languages of the service. The name of an attribute precedes the advice.
+ * Source: docs/interface §12.6 rule 8.
+ */
 
 type Comparing = Exclude<Operator, 'equals'>;
 
 interface Sentences {
   readonly or: string;
   readonly noValue: string;
-  /** Of a list whose rest is not shown. */
+  /** The end of a list that is not shown completely. */
   readonly others: (count: string) => string;
   readonly oneOf: (list: string) => string;
   readonly wouldBe: (what: string) => string;
@@ -75,18 +78,18 @@ const GERMAN: Sentences = {
   passes: (comparison) => `${comparison}: ein fehlender Wert genügt`,
 };
 
-/** Sentences with the numbers of a locale. */
+/** The sentences of a language, with numbers in the form of the locale. */
 export interface MatchTexts extends Sentences {
-  /** @param plain a number as a program writes it */
+  /** @param plain a number in the form of a program */
   writeNumber(plain: string, isGrouped: boolean): string;
 }
 
 const MOST_LOCALES = 100;
-/** Writing a number takes 5 µs, and the terms of matches repeat. */
+/** Written numbers are cached, because writing one takes 5 µs and the terms of matches repeat. */
 const MOST_NUMBERS = 1_000;
 const known = new BoundedMap<string, MatchTexts>({ most: MOST_LOCALES });
 
-/** @returns German texts for a German locale, and English ones for every other */
+/** @returns German texts for a German locale, and English texts for every other locale */
 export function textsOf(locale: string): MatchTexts {
   return known.getOrInsertComputed(locale, createTexts);
 }
@@ -94,14 +97,14 @@ export function textsOf(locale: string): MatchTexts {
 function createTexts(locale: string): MatchTexts {
   const [language = ''] = locale.toLowerCase().split('-', 1);
   const sentences = language === 'de' ? GERMAN : ENGLISH;
-  // Numbers in the form of another language would not belong to English sentences.
+  // English sentences have English numbers, so a locale of a third language is replaced.
   const spoken = language === 'de' || language === 'en' ? locale : 'en-GB';
   const [grouped, plain] = [true, false].map(
     (useGrouping) => new Intl.NumberFormat(spoken, { maximumFractionDigits: 100, useGrouping }),
   ) as [Intl.NumberFormat, Intl.NumberFormat];
   const written = new BoundedMap<string, string>({ most: MOST_NUMBERS });
   const write = (number: string, isGrouped: boolean) => {
-    // An upload may have such a number too.
+    // An upload may contain a number with an exponent, which is not formatted.
     if (/e/i.test(number)) return number;
     return (isGrouped ? grouped : plain).format(number as Intl.StringNumericLiteral).replace(/^-/, '−');
   };

@@ -23,7 +23,7 @@ const MOUNTS: ValueTable = { name: 'mounts', pairs: [['Sony E', 'M42']] };
 
 type Values = Readonly<Record<string, string | readonly (string | readonly [string, number | string])[]>>;
 
-/** `[text, row]`: a value of a row. */
+/** A value is a text or `[text, row]`, which names the row of the value. */
 function upload(values: Values) {
   const attributes = Object.entries(values).flatMap(([key, list]) =>
     [list].flat().map((one) => {

@@ -10,28 +10,31 @@ import { SIDES, type Side } from '../relation-definitions/relation-definitions.t
 import { attributeOf, type CompiledElement, type CompiledMatch } from './rule.ts';
 
 /**
- * Whether an element of a rule holds for two products: true, false, or unknown if a value is missing. Pure. Source:
- * docs/interface §12.3.
+ * Judges whether an element of a rule holds for two products: true, false, or unknown if a value is missing.
+ * Pure. Source: docs/interface §12.3.
  */
 
-/** A value with its row within the product; without a row it belongs to every row. */
+/** A value with its row within the product. A value without a row belongs to every row. */
 export interface RowedValue {
   readonly comparable: Comparable;
   readonly row?: string | undefined;
-  /** As uploaded, if the reader has that. */
+  /** The value as uploaded, if the reader has it. */
   readonly text?: string;
 }
 
-/** Reads a product's values of an attribute, in the order of the upload. */
+/** Reads the values of an attribute of one product, in the order of the upload. */
 export type ReadValues = (attribute: ComparedAttribute) => readonly RowedValue[];
 
 type Grouped = Pick<UploadedProduct, 'identifier' | 'groupIdentifier'>;
 
-/** Whether a relation may lead from one product to the other (§12.3 rule 2). */
+/**
+ * Whether a relation may lead from one product to the other: never to itself or an excluded group (§12.3 rule
+ * 2).
+ */
 export const isApart = (a: Grouped, b: Grouped, excludeSameGroup: boolean): boolean =>
   a.identifier !== b.identifier && !(excludeSameGroup && a.groupIdentifier === b.groupIdentifier);
 
-/** @returns a function that reads a product as filters see it */
+/** @returns a function that reads the values of a product in the form for filters */
 export const readFrom =
   (view: ProductView): ReadValues =>
   (attribute) => {
@@ -39,16 +42,19 @@ export const readFrom =
     return view.valuesOf(attribute).map((comparable, at) => ({ comparable, row: rows?.[at] }));
   };
 
-/** The truth of an element: -1 false, 0 unknown, 1 true. */
+/** The judgement of an element. `truth` is -1 for false, 0 for unknown and 1 for true. */
 export interface Judgement {
   readonly truth: -1 | 0 | 1;
-  /** Attributes without a value that it is assumed to hold by, each once. */
+  /** The attributes without a value; the element is assumed to hold by them. Each is named once. */
   readonly assumed: readonly string[];
-  /** The missing values that make it unknown. */
+  /** The missing values that make the element unknown. */
   readonly missing: readonly { readonly side: Side; readonly attribute: string }[];
-  /** What a match compared, within rows the values of one row; for several matches see `inner`. */
+  /**
+   * The values that a match compared; within rows, the values of one row. An element of several matches has
+   * them in `inner`.
+   */
   readonly values: BothSides;
-  /** Of each inner match; for rows, of those that come nearest. */
+  /** The judgements of the inner matches; for rows, those of the nearest row. */
   readonly inner?: readonly Judgement[];
 }
 
@@ -66,7 +72,7 @@ const judgeAlone = (match: CompiledMatch, read: Readonly<Record<Side, ReadValues
 const NONE: readonly never[] = [];
 const NO_VALUES: BothSides = { source: NONE, target: NONE };
 
-/** One pair of values that fits suffices (§12.2 rule 9). */
+/** One matching pair of values suffices (§12.2 rule 9). */
 function judgeMatch(match: CompiledMatch, values: BothSides): Judgement {
   const missing = SIDES.filter((side) => values[side].length === 0).map((side) => ({
     side,
@@ -87,7 +93,7 @@ function judgeMatch(match: CompiledMatch, values: BothSides): Judgement {
   };
 }
 
-/** Whether a value of the source goes with one of the target. */
+/** Whether a value of the source matches a value of the target, by the operator or by the table. */
 export const isPair = (
   { operator, partners }: CompiledMatch,
   { comparable: source }: RowedValue,
@@ -95,7 +101,7 @@ export const isPair = (
 ): boolean =>
   COMPARISONS[operator](compareValues(target, source)) || partners?.get(source)?.includes(target) === true;
 
-/** Being true by fewer assumptions is better. */
+/** A greater truth is better, and for the same truth, fewer assumptions are. */
 const isBetter = (a: Judgement, b: Judgement) =>
   a.truth > b.truth || (a.truth === b.truth && a.assumed.length < b.assumed.length);
 
@@ -139,15 +145,15 @@ const isNearer = (a: Judgement, b: Judgement) =>
 const countHolding = ({ inner = [] }: Judgement) => inner.filter(({ truth }) => truth === 1).length;
 const listOf = (value: RowedValue | undefined) => (value === undefined ? NONE : [value]);
 
-/** For each match a value, or none. */
+/** For each match its value in the row, if any. */
 export type Row = readonly (Comparable | undefined)[];
 
-/** The limit for a product; one with many values of several attributes would have millions. */
+/** The most rows of a product. With many values of several attributes it would have millions. */
 export const ROWS_PER_PRODUCT = 2_000;
 
 /**
- * @returns the rows of a product that matches look at together: one for each row that its values name, and if
- * none of them names a row, each combination of one value for each attribute
+ * @returns the rows of a product that matches compare: one for each row that its values name. If no value
+ * names a row, each combination of one value per attribute is a row.
  */
 export const listRows = (matches: readonly CompiledMatch[], side: Side, read: ReadValues): Row[] =>
   listRowed(matches, side, read).map((row) => row.map((value) => value?.comparable));
@@ -155,7 +161,7 @@ export const listRows = (matches: readonly CompiledMatch[], side: Side, read: Re
 function listRowed(matches: readonly CompiledMatch[], side: Side, read: ReadValues) {
   const attributes = matches.map((match) => attributeOf(match, side));
   const values = attributes.map(read);
-  // A value computed from an attribute belongs with the attribute's own value.
+  // A computed value belongs to the same row as the value of its attribute.
   const names = attributes.map(({ field, name }) => field ?? `"${name}`);
   const firsts = names.map((name) => names.indexOf(name));
   const named = [...new Set(values.flat().flatMap(({ row }) => row ?? []))];
@@ -163,7 +169,7 @@ function listRowed(matches: readonly CompiledMatch[], side: Side, read: ReadValu
   return rows.slice(0, ROWS_PER_PRODUCT);
 }
 
-/** @param firsts for each list, the index of the first one with the same attribute */
+/** @param firsts for each list, the index of the first list with the same attribute */
 function combine(
   lists: readonly (readonly RowedValue[])[],
   firsts: readonly number[],

@@ -24,7 +24,7 @@ const ATTRIBUTES = [
   ...[attribute(30, 'Silent', 'BOOLEAN_ATTRIBUTE'), attribute(31, 'Quiet', 'BOOLEAN_ATTRIBUTE')],
   ...[attribute(40, 'Made', 'DATE_ATTRIBUTE'), attribute(41, 'Sold', 'DATE_ATTRIBUTE')],
 ];
-/** Attributes that compare with each other, with values of each. */
+/** Attributes that can be compared with each other, with values for each. */
 const KINDS: readonly { readonly names: readonly string[]; readonly values: readonly string[] }[] = [
   { names: ['TDP', 'Wattage', 'Power'], values: ['120', '850', '0.3', '1600', '-7', '0'] },
   { names: ['Count', 'Slots'], values: ['1', '3', '0.1', '-2', '7', '1e30', '1e-12'] },
@@ -56,7 +56,7 @@ const unitOf = (name: string) => ATTRIBUTES.find((one) => one.name === name)?.un
 
 interface Case {
   readonly match: Match;
-  /** As uploaded, by side. */
+  /** Uploaded values by side. */
   readonly values: Readonly<Record<Side, readonly string[]>>;
 }
 
@@ -107,7 +107,7 @@ const upload = (name: string, values: readonly string[]) => {
   });
 };
 
-/** @returns the judgement of the only match, and its sentences in a locale */
+/** @returns the judgement of the only match, with its sentences in the locale */
 function judge({ match, values }: Case, locale: string) {
   const rule = { source: { all: [] }, target: { all: [] }, match: [match], sort: [] };
   const result = bindRule(rule, ATTRIBUTES, TABLES);
@@ -127,7 +127,7 @@ function judge({ match, values }: Case, locale: string) {
   return { judgement, words: describeMatch(compiled, judgement, textsOf(locale)) };
 }
 
-/** What advice means: values that all have to make the match hold, or that no value does. */
+/** What advice claims: values that all make the match hold, or that no value does. */
 type Meaning =
   | { readonly try: readonly string[] }
   | { readonly avoid: string }
@@ -137,7 +137,7 @@ type Meaning =
   /** A value that is not spelled out. */
   | 'long';
 
-/** What is a little more than a number, and a lot more. */
+/** @returns values slightly above or below a value, and values far beyond it */
 const beyond = (value: string, sign: 1 | -1): string[] => {
   if (/^[\d-]/.test(value) && !/^\d{4}-/.test(value)) {
     const size = Number(value);
@@ -186,7 +186,7 @@ const SENTENCES = {
 
 type Language = keyof typeof SENTENCES;
 
-/** @returns a value as it is uploaded, without its unit */
+/** @returns a value as it would be uploaded, without its unit */
 function readValue(text: string, language: Language, name: string): string {
   if (ATTRIBUTES.find((one) => one.name === name)?.type !== 'NUMERIC_ATTRIBUTE') return text;
   const unit = unitOf(name);
@@ -196,7 +196,7 @@ function readValue(text: string, language: Language, name: string): string {
   return value.includes('e') ? value : PLAIN[language](value);
 }
 
-/** Reads a sentence as a person would. */
+/** Reads the sentence as a person would. */
 function understand(advice: string, language: Language, name: string): Meaning {
   const words = SENTENCES[language];
   for (const meaning of ['none', 'any', 'empty'] as const) if (words[meaning].test(advice)) return meaning;
@@ -221,7 +221,7 @@ function splitList(text: string, { oneOf, or, others }: (typeof SENTENCES)[Langu
 
 type Describe = (words: MatchWords) => MatchWords;
 
-/** @returns why the advice on a side is not true when it is followed */
+/** @returns the problem if the advice on a side is false when it is followed */
 function findFalse(
   tried: Case,
   { locale, describe }: { locale: string; describe: Describe },
@@ -267,7 +267,7 @@ function checkMeaning(
   }
 }
 
-/** Two spellings of one value. */
+/** Whether two texts spell the same value. */
 const isSame = (a: string, b: string) =>
   a === b || Number(a) === Number(b) || (/^\d{4}-/.test(a) && Date.parse(a) === Date.parse(b));
 

@@ -17,15 +17,16 @@ import { isPair, type Judgement, type RowedValue } from './match-truth.ts';
 import { attributeOf, type CompiledMatch, withoutTerm } from './rule.ts';
 
 /**
- * What a match compares, and what it needs, in words: the only place that makes these sentences. Each named value, put in the
- * place of the present ones, makes the match hold. Source: docs/interface §12.6 rule 8.
+ * Describes in words what a match compares and what it needs. No other file makes these sentences. Each value
+ * that the advice names makes the match hold if it replaces the present values. Source: docs/interface §12.6
+ * rule 8.
  */
 export interface MatchWords {
-  /** A true statement on the values, such as `1600 W ≥ 8 × 120 W + 100 W`. */
+  /** A true statement about the values, such as `1600 W ≥ 8 × 120 W + 100 W`. */
   readonly say: string;
-  /** What the value of the target would have to be; absent if the match holds. */
+  /** The value that the target would need; absent if the match holds. */
   readonly advice?: string;
-  /** The same for the source: changing one of the two suffices. */
+  /** The value that the source would need. Changing one of the two sides suffices. */
   readonly sourceAdvice?: string;
 }
 
@@ -40,12 +41,12 @@ export function describeMatch(match: CompiledMatch, judgement: Judgement, texts:
   };
 }
 
-/** Values of a list that are shown. */
+/** How many values of a list are shown. */
 const SHOWN = 5;
-/** Characters of a value that is shown as it is. */
+/** The most characters of a value that is shown; a longer value is not quoted. */
 const LONGEST = 255;
 
-/** @returns `A, B or C`, or the first ones and the number of others */
+/** @returns `A, B or C`, or the first values and the number of the others */
 function join<Item>(list: readonly Item[], texts: MatchTexts, write: (item: Item) => string): string {
   const rest = list.length - SHOWN;
   const written = list.slice(0, SHOWN).map(write);
@@ -79,7 +80,7 @@ function sayMatch(
   return say(write('target', target), write('source', source), match.table.name);
 }
 
-/** @returns the first values that match */
+/** @returns the first value of each side that match */
 function findPair(match: CompiledMatch, { source, target }: Judgement['values']): Judgement['values'] {
   for (const to of target) {
     const from = source.find((one) => isPair(match, one, to));
@@ -88,7 +89,7 @@ function findPair(match: CompiledMatch, { source, target }: Judgement['values'])
   return { source, target };
 }
 
-/** Whether two values match without a table. */
+/** Whether the two values also match without the table. */
 function isComparing(match: CompiledMatch, pair: Judgement['values'] | undefined): boolean {
   const { partners: _, ...comparison } = match;
   const [from, to] = [pair?.source[0], pair?.target[0]];
@@ -105,7 +106,7 @@ function writeTerm(value: string, { term }: ComparedAttribute, { writeNumber }: 
   return `${product} ${isNegative ? '−' : '+'} ${number}${unit === '' ? '' : ` ${unit}`}`;
 }
 
-/** A side whose value would have to change, and the values of the other one. */
+/** The side that the advice is about, with the values of the other side. */
 interface Asked {
   readonly match: CompiledMatch;
   readonly side: Side;
@@ -115,7 +116,7 @@ interface Asked {
 const ownOf = ({ match, side }: Asked) => attributeOf(match, side);
 const otherOf = ({ match, side }: Asked) => attributeOf(match, side === 'source' ? 'target' : 'source');
 
-/** Advice by the side and the values of the other one, which many products share. */
+/** Cached advice by side and by the values of the other side, which many products share. */
 const advised = new WeakMap<CompiledMatch, WeakMap<MatchTexts, BoundedMap<string, string>>>();
 const MOST_ADVICE = 1_000;
 
@@ -135,7 +136,7 @@ function makeAdvice(asked: Asked, texts: MatchTexts): string {
   return isConstant(ownOf(asked)) ? texts.timesZero : texts.otherSide(otherOf(asked).name);
 }
 
-/** Whether every value has the same result. */
+/** Whether the computation gives the same result for every value. */
 const isConstant = ({ term }: Compared): boolean => Number(term?.times ?? 1) === 0;
 
 /** @returns undefined if no value makes the match hold */
@@ -154,7 +155,7 @@ function findAdvice(asked: Asked, texts: MatchTexts): string | undefined {
 
 /** A value that a side could have. */
 interface Candidate {
-  /** As it is shown. */
+  /** The value as shown. */
   readonly shown: string;
   readonly comparable: Comparable;
 }
@@ -169,7 +170,7 @@ function adviseTruth(asked: Asked, { wouldBe, wouldNeedValue }: MatchTexts): str
   return others.length > 0 ? wouldNeedValue : wouldBe(String(only));
 }
 
-/** Names the values of the table if it has any: they are what it is for. */
+/** Names the values of the table if it has any for this match, because the rule uses the table for them. */
 function adviseEqual(asked: Asked, texts: MatchTexts): string | undefined {
   const { table } = asked.match;
   const listed = distinct(listPartners(asked, texts));
@@ -186,7 +187,7 @@ const distinct = (list: readonly Candidate[]): Candidate[] => [
   ...new Map(list.map((one) => [one.comparable, one])).values(),
 ];
 
-/** @returns the values that equal those of the other side */
+/** @returns the values that equal values of the other side */
 function listEqual(asked: Asked, texts: MatchTexts): Candidate[] {
   const other = otherOf(asked);
   return asked.known.flatMap(({ text = '', comparable }) => {
@@ -199,7 +200,7 @@ function listEqual(asked: Asked, texts: MatchTexts): Candidate[] {
 
 type Compared = ComparedAttribute;
 
-/** @returns the values that the table has for those of the other side */
+/** @returns the values that the table pairs with values of the other side */
 function listPartners(asked: Asked, texts: MatchTexts): Candidate[] {
   const own = withoutTerm(ownOf(asked));
   const partners = partnersOf(asked.match)[asked.side];
@@ -220,7 +221,7 @@ type Partners = ReadonlyMap<Comparable, readonly string[]>;
 
 const partners = new WeakMap<CompiledMatch, Readonly<Record<Side, Partners>>>();
 
-/** @returns by the side that is looked for: its values in the table, by the value of the other side */
+/** @returns for each side, its values in the table by the values of the opposite side */
 const partnersOf = (match: CompiledMatch) =>
   partners.getOrInsertComputed(match, ({ source, target, table }) => {
     const found = {
@@ -239,7 +240,7 @@ const partnersOf = (match: CompiledMatch) =>
 
 const isNumeric = (asked: Asked) => ownOf(asked).type === 'NUMERIC_ATTRIBUTE';
 
-/** @returns the number that equals the known one after the computation on the own side */
+/** @returns the number that equals the known one after the computation on the advised side */
 function toNumber(
   asked: Asked,
   known: Parameters<typeof solveNumber>[0],
@@ -255,7 +256,7 @@ function toNumber(
 const writeMeasure = (plain: string, { unitName }: Compared, { writeNumber }: MatchTexts): string =>
   `${writeNumber(plain, true)}${unitName === undefined ? '' : ` ${unitName}`}`;
 
-/** Fails only if all values of both sides are equal, so every other value suffices. */
+/** Inequality fails only if all values of both sides are equal, so every other value suffices. */
 function adviseOther(asked: Asked, texts: MatchTexts): string {
   const [first, ...others] = new Set(asked.known.map(({ comparable }) => comparable));
   const [equal] = listEqual(asked, texts);
@@ -265,7 +266,7 @@ function adviseOther(asked: Asked, texts: MatchTexts): string {
 
 type Ordering = Exclude<Operator, 'equals' | 'notEquals'>;
 
-/** Operators as seen from the other side. */
+/** The operators with the two sides exchanged. */
 const MIRRORED: Readonly<Record<Ordering, Ordering>> = {
   less: 'greater',
   lessOrEqual: 'greaterOrEqual',
@@ -273,7 +274,7 @@ const MIRRORED: Readonly<Record<Ordering, Ordering>> = {
   greaterOrEqual: 'lessOrEqual',
 };
 
-/** Compares with the value of the other side that is reached most easily. */
+/** Compares with the value of the other side that is easiest to reach. */
 function adviseOrder(asked: Asked, operator: Ordering, texts: MatchTexts): string | undefined {
   const seen = asked.side === 'target' ? operator : MIRRORED[operator];
   const sorted = asked.known.toSorted((a, b) => compareValues(a.comparable, b.comparable));
@@ -283,7 +284,10 @@ function adviseOrder(asked: Asked, operator: Ordering, texts: MatchTexts): strin
   return texts.wouldBe(texts.compared[seen](show(text, otherOf(asked), texts)));
 }
 
-/** A negative factor turns the comparison around. What is named is rounded to the side where the match holds. */
+/**
+ * A negative factor reverses the comparison. The limit is rounded towards the values for which the match
+ * holds.
+ */
 function adviseNumber(
   asked: Asked,
   { text, operator }: { readonly text: string; readonly operator: Ordering },

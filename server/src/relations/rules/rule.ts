@@ -27,24 +27,24 @@ import {
 } from '../relation-definitions/relation-definitions.ts';
 
 /**
- * A rule with the attributes as they were when it was compiled. It always derives the same from the same
- * upload, whatever happens to the ontology, so nothing has to be derived again.
+ * A rule with the attributes and tables of the time when it was bound. It always derives the same from the
+ * same upload, even after the ontology changes, so nothing has to be derived again.
  */
 export interface BoundRule {
   readonly rule: RelationRule;
   readonly attributes: readonly ComparedAttribute[];
-  /** The tables that it names, as they were. */
+  /** The tables that the rule names, in their state at that time. */
   readonly tables?: readonly ValueTable[];
 }
 
-/** @returns the names of the tables that a rule uses, each once */
+/** @returns the names of the tables that a rule uses, without repetition */
 export const listTables = ({ match }: Pick<RelationRule, 'match'>): string[] => [
   ...new Set(match.flatMap(matchesOf).flatMap(({ table }) => table ?? [])),
 ];
 
 /**
- * @param tables the existing ones; those that the rule does not name may be missing
- * @returns the rule with its attributes, or why it cannot work (docs/interface §12.4)
+ * @param tables the existing tables; only those that the rule names are needed @returns the rule with its
+ * attributes, or why it cannot work (docs/interface §12.4)
  */
 export function bindRule(
   rule: RelationRule,
@@ -70,33 +70,33 @@ export function bindRule(
   return { bound: { rule, attributes: [...used.values()], ...(bound.length > 0 && { tables: bound }) } };
 }
 
-/** @returns the keys of each attribute, by its id */
+/** @returns the upload keys of each attribute, by its id */
 export function listKeys(attributes: readonly Attribute[]): Map<number, string[]> {
   const keys = new Map<number, string[]>();
   for (const [key, { id }] of indexByKey(attributes)) keys.getOrInsert(id, []).push(key);
   return keys;
 }
 
-/** A match between attributes, read from the target. */
+/** A match between two attributes, read from the target. */
 export interface CompiledMatch {
   readonly target: ComparedAttribute;
   readonly operator: Operator;
   readonly source: ComparedAttribute;
-  /** Whether it holds if a side has no value. */
+  /** Whether the match holds if a side has no value. */
   readonly passes?: true;
-  /** For a value of the source, the target values that it goes with, besides itself. */
+  /** For each value of the source, the values of the target that the table pairs with it. */
   readonly partners?: ReadonlyMap<Comparable, readonly Comparable[]>;
-  /** The table that the partners are from. */
+  /** The table with these pairs. */
   readonly table?: ValueTable;
 }
 
-/** An element of a rule, as written. */
+/** An element of a rule in its written form. */
 export type CompiledElement =
   | CompiledMatch
   | { readonly any: readonly CompiledMatch[] }
   | { readonly together: readonly CompiledMatch[] };
 
-/** @returns the matches of an element, which may be one itself */
+/** @returns the matches of an element; a match is an element too */
 export function compiledOf(element: CompiledElement): readonly CompiledMatch[] {
   if ('any' in element) return element.any;
   return 'together' in element ? element.together : [element];
@@ -105,12 +105,15 @@ export function compiledOf(element: CompiledElement): readonly CompiledMatch[] {
 export interface CompiledRule {
   readonly isOn: Readonly<Record<Side, ProductTest>>;
   readonly elements: readonly CompiledElement[];
-  /** All matches of the elements, as written. */
+  /** All matches of the elements, in the order of the rule. */
   readonly matches: readonly CompiledMatch[];
-  /** Whether all must hold, each by itself, and none without a value: then equalities and comparisons are the whole rule. */
+  /**
+   * Whether the elements are single matches that fail without a value. Equalities and comparisons then
+   * express the whole rule.
+   */
   readonly isPlain: boolean;
   readonly equalities: readonly CompiledMatch[];
-  /** All others, first those that an index seek can answer. */
+  /** All other matches. Those that an index seek can answer are first. */
   readonly comparisons: readonly CompiledMatch[];
   /** The operators of the comparisons. */
   readonly operators: readonly Operator[];
@@ -126,7 +129,7 @@ export function compileRule(bound: BoundRule): CompiledRule {
   });
 }
 
-/** @returns a function that finds the attributes that a rule was bound with */
+/** @returns a function that finds an attribute of the bound rule by its name */
 export function finderOf({ attributes }: Pick<BoundRule, 'attributes'>): FindAttribute {
   const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
   return (name) => {
@@ -173,7 +176,7 @@ function compileElement(place: string, element: MatchElement, names: RuleNames):
   return compileMatch(element, names);
 }
 
-/** @throws ComparisonProblem that begins with the place */
+/** @throws ComparisonProblem whose message begins with the path */
 function locate<Result>(place: string, make: () => Result): Result {
   try {
     return make();
@@ -184,7 +187,7 @@ function locate<Result>(place: string, make: () => Result): Result {
   }
 }
 
-/** @param isInner within a list, where a problem with a side begins with its name */
+/** @param isInner true for a match within a list, where the problem of a side begins with the side's name */
 function compileMatch(
   { target, operator, source, missing, table }: Match,
   names: RuleNames,
@@ -208,7 +211,10 @@ function compileMatch(
   };
 }
 
-/** An attribute precedes a field with its name. @throws ComparisonProblem if nothing can be computed from it */
+/**
+ * An attribute takes precedence over a field of the same name. @throws ComparisonProblem if the value cannot
+ * be computed
+ */
 function findMatched(value: MatchedValue, { find, byName }: RuleNames): ComparedAttribute {
   if (typeof value === 'string')
     return byName.has(value) || !Object.hasOwn(OWN, value) ? find(value) : OWN[value as OwnField];
@@ -218,10 +224,10 @@ function findMatched(value: MatchedValue, { find, byName }: RuleNames): Compared
   return result.computed;
 }
 
-/** A table contains plain values, from which nothing is computed. */
+/** Table values are compared without the computation, because a table contains results. */
 export const withoutTerm = ({ term: _, ...attribute }: ComparedAttribute): ComparedAttribute => attribute;
 
-/** A pair with a value that its attribute cannot have matches nothing. */
+/** Ignores a pair with a value that its attribute cannot have. */
 function readPartners(
   name: string,
   { source, target }: Readonly<Record<Side, ComparedAttribute>>,

@@ -1,6 +1,6 @@
 /**
- * The door of rules: the rule of a relation, compiled with the attributes of the ontology, whether it holds for two products,
- * and the sentences on that. Pure.
+ * The door of rules: compiles the rule of a relation with the attributes of the ontology, judges whether it
+ * holds for two products, and describes that in sentences. Pure.
  */
 export { type MatchTexts, textsOf } from './match-texts.ts';
 export {

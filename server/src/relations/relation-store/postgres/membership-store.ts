@@ -14,12 +14,12 @@ import {
 } from '../../memberships/memberships.ts';
 import { type ExtendIndex, type OpenedBuilds, openBuilds } from '../build-store.ts';
 
-/** The join index in PostgreSQL, written beside the documents that it is derived from. */
+/** The join index in PostgreSQL, which is written beside the documents that it is derived from. */
 
-/** Projects whose compiled rules are cached. */
+/** How many projects the compiled rules are cached for. */
 const CACHED_PROJECTS = 64;
 
-/** What the catalog's threads derive for relations. */
+/** The derivation that the catalog's threads run for relations. */
 export function relationBatchDerivation(): BatchDerivation {
   const opened = new BoundedMap<number, OpenedBuilds>({ most: CACHED_PROJECTS });
 
@@ -40,7 +40,7 @@ export function relationBatchDerivation(): BatchDerivation {
   };
 }
 
-/** A document with what is stored for it. */
+/** A document with its stored memberships. */
 interface PackedDocument extends GroupedDocument {
   readonly packed: string;
 }
@@ -89,9 +89,9 @@ async function copyMembers(tx: SqlTransaction, projectId: number, members: Itera
 }
 
 /**
- * The keys are read from what is stored beside the documents, with conditions that keep the planner's estimate small.
- * Rows are deleted by their address, so that no plan walks through the index of a
- * whole project; the project's only writer holds its lock, so that no address changes meanwhile.
+ * Finds the index rows by the keys in the stored memberships, under conditions that keep the planner's
+ * estimate small. Deletes the rows by their address, so that no plan walks the index of a whole project. The
+ * project's only writer holds its lock, so no address changes in between.
  */
 async function removeMemberships(tx: SqlTransaction, projectId: number, documents: readonly number[]) {
   await tx.run(

@@ -17,7 +17,7 @@ import { readerOperations } from '../../relation-threads/relation-threads.ts';
 import { rowCatalogs } from './postgres.ts';
 import { describeFetch, readMark } from './view-store.ts';
 
-/** The statements and plans for reading related products. */
+/** The statements and plans that read related products. */
 
 const options = {
   skip: testedStore !== 'postgres' && 'only for PostgreSQL: the embedded store has no statements to save',
@@ -28,7 +28,7 @@ const service = shareService({}, async ({ store }) => {
 let postgres: Postgres;
 let statements = 0;
 
-/** One connection, so that it has all cached plans. */
+/** Opens a single connection, so that it has all cached plans. */
 function countingOn(url: string): Postgres {
   const opened = openPostgres({ url, connections: 1, prepares: true });
   return {
@@ -62,7 +62,7 @@ async function createDrills(count: number, from = 0): Promise<{ catalog: Relatio
 
 const nameOf = (letter: string, at: number) => `${letter}${String(at).padStart(5, '0')}`;
 
-/** Drills with one bit each; a bit that is cheaper than a drill fits it. */
+/** Loads drills and one bit for each. A bit that is cheaper than a drill fits it. */
 async function loadMore(catalog: RelationCatalog, from: number, count: number): Promise<void> {
   const numbers = Array.from({ length: from + count }, (_, at) => at);
   await catalog.load(
@@ -73,7 +73,7 @@ async function loadMore(catalog: RelationCatalog, from: number, count: number): 
   );
 }
 
-/** A thread that answers relations, with one connection. */
+/** A thread that answers relations through the single connection. */
 function openReader({ catalog, id }: { catalog: RelationCatalog; id: number }) {
   const { relate } = readerOperations(rowCatalogs({ postgres, readPostgres: () => postgres }));
   return async (identifiers: readonly string[], mark: CatalogMark) => {
@@ -192,13 +192,13 @@ async function vacuum(): Promise<void> {
   for (const table of TABLES) await postgres.run(`vacuum analyze ${table}`);
 }
 
-/** PostgreSQL compiles statements with a cost above 100,000, which takes longer than all the rest. */
+/** PostgreSQL compiles statements with a cost above 100,000, which takes longer than everything else. */
 function assertByIndex(plan: string, shown: string): void {
   assert.doesNotMatch(plan, new RegExp(`Seq Scan on (?:${TABLES.join('|')})`), shown);
   assert.ok(Number(/cost=[\d.]+\.\.([\d.]+)/.exec(plan)?.[1]) < 50_000, shown);
 }
 
-/** @returns the generic plan, for any values */
+/** @returns the generic plan, which serves any values */
 const explainFetch = (
   projectId: number,
   { comparisons, scale }: { comparisons: number; scale: number },

@@ -21,9 +21,9 @@ import { listTargetBuilds } from '../survey-store.ts';
 import { extendIn } from './membership-store.ts';
 import { CatalogMoved, readCatalog, readMark } from './view-store.ts';
 
-/** Relations in PostgreSQL, as the threads read and change them. */
+/** Relations in PostgreSQL, in the form in which the threads read and change them. */
 
-/** How writing threads change relations in PostgreSQL. */
+/** Lets writing threads change relations in PostgreSQL. */
 export const openRowWriter = (postgres: Postgres): RelationWriter => ({
   read: (projectId, program) => performOn(postgres, projectId, program),
   transact: (projectId, program) =>
@@ -34,20 +34,20 @@ export const openRowWriter = (postgres: Postgres): RelationWriter => ({
 });
 
 interface PostgresReaders {
-  /** The primary, so that a preview sees the ontology that was just written. */
+  /** The primary, so that a preview sees the newest ontology. */
   readonly postgres: Postgres;
-  /** Where reads may go: a replica or the primary. */
+  /** @returns the server for reads: a replica or the primary */
   readPostgres(): Postgres;
 }
 
-/** How the serving thread reads relations in PostgreSQL. Only answers may be read from replicas. */
+/** Lets the serving thread read relations in PostgreSQL. Only answers may be read from replicas. */
 export const openRowReads = ({ postgres, readPostgres }: PostgresReaders): RelationReads => ({
   readMark: (projectId) => readMark(readPostgres(), projectId),
   read: (projectId, program) => performOn(postgres, projectId, program),
   readForAnswers: (projectId, program) => performOn(readPostgres(), projectId, program),
 });
 
-/** How the threads that answer relations read catalogs in PostgreSQL. */
+/** Lets the threads that answer relations read catalogs in PostgreSQL. */
 export const rowCatalogs =
   ({ postgres, readPostgres }: PostgresReaders): OpenRelationCatalogs =>
   (prepare) => ({
@@ -72,7 +72,7 @@ export const rowCatalogs =
       ),
   });
 
-/** Projects whose relations are cached, with their items. */
+/** How many projects the relations and items are cached for. */
 const CACHED_PROJECTS = 64;
 
 function answerFrom<Prepared extends PreparedRules>(
@@ -103,7 +103,8 @@ function answerFrom<Prepared extends PreparedRules>(
       } catch (error) {
         if (!(error instanceof CatalogMoved)) throw error;
       }
-      // The catalog changed in between: reads everything in one snapshot, with a few more round trips.
+      // The catalog changed between two statements. Reads everything again in one snapshot, with a few more
+      // round trips.
       return reader.snapshot(async (session) => {
         const prepared = await open(session, projectId);
         const prefetch = describePrefetch(prepared);
@@ -117,7 +118,7 @@ const stoppable = (reader: Postgres, signal: AbortSignal): SqlSession => ({
   rows: (sql, values) => reader.rows(sql, values, signal),
 });
 
-/** Several statements, so call it on a snapshot. */
+/** Runs several statements, so call it on a snapshot. */
 async function readRules(session: SqlSession, projectId: number): Promise<CatalogRules> {
   const { version } = await readMark(session, projectId);
   const { attributes } = await performOn(session, projectId, readOntology());
@@ -127,7 +128,7 @@ async function readRules(session: SqlSession, projectId: number): Promise<Catalo
   return { version, attributes, relations, hasTargets: (build) => targets.has(build) };
 }
 
-/** @returns a function that runs reads with a timeout that the transaction survives */
+/** @returns a function that runs reads with a timeout; the transaction survives the timeout */
 function createTimeout(session: SqlSession) {
   let hasSavepoint = false;
   return async <Result>(limit: Budget | undefined, read: () => Promise<Result>): Promise<Result> => {
@@ -141,13 +142,13 @@ function createTimeout(session: SqlSession) {
     } catch (error) {
       throw isTimedOut(error) ? limit.timeUsedUp() : error;
     } finally {
-      // Nothing was written; this also resets the timeout.
+      // Nothing was written, and the rollback also resets the timeout.
       await session.run('rollback to savepoint read_in_time');
     }
   };
 }
 
-/** Whole catalogs in PostgreSQL, each in one read-only transaction. */
+/** Reads whole catalogs in PostgreSQL, each in one read-only transaction. */
 export function createPostgresPasses(postgres: Postgres): CatalogPasses {
   return {
     pass: (projectId, work) =>

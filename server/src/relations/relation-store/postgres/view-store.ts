@@ -32,7 +32,7 @@ import { describeLinked } from '../survey-store.ts';
 
 const NO_PREFETCH: Prefetch = { searches: [], products: false };
 
-/** A statement has seen a different state of the catalog than those before. */
+/** A statement saw another state of the catalog than the statements before it. */
 export class CatalogMoved extends Error {}
 
 interface ReadOrder {
@@ -46,8 +46,8 @@ interface ReadOrder {
 }
 
 /**
- * Runs the work on one state of the catalog: on an empty view first, then again with what was missing.
- * @throws CatalogMoved when a statement sees another version than `version`
+ * Runs the work on one state of the catalog: first on an empty view, then again after each fetch of the
+ * missing parts. @throws CatalogMoved when a statement sees another version than `version`
  */
 export async function readCatalog<Result>(order: ReadOrder, work: (view: RelationView) => Result) {
   const view = new FetchedView();
@@ -61,20 +61,20 @@ export async function readCatalog<Result>(order: ReadOrder, work: (view: Relatio
   }
 }
 
-/** @returns the versions of the catalog that were seen */
+/** @returns the catalog versions that the statements saw */
 async function fetchAll(view: FetchedView, order: ReadOrder): Promise<number[]> {
   if (view.links.missing.size === 0) return [await fetchMissing(view, order)];
-  // In parallel, each on its own connection; a session with one state has only one.
+  // Runs both in parallel, each on its own connection. A session with only one state has one connection.
   if (order.version !== undefined) return Promise.all([fetchLinks(view, order), fetchMissing(view, order)]);
   return [await fetchLinks(view, order), await fetchMissing(view, order)];
 }
 
-/** Fetches the parts of lists that the view lacked. @returns the version of the catalog */
+/** Fetches the missing parts of lists. @returns the version of the catalog */
 async function fetchLinks(view: FetchedView, { session, projectId, prefetch = NO_PREFETCH }: ReadOrder) {
   const limits = new Map(prefetch.searches.map(({ relation, limit }) => [relation.build, limit]));
   const searches = [...view.links.missing].map((key, no) => {
     const links = JSON.parse(key) as LinkSearch;
-    // The uploads of this many products are fetched too: most are the only ones of their group.
+    // Also fetches the uploads of this many products, because most products are the only ones of their group.
     return { ...links, key, no, raws: prefetch.products ? 2 * (limits.get(links.build) ?? 0) : 0 };
   });
   const lists = (['target', 'source'] as const).map((side) => {
@@ -102,12 +102,12 @@ async function fetchLinks(view: FetchedView, { session, projectId, prefetch = NO
   return found[0]?.version ?? 0;
 }
 
-/** Fetches in one statement what the view lacked. @returns the version of the catalog */
+/** Fetches the missing parts in one statement. @returns the version of the catalog */
 async function fetchMissing(
   view: FetchedView,
   { session, projectId, scale, prefetch = NO_PREFETCH }: ReadOrder,
 ): Promise<number> {
-  // The searches in an index of its own are only known when the source is.
+  // A rule with an index of its own needs its source first, because the source determines the searches.
   const rules = prefetch.searches.filter(
     ({ relation }) => !relation.isListed && compileRule(relation.bound).isPlain,
   );
@@ -176,7 +176,7 @@ const describePage = (page: VariantSearch, id: number, { variants }: Prefetch): 
 const toSql = (operators: readonly Operator[], side: Side) =>
   operators.map((operator) => SQL_OPERATORS[operator as 'less'][side]);
 
-/** A list of a source without a row has no candidates. */
+/** A list without a row has no candidates for its source. */
 function addSources(view: FetchedView, lists: readonly SourceListOrder[], of: RowsOf): void {
   const found = new Map(of('sourceList').map((row) => [`${row.id} ${row.a}`, row]));
   for (const { id, a: identifier, b: group, c: packed } of of('source')) {
@@ -204,31 +204,34 @@ function readPage(row: FetchedRow | undefined) {
 }
 
 /**
- * The single statement that reads what answers about related products need: a request is one round trip, and what
- * it reads is of one state. It can only run in one way, whether or not the tables have statistics: subqueries
- * with `offset 0` or a limit are entered row by row and read by an index. PostgreSQL assumes 100 rows wherever
- * JSON is unfolded; conditions on its type, which are always true but which it considers rare, keep the estimate
- * of small lists small, without which it would compile the statement (`jit`) for half a second.
+ * One statement reads what answers about related products need, so a request takes one round trip and sees
+ * one state. The statement has only one sensible plan, with or without statistics: subqueries with `offset 0`
+ * or a limit are entered row by row and read by an index. PostgreSQL assumes 100 rows wherever JSON is
+ * unfolded. Conditions on the JSON type keep these estimates small: they are always true, but PostgreSQL
+ * considers them rare. Otherwise it would compile the statement (`jit`) for half a second.
  */
 
-/** The kind of a row, with the contents of its columns `id`, `a`, `b` and `c`. */
+/** The kinds of rows, with what their columns `id`, `a`, `b` and `c` contain. */
 const FETCHED = {
-  /** id: of the catalog. */
+  /** id: the version of the catalog. */
   version: 0,
-  /** id: of the product; its identifier, group and memberships. */
+  /** id: the product; a, b and c: its identifier, group and memberships. */
   source: 1,
-  /** For a source, id; a: `build side`; b: JSON of product ids, of groups and, for a page, of ranks; c: the last rank. */
+  /**
+   * For a source. id: the product; a: `build side`; b: JSON of product ids, of groups and, for a page, of
+   * ranks; c: the last rank.
+   */
   sourceList: 2,
-  /** id: the index of the requested page; the rest as above. */
+  /** id: the index of the requested page; a, b and c as for `sourceList`. */
   page: 3,
   /** a: a group; b: JSON of pairs of product id and memberships. */
   variants: 4,
-  /** id: of the product; its identifier and its upload. */
+  /** id: the product; a and b: its identifier and its upload. */
   upload: 5,
   raw: 6,
-  /** id: of the product; its identifier. */
+  /** id: the product; a: its identifier. */
   identifier: 7,
-  /** a: a path as JSON; id: its own. */
+  /** id: the category; a: its path as JSON. */
   category: 8,
 } as const;
 
@@ -247,13 +250,13 @@ interface SourceListOrder {
   readonly build: number;
   /** The side of the candidates. */
   readonly side: 0 | 1;
-  /** Number of candidates. */
+  /** The number of candidates. */
   readonly size: number;
-  /** Number of groups whose variants are read. */
+  /** The number of groups whose variants are read. */
   readonly groups: number;
-  /** Whether the source's own group is left out. */
+  /** Whether the source's own group is excluded. */
   readonly excludes: boolean;
-  /** SQL operators; the candidate's value is on the left. */
+  /** SQL operators with the candidate's value on the left. */
   readonly operators: readonly string[];
 }
 
@@ -261,10 +264,10 @@ interface SourceListOrder {
 interface PageOrder extends Omit<SourceListOrder, 'excludes'> {
   readonly id: number;
   readonly own: string | null;
-  /** Base64 values of the opposite membership. */
+  /** The compared values of the opposite membership, in base64. */
   readonly compared: readonly (string | null)[];
   readonly keys: readonly string[];
-  /** In hexadecimal. */
+  /** The last rank, in hexadecimal. */
   readonly rank: string;
   readonly product: number;
 }
@@ -272,21 +275,28 @@ interface PageOrder extends Omit<SourceListOrder, 'excludes'> {
 const texts = new Map<string, string>();
 
 /**
- * @returns the statement for rules with this many comparisons, a different one for each scale. Its values: project, identifiers
- * of sources, JSON of `SourceListOrder`s, JSON of `PageOrder`s, groups, ids of products whose uploads are read, whether those of
- * candidates are read too, identifiers of uploads, ids of products whose identifiers are requested, category paths
+ * @returns the statement for rules with this many comparisons; each scale has its own text. Its values are:
+ * project, identifiers of sources, JSON of `SourceListOrder`s, JSON of `PageOrder`s, groups, ids of products
+ * whose uploads are read, whether the uploads of candidates are read too, identifiers of uploads, ids of
+ * products whose identifiers are read, category paths
  */
 export const describeFetch = (comparisons: number, scale: number): string =>
   texts.getOrInsertComputed(`${comparisons} ${scale}`, () => `/* ${scale} */ ${writeFetch(comparisons)}`);
 
-/** A member whose document is not its product's present one is staged, or retained for a restore. */
+/**
+ * A member counts only if its document is the present one of its product. Other members are staged, or
+ * retained for a restore.
+ */
 const isPresent = (row: string) =>
   `(select p.document_id from product p where p.project_id = $1 and p.id = ${row}.product_id) = ${row}.document_id`;
 
 const writeFetch = (comparisons: number) => `${writeFetchedParts(comparisons)}
 ${writeFetchedRows()}`;
 
-/** The parts of the statement: sources, their memberships, candidates, the groups that they choose, variants, products to serve. */
+/**
+ * The parts of the statement: sources, their memberships, candidates, the groups chosen from them, variants,
+ * products to serve.
+ */
 const writeFetchedParts = (comparisons: number) => `with source as materialized (
   select i.identifier, p.id, r.group_identifier, r.memberships
   from unnest((select $2::text[])) i (identifier)
@@ -324,7 +334,7 @@ const writeFetchedParts = (comparisons: number) => `with source as materialized 
   ${writeMatching()}
 )`;
 
-/** What the statement returns of its parts, a row for each thing that was fetched. */
+/** The rows that the statement returns, one for each fetched part. */
 const writeFetchedRows =
   () => `select ${FETCHED.version} as kind, catalog_version as id, null as a, null as b, null as c
   from catalog where project_id = $1
@@ -356,8 +366,8 @@ cross join lateral (select c.id from category c
   where c.project_id = $1 and md5(c.path) = md5(u.path) and c.path = u.path limit 1) c`;
 
 /**
- * The variants that will be shown, approximately: those on the side with the key of a list that chose their
- * group. Grouped, not joined: with such small estimates a join would compare each with each.
+ * Approximately the variants that will be shown: those on the side that have the key of the list that chose
+ * their group. Grouped rather than joined, because such small estimates would make a join compare all pairs.
  */
 const writeMatching = () => `select v.id from (
     select array_agg(x.tag) filter (where x.tag is not null) as tags,
@@ -380,7 +390,10 @@ cross join lateral (select d.raw from document d
 
 const range = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
-/** For each comparison at most one bound: what a candidate's value must reach, stay below or differ from. */
+/**
+ * Adds for each comparison at most one bound: a value that the candidate's value must reach, stay below or
+ * differ from.
+ */
 const writeLists = (comparisons: number) => `select row_number() over () as no, l.*,
     case json_array_length(l.keys) when 1 then l.keys->>0 end as key${range(comparisons)
       .map(
@@ -411,12 +424,18 @@ const writeLists = (comparisons: number) => `select row_number() over () as no, 
 
 const IN_LIST = `m.project_id = $1 and m.build_id = l.build and m.side = l.side and m.match_key = k.key`;
 
-/** The index of the first comparison holds truncated values; no value begins with as many bytes of 255 as the upper end. */
+/**
+ * The index of the first comparison has truncated values. The upper end has more bytes of 255 than any value
+ * begins with.
+ */
 const IN_REACH = `m.c1 is not null
   and substring(m.c1 for 512) >= coalesce(substring(l.from1 for 512), ''::bytea)
   and substring(m.c1 for 512) <= coalesce(substring(l.below1 for 512), '\\x${'ff'.repeat(9)}'::bytea)`;
 
-/** The keys of a list, and how many members are in reach of the first comparison; without one, many. */
+/**
+ * The keys of a list, with the number of members within reach of the first comparison. Without one, the
+ * number is at the limit.
+ */
 function writeKeys(comparisons: number): string {
   const keys = `select decode(k #>> '{}', 'base64') as key from json_array_elements(l.keys) k
       where json_typeof(k) = 'string'`;
@@ -427,7 +446,10 @@ function writeKeys(comparisons: number): string {
       from (${keys}) k offset 0`;
 }
 
-/** If few members are in reach of the first comparison, they are read and sorted; many are read by rank until enough match. */
+/**
+ * If few members are within reach of the first comparison, they are read and sorted. Otherwise members are
+ * read by rank until enough match.
+ */
 function writeCandidates(comparisons: number): string {
   const matches = `(m.rank, m.product_id) > (l.rank, l.product)${range(comparisons)
     .map(
@@ -454,9 +476,10 @@ function writeCandidates(comparisons: number): string {
 }
 
 /**
- * A prepared statement retains a plan made when its tables were small and reads them completely, until
- * PostgreSQL analyses them, a minute after a load at the earliest. So statements that read row by row get a
- * different text once a table is large: with more than a few pages every plan uses the index.
+ * A prepared statement keeps a plan that it got while its tables were small, and this plan reads them
+ * completely. That lasts until PostgreSQL analyses the tables, at the earliest a minute after a load.
+ * Statements that read row by row therefore get another text once a table is large. With more than a few
+ * pages, every plan uses the index.
  */
 const LARGE_BYTES = 64 * 1024;
 const TABLES = ['product', 'document', 'relation_document', 'relation_member'];
@@ -464,7 +487,7 @@ const SCALE = TABLES.map(
   (table, at) => `case when pg_relation_size('${table}') > ${LARGE_BYTES} then ${2 ** at} else 0 end`,
 ).join(' + ');
 
-/** @returns the version of a catalog, and which of the tables are large */
+/** @returns the version of a catalog and which tables are large */
 export async function readMark(session: SqlSession, projectId: number): Promise<CatalogMark> {
   const [mark] = await session.rows<CatalogMark>(
     `select coalesce((select catalog_version from catalog where project_id = $1), 0) as version, ${SCALE} as scale`,

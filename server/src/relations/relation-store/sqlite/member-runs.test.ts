@@ -29,7 +29,7 @@ const TESTS: Record<'less' | 'lessOrEqual' | 'greater' | 'greaterOrEqual' | 'not
   notEquals: (a, b) => a !== b,
 };
 const OPERATORS = Object.keys(TESTS) as (keyof typeof TESTS)[];
-/** A group is any text. */
+/** A group may be any text, such as one with quotes. */
 const GROUPS = ['g', 'g"', '"],["', 'g\\', '\\\\"\n,"', 'ü'];
 
 function startRandom(seed: number): (below: number) => number {
@@ -40,7 +40,9 @@ function startRandom(seed: number): (below: number) => number {
   };
 }
 
-/** In one list more members than a merge takes in one step; without a sort all have the same rank, which is empty. */
+/**
+ * One list has more members than a merge step takes. Without a sort, all members have the same empty rank.
+ */
 for (const rankBytes of [2, 0]) {
   test(`members come and go in runs, and merges stop anywhere: ranks of ${rankBytes} bytes`, (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
@@ -146,9 +148,9 @@ for (const rankBytes of [2, 0]) {
       if (random(3) > 0) file.transaction(() => tidy(file));
       put(series(1 + random(3_000), 1 + random(17_000)));
       take(series(random(400), 1 + random(17_000)));
-      // A few at once become rows of their own.
+      // Changes of single members become separate rows.
       for (let at = 0; at < 20; at += 1) put([1 + random(17_000)]);
-      // The whole list takes seconds: halfway and at the end.
+      // Checking the whole list takes seconds, so it happens only halfway and at the end.
       check(round === 3 ? 30_000 : 300);
     }
     while (file.transaction(() => tidy(file)));
@@ -206,7 +208,7 @@ test('a step of a merge reads a bounded number of members, whichever lists they 
   assert.equal(steps.length, 5, JSON.stringify(steps));
   assert.ok(Math.max(...steps) < 8_100, JSON.stringify(steps));
 
-  // Members whose document may be gone take twice as much.
+  // Members whose document may be gone count twice.
   put(1, 3_000, 10_001);
   file.transaction(() =>
     remove(
@@ -232,7 +234,7 @@ test('numbers become the same runs, with the same extremes, as the members that 
   const key = texts.indexOf('01') + 1;
   const listed = Array.from({ length: 150 }, (_, row) => {
     const value = () => (random(3) === 0 ? 0 : 1 + random(texts.length));
-    // Of the last column, most runs have no value.
+    // In most runs, the last column has no value.
     return { row, rank: 1 + Math.floor(row / 15), values: [value(), value(), row < 20 ? value() : 0] };
   });
   const widths = [0, 1, 2, 3];

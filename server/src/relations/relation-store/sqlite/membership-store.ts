@@ -16,11 +16,11 @@ import {
 } from '../../memberships/memberships.ts';
 import { type ExtendIndex, findMemberships, type OpenedBuilds, openBuilds } from '../build-store.ts';
 
-/** The join index in the catalog's file, written beside the documents that it is derived from. */
+/** The join index in the catalog's file, which is written beside the documents that it is derived from. */
 
 const KEY = 'build_id, side, match_key, rank, product_id, document_id';
 
-/** What the catalog's threads derive for relations. */
+/** The derivation that the catalog's threads run for relations. */
 export function relationDerivation(): Derivation {
   const opened = new WeakMap<CatalogFile, OpenedBuilds>();
 
@@ -55,7 +55,9 @@ export const extendIn =
       for (const list of listsOf(members)) writeMembers(file, list[0] as MemberRow, list.map(lineOf));
     });
 
-/** `or replace` would copy a page of 16 KiB for each row, to be able to undo the row: 8 instead of 2 µs. */
+/**
+ * Not `or replace`: to be able to undo a row, that would copy a page of 16 KiB, and take 8 instead of 2 µs.
+ */
 function writeDocument(file: CatalogFile, { id, productId, group }: GroupedDocument, packed: string): void {
   file
     .prepare(
@@ -66,8 +68,8 @@ function writeDocument(file: CatalogFile, { id, productId, group }: GroupedDocum
 }
 
 /**
- * A member of a run, with its compared values: bytes in hexadecimal, which has the same order and costs less
- * to pass on than bytes.
+ * A member of a run with its compared values. Bytes are in hexadecimal, which sorts like the bytes and is
+ * cheaper to pass on.
  */
 export type RunMember = readonly [
   first: string | null,
@@ -78,24 +80,24 @@ export type RunMember = readonly [
   ...others: (string | null)[],
 ];
 
-/** A list: the members of a side with the same key. */
+/** A list: the members of one side with the same key. */
 type List = Pick<MemberRow, 'build' | 'side' | 'key'>;
 
 /** The number of a missing compared value. */
 const NO_VALUE = 0;
 const RUN_MEMBERS = 64;
-/** Fewer are a row each: the bookkeeping of their list would cost as much as the rows. */
+/** Shorter lists become single rows, because the bookkeeping of a list would cost as much as the rows. */
 const SHORTEST_RUN = 4;
 
 const bytesOf = (hex: string | null) => (hex === null ? null : Buffer.from(hex, 'hex'));
 
-/** From numbers to lines at once: rows between would take half as long again. */
+/** Converts numbers directly to lines, because rows in between would take 50% longer. */
 function writeColumns(file: CatalogFile, columns: MemberColumns, documents: readonly GroupedDocument[]) {
   const { members, bytes } = columns;
   const all = Buffer.from(bytes.buffer).toString('hex');
   const encoded = listEncoded(columns, (start, end) => all.slice(2 * start, 2 * end));
   const hexAt = (place: number) => encoded[members[place] as number] ?? null;
-  // A product has several lines.
+  // The text of each product is written only once, because a product has several lines.
   const products = documents.map(writeProduct);
   for (const { build, side, key, width, places } of placeLists(columns, documents)) {
     const lines = places.map((place): Line => {
@@ -112,7 +114,8 @@ function writeColumns(file: CatalogFile, columns: MemberColumns, documents: read
       Array.from({ length: width }, (_, column) => {
         const at = MEMBER_NUMBERS + column;
         const numbers = places.slice(start, end).map((place) => members[place + at] as number);
-        // Numbers of values sort like the values, and those of no values are infinite.
+        // Numbers of values sort like the values. The minimum and maximum of no numbers are infinite and have
+        // no value.
         const present = numbers.filter((number) => number !== NO_VALUE);
         return [encoded[Math.min(...present)] ?? null, encoded[Math.max(...present)] ?? null];
       }).flat();
@@ -121,7 +124,7 @@ function writeColumns(file: CatalogFile, columns: MemberColumns, documents: read
   }
 }
 
-/** @param lines in order */
+/** @param lines in index order */
 function writeMembers(file: CatalogFile, list: WrittenList, lines: readonly Line[]): void {
   const { build, side, key } = list;
   if (lines.length >= SHORTEST_RUN) {
@@ -140,13 +143,15 @@ function writeMembers(file: CatalogFile, list: WrittenList, lines: readonly Line
   }
 }
 
-/** By the number of compared values: each bound value costs, and most rows have none. */
+/**
+ * Statements by the number of compared values, because each bound value costs time and most rows have none.
+ */
 const INSERTS = [...COMPARED_COLUMNS.keys(), COMPARED_COLUMNS.length].map((compared) => {
   const columns = [KEY, 'group_identifier', ...COMPARED_COLUMNS.slice(0, compared)];
   return `insert into relation_member (${columns.join(', ')}) values (?, ?, ?, ?, ?, ?, ?${', ?'.repeat(compared)})`;
 });
 
-/** @param members list by list; the key of a list is the same object */
+/** @param members list by list; all members of a list share the same key object */
 function* listsOf(members: Iterable<MemberRow>): Generator<readonly MemberRow[], void> {
   let list: MemberRow[] = [];
   for (const member of members) {
@@ -160,7 +165,7 @@ function* listsOf(members: Iterable<MemberRow>): Generator<readonly MemberRow[],
   if (list.length > 0) yield list;
 }
 
-/** A member as a line of a run. */
+/** A member in the form of a line in a run. */
 interface Line extends Pick<StoredRun, 'rank' | 'productId' | 'document'> {
   readonly text: string;
 }
@@ -173,7 +178,10 @@ function lineOf({ rank: bytes, productId, document, group, compared }: MemberRow
   return { rank, productId, document, text: writeLine(first, rank, rest) };
 }
 
-/** Writes a `RunMember` like `JSON.stringify`, in a third of the time: hexadecimal needs no escaping. */
+/**
+ * Writes a `RunMember` in the form of `JSON.stringify`, in a third of the time. Hexadecimal needs no
+ * escaping.
+ */
 const writeLine = (first: string | null, rank: string, rest: string) => `[${quote(first)},"${rank}",${rest}]`;
 
 const writeProduct = ({ id, productId, group }: GroupedDocument) =>
@@ -182,15 +190,17 @@ const writeProduct = ({ id, productId, group }: GroupedDocument) =>
 const addValue = (text: string, hex: string | null) => `${text},${quote(hex)}`;
 const quote = (hex: string | null) => (hex === null ? 'null' : `"${hex}"`);
 
-/** @returns the least and the largest value of each compared column, in turn, of the lines from `start` to `end` */
+/**
+ * @returns the least and then the largest value of each compared column, of the lines from `start` to `end`
+ */
 type FindReach = (start: number, end: number) => readonly (string | null)[];
 
 interface WrittenList extends List {
-  /** Default: reads the lines. */
+  /** By default the values are read from the lines. */
   readonly findReach?: FindReach;
 }
 
-/** @param lines in order */
+/** @param lines in index order */
 function writeRuns(file: CatalogFile, list: WrittenList, lines: readonly Line[]): void {
   const { build, side, key } = list;
   const { findReach = (start, end) => listExtremes(lines.slice(start, end)) } = list;
@@ -234,7 +244,10 @@ function noteRemoved(file: CatalogFile, { build, side, key }: List, members: num
   return Number(file.prepare(sql).run(members, members, build, side, key).changes) > 0;
 }
 
-/** Members of a list with runs stay until it is merged: they only count while their document is their product's present one. */
+/**
+ * Members of a list with runs stay until the list is merged. Until then, they count only while their document
+ * is present.
+ */
 function removeMemberships(file: CatalogFile, documents: readonly number[]): void {
   const dropMember = file.prepare(
     `delete from relation_member where build_id = ? and side = ? and match_key = ? and rank = ? and product_id = ?
@@ -251,19 +264,19 @@ function removeMemberships(file: CatalogFile, documents: readonly number[]): voi
   for (const { id } of found) dropDocument.run(id);
 }
 
-/** A row of the index as read, with its bytes in hexadecimal. */
+/** A row of the index, with its bytes in hexadecimal. */
 type StoredRun = {
   readonly rank: string;
   readonly productId: number;
   readonly document: number;
   readonly group: string;
-  /** null: the row is a single member. */
+  /** Null if the row is a single member. */
   readonly run: number | null;
 };
 
 /**
- * Line by line, as only a few members of most runs are looked at.
- * @param comparisons by their columns; judged on the text in place: parsing a line takes as long as judging ten
+ * Parses line by line, because most runs need only a few of their members. @param comparisons in the order of
+ * their columns. They are judged on the text, because parsing a line takes as long as judging ten.
  */
 export function* parseRun(members: string, comparisons: readonly Comparison[] = []) {
   for (let at = 0; at < members.length; ) {
@@ -286,19 +299,25 @@ function isMatching(members: string, line: number, comparisons: readonly Compari
 const QUOTE = 34;
 const END = 93;
 
-/** Compares character by character, and the first ones usually differ: comparing a slice would cost ten times as much. */
+/**
+ * Compares character by character, because the first ones usually differ. Comparing a slice would cost ten
+ * times as much.
+ */
 function holdsAt(members: string, at: number, { sql, text }: Comparison): boolean {
   if (members.charCodeAt(at + 1) !== QUOTE) return sql === '<>';
   const start = at + 2;
   let same = 0;
   while (same < text.length && members.charCodeAt(start + same) === text.charCodeAt(same)) same += 1;
-  // A value is followed by a quote, which sorts before all digits.
+  // The quote after a value sorts before all digits.
   const order = members.charCodeAt(start + same) - (same < text.length ? text.charCodeAt(same) : QUOTE);
   if (order === 0) return sql.endsWith('=');
   return sql === '<>' || sql.startsWith('<') === order < 0;
 }
 
-/** @param at of the character before the value: after the last one, where the others are null, the end of the line */
+/**
+ * @param at the position before the value. Behind the last value it is the end of the line, where further
+ * values are null.
+ */
 const readValue = (members: string, at: number) =>
   members.charCodeAt(at + 1) === QUOTE ? members.slice(at + 2, members.indexOf('"', at + 2)) : null;
 
@@ -307,7 +326,7 @@ function passValue(members: string, at: number): number {
   return members.charCodeAt(at + 1) === QUOTE ? members.indexOf('"', at + 2) + 1 : at + ',null'.length;
 }
 
-/** From the first compared value to the second: a group may contain quotes. */
+/** Moves from the first compared value to the second. The group in between may contain escaped quotes. */
 function passGroup(members: string, line: number): number {
   const rankEnd = members.indexOf('"', passValue(members, line) + 2);
   let end = members.indexOf('"', rankEnd + 1);
@@ -323,8 +342,8 @@ function isEscaped(members: string, at: number): boolean {
 }
 
 /**
- * @param membersOf returns undefined for a row that is a member itself
- * @returns the members of ordered rows, in order
+ * @param membersOf returns undefined for a row that is a single member @returns the members of the ordered
+ * rows, in order
  */
 export function* mergeRuns<Row extends RunMember>(
   rows: Iterable<Row>,
@@ -346,7 +365,7 @@ export function* mergeRuns<Row extends RunMember>(
 
 type OpenRun = { readonly rest: Iterator<RunMember>; head: RunMember };
 
-/** Compares by index: destructuring arrays would cost as much as parsing a line. */
+/** Compares by index, because destructuring the arrays would cost as much as parsing a line. */
 function isBefore(a: RunMember, b: RunMember): boolean {
   if (a[1] !== b[1]) return a[1] < b[1];
   return a[2] === b[2] ? a[3] < b[3] : a[2] < b[2];
@@ -369,21 +388,24 @@ function* takeBefore(open: OpenRun[], end?: RunMember): Generator<RunMember, voi
   }
 }
 
-/** @returns its members, one per line */
+/** @returns the members of the run, one in each line */
 export const readRun = (file: CatalogFile, run: number): string =>
   String(file.prepare('select members from relation_run where id = ?').get(run)?.members);
 
-/** Members that a merge step reads, 13 ms of processor time: an update of the project waits for it. */
+/**
+ * How many members a merge step reads. It takes 13 ms of processor time, for which an update of the project
+ * waits.
+ */
 const MERGED_AT_ONCE = 8_000;
-/** The cost of a member whose document may be gone, in members that are not looked up. */
+/** The cost of a member whose document must be looked up, in members without a lookup. */
 const LOOKED_UP = 2;
 
-/** A list of which a quarter was added or removed in runs since it was merged. */
+/** A list that is due: a quarter of it was added or removed in runs since its last merge. */
 interface DueList extends List {
   readonly size: number;
-  /** Members whose document may be gone. */
+  /** The number of members whose document may be gone. */
   readonly gone: number;
-  /** Members before the current place of the merge. */
+  /** The number of members before the current position of the merge. */
   readonly merged: number;
   readonly rank: Uint8Array | null;
   readonly productId: number | null;
@@ -393,9 +415,9 @@ const FIND_DUE = `select build_id as build, side, match_key as key, size, gone, 
   at_product as productId
   from relation_list indexed by relation_list_due where (at_rank is not null) + (changed > 64 and changed * 4 > size) > 0 limit 1`;
 
-/** Merges a part of the due lists; every step leaves lists that can answer. @returns whether there may be more */
+/** Merges a part of the due lists. After each step all lists can answer. @returns whether more may remain */
 function mergeSome(file: CatalogFile): boolean {
-  // A smaller remainder is left, as too few members would be ready when the step ends.
+  // Stops at a smaller remainder, because too few members would be complete when the step ends.
   for (let left = MERGED_AT_ONCE; left > MERGED_AT_ONCE / 4; ) {
     const due = file.prepare(FIND_DUE).get() as (DueList & { readonly key: Uint8Array }) | undefined;
     if (due === undefined) return removeRuns(file);
@@ -405,7 +427,7 @@ function mergeSome(file: CatalogFile): boolean {
   return true;
 }
 
-/** Removes runs that no row refers to. @returns whether there may be more */
+/** Removes runs that no row refers to. @returns whether more may remain */
 export function removeRuns(file: CatalogFile): boolean {
   const some = 'select id from relation_dropped_run order by id limit 2000';
   file.prepare(`delete from relation_run where id in (${some})`).run();
@@ -413,9 +435,8 @@ export function removeRuns(file: CatalogFile): boolean {
 }
 
 /**
- * Leaves out members whose document is gone.
- * @param most members to read; a run, and the rows written for one product, may exceed it
- * @returns how many were read
+ * Merges a part of a list without the members whose document is gone. @param most the members to read; a run,
+ * and the rows of one product, may exceed it @returns how many members were read
  */
 function mergePart(file: CatalogFile, list: DueList, most: number): number {
   const { found, next } = readPart(file, list, most);
@@ -430,7 +451,7 @@ function mergePart(file: CatalogFile, list: DueList, most: number): number {
   return found.length;
 }
 
-/** Parsing it takes twice as long, and it is written unchanged. */
+/** Reads only the needed fields. Parsing takes twice as long, and the text is written unchanged. */
 function toLine(text: string): Line {
   const rankAt = passValue(text, 0) + ',"'.length;
   const rankEnd = text.indexOf('"', rankAt);
@@ -443,7 +464,10 @@ function toLine(text: string): Line {
   };
 }
 
-/** Most ranks are in many lines: comparing all lines would take three times as long. */
+/**
+ * Groups by rank first, because most ranks are in many lines. Comparing all lines would take three times as
+ * long.
+ */
 function sortLines(lines: Iterable<Line>): Line[] {
   const byRank = new Map<string, Line[]>();
   for (const line of lines) {
@@ -459,7 +483,7 @@ const compareProducts = (a: Line, b: Line) => a.productId - b.productId || a.doc
 const isBehind = (line: Line, { rank, productId }: StoredRun) =>
   line.rank > rank || (line.rank === rank && line.productId >= productId);
 
-/** Drops the rows from the place of the merge on. */
+/** Deletes the rows from the position of the merge to the next row. */
 function dropPart(file: CatalogFile, list: DueList, next: StoredRun | undefined): void {
   const sql = `delete from relation_member where ${FROM_PLACE}`;
   if (next === undefined) file.prepare(sql).run(...valuesOf(list));
@@ -469,14 +493,14 @@ function dropPart(file: CatalogFile, list: DueList, next: StoredRun | undefined)
   }
 }
 
-/** The rows of a list from the place of its merge on. */
+/** The rows of a list from the position of its merge. */
 const FROM_PLACE = 'build_id = ? and side = ? and match_key = ? and (rank, product_id) >= (?, ?)';
 const valuesOf = ({ build, side, key, rank, productId }: DueList) =>
   [build, side, key, rank ?? Buffer.alloc(0), productId ?? 0] as const;
 
 /**
- * What is added during a merge counts for the next one; and if members are removed meanwhile, those before
- * its place may include them.
+ * Members that are added during a merge count for the next merge. If members are removed during a merge, some
+ * may be before its position.
  */
 function noteMerged(
   file: CatalogFile,
@@ -495,7 +519,7 @@ function noteMerged(
       ...(next ? [size, merged, bytesOf(next.rank), next.productId] : [merged, 0, null, null]),
       ...[begins, ends, begins, build, side, key],
     );
-  // A key that no product has any more.
+  // The list is empty, because no product has the key.
   if (merged > 0 || next !== undefined) return;
   const sql = `delete from relation_list where build_id = ? and side = ? and match_key = ?
     and size = 0 and changed = 0`;
@@ -503,8 +527,8 @@ function noteMerged(
 }
 
 /**
- * Looked up by product, in storage order: product rows take a quarter of those of documents, and most
- * documents are the present ones.
+ * Looks up products in storage order, because product rows take a quarter of the space of documents. Most
+ * documents belong to their present product, so few need the second lookup.
  */
 function findGone(file: CatalogFile, lines: readonly Line[]): ReadonlySet<Line> {
   const ordered = lines.toSorted(compareProducts);
@@ -524,7 +548,7 @@ type ReadRow = StoredRun & { readonly compared: string };
 
 const HEX_OF = (column: string) => `iif(${column} is null, null, lower(hex(${column})))`;
 
-/** Columns without a value after the last one with a value are those that the rule does not compare. */
+/** Trailing columns without a value are columns that the rule does not compare. */
 function readAlone({ rank, productId, document, group, compared }: ReadRow): Line {
   const values = JSON.parse(compared) as (string | null)[];
   const width = values.findLastIndex((value) => value !== null) + 1;
@@ -533,7 +557,7 @@ function readAlone({ rank, productId, document, group, compared }: ReadRow): Lin
   return { rank, productId, document, text: JSON.stringify(member) };
 }
 
-/** @returns members of a list in rows from the place of its merge on, and the row after them */
+/** @returns the members of a list from the position of its merge, and the row after them */
 function readPart(file: CatalogFile, list: DueList, most: number) {
   const sql = `select lower(hex(rank)) as rank, product_id as productId, document_id as document,
       group_identifier as "group", run,

@@ -19,9 +19,9 @@ import { listTargetBuilds } from '../survey-store.ts';
 import { extendIn, removeRuns } from './membership-store.ts';
 import { createFileView, followCatalog, listSources, listUploads } from './view-store.ts';
 
-/** Relations in the catalog's file, as the threads read and change them. */
+/** Relations in the catalog's file, in the form in which the threads read and change them. */
 
-/** How writing threads change relations in catalog files. */
+/** Lets writing threads change relations in catalog files. */
 export const openFileWriter = (files: CatalogFiles): RelationWriter => ({
   read: performIn(files),
   transact(projectId, program) {
@@ -36,14 +36,14 @@ const performIn =
   async <Result>(projectId: number, program: Program<Result>): Promise<Result> =>
     files.open(projectId).perform(program);
 
-/** How the serving thread reads relations of catalog files. */
+/** Lets the serving thread read relations of catalog files. */
 export function openFileReads(files: CatalogFiles): RelationReads {
   const read = performIn(files);
   const readMark = async (id: number) => ({ version: readVersionOfTurn(files.open(id)), scale: 0 });
   return { readMark, read, readForAnswers: read };
 }
 
-/** How the threads that answer relations read catalog files. */
+/** Lets the threads that answer relations read catalog files. */
 export const fileCatalogs =
   (files: CatalogFiles, payloads: PayloadFiles): OpenRelationCatalogs =>
   (prepare) => {
@@ -66,7 +66,7 @@ export const fileCatalogs =
       },
       async inspect({ projectId, limit }, work) {
         const file = files.open(projectId);
-        // A survey looks at up to 10,000 sources, many of which have the same values.
+        // Shares lists within a survey, which reads up to 10,000 sources. Many of them have the same values.
         const share = new SharedLists().of(file);
         return file.snapshot(() =>
           work(
@@ -81,7 +81,10 @@ export const fileCatalogs =
     };
   };
 
-/** @returns a function that prepares the rules of a file's present version, on the caller's snapshot, unless they are cached */
+/**
+ * @returns a function that prepares the rules of a file's present version unless they are cached; it runs on
+ * the caller's snapshot
+ */
 function followRules<Prepared extends PreparedRules>(prepare: PrepareRules<Prepared>) {
   const followed = new WeakMap<
     CatalogFile,
@@ -101,10 +104,12 @@ function followRules<Prepared extends PreparedRules>(prepare: PrepareRules<Prepa
   };
 }
 
-/** In bytes: a million products have some 30,000 lists for a rule of four equalities, at 1 KB each. */
+/**
+ * The limit in bytes. For a rule of four equalities, a million products have some 30,000 lists of 1 KB each.
+ */
 const SHARED = 64 * 1024 * 1024;
 
-/** Whole catalogs in files. The thread must run nothing else meanwhile. */
+/** Reads whole catalogs in files. The thread must not run anything else in the meantime. */
 export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
   return {
     pass(projectId, work) {

@@ -27,9 +27,9 @@ import { mergeRuns, parseRun, type RunMember, readRun } from './membership-store
 /** Reads the join index of a catalog's file, on the snapshot of the caller. */
 
 /**
- * @param parts `limit` is checked before statements that may take long, because a running one cannot be stopped;
- * `share` caches what was read of this version of the catalog
- * @returns a view of the caller's snapshot, in which nothing is ever missing
+ * @param parts `limit` is checked before statements that may take long, because a running statement cannot be
+ * stopped. `share` caches lists of this version of the catalog. @returns a view of the caller's snapshot,
+ * which is always complete
  */
 export function createFileView(
   file: CatalogFile,
@@ -64,28 +64,32 @@ export function createFileView(
 
 const weighVariant = ({ packed }: Variant) => 100 + packed.length;
 
-/** More new documents are an update of the whole catalog: to read them would cost more than the lists. */
+/**
+ * With more new documents the lists are discarded, because reading so many would cost more than making lists
+ * again.
+ */
 const MOST_ADDED = 1_000;
-/** Places, and documents, that are remembered, at 50 bytes each. */
+/** The most positions, and the most documents, that are remembered. Each takes 50 bytes. */
 const MOST_KNOWN = 100_000;
 
-/** The second one changes when something other than new documents may have come to be present. */
+/** The basis changes when other documents than new ones may have become present. */
 const STATE = `select coalesce((select max(document_id) from relation_document), 0),
   (select value from meta where name = 'derivation_revision') || ' ' ||
     coalesce((select max(catalog_version) from undo_log), iif(exists (select 1 from staged_batch), null, 0))`;
 
 /**
- * Follows a file from version to version, to say which lists still hold. Documents get ever higher ids, so those that came since
- * are above the highest one seen, except by a commit of what was staged before and by a restore: both change the newest entry
- * of the undo log. A catalog that is restored from a backup gets another revision of its derivation.
+ * Follows a file from version to version to find out which lists are still valid. New documents have ids
+ * above the highest id seen. The exceptions are a commit of documents that were staged before, and a restore:
+ * both change the newest entry of the undo log. A catalog that is restored from a backup gets another
+ * derivation revision.
  */
 export function followCatalog(file: CatalogFile, since: number) {
   const readState = () => file.prepareArrays(STATE).get() as readonly [newest: number, basis: string | null];
   let version = since;
   let [newest, basis] = readState();
-  /** By place, the last version in which a document came there. */
+  /** The last version in which a document appeared, by index position. */
   const gained = new Map<string, number>();
-  /** Of this version, by product. */
+  /** The documents of this version, by product. */
   const documents = new Map<number, number | undefined>();
   const select = file.prepareArrays('select document_id from product where id = ?');
   const listAdded = `select memberships from relation_document where document_id > ? limit ${MOST_ADDED + 1}`;
@@ -97,7 +101,7 @@ export function followCatalog(file: CatalogFile, since: number) {
 
   return {
     findDocument,
-    /** @returns false if lists may have changed in another way: begin anew */
+    /** @returns false if lists may have changed in another way; the caller then starts anew */
     follow(next: number): boolean {
       const added = file.prepareArrays(listAdded).all(newest) as [string][];
       const before = basis;
@@ -109,7 +113,10 @@ export function followCatalog(file: CatalogFile, since: number) {
       version = next;
       return gained.size <= MOST_KNOWN;
     },
-    /** @returns a function that says whether a list that was made now still holds, without a basis until the next version */
+    /**
+     * @returns a function that checks whether a list made now is still valid. A list without a basis is valid
+     * only in this version.
+     */
     watch(made?: ListBasis): () => boolean {
       let seen = version;
       const before = made?.products.map(findDocument);
@@ -137,14 +144,14 @@ const toSource = ([productId, group, packed]: SourceRow): FoundSource => ({
 });
 
 function findSource(file: CatalogFile, identifier: string): FoundSource | undefined {
-  // A lone surrogate would be read as U+FFFD, which another product may have.
+  // SQLite would read a lone surrogate as U+FFFD, which may be in another identifier.
   if (!identifier.isWellFormed()) return undefined;
   const statement = file.prepareArrays(`${SOURCE} where p.identifier = ?`);
   const row = statement.get(identifier) as SourceRow | undefined;
   return row && toSource(row);
 }
 
-/** @param products by id. @returns by identifier their places in relations by rules: `findSource` for many at once */
+/** @param products by ascending id @returns by identifier what `findSource` returns for each product */
 export function listSources(file: CatalogFile, products: readonly PassedProduct[]) {
   const identifiers = new Map(products.map(({ productId, identifier }) => [productId, identifier]));
   const rows = file
@@ -158,12 +165,12 @@ export function listSources(file: CatalogFile, products: readonly PassedProduct[
   return sources;
 }
 
-/** Characters of uploads that a build reads at once, each of which may take two bytes. */
+/** How many characters of uploads a page has. Each may take two bytes. */
 const PAGE_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * @returns products by id, after `after`, for a build; fewer than `limit` where their uploads are large, and none at the end.
- * As objects, rows would cost 1.6 µs more each
+ * @returns products by id, after `after`. A page is shorter than `limit` if its uploads are large, and empty
+ * at the end. Rows are read as arrays, because objects would cost 1.6 µs more for each row.
  */
 export function listUploads(file: CatalogFile, after: number, limit: number): StoredUpload[] {
   const statement = file.prepareArrays(
@@ -180,10 +187,13 @@ export function listUploads(file: CatalogFile, after: number, limit: number): St
   return page;
 }
 
-/** A member, or the first place of a run, whose number is where a member's second compared value is. */
+/**
+ * A member, or the first member of a run. A run has its number in the position of a member's second compared
+ * value.
+ */
 type ListRow = RunMember;
 
-/** The rank in hexadecimal has the same order as the bytes and is cheaper to pass on. */
+/** Passes the rank in hexadecimal, which sorts like the bytes and is cheaper to pass on. */
 const COLUMNS =
   'null, lower(hex(m.rank)), m.product_id, m.document_id, m.group_identifier, cast(m.run as text)';
 const ORDER = 'order by m.rank, m.product_id, m.document_id';
@@ -192,7 +202,8 @@ const IN_LIST = 'm.build_id = ? and m.side = ? and m.match_key = ?';
 function listCandidates(file: CatalogFile, search: CandidateSearch, limit: Budget): Iterable<Candidate> {
   const isAlone = search.opposite.keys.length === 1 && search.isMerged !== true;
   const comparisons = listComparisons(search, 'hex');
-  // A member whose document is not its product's present one is staged, or retained for a restore.
+  // A member counts only if its document is the present one of its product. Other members are staged, or
+  // retained for a restore.
   const present = file.prepareArrays('select identifier from product where id = ? and document_id = ?');
   const membersOf = ({ 5: run = null }: ListRow) =>
     run === null ? undefined : parseRun(readRun(file, Number(run)), comparisons);
@@ -202,7 +213,7 @@ function listCandidates(file: CatalogFile, search: CandidateSearch, limit: Budge
     const rows = listInPages(file, { ...describeList(file, place, comparisons), limit });
     for (const [, rank, productId, document, group] of mergeRuns(rows, membersOf)) {
       const identifier = present.get(productId, document)?.[0] as string | undefined;
-      // A list alone is kept without ranks.
+      // A list that is not merged needs no ranks.
       if (identifier !== undefined)
         yield isAlone ? { productId, group, identifier } : { productId, group, identifier, rank };
     }
@@ -211,19 +222,21 @@ function listCandidates(file: CatalogFile, search: CandidateSearch, limit: Budge
 }
 
 interface ReadList {
-  /** Without the order. */
+  /** The statement without its order. */
   readonly sql: string;
   readonly values: readonly (number | string | Uint8Array)[];
   readonly limit: Budget;
 }
 
-/** Rows of a list that may contain a match: matching members, and runs in reach of all comparisons. */
+/**
+ * The rows of a list that may contain a match: matching members, and runs within reach of all comparisons.
+ */
 function describeList(
   file: CatalogFile,
   place: readonly [build: number, side: number, key: Uint8Array],
   comparisons: readonly Comparison[],
 ): Omit<ReadList, 'limit'> {
-  // There are indexes for a range of the first comparison.
+  // Only the first comparison has indexes for ranges.
   const [first] = comparisons;
   const range = first?.at === 0 && first.sql !== '<>' ? first : undefined;
   const others = range === undefined ? comparisons : comparisons.slice(1);
@@ -266,20 +279,27 @@ function describeList(
   return { sql, values: [...place, value, ...values, value, ...texts] };
 }
 
-/** Runs in reach of a comparison that are sorted: more are read by rank, in a million members 16,000 rows at 0.2 µs. */
+/**
+ * How many runs within reach of a comparison are sorted. More are read by rank; with a million members that
+ * takes 16,000 rows of 0.2 µs.
+ */
 const RUNS_SORTED_AT_MOST = 32;
-/** Most lists have fewer. A row may be a run of up to 64 members, whose 3 KiB are read when its first one is due. */
+/**
+ * Most lists have fewer rows. A row may be a run of up to 64 members, whose 3 KiB are read only when the
+ * first is needed.
+ */
 const FIRST_ROWS = 16;
 const MOST_ROWS = 500;
 
-/** The same statement reads several lists in turn, so each gives it back after a page. */
+/** Reads in pages, because lists that are read in turn share the same statement. */
 function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Generator<ListRow, void> {
   let last: ListRow | undefined;
   for (let size = FIRST_ROWS; ; size = Math.min(growPage(size), MOST_ROWS)) {
     limit.check();
     const after = last && ' and (m.rank, m.product_id, m.document_id) > (unhex(?), ?, ?)';
     const from = last?.slice(1, 4) ?? [];
-    // A parameter as the limit would have SQLite compile the statement anew each time, 9 µs.
+    // The limit is written into the text, because SQLite would compile a statement with a parameter there
+    // anew each time (9 µs).
     const statement = file.prepareArrays(`${sql}${after ?? ''} ${ORDER} limit ${size}`);
     const page = statement.all(...values, ...from) as ListRow[];
     yield* page;
@@ -298,7 +318,7 @@ function listVariants(file: CatalogFile, group: string): Variant[] {
   return rows.map(([productId, packed]) => ({ productId, packed }));
 }
 
-/** @throws Error for a product that does not exist, although the join index has named it */
+/** @throws Error for a product that the join index names but that does not exist */
 function findRaw(file: CatalogFile, productId: number): string {
   const found = file
     .prepare(
