@@ -1,7 +1,7 @@
 /**
- * The door of formats: the types of files that the service reads and writes. Each is a folder, in which reading
- * (`read-csv.ts`) and writing (`write-csv.ts`) are side by side, and a line in the list of each direction. A format
- * knows bytes, rows and fields. It never knows a catalog, a project or a database of the service.
+ * The door of formats: the types of files that the service reads and writes. Each format is a folder with its reader
+ * (`read-csv.ts`) and its writer (`write-csv.ts`), and an entry in the list of each direction. A format works with
+ * bytes, rows and fields. It never uses a catalog, a project or a database of the service.
  */
 export {
   DEFAULT_MAPPINGS,

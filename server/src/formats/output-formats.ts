@@ -1,4 +1,4 @@
-/** The formats that are written: rows become the text of a file. */
+/** The formats that the service writes: rows become the text of a file. */
 
 import { csv } from './csv/write-csv.ts';
 import { etimXchange } from './etim-xchange/write-etim-xchange.ts';
@@ -47,7 +47,7 @@ export function getOutputFormat(type: string): OutputFormat {
   return format;
 }
 
-/** The first file has the same name whether or not others follow, so that its address stays. */
+/** The first file has the same name whether or not others follow, so that its address never changes. */
 export function planFiles({ type, variant, compression }: OutputFormatSettings) {
   const format = getOutputFormat(type);
   const chosen = format.variants[variant ?? format.defaultVariant];
@@ -59,7 +59,7 @@ export function planFiles({ type, variant, compression }: OutputFormatSettings) 
     variant: chosen,
     isPacked,
     mediaType: isPacked ? 'application/gzip' : chosen.mediaType,
-    /** @param shard from 1 on */
+    /** @param shard the number of the file, from 1 */
     nameOf: (shard: number): string =>
       format.servedAs ?? (shard === 1 ? `products.${ending}` : `products-${shard}.${ending}`),
   };

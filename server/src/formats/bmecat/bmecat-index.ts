@@ -1,13 +1,13 @@
 import { copyText, FormatProblem, tooLarge } from '../input/input.ts';
 import type { XmlElement } from '../xml/read-xml.ts';
 
-/** The catalog of a wholesaler has some ten thousand groups. */
+/** A wholesaler's catalog has about ten thousand groups. */
 const GROUPS = 200_000;
-/** As many products as a catalog of this service may have, in two groups each. */
+/** Allows two groups for each product of the largest catalog that this service accepts. */
 const MEMBERSHIPS = 2_000_000;
-/** The limit of docs/interface §2.3; one more is stored, so that a report names it. */
+/** The limit of docs/interface §2.3. One more group is stored, so that a report can name the violation. */
 const GROUPS_OF_PRODUCT = 100;
-/** The limit of docs/interface §2.3; also stops at groups that are their own parents. */
+/** The limit of docs/interface §2.3. It also ends the walk when a group is its own ancestor. */
 const LEVELS = 20;
 
 /** Describes a feature of a classification. */
@@ -20,7 +20,7 @@ interface Group {
   readonly isRoot: boolean;
 }
 
-/** What products refer to elsewhere in the catalog: its header, its groups, and their members. */
+/** The parts of a catalog that its products refer to: the header, the groups, and the members of the groups. */
 export class BmecatIndex {
   readonly languages: BmecatLanguages;
   /** Characters of the stored names and numbers. */
@@ -28,14 +28,14 @@ export class BmecatIndex {
   readonly features = new Map<string, Feature>();
   readonly #valueNames = new Map<string, string>();
   readonly #groups = new Map<string, Group>();
-  /** Identifiers of groups, by number: most products name the same few. */
+  /** Identifiers of groups, by number. Numbers save memory, because most products name the same few groups. */
   readonly #groupIds: string[] = [];
   readonly #groupNumbers = new Map<string, number>();
   readonly #memberships = new Map<string, number | number[]>();
   #membershipCount = 0;
   /** The classification whose groups are being read. */
   #system = '';
-  /** For prices that name none. */
+  /** The currency of a price that names none. */
   currency = '';
   #mimeRoot = '';
 
@@ -43,7 +43,7 @@ export class BmecatIndex {
     this.languages = new BmecatLanguages(language);
   }
 
-  /** @param path names around the element */
+  /** @param path the names of the elements that contain this element */
   isChosen(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean {
     this.languages.noteAround(attributes.lang ?? '');
     if (name === 'CLASSIFICATION_SYSTEM_NAME') return path.at(-1) === 'CLASSIFICATION_SYSTEM';
@@ -71,14 +71,16 @@ export class BmecatIndex {
       .filter((path) => path.length > 0);
   }
 
-  /** An absolute address is unchanged; others are relative to the catalog's. */
+  /** Returns an absolute address unchanged. Any other address is relative to the catalog's MIME_ROOT. */
   addressOf(source: string): string {
     if (this.#mimeRoot === '' || /^[a-z][a-z\d+.-]{1,20}:/i.test(source)) return source;
     const root = this.#mimeRoot.endsWith('/') ? this.#mimeRoot.slice(0, -1) : this.#mimeRoot;
     return `${root}/${source.startsWith('/') ? source.slice(1) : source}`;
   }
 
-  /** @returns the path of a group of a classification, from the top to the leaf; none if the catalog lacks it */
+  /**
+   * @returns the path of a group of a classification, from the top to the leaf; empty if the catalog has no such group
+   */
   pathsOfClass(system: string, id: string): string[][] {
     const path = this.#pathOf(classKey(system, id));
     return path.length === 0 ? [] : [path];
@@ -92,7 +94,7 @@ export class BmecatIndex {
     return { id: textOf('FT_ID'), name: textOf('FT_NAME') || textOf('FT_SHORTNAME'), unit };
   }
 
-  /** @returns the number itself if the catalog does not name it */
+  /** @returns the name of a value, or its number if the catalog does not name it */
   nameOfValue(id: string): string {
     return this.#valueNames.get(id) || id;
   }
@@ -164,7 +166,7 @@ export class BmecatIndex {
     return this.#groupIds.push(stored) - 1;
   }
 
-  /** The root stands for the catalog and is not a category. */
+  /** The root group represents the catalog and is not a category. */
   #pathOf(groupId: string): string[] {
     const path: string[] = [];
     let group = this.#groups.get(groupId);
@@ -176,12 +178,12 @@ export class BmecatIndex {
   }
 }
 
-/** Two classifications may number their groups alike; no group of the catalog begins with NUL. */
+/** Two classifications may use the same group numbers. No group of the catalog itself begins with NUL. */
 const classKey = (system: string, id: string): string => `\0${system}\0${id}`;
 
-/** ECLASS has 25,000 features and 90,000 values; a catalog holds those of its products. */
+/** ECLASS has 25,000 features and 90,000 values. A catalog contains only the ones that its products use. */
 const FEATURES = 500_000;
-/** The limit of all stored names and numbers of a catalog, at most 128 MiB. */
+/** The limit of all stored names and numbers of a catalog together; they take at most 128 MiB. */
 const CHARACTERS = 64 * 1024 * 1024;
 
 export interface Feature {
@@ -193,15 +195,24 @@ export interface Feature {
 const tooMany = (most: number, what: string): FormatProblem =>
   tooLarge(`The catalog has more than ${most.toLocaleString('en')} ${what}`);
 
-/** A catalog names a few; a damaged file must not make this grow without bound. */
+/** A catalog names a few languages. The limit keeps a damaged file from filling the memory. */
 const LANGUAGES = 1_000;
 
-/** The languages of a catalog's texts, and the one that is read. BMEcat uses ISO 639-2: `deu`, also written `ger`. */
+/**
+ * The languages of a catalog's texts, and the language to read. BMEcat uses ISO 639-2 codes, such as `deu`, also
+ * written `ger`.
+ */
 class BmecatLanguages {
   readonly #requested: string | undefined;
-  /** Languages of elements that are read: as written in the catalog, in order of appearance, with the language that is meant. */
+  /**
+   * Languages of the elements that were read, in order of appearance: the code in the catalog, with the language that
+   * it means.
+   */
   readonly #seen = new Map<string, string>();
-  /** Languages of all others. They are met before preceding elements are read, how long before depends on the file's pieces. */
+  /**
+   * Languages of all other elements. They are noted before preceding elements are taken, and how much earlier depends
+   * on the chunks of the file.
+   */
   readonly #around = new Set<string>();
   #read: string | undefined;
 
@@ -226,7 +237,7 @@ class BmecatLanguages {
   }
 
   /**
-   * @returns the code of the language that is read, and of the others; undefined if the catalog names none
+   * @returns the codes of all languages, beginning with the language that is read; undefined if the catalog names none
    * @throws FormatProblem not_found
    */
   describe(): string | undefined {
@@ -238,7 +249,10 @@ class BmecatLanguages {
     throw new FormatProblem('not_found', message);
   }
 
-  /** Of elements that are repeated for each language, returns only those in the language that is read, or else the first. */
+  /**
+   * Returns elements that are repeated for each language only once: in the language that is read, or in their first
+   * language.
+   */
   choose(elements: readonly XmlElement[]): readonly XmlElement[] {
     if (!elements.some(({ attributes }) => attributes.has('lang'))) return elements;
     const chosen = new Map<string, string>();
@@ -253,7 +267,7 @@ class BmecatLanguages {
     });
   }
 
-  /** @returns the text of a child in the language that is read; '' if there is none */
+  /** @returns the text of a child in the language that is read; '' if the element has no such child */
   textOf(element: XmlElement | undefined, name: string): string {
     return this.choose(element?.children ?? []).find((child) => child.name === name)?.text ?? '';
   }
@@ -265,7 +279,7 @@ class BmecatLanguages {
 
 const codeOf = ({ attributes }: XmlElement): string => attributes.get('lang') ?? '';
 
-/** @returns `de` for `deu`, `ger`, `de` and `DE-AT`; an invalid code unchanged, in lower case */
+/** @returns `de` for `deu`, `ger`, `de` and `DE-AT`; an invalid code in lower case */
 function readLanguage(code: string): string {
   try {
     return new Intl.Locale(code.trim()).language;

@@ -14,7 +14,7 @@ import { type ByteStream, openNamelessFile, readSpool, writeSpool } from '../str
 import { readElements, readXmlRows, type XmlChoice, type XmlElement } from '../xml/read-xml.ts';
 import { BmecatIndex, type Feature } from './bmecat-index.ts';
 
-/** Separates the names of a category path; a name that contains it is written without its spaces. */
+/** Separates the names of a category path. Within a name, the separator is written without its spaces. */
 const CATEGORY_SEPARATOR = ' > ';
 
 export const bmecat = defineInputFormat({
@@ -40,14 +40,17 @@ export const bmecat = defineInputFormat({
 });
 
 /**
- * Reads a catalog twice, as the groups of products follow the last product. The first time it is written to a
- * file. A DOCTYPE is common: it names the DTD of the standard, and declares a supplier's additions.
+ * Reads a catalog twice, because the groups of products follow the last product. The first pass also writes the catalog
+ * to a file for the second. A DOCTYPE is common: it names the DTD of the standard and declares a supplier's additions.
  */
 async function* readBmecat({ bytes, notes, tempDir }: FormatReading, language: string | undefined) {
   await using file = await openNamelessFile(tempDir);
   const index = await readIndex(writeSpool(cutChunks(bytes), file), notes, language);
   const choice: XmlChoice = {
-    /** Products stand directly in the transaction: T_NEW_CATALOG, T_UPDATE_PRODUCTS, T_UPDATE_PRICES, T_NEW_PRODUCTDATA. */
+    /**
+     * Products are direct children of the transaction: T_NEW_CATALOG, T_UPDATE_PRODUCTS, T_UPDATE_PRICES,
+     * T_NEW_PRODUCTDATA.
+     */
     isChosen: (name, path) =>
       (name === 'ARTICLE' || name === 'PRODUCT') && path.length === 2 && path[1]?.startsWith('T_') === true,
     isDoctypeRead: true,
@@ -74,26 +77,28 @@ async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: stri
   return index;
 }
 
-/** The elements for the index, and those that only describe the catalog. */
+/** Elements that the index reads, and elements that only describe the catalog. */
 const ABOUT_CATALOG =
   /^BMECAT\/(HEADER|T_\w+\/(CATALOG_GROUP_SYSTEM|CLASSIFICATION_SYSTEM|FEATURE_SYSTEM|\w+_TO_CATALOGGROUP_MAP))(\/|$)/;
 
 const NO_FEATURE = { id: '', name: '', unit: '' };
 
-/** Elements of a product that are ignored on purpose: positions, names of groups, texts about files and references. */
+/**
+ * Elements of a product that are deliberately ignored: positions, names of groups, texts about files and references.
+ */
 const IGNORED = new Set([
   ...['FORDER', 'FT_ORDER', 'FT_DATATYPE', 'FVALUE_TYPE', 'MIME_ORDER', 'MIME_DESCR', 'MIME_ALT'],
   ...['FEATURE_GROUP_ID', 'FEATURE_GROUP_NAME', 'VORDER', 'REFERENCE_DESCR', 'CATALOG_ID', 'CATALOG_VERSION'],
 ]);
 
-/** Reads an ARTICLE (1.2) or PRODUCT (2005) into columns, named as in 2005 for both. */
+/** Reads an ARTICLE (1.2) or PRODUCT (2005) into columns. Both get the column names of 2005. */
 class ProductReader {
   readonly #index: BmecatIndex;
   readonly #notes: ReadingNotes;
   readonly #values = new RowValues();
   /** Paths of classification groups, listed after those of the catalog's own groups. */
   readonly #classes: string[][] = [];
-  /** Elements that made or determined a value, and those in other languages. */
+  /** Elements that supplied or determined a value, and elements in other languages. */
   readonly #read = new Set<XmlElement>();
 
   constructor(index: BmecatIndex, notes: ReadingNotes) {
@@ -172,7 +177,10 @@ class ProductReader {
       this.#addOnce(column, element, unit === '' || value === '' ? value : `${value} ${unit}`);
   }
 
-  /** A feature's name and unit are in itself, in a template within it, or in one of its classification. */
+  /**
+   * The name and unit of a feature are in the feature itself, in a template within it, or in a template of its
+   * classification.
+   */
   #describeFeature(parts: readonly XmlElement[]): Pick<Feature, 'name' | 'unit'> {
     const template = parts.find(({ name }) => name === 'FTEMPLATE');
     if (template !== undefined) this.#markTemplate(template);
@@ -190,7 +198,9 @@ class ProductReader {
     for (const child of element.children) this.#markTemplate(child);
   }
 
-  /** In 1.2 several values are variants. The details explain a number that the catalog does not name. */
+  /**
+   * In 1.2, several values are written as variants. The details explain a value number that the catalog does not name.
+   */
   #featureValues(parts: readonly XmlElement[]): [value: string, element: XmlElement][] {
     const variants = parts
       .filter(({ name }) => name === 'VARIANTS')
@@ -253,12 +263,12 @@ class ProductReader {
   }
 }
 
-/** Value numbers of ETIM and of ECLASS. */
+/** The numbers of values in ETIM and in ECLASS. */
 const VALUE_NUMBER = /^(EV\d{6}|0173-1#07-[A-Z]{3}\d{3}#\d{3})$/;
 /** Parts of a price besides its amount. */
 const OF_PRICE = new Set(['TAX', 'TERRITORY', 'PRICE_FACTOR']);
 
-/** Preview sizes and logos of the manufacturer. */
+/** The purposes of preview sizes, and of logos of the manufacturer. */
 const NO_PRODUCT_PICTURES = new Set(['thumbnail', 'logo', 'icon']);
 
 function isPicture(type: string, source: string): boolean {
@@ -267,12 +277,12 @@ function isPicture(type: string, source: string): boolean {
     : /^(image\/|jpe?g$|png$|gif$)/i.test(type);
 }
 
-/** SUPPLIER_AID is SUPPLIER_PID since 2005, ARTICLE_STATUS is PRODUCT_STATUS. */
+/** Since 2005, SUPPLIER_AID is called SUPPLIER_PID, and ARTICLE_STATUS is called PRODUCT_STATUS. */
 function toNameOf2005(name: string): string {
   const renamed = name.endsWith('_AID') ? `${name.slice(0, -4)}_PID` : name;
   return renamed.startsWith('ARTICLE_') ? `PRODUCT_${renamed.slice(8)}` : renamed;
 }
 
-/** Names of columns that products have anyway: a feature with such a name becomes a separate column. */
+/** Names of columns that products have anyway. A feature with such a name becomes the column `FEATURE.<name>`. */
 const OWN_NAMES =
   /^(mode|images|categories|EAN|SUPPLIER_PID|KEYWORD|REMARKS)$|^(DESCRIPTION_|MANUFACTURER_|PRICE\.|MIME\.|REFERENCE\.)/;

@@ -16,12 +16,12 @@ export interface CsvDialect {
   readonly newline: '\n' | '\r';
 }
 
-/** How much of a file is used to guess its delimiter. */
+/** The number of characters at the beginning of a file from which its dialect is guessed. */
 export const SAMPLE_CHARACTERS = 64 * 1024;
-/** A quote other than " is only believed if it surrounds values repeatedly. */
+/** Quotes other than " are only accepted if they surround at least this many values. */
 const QUOTES_TO_BELIEVE = 4;
 
-/** Detects from its beginning how a file is written, as far as the owner has not specified it. */
+/** Detects from the beginning of a file how it is written, unless the owner has specified it. */
 export function findDialect(sample: string, options: CsvOptions): CsvDialect {
   const newline = sample.includes('\n') || !sample.includes('\r') ? '\n' : '\r';
   const delimiter = options.delimiter ?? guessDelimiter(sample, newline);
@@ -30,7 +30,9 @@ export function findDialect(sample: string, options: CsvOptions): CsvDialect {
   throw new FormatProblem('refused', `The delimiter and the quote cannot both be ${quote}`);
 }
 
-/** The delimiter that splits the first lines most evenly; among equals, the one that splits more. */
+/**
+ * Guesses the delimiter that splits the first lines most evenly. Of two equal ones, it takes the one that splits more.
+ */
 function guessDelimiter(sample: string, newline: '\n' | '\r'): string {
   const { meta } = Papa.parse(sample, {
     newline,
@@ -48,10 +50,10 @@ function guessQuote(sample: string, delimiter: string): string {
   return quoted.length >= QUOTES_TO_BELIEVE ? "'" : '"';
 }
 
-/** Excel's own way to name the delimiter: a first line such as `sep=;`. */
+/** Excel can name the delimiter in a first line such as `sep=;`. */
 const SEPARATOR_LINE = /^sep=(.)\r?\n/i;
 
-/** @returns the named delimiter, and how many characters name it */
+/** @returns the named delimiter, and the length of the line that names it */
 export function readSeparatorLine(sample: string): { delimiter: string; length: number } | undefined {
   const named = SEPARATOR_LINE.exec(sample);
   return named?.[1] === undefined ? undefined : { delimiter: named[1], length: named[0].length };

@@ -10,17 +10,17 @@ export interface CsvCells {
 interface ReadRow extends CsvCells {
   /** Where the next row begins. */
   readonly end: number;
-  /** Characters of the next rows that were taken for a part of this one. */
+  /** The number of characters of later rows that were read as part of this row. */
   readonly readTwice?: number;
 }
 
 interface ReadCell {
   readonly value: string;
-  /** After the delimiter or the end of the line. */
+  /** The position after the delimiter or the end of the line. */
   readonly end: number;
   /** The character that ends the cell; undefined at the end of the text. */
   readonly sign: string | undefined;
-  /** A quote is not closed, or is within a quoted value and not doubled. */
+  /** A quote is not closed, or it is inside a quoted value and not doubled. */
   readonly isBroken?: boolean;
   readonly isOpen?: boolean;
 }
@@ -39,7 +39,7 @@ export class CsvRowReader {
     this.#quotedEnd = new RegExp(`(?:(?!${sign})\\s)*(${sign})|$`, 'y');
   }
 
-  /** @returns undefined if the row may be incomplete, or there is none */
+  /** @returns undefined if the row may be incomplete, or if the text has no further row */
   read(text: string, position: number, isLast: boolean): ReadRow | undefined {
     if (position === text.length) return undefined;
     const { delimiter, quote } = this.#dialect;
@@ -97,12 +97,12 @@ export class CsvRowReader {
       }
       isBroken = true;
     }
-    // A value that is too long is abandoned before its end.
+    // Abandons a value that is too long before its end.
     const sign = text.length - start > LIMITS.fieldCharacters ? newline : undefined;
     return { value: '', end: text.length, sign, isBroken: true, isOpen: true };
   }
 
-  /** Only the line with the broken quote is abandoned: the rows after it are most likely sound. */
+  /** Abandons only the line with the broken quote, because the rows after it are most likely valid. */
   #abandonLine(text: string, start: number, { end, isOpen }: ReadCell): ReadRow {
     const { quote } = this.#dialect;
     const next = Math.min(this.#findLineEnd(text, start) + 1, end);

@@ -82,7 +82,7 @@ export function readCsv(
       textsOf: ({ cells }) => cells,
       maxColumns: LIMITS.columns,
     });
-    // The line that names the delimiter counts as a line.
+    // The line that names the delimiter counts as line 1.
     const splitter = splitCsv(dialect, named === undefined ? 1 : 2);
     const name = (rows: readonly CsvRow[]) => {
       const columns = new Map(table.names.map((column, place) => [column, place]));
@@ -92,7 +92,7 @@ export function readCsv(
       for await (const rows of parseText(skipText(whole, named?.length ?? 0), splitter))
         yield name(table.take(rows.filter(isFilled)));
     } catch (error) {
-      // If a source breaks off early, a preview shows what came before.
+      // If a source breaks off early, a preview still shows the rows before the break.
       yield name(table.end());
       throw error;
     }
@@ -100,7 +100,7 @@ export function readCsv(
   });
 }
 
-/** Reads a table whose columns are renamed; only the new names are noted. */
+/** Reads a table and renames its columns. Only the new names are noted. */
 export async function* readRenamed(
   text: TextStream,
   notes: ReadingNotes,
@@ -132,7 +132,10 @@ async function* skipText(text: TextStream, characters: number): AsyncGenerator<s
 const isFilled = ({ cells, problem }: CsvRow): boolean =>
   problem !== undefined || cells.some((cell) => cell !== '' && (cells.length > 1 || cell.trim() !== ''));
 
-/** An object of a hundred values takes longer to make than all else that a row needs. */
+/**
+ * Makes the object of a row's values only on demand: with a hundred values, it takes longer than all other work on the
+ * row.
+ */
 class NamedRow implements SourceRow {
   readonly number: number;
   readonly table: NonNullable<SourceRow['table']>;
@@ -162,7 +165,7 @@ class NamedRow implements SourceRow {
 
 const quoteProblem = (message: string): RowProblem => ({ code: 'quote', message });
 
-/** Additional empty cells come from delimiters at the end of a line, which many exports write. */
+/** Accepts additional empty cells, because many exports write delimiters at the end of a line. */
 function findProblem(cells: readonly string[], columns: number): RowProblem | undefined {
   if (cells.some((cell) => cell.length > LIMITS.fieldCharacters))
     return { code: 'too_large', message: fieldTooLarge('a value').message };

@@ -8,14 +8,14 @@ export interface CsvRow extends CsvCells {
 }
 
 /**
- * An unclosed quote swallows everything up to the end of the file; reading then continues after the line that
- * contains it. What is read twice in this way may be as much as the file, plus this much.
+ * An unclosed quote swallows everything up to the end of the file. Reading then resumes after the line that contains
+ * the quote. The text that is read twice for this reason may be as long as the file, plus this length.
  */
 const READ_TWICE_CHARACTERS = 32 * 1024 * 1024;
 const TOO_MANY_QUOTES =
   'too many quotes are opened and not closed. If the file has quotes that mean nothing, set "quote" to ""';
 
-/** Splits text that comes in chunks into rows; an unfinished row is only read again when it has doubled. */
+/** Splits text that arrives in chunks into rows. An unfinished row is read again only when the text has doubled. */
 export function splitCsv(dialect: CsvDialect, firstLine = 1): ChunkParser<CsvRow> {
   const { newline } = dialect;
   const reader = new CsvRowReader(dialect);
@@ -23,10 +23,10 @@ export function splitCsv(dialect: CsvDialect, firstLine = 1): ChunkParser<CsvRow
   let worthReadingFrom = 0;
   let line = firstLine;
   let readTwiceRoom = READ_TWICE_CHARACTERS;
-  /** Whether reading is within an abandoned line whose end has not come. */
+  /** Whether reading is inside an abandoned line whose end has not arrived. */
   let isSkipping = false;
 
-  /** @returns what follows the skipped line */
+  /** @returns the text after the skipped line */
   function skipLine(chunk: string): string {
     const end = chunk.indexOf(newline);
     if (end === -1) return '';

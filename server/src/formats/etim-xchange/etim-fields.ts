@@ -1,7 +1,8 @@
 /**
- * The members of a product of ETIM xChange 2.0: a line per object, its members with the form of each. `[]` is
- * a list, `+` a non-empty one, `!` a required member; a number is the maximum length of a text, `_` in a word
- * of a list a space. Source: ETIM International, ETIM xChange guideline 2.0 of 2025-11-27.
+ * The members of a product of ETIM xChange 2.0. Each line describes an object: its path, then its members, each with
+ * its form. `[]` marks a list, `+` a list that must not be empty, `!` a required member. A number is the maximum length
+ * of a text. `_` in a list of words stands for a space. Source: ETIM International, ETIM xChange guideline 2.0 of
+ * 2025-11-27.
  */
 export const ETIM_FIELDS = String.raw`
 ProductIdentification! ManufacturerIdGln:gln ManufacturerIdDuns:duns ManufacturerName!:80 ManufacturerShortname:15 ManufacturerProductNumber!:35 ProductGtin[]:gtin UnbrandedProduct:boolean BrandName:50 ProductAnnouncementDate:date ProductValidityDate:date ProductObsolescenceDate:date CustomsCommodityCode:6-16 FactorCustomsCommodityCode:price CountryOfOrigin[]:country

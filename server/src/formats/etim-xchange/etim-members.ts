@@ -1,4 +1,4 @@
-/** The members of a product of ETIM xChange, and the member that a column names. */
+/** The members of a product of ETIM xChange, and the search for the member that a column names. */
 import { ETIM_FIELDS, ETIM_FORMS } from './etim-fields.ts';
 import { NAMED_LISTS, type NamedList, SILENT_LISTS } from './etim-names.ts';
 
@@ -73,7 +73,7 @@ const patterns = new Map<string, RegExp>();
 export const matches = (text: string, form: string): boolean =>
   patterns.getOrInsertComputed(form, () => new RegExp(`^(?:${patternOf(form)})$`)).test(text);
 
-/** An object on the path to a value; one of a list is identified by its name or its row. */
+/** An object on the path to a value. An element of a list is identified by its name or its row. */
 export interface Step {
   readonly name: string;
   readonly member: Member;
@@ -87,7 +87,7 @@ export interface Target {
 
 const FEATURE = /^EF(?:\d{6}|I\d{5}|[A-Z]{2}\d{4})(?=\.|$)/;
 
-/** @returns the place of a column of the pipeline format; undefined for a name that the standard does not have */
+/** @returns where a column of the pipeline format belongs in a product; undefined if the standard has no such name */
 export function findTarget(column: string): Target | undefined {
   if (FEATURE.test(column)) return walk(`EtimClassification.EtimFeatures.${column}`.split('.'), PRODUCT, []);
   return walk(column.split('.'), PRODUCT, []);
@@ -113,13 +113,16 @@ function walkNamed(names: readonly string[], { name, member }: Step, steps: read
   return { steps: named, leaf };
 }
 
-/** A name in another classification may contain dots. @returns the parts after the name */
+/**
+ * A name in another classification may contain dots.
+ * @returns the parts after the name
+ */
 function splitName(list: string, names: readonly string[]): readonly string[] {
   if (list !== 'ClassificationFeatures') return names.slice(1);
   return names.length > 1 && names.at(-1) === 'ClassificationFeatureValue2' ? names.slice(-1) : [];
 }
 
-/** Features of a port, and related products, whose columns do not name their lists. */
+/** Finds features of a port and related products. Their columns do not contain the names of their lists. */
 function walkSilent(names: readonly string[], object: Member, steps: readonly Step[]): Target | undefined {
   const [list = '', leaf = ''] = Object.entries(SILENT_LISTS).find(([one]) => object.members.has(one)) ?? [];
   const member = object.members.get(list);

@@ -1,7 +1,7 @@
-/** How the elements of a list are named when read: the name of an element becomes part of the column. */
+/** How the elements of a list are named: the name of an element becomes part of the column. */
 export interface NamedList {
   readonly key: string;
-  /** Members whose value has the name itself as its column. */
+  /** Members whose values belong to the column that is named after the element itself. */
   readonly values: readonly string[];
 }
 
@@ -16,14 +16,14 @@ export const NAMED_LISTS: Readonly<Record<string, NamedList>> = {
   ProductRelations: { key: 'RelationType', values: [] },
 };
 
-/** Lists whose own name adds nothing to the names in them, with the member whose column has the name of the parent. */
+/** Lists whose own names are not part of a column, with the member whose column has the name of the parent. */
 export const SILENT_LISTS: Readonly<Record<string, string>> = {
   EtimFeatures: '',
   EtimModellingFeatures: '',
   RelatedProducts: 'RelatedManufacturerProductNumber',
 };
 
-/** Measures whose unit is beside them. @returns the name of the member that holds the unit */
+/** @returns the name of the member that holds the unit of a measure; undefined if it has none */
 export function findUnitMember(name: string): string | undefined {
   if (name === 'ClassificationFeatureValue1') return 'ClassificationFeatureUnit';
   const measure =
@@ -34,7 +34,7 @@ export function findUnitMember(name: string): string | undefined {
   return `${whole === 'BaseItemNet' ? 'Net' : whole}${kind}Unit`;
 }
 
-/** Codes of UN/ECE Recommendation 20 that have a word; others stay beside their measure. */
+/** Codes of UN/ECE Recommendation 20 that have a symbol. Other codes stay in a column beside their measure. */
 export const UNIT_WORDS: Readonly<Record<string, string>> = {
   MMT: 'mm',
   CMT: 'cm',
@@ -61,5 +61,5 @@ export const UNIT_WORDS: Readonly<Record<string, string>> = {
   LTR: 'l',
 };
 
-/** Amounts in the catalogue's currency. */
+/** Whether a member is an amount in the currency of the catalogue. */
 export const isAmount = (name: string): boolean => /(?:Price|SurchargeAmount)$/.test(name);

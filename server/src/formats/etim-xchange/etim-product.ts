@@ -5,7 +5,7 @@ import { findUnitMember, isAmount, UNIT_WORDS } from './etim-names.ts';
 
 const WORDS = new Set(Object.values(UNIT_WORDS));
 
-/** A value without its unit; for a feature, by its form. */
+/** A value without its unit. For a feature, the leaf depends on the form of the value. */
 interface Read {
   readonly leaf: string;
   readonly text: string;
@@ -25,7 +25,7 @@ export function readValue({ leaf }: Target, value: string): Read {
     : { leaf, text: value, unit: '' };
 }
 
-/** An element of a list while its product is assembled, and the number of the row whose values it has. */
+/** An element of a list of an unfinished product, and the number of the row whose values it has. */
 interface Element {
   readonly row: number;
   readonly object: Record<string, unknown>;
@@ -33,13 +33,13 @@ interface Element {
 
 interface Opening {
   readonly row: number | undefined;
-  /** Whether its row belongs to this list, and not to one within it. */
+  /** Whether the row belongs to this list, and not to a list within it. */
   readonly isOwn: boolean;
   readonly leaf: string;
   readonly value: string;
 }
 
-/** Assembles a product. Values without a row apply to every row, as everywhere. */
+/** Assembles a product. Values without a row apply to every row. */
 export function openProduct(notes: Notes) {
   const product: Record<string, unknown> = {};
   const leftOut: string[] = [];
@@ -72,7 +72,7 @@ export function openProduct(notes: Notes) {
 
   return {
     add,
-    /** @returns the product in the order of the standard, and what was left out and why */
+    /** @returns the product in the order of the standard, and the parts that were left out, with reasons */
     finish: () => ({ product: complete(product, PRODUCT, { path: '', leftOut }) ?? {}, leftOut }),
   };
 }
@@ -86,14 +86,14 @@ function open(object: Record<string, unknown>, step: Step, opening: Opening): Re
   const found = key === undefined ? findByRow(elements, row, isOwn) : findByKey(elements, key);
   const isAlone = isOwn && row === undefined;
   if (isAlone && found.some((one) => one.object[leaf] === value)) return [];
-  // A repeated name, or several values of one member, are separate elements.
+  // A repeated name becomes a separate element, and so does each further value of a member.
   const isShared = key === undefined ? !isAlone : key.isUnique;
   const free = isShared ? found : found.filter((one) => isFree(one, leaf, member));
   if (free.length > 0) return free.map((one) => one.object);
   return [addElement(elements, row ?? 0, key)];
 }
 
-/** @returns why the value cannot be placed: its unit, or the currency of the whole file, differs */
+/** @returns why the value cannot be placed: it has another unit, or another currency than the whole file */
 function setUnit(notes: Notes, object: Record<string, unknown>, { leaf, unit: word }: Read) {
   if (word === '') return undefined;
   if (isAmount(leaf)) {
@@ -137,7 +137,7 @@ interface Completing {
   readonly leftOut: string[];
 }
 
-/** @returns undefined for an object that is not allowed in this state */
+/** @returns undefined if the object lacks a required member */
 function complete(object: Record<string, unknown>, { members }: Member, { path, leftOut }: Completing) {
   const done: Record<string, unknown> = {};
   for (const [name, member] of members) {
@@ -162,7 +162,7 @@ function completeMember(value: unknown, member: Member, within: Completing): unk
   return elements.length > 0 || (member.isRequired && !member.isFilled) ? elements : undefined;
 }
 
-/** What the head and the end of the file contain about all products. */
+/** What the head and the end of the file state about all products. */
 export interface Notes {
   supplier: string;
   currency: string;

@@ -49,7 +49,7 @@ export const etimXchange = defineInputFormat({
 const ABOUT_CATALOGUE =
   /^(?:SchemaVersion|Catalogue(?:Id|Name|Version|Type|ValidityStart|ValidityEnd)|ContractReferenceNumber|ChangeReferenceCatalogueVersion|GenerationDate|(?:Name|Email)DataCreator|Buyer(?:Name|IdGln|IdDuns)|Datapool(?:Name|Gln)|Country|Language|CurrencyCode|Supplier\.Supplier(?:Name|IdGln|IdDuns|VatNo))$|^CatalogueName\.|^CountrySpecificExtensions(?:\.|$)|^Supplier\.SupplierAttachments\./;
 
-/** The head precedes the products, and has a few hundred characters. */
+/** The head precedes the products and has a few hundred characters. */
 const HEAD_CHARACTERS = 64 * 1024;
 
 type Json = string | number | boolean | null | readonly Json[] | JsonObject;
@@ -63,7 +63,7 @@ const objectsOf = (value: Json | undefined): JsonObject[] =>
   Array.isArray(value) ? value.filter(isObject) : [];
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
-/** The place of an object's members: their prefix, and the row of the list that they are in. */
+/** Where the members of an object belong: the prefix of their columns, and the row of the list that contains them. */
 interface Place {
   readonly prefix: string;
   readonly row: number | undefined;
@@ -87,7 +87,7 @@ class ProductReader {
     return { ...this.#row, values, ...(rows && { rows }) };
   }
 
-  /** Adds the fields that are shown; they are in the file under names of their own, too. */
+  /** Adds the fields that the service displays. The file also contains them under its own names. */
   #addShown({ ProductDetails, ProductAttachments, EtimClassification }: JsonObject): void {
     const descriptions = isObject(ProductDetails) ? objectsOf(ProductDetails.ProductDescriptions) : [];
     const { language } = this.#options;
@@ -149,7 +149,7 @@ class ProductReader {
   }
 }
 
-/** @returns the units that have a word, of an object's measures, by the member that holds the unit */
+/** @returns the symbols of the units of an object's measures, by the member that holds the unit */
 function findWords(object: JsonObject): ReadonlyMap<string, string> {
   const units = new Set(Object.keys(object).map((name) => findUnitMember(name) ?? ''));
   return new Map(
@@ -161,7 +161,7 @@ function findWords(object: JsonObject): ReadonlyMap<string, string> {
   );
 }
 
-/** The main picture first. */
+/** Lists the main picture first. */
 const listPictures = (attachments: readonly JsonObject[]): string[] =>
   ['ATX015', 'ATX018']
     .flatMap((type) => attachments.filter(({ AttachmentType }) => AttachmentType === type))
@@ -170,6 +170,6 @@ const listPictures = (attachments: readonly JsonObject[]): string[] =>
 
 const joinName = (prefix: string, name: string): string => (prefix === '' ? name : `${prefix}.${name}`);
 
-/** `ampere (A)` is A, the unit as measures have it. */
+/** Returns `A` for `ampere (A)`, because measures use the symbol. */
 const symbolOf = (unit: string): string =>
   /\((\S{1,12})\)$/.exec(unit)?.[1] ?? (/^[^\s\d]\S{0,11}$/.test(unit) ? unit : '');

@@ -1,4 +1,6 @@
-/** Products in ETIM xChange 2.0: writes back what its input format reads. Source: its guideline of 2025-11-27. */
+/**
+ * Writes products as ETIM xChange 2.0, in the form that its input format reads. Source: its guideline of 2025-11-27.
+ */
 import type { FeedRow, Field, OutputFormat, RelatedAs, RowWriter, WriterOptions } from '../output/output.ts';
 import { findTarget, matches, membersOf, type Step, type Target } from './etim-members.ts';
 import { type Cell, type Notes, openProduct, readValue } from './etim-product.ts';
@@ -26,7 +28,7 @@ const RELATION_TYPES: Readonly<Record<RelatedAs, string>> = {
   different_brand: 'SIMILAR',
 };
 
-/** The limit of the shortest description, and of a supplier. */
+/** The maximum length of the shortest description, and of a supplier's name. */
 const NAME_LENGTH = 80;
 const NAME = 'ProductDetails.ProductDescriptions.MinimalProductDescription';
 const PAGE = 'ProductDetails.ProductDescriptions.ProductPageUrl';
@@ -34,16 +36,16 @@ const IDENTIFICATION = 'ProductIdentification.ManufacturerProductNumber';
 const MANUFACTURER = 'ProductIdentification.ManufacturerName';
 const ATTACHED = 'ProductAttachments.AttachmentDetails.AttachmentUri';
 
-/** The place of a column that corresponds to something a file of the standard may already have. */
+/** Where a column belongs in the file. A product that was read from such a file may already have a value there. */
 const SHOWN: Readonly<Record<string, string>> = { name: NAME, productUrl: PAGE, images: ATTACHED };
 
 class XchangeWriter implements RowWriter {
   readonly #options: WriterOptions;
   readonly #notes: Notes = { supplier: '', currency: '', languages: new Set() };
-  /** What each column names, in their order. */
+  /** The target of each column, in the order of the columns. */
   readonly #targets: readonly (Target | undefined)[];
   readonly #indexOf: ReadonlyMap<string, number>;
-  /** A row is asked what it leaves out before it is written. */
+  /** `listLeftOut` is called before `write`, so both use the same product. */
   readonly #built = new WeakMap<FeedRow, BuiltProduct>();
   #count = 0;
 
@@ -53,7 +55,7 @@ class XchangeWriter implements RowWriter {
     this.#indexOf = new Map(options.columns.map(({ name }, index) => [name, index]));
   }
 
-  /** Read when the first rows are written, which determine what is known about the catalogue. */
+  /** Read only after the first rows were written, because they supply the currency and the supplier. */
   get head(): string {
     const { channelName, day } = this.#options;
     const { currency, supplier } = this.#notes;
@@ -91,7 +93,7 @@ class XchangeWriter implements RowWriter {
     const cells = this.#listCells(row);
     this.#notes.supplier ||= this.#valuesOf('SupplierName', row)[0] ?? '';
     const inRows = cells.filter((cell) => cell.row !== undefined);
-    // Elements within a list are placed after the element that contains them.
+    // An element of an inner list is placed after the element that contains it.
     inRows.sort((a, b) => depthOf(a) - depthOf(b) || (a.row ?? 0) - (b.row ?? 0));
     for (const cell of [...inRows, ...cells.filter((cell) => cell.row === undefined)]) builder.add(cell);
     for (const cell of listRelated(row)) builder.add(cell);
@@ -101,7 +103,7 @@ class XchangeWriter implements RowWriter {
   #listCells(row: FeedRow): Cell[] {
     const numberOf = numberRows(row);
     return this.#options.columns.flatMap(({ name }, index): Cell[] => {
-      // Products from such a file have their own descriptions and attachments.
+      // Products that were read from such a file have their own descriptions and attachments.
       const isOwn = this.#valuesOf(SHOWN[name] ?? '', row).length > 0;
       const target = isOwn ? undefined : this.#targets[index];
       if (target === undefined) return [];
@@ -124,7 +126,7 @@ type BuiltProduct = ReturnType<ReturnType<typeof openProduct>['finish']>;
 
 const depthOf = ({ target }: Cell) => target.steps.filter(({ member }) => member.isList).length;
 
-/** Numbers named rows, in the order of their appearance, after all numbered ones. */
+/** Numbers the rows that have names, in order of appearance, after all numbered rows. */
 function numberRows({ rows = [] }: FeedRow): (row: string | number | undefined) => number | undefined {
   const texts = new Set(
     rows.flatMap((ofColumn) => (ofColumn ?? []).filter((row) => typeof row === 'string')),
@@ -144,7 +146,7 @@ function listRelated({ related }: FeedRow): Cell[] {
   });
 }
 
-/** The place of the quantity of one related product; a value of the product itself takes precedence. */
+/** The target for the quantity of one related product. A value of the product itself takes precedence. */
 function countOf({ steps, leaf }: Target, identifier: string): Target {
   const [list, product] = steps as [Step, Step];
   const key = { name: leaf, value: identifier, isUnique: true } as const;
@@ -154,7 +156,7 @@ function countOf({ steps, leaf }: Target, identifier: string): Target {
 const TYPE = findTarget('ProductAttachments.AttachmentType') as Target;
 
 const FORMED: Readonly<Record<string, (cell: Cell, place: number) => Cell[]>> = {
-  // The first picture is the main one; each is a separate attachment.
+  // The first picture is the main one, and each picture is a separate attachment.
   images: (cell, place) => [
     { target: TYPE, value: place === 0 ? 'ATX015' : 'ATX018', row: place + 1 },
     { ...cell, row: place + 1 },

@@ -59,13 +59,13 @@ async function* readFeed(text: TextStream, notes: ReadingNotes): AsyncGenerator<
     throw new FormatProblem('not_found', 'The feed has neither <item> nor <entry>');
 }
 
-/** Attributes have the names of the specification, whatever the namespace prefix. */
+/** Attributes get the names of the specification, whatever their namespace prefix is. */
 function readProduct(product: XmlElement, notes: ReadingNotes): Columns<ColumnValue> {
   const values = new RowValues();
   const prefixed = new Set(product.children.filter(({ prefix }) => prefix !== '').map(({ name }) => name));
   const names = new Set(product.children.map(({ name }) => name));
   for (const child of product.children) {
-    // An entry has its own kind of id and link besides those of the namespace.
+    // An Atom entry has its own id and link besides those of the namespace.
     if (child.prefix === '' && prefixed.has(child.name)) continue;
     if (child.name === 'product_detail') addDetail(values, readDetail(child), names);
     else if (child.name === 'link') addLink(values, child);
@@ -75,7 +75,7 @@ function readProduct(product: XmlElement, notes: ReadingNotes): Columns<ColumnVa
   return values.values;
 }
 
-/** A link is read by its attributes; a detail may have more than a name and value. */
+/** A link is read from its attributes. A detail may contain more than a name and a value. */
 function noteAttributes(element: XmlElement, path: string, notes: ReadingNotes): void {
   if (element.name !== 'link')
     for (const name of element.attributes.keys()) notes.noteUnread(`${path}/@${name}`);
@@ -112,7 +112,7 @@ function readDetail(detail: XmlElement): ProductDetail {
   return { name: textOf('attribute_name'), value: textOf('attribute_value') };
 }
 
-/** A detail is the shop's own attribute and becomes a column with its name. */
+/** A detail is the shop's own attribute, so it becomes a column with its name. */
 function addDetail(values: RowValues, { name, value }: ProductDetail, names: ReadonlySet<string>): void {
   if (name !== '') values.add(names.has(name) ? `product_detail.${name}` : name, value);
 }
@@ -128,7 +128,7 @@ async function* readTable(text: TextStream, notes: ReadingNotes): AsyncGenerator
   }
 }
 
-/** In text, names may be written with spaces, and repeated values are separated by commas. */
+/** In text, names may contain spaces, and repeated values are separated by commas. */
 function readTableRow(columns: Columns<ColumnValue>): Columns<ColumnValue> {
   const named = Object.entries(columns).map(([name, value]) => {
     const plain = name.trim().toLowerCase().replace(/^g:/, '').replaceAll(' ', '_');

@@ -1,4 +1,4 @@
-/** Product feeds for Google Merchant Center, as text with tabs or as RSS. */
+/** Writes product feeds for Google Merchant Center, as tab-separated text or as RSS. */
 import {
   choice,
   code,
@@ -15,7 +15,7 @@ import {
   writeDelimited,
 } from '../output/output.ts';
 
-/** A relation names a product once; several relations may name the same one. */
+/** A relation names a product once, but several relations may name the same product. */
 function listRelated<Named>({ related }: FeedRow, name: (as: string, identifier: string) => Named): Named[] {
   const listed: Named[] = [];
   const seen = related.length < 2 ? undefined : new Set<string>();
@@ -37,7 +37,7 @@ const openTsv = (options: WriterOptions) =>
     },
   });
 
-/** A cell separates values by commas; one that contains a comma is quoted. */
+/** Values in a cell are separated by commas, so a value that contains a comma is quoted. */
 const quoteListed = (value: string) => (/[",]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -47,7 +47,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&apos;',
 };
-// biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 has no place for them, not even escaped.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 does not allow these characters, not even escaped.
 const NOT_IN_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 
 export const escapeXml = (text: string): string =>
@@ -82,7 +82,7 @@ function openXml({ columns, channelName }: WriterOptions) {
   return {
     head: `<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0" xmlns:g="http://base.google.com/ns/1.0">\n<channel>\n<title>${name}</title>\n<description>${name}</description>\n`,
     write(row: FeedRow) {
-      // RSS needs the address of the shop, which is taken from the first product.
+      // RSS requires the address of the shop, which is taken from the first product.
       const shop = hasLink ? undefined : URL.parse(row.values[linkAt]?.[0] ?? '')?.origin;
       hasLink ||= shop !== undefined;
       return `${shop === undefined ? '' : `<link>${escapeXml(shop)}</link>\n`}${writeItem(columns, row)}`;
@@ -102,8 +102,9 @@ const group = (name: string, most: number, ...parts: string[]): Field => ({
 });
 
 /**
- * The fields of a Google product feed. Source: product data specification (support.google.com/merchants/answer/7052112),
- * read in November 2026. Those that Google fills in for its own markets or programs are omitted.
+ * The fields of a Google product feed. Source: product data specification
+ * (support.google.com/merchants/answer/7052112), read in November 2026. Fields that Google fills in for its own markets
+ * or programs are omitted.
  */
 const GOOGLE_FIELDS: readonly Field[] = [
   required({ name: 'id', kind: 'identifier', maxLength: 50 }),
@@ -183,7 +184,8 @@ export const googleMerchant: OutputFormat = {
     ...searched('color', 'size', 'material'),
   },
   wholeBecause: 'Google takes down what a file does not have',
-  // Source: support.google.com/merchants/answer/17085213: up to 30, letters, digits, underscores and dashes.
+  // Source: support.google.com/merchants/answer/17085213, which allows up to 30 letters, digits, underscores and
+  // dashes.
   mostRelated: 30,
   relatedIdentifier: /^[A-Za-z0-9_-]+$/,
   defaultVariant: 'tsv',

@@ -4,7 +4,7 @@ import { type ByteStream, Peekable } from '../streams/streams.ts';
 import { FormatProblem } from './reading-limits.ts';
 import type { ReadingNotes } from './reading-notes.ts';
 
-/** Those that an owner may choose; a file itself may name any label of the WHATWG standard. */
+/** Encodings that an owner can choose. A file itself may name any label of the WHATWG standard. */
 export const encoding = optional.choice(
   [
     'utf-8',
@@ -30,7 +30,7 @@ export const encoding = optional.choice(
   },
 );
 
-/** The encoding that Excel and older shops use in the west; it can decode every file. */
+/** The encoding of Excel and older shops in western countries. It can decode every file. */
 const OLD_ENCODING = 'windows-1252';
 const MARKS = [
   { encoding: 'utf-32', bytes: [0xff, 0xfe, 0, 0] },
@@ -44,15 +44,15 @@ const MARK_BYTES = 4;
 const DECLARATION_BYTES = 512;
 
 export interface DecodeOptions {
-  /** As the owner chose; a byte order mark in the file takes precedence. */
+  /** The encoding that the owner chose. A byte order mark in the file takes precedence. */
   readonly encoding?: string | undefined;
-  /** As the sender of the file named it; only used if the file is not UTF-8. */
+  /** The encoding that the sender of the file named. It is used only if the file is not UTF-8. */
   readonly charset?: string | undefined;
   /** Whether to read the encoding from `<?xml … encoding="…"?>`. */
   readonly isMarkup?: boolean;
 }
 
-/** Bytes as text, without a byte order mark. Notes the encoding, and whether the text proved damaged. */
+/** Decodes bytes into text without a byte order mark. Notes the encoding, and whether the text is damaged. */
 export async function* decodeText(
   bytes: ByteStream,
   notes: ReadingNotes,
@@ -72,8 +72,8 @@ function readMark(head: Buffer): string | undefined {
 }
 
 /**
- * A declaration that can be read byte by byte is neither in UTF-16 nor worth believing if it says UTF-8,
- * which the bytes show themselves.
+ * A declaration that can be read byte by byte cannot be in UTF-16. If it names UTF-8, it is ignored, because the bytes
+ * themselves show UTF-8.
  */
 function readDeclaration(head: Buffer): string | undefined {
   const declaration = /^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})["']/;
@@ -97,9 +97,9 @@ async function* decodeAs(encoding: string, bytes: ByteStream, notes: ReadingNote
 }
 
 /**
- * The first character beyond ASCII decides: if its bytes are valid UTF-8, the file is in UTF-8, and later
- * mismatches are damage; if not, the file is in the legacy encoding. Texts in windows-1252 whose first such
- * bytes happen to be a character of UTF-8 (as `Ã¤`) hardly ever occur.
+ * The first character beyond ASCII decides. If its bytes are valid UTF-8, the file is in UTF-8, and later mismatches
+ * are damage. Otherwise the file is in the legacy encoding. A text in windows-1252 hardly ever begins with bytes that
+ * happen to be a character of UTF-8 (such as `Ã¤`).
  */
 async function* decodeByItself(bytes: ByteStream, notes: ReadingNotes, charset?: string) {
   const stream = bytes[Symbol.asyncIterator]();
@@ -121,7 +121,7 @@ function endOfAscii(chunk: Uint8Array): number {
   return isAscii(chunk) ? chunk.length : chunk.findIndex((byte) => byte > 0x7f);
 }
 
-/** The length of the character that begins with this byte; without a byte 5, which is never reached. */
+/** The length of the character that begins with this byte. Without a byte, it is 5, which no sequence reaches. */
 function lengthOfSequence(lead: number | undefined): number {
   if (lead === undefined) return 5;
   if (lead >= 0xf0) return 4;
@@ -135,7 +135,7 @@ function otherThanUtf8(charset: string | undefined): string | undefined {
     const { encoding } = new TextDecoder(charset);
     return encoding.startsWith('utf-') ? undefined : encoding;
   } catch {
-    // The sender's label is a hint; an unknown name is no help.
+    // The sender's label is only a hint, so an unknown name is ignored.
     return undefined;
   }
 }
@@ -153,10 +153,10 @@ function createDecoder(encoding: string): TextDecoder {
   }
 }
 
-/** V8 reads valid UTF-8 several times as fast as a decoder, and keeps Latin text in one byte a character. */
+/** V8 decodes valid UTF-8 several times as fast as a TextDecoder, and stores Latin text in one byte per character. */
 function createUtf8Reader(decoder: TextDecoder, notes: ReadingNotes): (chunk: Uint8Array) => string {
   const isSound = createUtf8Check();
-  /** Whether the decoder has seen the beginning, and holds no part of a character. */
+  /** Whether the decoder has read the beginning and holds no part of a character. */
   let isBetween = false;
   return (chunk) => {
     if (isBetween && isUtf8(chunk)) return Buffer.from(chunk).toString();
@@ -166,7 +166,7 @@ function createUtf8Reader(decoder: TextDecoder, notes: ReadingNotes): (chunk: Ui
   };
 }
 
-/** @returns a function that tells whether each chunk continues with valid UTF-8; a character may be cut anywhere */
+/** @returns a function that reports whether a chunk continues valid UTF-8; a chunk may end within a character */
 function createUtf8Check(): (chunk: Uint8Array) => boolean {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   return (chunk) => {

@@ -5,7 +5,9 @@ import type { ReadingNotes } from './reading-notes.ts';
 import type { SourceRow } from './source-row.ts';
 import type { TextStream } from './text-chunks.ts';
 
-/** A mapping that fits a format whatever the file contains. Its columns may be missing, in which case nothing is mapped. */
+/**
+ * A mapping that fits every file of a format. If a file lacks one of its columns, nothing is mapped from that column.
+ */
 export interface DefaultMapping {
   readonly identifier: string;
   readonly groupIdentifier?: string;
@@ -13,7 +15,7 @@ export interface DefaultMapping {
   readonly productUrl?: string;
   readonly images?: readonly string[];
   readonly categories?: DefaultPath | readonly DefaultPath[];
-  /** `*` with `*`: all columns that are not used otherwise. */
+  /** `*`, or the entry `*` with the value `*`, means all columns that are not used otherwise. */
   readonly attributes?: '*' | Readonly<Record<string, string>>;
 }
 
@@ -29,22 +31,25 @@ export interface FormatReading {
   readonly notes: ReadingNotes;
   /** A folder for files that are removed when reading ends. */
   readonly tempDir: string;
-  /** @returns the bytes as text; refuses a web page. Call it once, and do not read `bytes` as well. */
+  /** @returns the bytes as text; refuses a web page. Call it once, and do not also read `bytes`. */
   decode(encoding?: string, isMarkup?: boolean): TextStream;
 }
 
-/** An input format: a record in the list of `input-formats.ts`. Each option has a default that is detected. */
+/** An input format: a record in the list of `input-formats.ts`. Every option has a default, which is detected. */
 interface InputFormatParts<Type extends string, Options extends TProperties> {
   readonly type: Type;
   readonly label: string;
-  /** What becomes a row, and how columns are named. */
+  /** States what becomes a row, and how columns are named. */
   readonly description: string;
   readonly options: Options;
-  /** Whether a definition must have a mapping, must not, or may, as the format has a default one known to suggestions. */
+  /**
+   * Whether a definition must have a mapping, must not have one, or may omit it because the format has a default
+   * mapping.
+   */
   readonly mapping: 'needed' | 'none' | DefaultMapping;
-  /** File name endings, without a dot; none if the ending is less specific than the format. */
+  /** File name endings without a dot; empty if the ending, such as `xml`, does not identify the format. */
   readonly endings: readonly string[];
-  /** Whether the header names all columns, so that a mapping with another one is refused. */
+  /** Whether the header names all columns, so that a mapping with any other column is refused. */
   readonly isTable?: true;
   open(
     reading: FormatReading,
@@ -52,13 +57,13 @@ interface InputFormatParts<Type extends string, Options extends TProperties> {
   ): AsyncIterable<readonly SourceRow[]>;
 }
 
-/** A format of the list, for code that reads any; `Settings` is how a definition describes it. */
+/** A format of the list, for code that reads any format. `Settings` is the type of its settings in a definition. */
 export interface InputFormat<Settings>
   extends Pick<InputFormatParts<string, TProperties>, 'type' | 'mapping' | 'isTable'> {
   open(reading: FormatReading, options: Settings): AsyncIterable<readonly SourceRow[]>;
 }
 
-/** Adds the schema of a definition's format. */
+/** Adds the schema with which a definition chooses the format. */
 export function defineInputFormat<const Type extends string, Options extends TProperties>(
   format: InputFormatParts<Type, Options>,
 ) {
@@ -76,7 +81,7 @@ export function defineInputFormat<const Type extends string, Options extends TPr
   return { ...format, schema };
 }
 
-/** Which of several languages is read. */
+/** The option that chooses one of several languages. */
 export const languageOption = (description: string) =>
   optional.text({ minLength: 2, maxLength: 10, 'x-label': 'Language', description });
 

@@ -1,5 +1,5 @@
 /**
- * The door of input: what all input formats share. An input format makes rows of a file. Nothing in a file is trusted:
+ * The door of input: what all input formats share. An input format turns a file into rows. It trusts nothing in a file:
  * sizes, depths and counts are bounded.
  */
 export { decodeText, encoding } from './decode-text.ts';

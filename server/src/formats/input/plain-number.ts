@@ -1,4 +1,4 @@
-/** The largest exponent that is written out: no price or measure has more digits. */
+/** The largest exponent that is written out. No price or measure has more digits. */
 const LARGEST_EXPONENT = 400;
 const WITH_EXPONENT = /^(-?)(\d+)(?:\.(\d+))?[eE]([+-]?\d{1,9})$/;
 
@@ -13,7 +13,7 @@ export function writePlainNumber(text: string): string {
   const point = whole.length + shift;
   const integer = point > 0 ? digits.padEnd(point, '0').slice(0, point) : '0';
   const decimals = point < 0 ? '0'.repeat(-point) + digits : digits.slice(Math.max(0, point));
-  // Not a pattern: matching trailing zeros would take time quadratic in their number.
+  // This is not a pattern, because matching trailing zeros would take time quadratic in their number.
   const trimmed = decimals.slice(0, [...decimals].findLastIndex((digit) => digit !== '0') + 1);
   return `${sign}${integer.replace(/^0+(?=\d)/, '')}${trimmed === '' ? '' : `.${trimmed}`}`;
 }

@@ -1,9 +1,9 @@
 type FormatReason =
-  /** Not what the format says: invalid JSON, an unclosed tag, a zip that is none. */
+  /** The file is not what its format promises: invalid JSON, an unclosed tag, a zip that is not one. */
   | 'damaged'
   | 'broken_off'
   | 'too_large'
-  /** Valid, but with something that is never read: a DTD, an entity, encryption. */
+  /** The file is valid, but it contains something that is never read: a DTD, an entity, encryption. */
   | 'refused'
   /** The list, sheet or column that the options name is missing. */
   | 'not_found';
@@ -27,16 +27,16 @@ export class FormatProblem extends Error {
 }
 
 /**
- * How much one file may make the service hold at a time. An attribute value has at most 65,536 characters and a
- * product at most 2,000 of them (docs/interface §2.3); descriptions in HTML are longer before they are mapped.
+ * How much memory one file may take at a time. An attribute value has at most 65,536 characters, and a product has at
+ * most 2,000 values (docs/interface §2.3). Descriptions in HTML are longer before they are mapped.
  */
 export const LIMITS = {
   fieldCharacters: 1024 * 1024,
-  /** The text of a row with all its fields, and how much is held of a row that does not end. */
+  /** The text of a row with all its fields, and how much text is buffered of a row that does not end. */
   rowCharacters: 8 * 1024 * 1024,
-  /** Elements, attributes and values of a row, including empty ones: 150 bytes each, 40 MB in all. */
+  /** Elements, attributes and values of a row, including empty ones: 150 bytes each, 40 MB together. */
   rowParts: 250_000,
-  /** As in docs/interface §8, plus the few levels around the list of products. */
+  /** The limit of docs/interface §8, plus the few levels around the list of products. */
   depth: 40,
   columns: 10_000,
 } as const;
@@ -56,7 +56,7 @@ export const tooDeep = (where: string, line?: number) =>
 export const tooManyColumns = (where: string, line?: number) =>
   tooLarge(`${where} has more than ${show(LIMITS.columns)} columns`, line);
 
-/** Measures one row while it is read: its text, and the parts that take memory without text. */
+/** Measures one row while it is read: its text, and its parts, which take memory even without text. */
 export class RowSize {
   readonly #what: string;
   #characters = 0;

@@ -1,50 +1,53 @@
 import { LIMITS, tooManyColumns } from './reading-limits.ts';
 
-/** A value of a column: a list if an element or a key is repeated, or the source has a list. */
+/** The value of a column. It is a list if an element or a key is repeated, or if the source has a list. */
 export type ColumnValue = string | string[];
 
 interface TableCells {
-  /** The places of columns by name. */
+  /** The positions of the columns, by name. */
   readonly columns: ReadonlyMap<string, number>;
   /** Cells at the end may be missing. */
   readonly cells: readonly string[];
 }
 
 export interface SourceRow {
-  /** For reports: the line of a csv or ndjson file, the row of a sheet, otherwise the number among all rows, from 1. */
+  /**
+   * The number for reports: the line of a csv or ndjson file, the row of a sheet, otherwise the number among all rows,
+   * from 1.
+   */
   readonly number: number;
-  /** Columns by name. Missing or null values of the source are absent; empty ones are ''. */
+  /** Columns by name. Missing or null values of the source are absent, and empty values are ''. */
   readonly values: Columns<ColumnValue>;
-  /** The same by place, for a table whose `values` are only made when they are asked for. */
+  /** The same values by position, for a table. Its `values` are made only on demand. */
   readonly table?: TableCells;
-  /** For columns with values in lists of objects, the number of each value's object, from 1. */
+  /** For columns with values in lists of objects: the number of each value's object, from 1. */
   readonly rows?: Columns<(number | undefined)[]>;
-  /** The row as in the source, for expressions. */
+  /** The row in the form of the source, for expressions. */
   readonly source: unknown;
-  /** Absent if the row is sound. */
+  /** Absent if the row has no problem. */
   readonly problems?: readonly RowProblem[];
 }
 
-/** What a mapping reads of a row. */
+/** The parts of a row that a mapping reads. */
 export type RowCells = Pick<SourceRow, 'values' | 'table' | 'rows'>;
 
 /** @returns the names of a row's columns */
 export const listColumns = (row: RowCells): Iterable<string> =>
   row.table?.columns.keys() ?? Object.keys(row.values);
 
-/** @returns the value of a column, without making all others */
+/** @returns the value of a column, without making all other values */
 export function cellOf(row: RowCells, name: string): ColumnValue | undefined {
   if (row.table === undefined) return row.values[name];
   const place = row.table.columns.get(name);
   return place === undefined ? undefined : row.table.cells[place];
 }
 
-/** @returns the row with its values made, for those who change some of it */
+/** @returns the row with its values made, for callers that change some of them */
 export function makePlain({ number, values, rows, source, problems }: SourceRow): SourceRow {
   return { number, values, rows, source, problems };
 }
 
-/** A problem of one row. With a column only this column is unusable, without one the whole row. */
+/** A problem of one row. With a column, only that column is unusable; without one, the whole row is. */
 export interface RowProblem {
   readonly code:
     | 'field_count'
@@ -59,12 +62,12 @@ export interface RowProblem {
   readonly column?: string;
 }
 
-/** Values by a name that comes from a file. */
+/** Values by names that come from a file. */
 export type Columns<Value> = Record<string, Value>;
 
 /**
- * A class without a prototype: `__proto__` and `constructor` are names like any other, and unlike
- * `Object.create(null)` its objects have shapes, which makes a row of ten columns four times as fast.
+ * A class without a prototype, so `__proto__` and `constructor` are ordinary names. Unlike the objects of
+ * `Object.create(null)`, its objects have shapes, which makes a row of ten columns four times as fast.
  */
 class NoPrototype {}
 Reflect.deleteProperty(NoPrototype.prototype, 'constructor');
@@ -74,7 +77,10 @@ export function createColumns<Value>(): Columns<Value> {
   return new NoPrototype() as Columns<Value>;
 }
 
-/** Whether a column repeats some values of another one: `model[@lang=de]`, `model[not(@lang)]`. Only a mapping that names it uses it. */
+/**
+ * Whether a column repeats some values of another column, such as `model[@lang=de]` or `model[not(@lang)]`. It is used
+ * only by a mapping that names it.
+ */
 export const isSelector = (name: string): boolean =>
   name.endsWith(']') && /\[(?:@[^=\]]+=[^\]]*|not\(@[^)\]]+\))\]$/.test(name);
 
@@ -85,7 +91,7 @@ export class RowValues {
   #count = 0;
   #rowCount = 0;
 
-  /** @returns the number of an object in a list, whose values belong together */
+  /** @returns the number of a new object in a list; the values of this object belong together */
   beginRow(): number {
     this.#rowCount += 1;
     return this.#rowCount;

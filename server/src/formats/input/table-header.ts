@@ -2,14 +2,14 @@ import { FormatProblem, tooManyColumns } from './reading-limits.ts';
 import type { ReadingNotes } from './reading-notes.ts';
 
 interface TableOptions<Row> {
-  /** As the owner chose; undefined: the first row that is not a title. */
+  /** The owner's choice; undefined means the first row that is not a title. */
   readonly headerRow: number | undefined;
   readonly maxColumns?: number;
-  /** By position; a row may lack some cells. */
+  /** Texts by position. A row may lack some cells. */
   textsOf(row: Row): readonly string[];
 }
 
-/** Finds the row that names the columns, and passes on the rows after it. */
+/** Finds the row that names the columns, and returns the rows after it. */
 export function openTable<Row extends { readonly number: number; readonly problem?: string | undefined }>(
   notes: ReadingNotes,
   { headerRow, maxColumns = Number.POSITIVE_INFINITY, textsOf }: TableOptions<Row>,
@@ -51,7 +51,7 @@ export function openTable<Row extends { readonly number: number; readonly proble
       for (const row of rows) head.push(row);
       return head.length < HEAD_ROWS ? [] : end();
     },
-    /** Call it after the last row. @returns the rows whose header was not known yet */
+    /** Call it after the last row. @returns the rows that were held back until the header was found */
     end,
     /** The names of the columns, by position. */
     get names(): readonly string[] {
@@ -61,8 +61,8 @@ export function openTable<Row extends { readonly number: number; readonly proble
 }
 
 /**
- * @returns the names in a header: trimmed, nameless ones by position, repeated ones numbered, as Name, Name
- * 2, and without those after the last name
+ * @returns the names in a header, trimmed and without cells after the last name. A column without a name is named by
+ * its position, and a repeated name is numbered, such as Name, Name 2.
  */
 function readHeader(cells: readonly string[]): string[] {
   const given = Array.from(cells, (cell = '', index) => cell.trim() || nameByPlace(index));
@@ -79,10 +79,10 @@ function readHeader(cells: readonly string[]): string[] {
 
 export const nameByPlace = (index: number): string => `Column ${index + 1}`;
 
-/** How many rows are searched for the column names. */
+/** The number of rows that are searched for the column names. */
 const HEAD_ROWS = 10;
 
-/** @returns the index of the row that may hold names: a title above them fills only one or two of many cells */
+/** @returns the index of the row that may contain the names; a title above it fills only one or two of many cells */
 function findHeader(rows: readonly (readonly string[])[]): number {
   const filled = rows.map((cells) => cells.filter((cell) => cell.trim() !== '').length);
   const usual = filled.toSorted((a, b) => a - b)[Math.floor(filled.length / 2)] ?? 0;

@@ -1,18 +1,20 @@
 import { type ByteStream, Peekable } from '../streams/streams.ts';
 
-/** A substring retains the whole text, so what outlives its chunk has to be a copy. */
+/** A substring retains the whole text, so a text that outlives its chunk has to be copied. */
 export function copyText(text: string): string {
-  // Through UTF-8 plain text takes one byte a character; only a lone surrogate would not survive.
+  // Converted through UTF-8, plain text takes one byte per character. Only lone surrogates need UTF-16.
   const encoding = text.isWellFormed() ? 'utf8' : 'utf16le';
   return Buffer.from(text, encoding).toString(encoding);
 }
 
 export type TextStream = AsyncIterable<string>;
 
-/** How much is parsed at once, which determines how much a reader holds and how long it occupies its thread. */
+/**
+ * The amount that is parsed in one step. It determines how much a reader holds, and how long it occupies its thread.
+ */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Cuts large chunks, so that a source that returns a whole file is read like any other. */
+/** Cuts large chunks, so that a source that returns a whole file in one chunk is read like any other. */
 export async function* cutChunks(bytes: ByteStream): AsyncGenerator<Uint8Array> {
   for await (const chunk of bytes) {
     for (let start = 0; start < chunk.length; start += CHUNK_BYTES)
@@ -20,20 +22,23 @@ export async function* cutChunks(bytes: ByteStream): AsyncGenerator<Uint8Array> 
   }
 }
 
-/** A parser that is fed piece by piece. */
+/** A parser that receives a text in chunks. */
 export interface ChunkParser<Part> {
-  /** @returns what the chunk completes */
+  /** @returns the parts that the chunk completes */
   push(chunk: string): readonly Part[];
   end(): readonly Part[];
 }
 
-/** @returns what each chunk of a text completes */
+/** @returns the parts that each chunk of a text completes */
 export async function* parseText<Part>(text: TextStream, parser: ChunkParser<Part>) {
   for await (const chunk of text) yield parser.push(chunk);
   yield parser.end();
 }
 
-/** Reads the beginning of a text and passes all of it to the reader chosen by it; closes the text if there is none. */
+/**
+ * Reads the beginning of a text, and passes the whole text to the reader that is chosen by it. Closes the text if that
+ * reader does not finish.
+ */
 export async function* readAfterPeek<Row>(
   text: TextStream,
   length: number,

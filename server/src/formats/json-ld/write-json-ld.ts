@@ -1,4 +1,4 @@
-/** Products in schema.org terms, one JSON-LD document per line. Source: schema.org/Product. */
+/** Writes products in schema.org terms, one JSON-LD document per line. Source: schema.org/Product. */
 import {
   choice,
   type FeedRow,
@@ -33,7 +33,7 @@ const FIELDS: readonly Field[] = [
   { name: 'additionalProperty', kind: 'text', most: 2_000, parts: ['name', 'value'] },
 ];
 
-/** Properties for products that lead to this one: in schema.org the accessory names its product, not the reverse. */
+/** Properties for products that lead to this one. In schema.org, the accessory names its product, not the reverse. */
 const REVERSED: Readonly<Partial<Record<RelatedAs, string>>> = {
   accessory: 'isAccessoryOrSparePartFor',
   required_part: 'isConsumableFor',
@@ -45,7 +45,7 @@ const product = (sku: string) => ({ '@type': 'Product', sku });
 
 type Place = (document: Record<string, unknown>, values: readonly string[]) => void;
 
-/** Fields that are not simply members of the document. */
+/** Fields that do not become a member of the document with the same name. */
 const PLACES: Readonly<Record<string, Place>> = {
   brand(document, [name]) {
     document.brand = { '@type': 'Brand', name };

@@ -2,15 +2,15 @@ import type { Token } from 'stream-json/core/parser.js';
 import { FormatProblem, LIMITS } from '../input/input.ts';
 import { type Container, follow, JsonTokenizer, pathBelow, VALUES } from './json-tokens.ts';
 
-/** A list of objects, and the keys of its elements, without those of nested lists of objects. */
+/** A list of objects, and the keys of its elements except keys in nested lists of objects. */
 interface ListSample {
   readonly path: string;
-  /** Paths of the lists that contain it. */
+  /** Paths of the lists that contain this list. */
   readonly within: readonly string[];
   readonly keys: Set<string>;
 }
 
-/** Names of lists of products; then the keys of identifiers, of names, and of what only products have. */
+/** Names of lists of products, then the keys of identifiers, of names, and of values that only products have. */
 const LIST_NAME = /^(?:products?|produkte?|articles?|artikel|items?|skus?|goods)$/i;
 const KEYS = [
   /^id$|sku$|identifier$|(?:gtin|ean)\d*$|(?:product|produkt|article|artikel|item|part)_?-?(?:number|nummer|nr|no|id|code)$/i,
@@ -23,14 +23,15 @@ const countKinds = ({ keys }: ListSample, kinds: readonly RegExp[]) =>
 
 const hasListName = ({ path }: ListSample) => LIST_NAME.test(path.split('.').at(-1) ?? '');
 
-/** Scores how much a list looks like products: by its name, then by the keys of its elements. */
+/** Scores how much a list looks like products, by its name and then by the keys of its elements. */
 const weighList = (list: ListSample) =>
   (hasListName(list) ? 30 : 0) + 10 * countKinds(list, KEYS) + Math.min(list.keys.size, 9);
 
 /**
- * A list at the root is chosen whatever it contains, so that an element that is not an object is reported. Lists
- * within elements with an identifier and a name belong to those, like variants, unless they are named like products.
- * @returns the path of the list whose elements look most like products; undefined if the text begins with none
+ * Chooses a list at the root whatever it contains, so that an element that is not an object is reported. A list within
+ * elements that have an identifier and a name belongs to those elements, like variants, unless its name is one of
+ * products.
+ * @returns the path of the list whose elements look most like products; undefined if the text begins with no list
  */
 export function findList(pieces: readonly string[]): string | undefined {
   const lists = sampleLists(pieces);
@@ -41,7 +42,7 @@ export function findList(pieces: readonly string[]): string | undefined {
   return possible[weights.indexOf(Math.max(...weights))]?.path;
 }
 
-/** @returns the lists of objects by path, in a text that may be cut anywhere */
+/** @returns the lists of objects by path, in a text that may be cut off anywhere */
 function sampleLists(pieces: readonly string[]): ReadonlyMap<string, ListSample> {
   const lists = new Map<string, ListSample>();
   const open: Container[] = [];
@@ -62,7 +63,7 @@ function sampleLists(pieces: readonly string[]): ReadonlyMap<string, ListSample>
   try {
     for (const piece of pieces) for (const token of tokenizer.push(piece)) take(token);
   } catch (error) {
-    // The reader that follows reports what is wrong with the text.
+    // The reader reads the text again and reports what is wrong with it.
     if (!(error instanceof FormatProblem)) throw error;
   }
   return lists;

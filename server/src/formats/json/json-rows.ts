@@ -17,18 +17,21 @@ interface JsonObject extends Columns<JsonValue> {}
 
 interface Level {
   readonly container: JsonValue[] | JsonObject;
-  /** The column that the container belongs to, '' for the row itself. */
+  /** The column that the container belongs to; '' for the row itself. */
   readonly name: string;
-  /** In a list every name may be repeated. */
+  /** Every name in a list may be repeated. */
   readonly isList: boolean;
-  /** In a list of objects, the number of the outermost element that contains it. */
+  /** In a list of objects, the number of the outermost element around the container. */
   readonly row: number | undefined;
   key: string;
 }
 
 export interface JsonRow {
   readonly source: JsonValue;
-  /** Dotted names, as `price.value`; the elements of a list share one name. Numbers as written. */
+  /**
+   * Values by dotted names, such as `price.value`. The elements of a list share one name. Numbers are written as in the
+   * file.
+   */
   readonly values: Columns<ColumnValue>;
   readonly rows: SourceRow['rows'];
   readonly isObject: boolean;
@@ -40,7 +43,7 @@ export class JsonRowBuilder {
   #values = new RowValues();
   readonly #size = new RowSize('A row');
 
-  /** @returns the row, if the token completes it. @throws FormatProblem too_large */
+  /** @returns the row if the token completes it. @throws FormatProblem too_large */
   take(token: Token): JsonRow | undefined {
     switch (token.name) {
       case 'startObject':

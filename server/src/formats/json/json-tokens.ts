@@ -4,7 +4,7 @@ import { FormatProblem, fieldTooLarge, LIMITS, tooDeep } from '../input/input.ts
 
 export interface Container {
   readonly isArray: boolean;
-  /** The dotted keys that lead to it; an element of a list has the path of the list. */
+  /** The dotted keys that lead to the container. An element of a list has the path of the list. */
   readonly path: string;
   key: string;
 }
@@ -24,10 +24,12 @@ export function follow(open: Container[], token: Token): Container | undefined {
   return opened;
 }
 
-/** Tokens of values: texts, numbers, true and false; null is no value. */
+/** Tokens of values: texts, numbers, true and false. Null does not count as a value. */
 export const VALUES = new Set(['stringValue', 'numberValue', 'trueValue', 'falseValue']);
 
-/** Splits JSON that comes in chunks into tokens. Numbers stay text; no string is longer than a field may be. */
+/**
+ * Splits JSON that arrives in chunks into tokens. Numbers stay text, and a string has at most the length of a field.
+ */
 export class JsonTokenizer {
   readonly #parse = jsonParser({ packValues: true, streamValues: false });
   #quietCharacters = 0;
@@ -43,7 +45,7 @@ export class JsonTokenizer {
 
   /** @throws FormatProblem broken_off */
   end(): readonly Token[] {
-    // The parser accepts this value as its end, although its types do not say so.
+    // The parser accepts this value as its end, although its types do not include it.
     return this.#run(none, 'broken_off');
   }
 

@@ -31,10 +31,13 @@ export const json = defineInputFormat({
   open: ({ decode, notes }, options) => readJson(decode(), notes, options.path),
 });
 
-/** How much of a document is searched for its list; the second size if it begins with something else. */
+/**
+ * How many characters of a document are searched for its list. The second size applies if the document begins with
+ * other data.
+ */
 const SAMPLES = [1024 * 1024, 16 * 1024 * 1024];
 
-/** @returns a batch of rows for each chunk of text that ends some */
+/** @returns a batch of rows for each chunk of text that completes some */
 export async function* readJson(
   text: TextStream,
   notes: ReadingNotes,
@@ -46,7 +49,7 @@ export async function* readJson(
   yield* parseText(stream, new JsonList(notes, found));
 }
 
-/** Makes rows of the tokens of a document: the elements of the lists at a path. */
+/** Makes rows from the tokens of a document. The rows are the elements of the lists at a path. */
 class JsonList implements ChunkParser<SourceRow> {
   readonly #notes: ReadingNotes;
   readonly #path: string | undefined;
@@ -56,7 +59,7 @@ class JsonList implements ChunkParser<SourceRow> {
   readonly #open: Container[] = [];
   #isInList = false;
   #hasList = false;
-  /** It could be a list of objects. */
+  /** Whether the document has an empty list, which may be the list of objects. */
   #hasEmptyList = false;
   #lastToken: Token['name'] | undefined;
   #number = 0;
@@ -73,7 +76,7 @@ class JsonList implements ChunkParser<SourceRow> {
     } catch (error) {
       if (!(error instanceof FormatProblem)) throw error;
       const { reason, message, cause } = error;
-      // The parser has no line numbers; a chunk has at most 64 KiB.
+      // The parser has no line numbers. A chunk has at most 64 KiB.
       const count = this.#number;
       const where = count === 0 ? 'near the beginning' : `soon after row ${count.toLocaleString('en')}`;
       throw new FormatProblem(reason, `${message} (${where})`, { cause });
@@ -99,7 +102,7 @@ class JsonList implements ChunkParser<SourceRow> {
     return rows;
   }
 
-  /** Follows a token outside the rows. */
+  /** Processes a token outside the rows. */
   #walk(token: Token): undefined {
     const opened = follow(this.#open, token);
     if (VALUES.has(token.name)) this.#notes.noteUnread(pathBelow(this.#open.at(-1)));

@@ -2,10 +2,13 @@ import { defineInputFormat, readAfterPeek } from '../input/input.ts';
 import { readJson } from './read-json.ts';
 import { readNdjson } from './read-ndjson.ts';
 
-/** Enough to see how the list begins. */
+/** The number of characters that suffice to see how the list begins. */
 const HEAD_CHARACTERS = 1_024;
 
-/** Products as an upload has them: `{"products":[…]}`, just the list, or one product per line. They are the `source` of their rows. */
+/**
+ * Products in the form of an upload: `{"products":[…]}`, only the list, or one product per line. Each product is the
+ * `source` of its row.
+ */
 export const native = defineInputFormat({
   type: 'native',
   label: 'Relata',

@@ -20,10 +20,10 @@ export const ndjson = defineInputFormat({
   open: ({ decode }) => readNdjson(decode()),
 });
 
-/** One object per line; an invalid line is an error of that line only. */
+/** Reads one object per line. An invalid line is an error of that line only. */
 export async function* readNdjson(text: TextStream): AsyncGenerator<SourceRow[]> {
   let number = 0;
-  /** undefined if it is too long to store. */
+  /** The current line; undefined if it is too long to store. */
   let line: string | undefined = '';
 
   function keep(part: string): void {
@@ -72,7 +72,7 @@ function readJsonText(text: string): JsonRow {
   const tokenizer = new JsonTokenizer();
   const builder = new JsonRowBuilder();
   let row: JsonRow | undefined;
-  // The builder's errors come before those of a missing end.
+  // Errors of the builder precede the error of a missing end.
   for (const token of tokenizer.push(text)) row = builder.take(token) ?? row;
   for (const token of tokenizer.end()) row = builder.take(token) ?? row;
   if (row === undefined) throw new FormatProblem('broken_off', 'The JSON ends in the middle');

@@ -29,13 +29,13 @@ export const magentoCsv = defineInputFormat({
   open: readMagento,
 });
 
-/** As many variants as a catalog of this service may have. */
+/** The number of variants that a catalog of this service may have. */
 const VARIANTS = 2_000_000;
 const LISTS = new Set(['categories', 'additional_images', 'additional_image_labels']);
-/** They group variants and pair labels with options; a price or colour in them belongs to other products. */
+/** These columns group variants and pair labels with options. A price or colour in them belongs to other products. */
 const OF_VARIANTS = new Set(['configurable_variations', 'configurable_variation_labels']);
 
-/** Reads the file twice: a configurable product names its variants, and follows them. */
+/** Reads the file twice, because a configurable product names its variants and follows them. */
 async function* readMagento({ bytes, notes, tempDir }: FormatReading, options: CsvOptions) {
   await using file = await openNamelessFile(tempDir);
   const decode = (to: ReadingNotes) => decodeText(readSpool(file), to);
@@ -76,7 +76,7 @@ function addColumn(values: RowValues, { name, text }: { name: string; text: stri
   else if (!OF_VARIANTS.has(name)) values.add(name, text);
 }
 
-/** `color=red|blue,size=M`: after a comma without a key the value continues. */
+/** Splits `color=red|blue,size=M`. After a comma without a key, the value continues. */
 function addAttributes(values: RowValues, text: string, notes: ReadingNotes): void {
   for (const pair of splitList(text, /,(?=[\w.-]{1,100}=)/)) {
     const [, key = '', list = ''] = /^([^=]+)=([\s\S]*)$/.exec(pair) ?? [];

@@ -2,8 +2,9 @@ import { defineShopList, INSTEAD } from '../output/output.ts';
 
 /**
  * Source: Adobe Commerce, "Product attributes reference" of the import; magento/magento2 2.4,
- * `LinkProcessor::processLinkBunches` of CatalogImportExport. With the behaviour Add/Update a list adds to the product's
- * links of its kind, only `__EMPTY__VALUE__` deletes them (since 2.4.3), and among rows of one SKU deletions come first.
+ * `LinkProcessor::processLinkBunches` of CatalogImportExport. With the behaviour Add/Update, a list adds to the
+ * product's links of its kind. Only `__EMPTY__VALUE__` deletes them (since 2.4.3). Among the rows of one SKU, deletions
+ * come first.
  */
 export const magentoCsv = defineShopList({
   type: 'magento-csv',

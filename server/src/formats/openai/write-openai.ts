@@ -1,5 +1,5 @@
 /**
- * Product feeds for ChatGPT. Source: developers.openai.com/commerce/specs/file-upload/products, read in November
+ * Writes product feeds for ChatGPT. Source: developers.openai.com/commerce/specs/file-upload/products, read in November
  * 2026. `related_product_id` and `relationship_type` are from its earlier editions; current readers ignore them.
  */
 
@@ -50,7 +50,7 @@ const BARE = new Set<FieldKind>(['boolean', 'integer']);
 
 const RELATED = ['related_product_id', 'relationship_type'];
 
-/** @returns the kind and its identifiers, of the first kind that has any; otherwise nothing */
+/** @returns the first kind that has identifiers, with these identifiers; an empty list if no kind has any */
 function listRelated({ related }: FeedRow): string[] {
   const first = related.find(({ identifiers }) => identifiers.length > 0);
   return first === undefined ? [] : [[...new Set(first.identifiers)].join(','), first.as];

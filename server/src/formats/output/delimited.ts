@@ -1,8 +1,8 @@
-/** Text with a line per product and a sign between its cells. */
+/** Writes text with a line per product and a separator between its cells. */
 import type { FeedRow } from './feed-row.ts';
 import type { RowWriter, WriterOptions } from './output-format.ts';
 
-/** By default, values and cells are separated by commas. */
+/** By default, commas separate values and cells. */
 interface Dialect {
   join?(values: readonly string[]): string;
   cell?(text: string): string;
@@ -20,7 +20,7 @@ const NEEDS_QUOTES = /[",\r\n]/;
 const csvCell = (text: string): string =>
   NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-/** Tab-separated text has no quotes: anything that would end a cell becomes a space. */
+/** Tab-separated text has no quotes, so every character that would end a cell becomes a space. */
 export const tsvCell = (text: string): string =>
   ENDS_CELL.test(text) ? text.replace(/[\t\r\n]+/g, ' ') : text;
 

@@ -1,10 +1,10 @@
-/** The fields of an outgoing file: what each takes, and how a value is checked and written. */
+/** The fields of an outgoing file: which values each accepts, and how a value is checked and written. */
 export const text = (name: string, maxLength?: number): Field => ({
   name,
   kind: 'text',
   ...(maxLength !== undefined && { maxLength }),
 });
-/** A text that truncation would change the meaning of: a number, a code, a measure. */
+/** A text whose meaning truncation would change, such as a number, a code or a measure. */
 export const code = (name: string, maxLength: number): Field => ({ name, kind: 'identifier', maxLength });
 export const url = (name: string): Field => ({ name, kind: 'url' });
 export const gtin: Field = { name: 'gtin', kind: 'gtin' };
@@ -19,17 +19,17 @@ export interface Field {
   readonly name: string;
   readonly kind: FieldKind;
   readonly isRequired?: true;
-  /** A longer text is truncated, a longer identifier refused. */
+  /** A longer text is truncated, and a longer identifier is refused. */
   readonly maxLength?: number;
   readonly choices?: readonly string[];
   check?(text: string): boolean;
-  /** How many values it takes; default 1. */
+  /** The maximum number of its values; default 1. */
   readonly most?: number;
-  /** For a group attribute: the names of its parts, which a text separates by colons. */
+  /** For a group attribute: the names of its parts, which colons separate in a text. */
   readonly parts?: readonly string[];
 }
 
-/** The value as the format writes it, with what had to be changed; or why it cannot be written. */
+/** The value in the form of the format, with a note about a change; or the reason why it cannot be written. */
 export type ReadField = { readonly value: string; readonly note?: string } | { readonly problem: string };
 
 const ok = (value: string): ReadField => ({ value });
@@ -38,7 +38,7 @@ const no = (problem: string): ReadField => ({ problem });
 const READERS = {
   text(text, { maxLength = Number.POSITIVE_INFINITY }) {
     if (text.length <= maxLength) return ok(text);
-    // Not within a surrogate pair.
+    // Does not cut within a surrogate pair.
     const cut = text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '');
     return { value: cut, note: `was cut to ${maxLength} characters` };
   },
@@ -75,7 +75,7 @@ const READERS = {
 
 export const readField = (text: string, field: Field): ReadField => READERS[field.kind](text, field);
 
-/** Checked by pattern: parsing URLs would take most of the time of a row. */
+/** Checks by pattern, because parsing URLs would take most of the time of a row. */
 const HTTP_URL = /^https?:\/\/[^\s/?#@\\]+(?:[/?#]\S*)?$/i;
 const URL_LENGTH = 2_000;
 
@@ -87,7 +87,7 @@ export const CURRENCY_SIGNS: Readonly<Record<string, string>> = {
 };
 const PRICE = /^(?:([A-Z]{3}|[€$£¥])\s*)?(\d{1,12}(?:[.,]\d{1,3})?)(?:\s*([A-Z]{3}|[€$£¥]))?$/;
 
-/** `19.99 EUR` (ISO 4217); `19,99 €`, as people write it, is converted. */
+/** Accepts `19.99 EUR` (ISO 4217), and converts `19,99 €`, the form that people write. */
 function readPrice(text: string): ReadField {
   const [, before, amount = '', after] = PRICE.exec(text) ?? [];
   if (amount === '') return no('is no price, such as 19.99 EUR');

@@ -5,9 +5,9 @@ export interface RowWriter {
   readonly head: string;
   write(row: FeedRow): string;
   readonly tail: string;
-  /** A row that marks a product as gone, for programs that read changes. */
+  /** Writes a row that marks a product as removed, for programs that read changes. */
   remove?(row: FeedRow): string;
-  /** @returns the parts of a row that are left out because the format requires more with them, in words */
+  /** @returns in words the parts of a row that are left out because the format requires other values with them */
   listLeftOut?(row: FeedRow): readonly string[];
 }
 
@@ -15,20 +15,20 @@ export interface WriterOptions {
   readonly columns: readonly Field[];
   readonly as: readonly RelatedAs[];
   readonly channelName: string;
-  /** The day of the build, as 2026-11-25. */
+  /** The day of the build, such as 2026-11-25. */
   readonly day: string;
   readonly identifiedBy: string | undefined;
   readonly changes: boolean;
 }
 
-/** A suggested source of a field: own fields by `field`, others by searching the attributes. */
+/** A suggested source of a field: an own field by `field`, or attributes to search for. */
 export interface SuggestedSource {
   readonly field?: string;
   /** Names of attributes, in lower case without punctuation. */
   readonly attributes?: readonly string[];
 }
 
-/** Names that shops give attributes, for fields that several formats share. */
+/** Attribute names that shops use, for fields that several formats share. */
 const ATTRIBUTES = {
   description: ['beschreibung', 'longdescription', 'produktbeschreibung'],
   availability: ['verfugbarkeit', 'stockstatus'],
@@ -41,7 +41,7 @@ const ATTRIBUTES = {
   material: [],
 } satisfies Record<string, readonly string[]>;
 
-/** @returns suggestions for fields by their names, in this order */
+/** @returns suggestions for the fields with these names, in this order */
 export const searched = (...names: (keyof typeof ATTRIBUTES)[]): Record<string, SuggestedSource> =>
   Object.fromEntries(names.map((name) => [name, { attributes: ATTRIBUTES[name] }]));
 
@@ -50,31 +50,39 @@ export interface OutputFormat {
   readonly type: string;
   readonly label: string;
   readonly description: string;
-  /** `undefined` if every field name is accepted. */
+  /** `undefined` if the format accepts every field name. */
   readonly fields: readonly Field[] | undefined;
-  /** Fields that are required when another one has one of these values. */
+  /** Fields that are required when another field has one of these values. */
   readonly conditions?: readonly FieldCondition[];
   readonly takesOthers?: true;
-  /** A field besides `fields`, for a format that accepts those of a standard, with the rows of attributes. */
+  /**
+   * Finds a field besides `fields`, for a format that accepts the fields of a standard, with the rows of attributes.
+   */
   fieldNamed?(name: string): Field | undefined;
-  /** The field by which related products are identified. */
+  /** The field that identifies related products. */
   readonly identifiedBy?: string;
-  /** The content of that field; default the identifier. A group has one row, and related products are named by their group. */
+  /**
+   * The content of that field; by default the identifier. With a group, the file has one row per group, and related
+   * products are named by their group.
+   */
   readonly identity?: 'groupIdentifier';
-  /** Why a file always has all products: its readers treat missing ones as gone, or know no mark for that. */
+  /**
+   * Why a file always contains all products: its readers treat missing products as removed, or the format has no mark
+   * for removal.
+   */
   readonly wholeBecause?: string;
-  /** The path below its address where a channel is served; such a channel is never built. */
+  /** The path of a served channel below its address. Such a channel is never built. */
   readonly servedAs?: string;
   readonly suggestions: Readonly<Record<string, SuggestedSource>>;
-  /** Whether every attribute of the ontology is suggested, too. */
+  /** Whether every attribute of the ontology is suggested too. */
   readonly suggestsAttributes?: true;
-  /** Rows per file; undefined: all in one. */
+  /** Rows per file; undefined: one file for all rows. */
   readonly rowsPerFile?: number;
-  /** The most related products of a product; undefined: as the channel says. */
+  /** The maximum number of related products of a product; undefined: the setting of the channel applies. */
   readonly mostRelated?: number;
   /** The form that the identifier of a related product must have. */
   readonly relatedIdentifier?: RegExp;
-  /** Kinds for which a product also names those that lead to it. */
+  /** Kinds for which a product also names the products that lead to it. */
   readonly reversed?: ReadonlySet<RelatedAs>;
   readonly variants: Readonly<Record<string, FormatVariant>>;
   readonly defaultVariant: string;

@@ -1,6 +1,6 @@
 /**
  * The door of output: what all output formats share. An output format has fields, which check and write values, and a
- * writer, which makes text of rows. It is pure, and never knows where a product comes from.
+ * writer, which turns rows into text. It is pure, and it never knows the origin of a product.
  */
 export { tsvCell, writeDelimited } from './delimited.ts';
 export {

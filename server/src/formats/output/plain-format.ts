@@ -1,4 +1,7 @@
-/** What files for one's own programs share, CSV and NDJSON: any field, named like those of a product. */
+/**
+ * What CSV and NDJSON share, the files for one's own programs: they accept any field, and suggest the field names of a
+ * product.
+ */
 export const PLAIN_FORMAT = {
   fields: undefined,
   suggestions: {
@@ -12,5 +15,5 @@ export const PLAIN_FORMAT = {
   suggestsAttributes: true,
 } as const;
 
-/** The field that marks a product as gone in a file of changes. */
+/** The field that marks a product as removed in a file of changes. */
 export const REMOVED = 'removed';

@@ -1,4 +1,4 @@
-/** Files that shops can import themselves, with the lists of products shown beside a product. */
+/** Files that shops can import themselves. They list the products that a shop shows beside a product. */
 
 import { writeDelimited } from './delimited.ts';
 import { type FeedRow, type RelatedAs, relatedBy } from './feed-row.ts';
@@ -11,7 +11,9 @@ interface ShopDialect
   readonly required: readonly string[];
   readonly separator: string;
   readonly lists: readonly { readonly column: string; readonly as: readonly RelatedAs[] }[];
-  /** A cell that empties a list, if an empty one leaves it unchanged and any other only adds to it. */
+  /**
+   * A cell that empties a list. Only needed if an empty cell leaves the list unchanged and any other cell adds to it.
+   */
   readonly emptied?: string;
 }
 
@@ -29,7 +31,7 @@ export function defineShopList(dialect: ShopDialect): OutputFormat {
     ...record,
     fields: names.map((name) => required(text(name))),
     takesOthers: true,
-    // Shops split a list at every separator, whatever surrounds it.
+    // Shops split a list at every separator, even inside quotes.
     relatedIdentifier: new RegExp(`^[^${sign}]+$`),
     defaultVariant: 'csv',
     variants: {
@@ -50,7 +52,7 @@ export function defineShopList(dialect: ShopDialect): OutputFormat {
             },
           });
           if (emptied === '' || !options.changes) return writer;
-          // Products no longer in a list only disappear with the whole list, which a separate row clears first.
+          // A shop removes products from a list only by clearing the whole list, so a separate row clears it first.
           const write = (row: FeedRow) =>
             (row.related.length > 0 ? writer.remove?.(row) : '') + writer.write(row);
           return { ...writer, write };

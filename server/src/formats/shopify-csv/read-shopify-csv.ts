@@ -34,13 +34,14 @@ export const shopifyCsv = defineInputFormat({
 const ROWS_OF_PRODUCT = 2_500;
 
 /**
- * Consecutive rows with the same Handle are one product: the first has its fields, and each may add a variant, a
- * picture, or both. The result has one row for each variant, with the fields and pictures of its product.
+ * Consecutive rows with the same Handle are one product. The first row has the fields of the product, and each row may
+ * add a variant, a picture, or both. The result has one row for each variant, with the fields and pictures of its
+ * product.
  */
 async function* readShopify(text: TextStream, notes: ReadingNotes, options: CsvOptions) {
   let product: SourceRow[] = [];
 
-  /** @returns the variants of the previous product, if the row begins another */
+  /** @returns the variants of the previous product if the row begins another product */
   function take(row: SourceRow): SourceRow[] {
     if (row.problems !== undefined) return [row];
     const handle = textOf(row, 'Handle');
@@ -59,7 +60,7 @@ async function* readShopify(text: TextStream, notes: ReadingNotes, options: CsvO
   yield listVariants(product);
 }
 
-/** A row that only adds a picture has nothing else to read. */
+/** Reports the other columns of a row that only adds a picture as unread. */
 function checkFurther(product: readonly SourceRow[], row: SourceRow, notes: ReadingNotes): void {
   if (product.length > ROWS_OF_PRODUCT + 1) {
     const message = `more than ${ROWS_OF_PRODUCT} rows have the Handle ${textOf(row, 'Handle').slice(0, 100)}`;
@@ -103,10 +104,10 @@ function completeVariant(row: SourceRow, first: SourceRow, images: readonly stri
     if (part === 'product') addOfProduct(values, name, own || textOf(first, name));
     else if (part === 'variant') values.add(name, own);
   }
-  // A variant's options become columns: Size with the value M.
+  // The options of a variant become columns, such as Size with the value M.
   const options = listOptions(row, first);
   for (const { column, value } of options) values.add(column, value);
-  // Shops without SKUs tell variants apart by their options; a Handle contains no slash.
+  // Shops without SKUs distinguish variants by their options. A Handle contains no slash.
   const handle = textOf(first, 'Handle');
   if (handle !== '' && textOf(row, 'Variant SKU') === '')
     values.values['Variant SKU'] = [handle, ...options.map(({ value }) => value)].join('/');
@@ -130,7 +131,7 @@ function listOptions(row: SourceRow, first: SourceRow): { column: string; value:
   return ['Option1', 'Option2', 'Option3'].flatMap((option) => {
     const value = textOf(row, `${option} Value`);
     const name = textOf(row, `${option} Name`) || textOf(first, `${option} Name`);
-    // What Shopify writes for a product without options.
+    // Shopify writes this value for a product without options.
     const isNone = value === '' || (name === 'Title' && value === 'Default Title');
     const column = name || option;
     return isNone ? [] : [{ column: row.values[column] === undefined ? column : `Option ${column}`, value }];
@@ -149,7 +150,7 @@ const SAME_NAMES = [
   ),
 ];
 
-/** Names of today's template by the long-standing ones of exports, which stand for both here. */
+/** Maps the names of today's template to the older names of exports. The older names are used for both. */
 const NAMES = new Map([
   ...SAME_NAMES.map((name): [string, string] => [name.toLowerCase(), name]),
   ...Object.entries({
@@ -175,7 +176,7 @@ const NAMES = new Map([
   }),
 ]);
 
-/** Columns of a variant: a row without them inherits nothing from the product's first row. */
+/** Columns of a variant. A variant without values in them inherits nothing from the product's first row. */
 const OF_VARIANT = /^(Variant |Option[123] |Cost per item$|Unit price |Price \/ |Compare[- ]At Price \/ )/i;
 const OF_IMAGE = new Set(['Image Src', 'Image Position', 'Image Alt Text', 'Variant Image']);
 

@@ -31,14 +31,14 @@ export class Peekable<Chunk extends { readonly length: number }> implements Asyn
     }
   }
 
-  /** Call it when a stream is abandoned unread, as it may hold a connection or a file. */
+  /** Call it when a stream is abandoned unread, because the stream may hold a connection or a file. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#peeked = [];
     await this.#source.return?.();
   }
 }
 
-/** @returns the first bytes, fewer than `length` only if there are no more, and the whole stream */
+/** @returns the first `length` bytes, or fewer if the stream is shorter, and the whole stream */
 export async function peekBytes(bytes: ByteStream, length: number) {
   const stream = new Peekable(bytes);
   return { head: Buffer.concat(await stream.peek(length)).subarray(0, length), stream };

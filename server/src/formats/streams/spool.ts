@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { translateSqliteError } from '../../storage/storage.ts';
 import type { ByteStream } from './peekable.ts';
 
-/** A file without a name, which disappears with the process in any case. The caller closes it. */
+/** Opens a file without a name, which disappears with the process in any case. The caller closes it. */
 export async function openNamelessFile(folder: string): Promise<FileHandle> {
   const own = await mkdtemp(join(folder, 'spool-'));
   try {
@@ -13,7 +13,7 @@ export async function openNamelessFile(folder: string): Promise<FileHandle> {
   }
 }
 
-/** Writes a stream to a file and passes on what is written. @throws storage_full, storage_failed */
+/** Writes a stream to a file and yields each chunk after writing it. @throws storage_full, storage_failed */
 export async function* writeSpool(bytes: ByteStream, file: FileHandle): AsyncGenerator<Uint8Array> {
   for await (const chunk of bytes) {
     try {

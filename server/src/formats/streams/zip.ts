@@ -3,15 +3,15 @@ import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
 
 export interface ZipLimits {
   readonly entries: number;
-  /** May refuse an entry before the next one is read. */
+  /** May refuse an entry before the next entry is read. */
   readonly check?: (entry: Entry) => void;
-  /** @returns the problem of an archive with too many entries */
+  /** @returns the error for an archive with too many entries */
   tooMany(): Error;
-  /** @returns the problem of a damaged archive, in its own words */
+  /** @returns the error for a damaged archive; `cause` is the reason in the words of the library */
   damaged(cause: Error): Error;
 }
 
-/** A zip whose entries are read one by one; the file is closed by its owner. */
+/** Opens a zip whose entries are read one by one. The caller closes the file. */
 export async function openZip(file: FileHandle, limits: ZipLimits) {
   const understand = (error: unknown): never => {
     throw isFaultOfArchive(error) ? limits.damaged(error) : error;
@@ -32,7 +32,7 @@ export async function openZip(file: FileHandle, limits: ZipLimits) {
   const zip = await fromFdPromise(file.fd, options).catch(understand);
   return {
     entries: await listEntries(zip).catch(understand),
-    /** Unpacks an entry. Close the file only when nothing reads from it any more. */
+    /** Unpacks an entry. Close the file only after all reading has ended. */
     async *read(entry: Entry): AsyncGenerator<Uint8Array> {
       const stream = await zip.openReadStreamPromise(entry).catch(understand);
       const closed = new Promise<void>((resolve) => stream.once('close', resolve));
@@ -50,7 +50,10 @@ export async function openZip(file: FileHandle, limits: ZipLimits) {
 
 export type Zip = Awaited<ReturnType<typeof openZip>>;
 
-/** yauzl throws plain errors for the archive, zlib plain ones with a code of its own; all others do not concern the file. */
+/**
+ * yauzl throws plain errors for the archive, and zlib plain errors with its own code. All other errors do not concern
+ * the file.
+ */
 export function isFaultOfArchive(error: unknown): error is Error {
   if (!(error instanceof Error) || error.constructor !== Error) return false;
   const { code } = error as { code?: unknown };

@@ -4,8 +4,8 @@ import { type Field, type OutputFormat, required, text } from '../output/output.
 const many = (field: Field, most: number): Field => ({ ...field, most });
 
 /**
- * Source: Universal Commerce Protocol, `source/schemas/shopping/types/variant.json`. Any other field is an option
- * of a variant. The variant's id is the identifier and the product's the group, whatever the mapping says.
+ * Source: Universal Commerce Protocol, `source/schemas/shopping/types/variant.json`. Any other field is an option of a
+ * variant. Whatever the mapping contains, the id of a variant is the identifier, and the id of a product is the group.
  */
 export const ucp: OutputFormat = {
   type: 'ucp',

@@ -24,20 +24,23 @@ export const woocommerceCsv = defineInputFormat({
     }),
 });
 
-/** Lists of paths and addresses in one cell; a comma in a name is written `\,`. */
+/** Lists of paths and addresses in one cell. A comma in a name is written `\,`. */
 const LISTS = new Set(['Categories', 'Tags', 'Images']);
-/** Files that customers pay for, and their names: never published. */
+/** The files that customers pay for, and their names. They are never published. */
 const DOWNLOAD = /^Download \d+ (ID|name|URL)$/;
-/** `Attribute 1 name` names the column of `Attribute 1 value(s)`; visible and global say nothing about a product. */
+/**
+ * `Attribute 1 name` names the column of `Attribute 1 value(s)`. The parts visible and global contain nothing about a
+ * product.
+ */
 const ATTRIBUTE = /^Attribute (\d+) (name|value\(s\)|visible|global|default)$/;
 
 function readProduct(row: SourceRow, notes: ReadingNotes): SourceRow {
   const values = new RowValues();
   for (const name in row.values) if (!addColumn(values, name, row)) notes.noteUnread(name);
-  // The form in which WooCommerce refers to a product without SKU.
+  // WooCommerce refers to a product without SKU in this form.
   const identifier = textOf(row, 'SKU') || (textOf(row, 'ID') && `id:${textOf(row, 'ID')}`);
   if (identifier !== '') values.values.SKU = identifier;
-  // The product that variations belong to names no parent, but is in their group.
+  // The product that variations belong to names no parent, but it is in their group.
   if (textOf(row, 'Type').split(', ').includes('variable') && textOf(row, 'Parent') === '')
     values.values.Parent = identifier;
   return { ...row, values: values.values };

@@ -48,7 +48,7 @@ export const xlsx = defineInputFormat({
   open: readXlsx,
 });
 
-/** @returns a batch of rows for each chunk of the sheet that completes some; empty rows are left out */
+/** @returns a batch of rows for each chunk of the sheet that completes some; empty rows are omitted */
 async function* readXlsx(
   { bytes, notes, tempDir }: FormatReading,
   options: { readonly sheet?: string | number; readonly headerRow?: number },
@@ -71,7 +71,7 @@ async function* readXlsx(
 }
 
 function chooseSheet(sheets: readonly Sheet[], requested: string | number | undefined): Sheet {
-  // A form sends the number as text; a sheet with that name takes precedence.
+  // A form sends the number as text. A sheet with that name takes precedence.
   const chosen =
     requested === undefined
       ? (sheets.find(({ isHidden }) => !isHidden) ?? sheets[0])
@@ -99,7 +99,7 @@ async function* readSheetRows(bytes: ByteStream, place: CellPlace): AsyncGenerat
   for await (const elements of readElements(bytes, new ReadingNotes(), { isChosen, keepsSpace: true }))
     yield elements
       .map((element) => {
-        // A row may omit its number, which is then the next one.
+        // If a row omits its number, it is the next number.
         number = Number(element.attributes.get('r') ?? number + 1);
         return { number, cells: readCells(element, place) };
       })
@@ -112,7 +112,7 @@ function textsOf({ cells }: SheetRow): string[] {
   return texts;
 }
 
-/** Cells outside the header are included, with names that show their position. */
+/** Includes cells outside the header. Their column names show their position. */
 function nameCells({ number, cells }: SheetRow, names: readonly string[]): SourceRow {
   const values = createColumns<ColumnValue>();
   const problems: RowProblem[] = [];
@@ -126,9 +126,9 @@ function nameCells({ number, cells }: SheetRow, names: readonly string[]): Sourc
 }
 
 interface Cell {
-  /** From 0. */
+  /** The number of the column, from 0. */
   readonly column: number;
-  /** undefined if there is a problem instead. */
+  /** undefined if the cell has a problem instead. */
   readonly text: string | undefined;
   readonly problem?: Omit<RowProblem, 'column'>;
 }
@@ -141,7 +141,7 @@ interface CellPlace {
   readonly texts: TextStore;
 }
 
-/** @returns the non-empty cells, as they are shown */
+/** @returns the non-empty cells, as they are displayed */
 function readCells(row: XmlElement, place: CellPlace): Cell[] {
   const cells: Cell[] = [];
   let next = 0;
@@ -204,7 +204,10 @@ function readColumn(reference: string | undefined): number | undefined {
 const STYLES = 65_536;
 const SHEETS = 10_000;
 const LINKS = 10_000;
-/** Names, addresses and formats of a workbook have some dozen characters; they are in memory while it is read. */
+/**
+ * The maximum length of names, addresses and formats of a workbook, which usually have some dozen characters. They are
+ * in memory while the workbook is read.
+ */
 const NAME_CHARACTERS = 500;
 
 type Book = Awaited<ReturnType<typeof readBook>>;
@@ -230,7 +233,7 @@ async function readBook(parts: ZipParts) {
   return {
     sheets,
     startsIn1904,
-    /** By the number in a cell. */
+    /** The style for each number that a cell may refer to. */
     styles: await readStyles(parts, findByKind(links, 'styles')),
     /** The part with the shared texts. */
     textsPart: findByKind(links, 'sharedStrings'),
@@ -273,7 +276,7 @@ const findByKind = (links: readonly Link[], kind: string): string | undefined =>
   links.find((link) => link.kind === kind)?.part;
 
 function readSheet({ attributes }: XmlElement, links: readonly Link[]): Sheet[] {
-  // The attribute is r:id; prefixes are dropped.
+  // The attribute is r:id, and prefixes are dropped.
   const link = links.find(({ id }) => id === attributes.get('id'));
   if (link === undefined || link.kind !== 'worksheet') return [];
   const state = attributes.get('state') ?? 'visible';
@@ -295,7 +298,10 @@ async function readStyles(parts: ZipParts, part: string | undefined): Promise<Nu
   return formatIds.map((formatId) => readNumberStyle(formatId, codes.get(formatId)));
 }
 
-/** Plain text of a shared or inline text: `t`, or the runs of a formatted one; pronunciation (rPh) is omitted. */
+/**
+ * Returns the plain text of a shared or inline text: `t`, or the runs of a formatted text. Pronunciation (rPh) is
+ * omitted.
+ */
 function readText(element: XmlElement): string {
   let text = '';
   for (const child of element.children) {
@@ -305,7 +311,7 @@ function readText(element: XmlElement): string {
   return unescapeText(text);
 }
 
-/** Characters that XML cannot hold are written `_x000D_`. Source: ECMA-376, part 1, 22.9.2.19. */
+/** Characters that XML cannot contain are written `_x000D_`. Source: ECMA-376, part 1, 22.9.2.19. */
 function unescapeText(text: string): string {
   if (!text.includes('_x')) return text;
   return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) =>
@@ -313,7 +319,7 @@ function unescapeText(text: string): string {
   );
 }
 
-/** @returns nothing of a part that is not there */
+/** @returns nothing if the workbook has no such part */
 async function* readPart(parts: ZipParts, part: string | undefined, choice: XmlChoice) {
   if (part === undefined || !parts.has(part)) return;
   for await (const elements of readElements(parts.read(part), new ReadingNotes(), choice)) yield* elements;
@@ -323,7 +329,7 @@ const shorten = (text: string | undefined): string => copyText((text ?? '').slic
 
 type NumberStyle =
   | { readonly kind: 'number' }
-  /** Shown with leading zeros: article numbers and postal codes. */
+  /** Shown with leading zeros, such as article numbers and postal codes. */
   | { readonly kind: 'padded'; readonly digits: number }
   | { readonly kind: 'date' }
   | { readonly kind: 'duration' };
@@ -333,7 +339,7 @@ const isDateFormat = (id: number) =>
   (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
 const DURATION_FORMAT = 46;
 const PADDED = /^0{2,64}$/;
-/** Parts that are no date codes: quoted texts, escaped or padding characters, colours, conditions and locales. */
+/** Parts that are not date codes: quoted texts, escaped or padding characters, colours, conditions and locales. */
 const NO_CODE = /"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]/gi;
 
 const NUMBER: NumberStyle = { kind: 'number' };
@@ -348,11 +354,11 @@ function readNumberStyle(formatId: number, code: string | undefined): NumberStyl
   return PADDED.test(positive) ? { kind: 'padded', digits: positive.length } : NUMBER;
 }
 
-/** Excel shows and stores 15 digits; further ones in the file are noise: 0.30000000000000004. */
+/** Excel shows and stores 15 digits. Further digits in the file are noise, as in 0.30000000000000004. */
 const DIGITS = 15;
 const PLAIN_INTEGER = /^-?\d+$/;
 
-/** @returns the number as text, without an exponent; text that is not a number is unchanged */
+/** @returns the number as text without an exponent; text that is not a number is unchanged */
 function writeNumber(text: string, style: NumberStyle, startsIn1904: boolean): string {
   if (style.kind === 'date' || style.kind === 'duration') {
     const serial = Number(text);
@@ -373,10 +379,10 @@ function writePlain(text: string): string {
 }
 
 const DAY_SECONDS = 86_400;
-/** Day 0 of both calendars as days since 1970. */
+/** Day 0 of both calendars, in days since 1970. */
 const EPOCH_1900 = -25_569;
 const EPOCH_1904 = -24_107;
-/** Excel counts a 29 February 1900 that did not exist. */
+/** Excel counts a 29 February 1900, which did not exist. */
 const DAYS_BEFORE_LEAP = 60;
 /** 9999-12-31 */
 const LAST_DAY = 2_958_466;
@@ -398,16 +404,16 @@ function writeClock(seconds: number): string {
   return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }
 
-/** A workbook has a few dozen parts; one with many pictures a few thousand. */
+/** A workbook has a few dozen parts. A workbook with many pictures has a few thousand. */
 const PARTS = 10_000;
-/** The directory entry of a part; names are short, and comments are not written. */
+/** The maximum size of the directory entry of a part. Names are short, and comments are not written. */
 const ENTRY_BYTES = 2_000;
 /** A sheet with 1,048,576 rows of twenty columns has about 1 GiB of XML. */
 const PART_BYTES = 4 * 1024 * 1024 * 1024;
-/** XML of a sheet shrinks to a tenth, that of equal rows to a fiftieth; a bomb shrinks to a thousandth. */
+/** The XML of a sheet shrinks to a tenth, and that of equal rows to a fiftieth. A zip bomb shrinks to a thousandth. */
 const RATIO = 200;
 const RATIO_FROM_BYTES = 64 * 1024 * 1024;
-/** The first bytes of an old .xls file, and of a new one with a password. */
+/** The first bytes of an old .xls file, and of a new file with a password. */
 const COMPOUND_FILE = 'd0cf11e0';
 
 const limits: ZipLimits = {
@@ -421,7 +427,7 @@ const limits: ZipLimits = {
     new FormatProblem('damaged', `The file is no whole workbook (.xlsx): ${cause.message}`, { cause }),
 };
 
-/** The parts of an Office file: a zip whose entries are read by name. */
+/** The parts of an Office file, which is a zip whose entries are read by name. */
 type ZipParts = Awaited<ReturnType<typeof openParts>>;
 
 /** @throws FormatProblem damaged, refused, too_large */
@@ -433,7 +439,7 @@ async function openParts(file: FileHandle) {
     throw new FormatProblem('refused', message);
   }
   const zip = await openZip(file, limits);
-  // The standard compares names in lower case.
+  // The standard compares names without regard to case.
   const entries = new Map(zip.entries.map((entry) => [entry.fileName.toLowerCase(), entry]));
   return {
     has: (name: string): boolean => entries.has(name.toLowerCase()),

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { translateSqliteError } from '../../storage/storage.ts';
 import { tooLarge } from '../input/input.ts';
 
-/** Texts are read nearly in the order in which they were added; cache_size is in KiB. Nothing survives the process. */
+/** Texts are read nearly in the order in which they were added. cache_size is in KiB. No data survives the process. */
 const PRAGMAS = `
   pragma page_size = 16384;
   pragma cache_size = -32768;
@@ -12,23 +12,23 @@ const PRAGMAS = `
   pragma synchronous = off;
   pragma locking_mode = exclusive;
 `;
-/** 16 columns of a full sheet without a repeated text. */
+/** The number of texts in 16 columns of a full sheet without a repeated text. */
 const TEXTS = 16 * 1024 * 1024;
-/** The disk is shared with all projects. */
+/** The size is limited because all projects share the disk. */
 const LARGEST_BYTES = 4 * 1024 ** 3;
 const TOO_MANY = 'The workbook has more texts than can be read: 16,777,216 or 4 GiB';
 
 export type TextStore = Awaited<ReturnType<typeof openTextStore>>;
 
 /**
- * Many texts by number, on disk: a workbook may hold gigabytes of them, and its cells refer to any. In memory
- * are 32 MiB of pages; the file has no name, as with `openNamelessFile`.
+ * Stores many texts by number on disk, because a workbook may contain gigabytes of texts, and its cells refer to any of
+ * them. Up to 32 MiB of pages are in memory. The file has no name, like a file of `openNamelessFile`.
  */
 export async function openTextStore(folder: string) {
   const own = await mkdtemp(join(folder, 'spool-'));
   const database = new DatabaseSync(join(own, 'texts'));
   try {
-    // Nothing is written until the pages in memory are full: `add` translates errors.
+    // SQLite writes nothing until the pages in memory are full, so only `add` translates errors.
     database.exec(`${PRAGMAS} begin; create table text (number integer primary key, content text) strict`);
   } finally {
     await rm(own, { recursive: true });

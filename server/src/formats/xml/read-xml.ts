@@ -68,7 +68,7 @@ export async function* readXmlRows(
   for await (const elements of parseText(text, new XmlElements(choice))) yield elements.map(toRow);
 }
 
-/** @returns a function that matches elements by a name or by a path from the root, ignoring prefixes */
+/** @returns a function that matches elements by name or by path from the root, without their prefixes */
 export function chooseByPath(record: string): (name: string, path: readonly string[]) => boolean {
   const parts = record.split('/').filter((name) => name !== '');
   const names = parts.map((name) => name.slice(name.indexOf(':') + 1));
@@ -79,8 +79,8 @@ export function chooseByPath(record: string): (name: string, path: readonly stri
 }
 
 /**
- * Columns are dotted names, attributes `@id` and `price.@currency`; a repeated element is a list, and if such
- * elements have several values, each is a row whose values belong together.
+ * Columns have dotted names, and attributes are named `@id` and `price.@currency`. A repeated element is a list. If
+ * such elements have several values, each element is a row whose values belong together.
  */
 function readValues(element: XmlElement, names: SelectorNames): Pick<SourceRow, 'values' | 'rows'> {
   const values = new RowValues();
@@ -90,7 +90,7 @@ function readValues(element: XmlElement, names: SelectorNames): Pick<SourceRow, 
   return { values: values.values, ...(rows && { rows }) };
 }
 
-/** `row` is the number of the outermost repeated element around this one. */
+/** @param row the number of the outermost repeated element around this element */
 function addValues(
   values: RowValues,
   element: XmlElement,
@@ -112,26 +112,26 @@ const hasText = ({ text, children, attributes }: XmlElement) =>
   text !== '' || (children.length === 0 && attributes.size === 0);
 
 const NO_LISTS: ReadonlySet<string> = new Set();
-/** Text with one attribute is a single value, which can be selected by the attribute. */
+/** Text with one attribute is a single value, which the attribute can select. */
 const hasParts = ({ attributes, children, text }: XmlElement) =>
   children.length > 0 || (text === '' && attributes.size > 1);
 
-/** Repeated names with contents that belong together. */
+/** Finds repeated names whose elements contain values that belong together. */
 function namesOfLists(children: readonly XmlElement[]): ReadonlySet<string> {
   if (!children.some(hasParts)) return NO_LISTS;
   const groups = [...Map.groupBy(children, ({ name }) => name)];
   return new Set(groups.flatMap(([name, all]) => (all.length > 1 && all.some(hasParts) ? [name] : [])));
 }
 
-/** Names that select one of several elements; elements that differ by ids have too many. */
+/** The maximum number of names that select one of several elements. Elements that differ by ids have too many names. */
 const SELECTORS = 500;
 const SELECTED_LENGTH = 60;
-/** More elements with one name are a list. */
+/** More elements with one name than this are a list. */
 const TWINS = 30;
 
 /**
- * Additional columns for sibling elements that differ in an attribute: `model[@lang=de]` has the texts of
- * those with this value, `model[not(@lang)]` those of the elements without the attribute.
+ * Makes additional columns for sibling elements that differ in an attribute. `model[@lang=de]` has the texts of the
+ * elements with this value, and `model[not(@lang)]` the texts of the elements without the attribute.
  */
 class SelectorNames {
   readonly #names = new Set<string>();
@@ -163,7 +163,10 @@ function selectTwins(twins: readonly XmlElement[]): (readonly [name: string, val
 type XmlSource = string | XmlSource[] | XmlObject;
 interface XmlObject extends Columns<XmlSource> {}
 
-/** As expressions see it: a text, or an object with `@attribute`, `#text` and the elements by name. */
+/**
+ * Returns the element in the form for expressions: a text, or an object with `@attribute`, `#text` and the elements by
+ * name.
+ */
 function toSource(element: XmlElement): XmlSource {
   if (element.children.length === 0 && element.attributes.size === 0) return element.text;
   const source: XmlObject = createColumns<XmlSource>();
@@ -179,22 +182,23 @@ function toSource(element: XmlElement): XmlSource {
   return source;
 }
 
-/** How much of a document is searched for the repeated element. */
+/** The number of characters of a document that are searched for the repeated element. */
 const SAMPLE_CHARACTERS = 1024 * 1024;
-/** The limit of a sample; a document with more is not one of products. */
+/** The limit of a sample. A document with more paths does not contain products. */
 const PATHS = 10_000;
 
 interface SeenElement {
   readonly path: string;
   readonly depth: number;
-  /** Names of elements and attributes in it: a product has several, a keyword none. */
+  /** Names of the elements and attributes in it. A product has several, and a keyword has none. */
   readonly parts: Set<string>;
   isRepeated: boolean;
 }
 
 /**
- * Finds the element that a document repeats for its products: of repeated siblings that contain others, the
- * outermost, and of these the one with most contents. Without any repetition there may be only one product.
+ * Finds the element that a document repeats for its products. Of the repeated siblings that contain other elements, it
+ * takes the outermost, and of these the one with most contents. A document without any repetition may contain a single
+ * product.
  * @returns its path from the root
  * @throws FormatProblem not_found, damaged, refused
  */
@@ -213,14 +217,14 @@ function findRepeatedElement(text: string): string {
   throw problem ?? new FormatProblem('not_found', message);
 }
 
-/** With this many parts, an element looks as much like a product as one with more. */
+/** With this many parts, an element looks as much like a product as an element with more. */
 const ENOUGH_PARTS = 4;
 const partsOf = ({ parts }: SeenElement) => Math.min(parts.size, ENOUGH_PARTS);
 
-/** @returns the elements of a text, and its problem, which the reader reports if the elements suffice */
+/** @returns the elements of a text, and its problem; the reader reports the problem if the elements suffice */
 function sampleElements(text: string) {
   const seen = new Map<string, SeenElement>();
-  /** For the open elements, how often each name occurred in them. */
+  /** For each open element: how often each name has occurred in it. */
   const names: Map<string, number>[] = [];
 
   const take: XmlChoice['isChosen'] = (name, parents, attributes) => {

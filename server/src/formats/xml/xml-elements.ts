@@ -1,10 +1,10 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { type ChunkParser, FormatProblem, fieldTooLarge, LIMITS, RowSize, tooDeep } from '../input/input.ts';
 
-/** An element with its contents. Names are without prefixes. */
+/** An element with its contents. Its name has no prefix. */
 export interface XmlElement {
   readonly name: string;
-  /** '' if the name has none. */
+  /** The namespace prefix; '' if the name has none. */
   readonly prefix: string;
   readonly attributes: ReadonlyMap<string, string>;
   readonly children: readonly XmlElement[];
@@ -19,14 +19,14 @@ interface OpenElement extends XmlElement {
 
 export interface XmlChoice {
   /**
-   * Whether an element is read completely; called for each that is not within a chosen one.
+   * Decides whether an element is read completely. It is called for each element outside the chosen ones.
    * @param path names from the root
    * @param attributes as written, including prefixes
    */
   isChosen(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean;
   /**
-   * Allows a DOCTYPE with declarations of its own, whose entities are replaced by their texts. A DOCTYPE that
-   * only names a DTD is always accepted; the DTD is never fetched.
+   * Allows a DOCTYPE with its own declarations, whose entities are replaced by their texts. A DOCTYPE that only names a
+   * DTD is always accepted, and the DTD is never fetched.
    */
   readonly isDoctypeRead?: boolean;
   readonly keepsSpace?: boolean;
@@ -38,15 +38,15 @@ const WITH_DOCTYPE =
   'The file declares a document type (DOCTYPE), which could define entities. Such files are not read';
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
 
-/** Extracts the chosen elements of a document that comes in chunks. Nothing else of it is stored. */
+/** Extracts the chosen elements of a document that arrives in chunks. No other part of the document is stored. */
 export class XmlElements implements ChunkParser<XmlElement> {
   readonly #parser = new SaxesParser();
   readonly #choice: XmlChoice;
   /** Names of the open elements outside the chosen ones. */
   readonly #path: string[] = [];
-  /** The open element outside the chosen ones, or the one that ended last, has content that is not read. */
+  /** Whether the current element outside the chosen ones, or the one that ended last, has content that is not read. */
   #isUnread = false;
-  /** The chosen element and those open within it. */
+  /** The chosen element, and the open elements within it. */
   readonly #open: OpenElement[] = [];
   #ready: XmlElement[] = [];
   readonly #size = new RowSize('An element');
@@ -54,7 +54,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
 
   constructor(choice: XmlChoice) {
     this.#choice = choice;
-    // With eight handlers V8 no longer optimises the parser's object, and the parser takes five times as long.
+    // With eight handlers, V8 no longer optimises the parser's object, and the parser takes five times as long.
     this.#parser.on('doctype', (doctype) => this.#checkDoctype(doctype));
     this.#parser.on('opentag', (tag) => this.#start(tag));
     this.#parser.on('closetag', () => this.#end());
@@ -92,7 +92,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
       this.#parser.write(chunk);
     } catch (error) {
       if (!isOfParser(error)) throw error;
-      // The parser puts line and column before its text.
+      // The parser writes line and column before its message.
       const message = `The text is not XML: ${error.message.replace(/^\d+:\d+: /, '')}`;
       throw new FormatProblem('damaged', message, { line: this.line, cause: error });
     }
@@ -110,7 +110,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
 
   #checkDoctype(doctype: string): void {
     this.#noteProgress();
-    // It can define entities that grow without bound or name files of the server.
+    // A DOCTYPE can define entities that grow without bound or name files of the server.
     if (this.#choice.isDoctypeRead !== true && doctype.includes('['))
       throw new FormatProblem('refused', WITH_DOCTYPE, { line: this.line });
     declareEntities(doctype, this.#parser.ENTITIES);
@@ -175,12 +175,12 @@ export class XmlElements implements ChunkParser<XmlElement> {
   }
 }
 
-/** The parser throws plain errors; what the handlers throw are problems, or bugs. */
+/** The parser throws plain errors. The handlers throw a FormatProblem, or their error is a bug. */
 function isOfParser(error: unknown): error is Error {
   return error instanceof Error && error.constructor === Error;
 }
 
-/** A declaration of a DTD that is no comment or instruction; one with `%` only applies within the DTD. */
+/** A declaration of a DTD that is not a comment or instruction. A declaration with `%` applies only within the DTD. */
 const GENERAL_ENTITY = /^<!ENTITY\s+([^\s%"'<>]+)\s+(?:"([^"]*)"|'([^']*)'|(?:SYSTEM|PUBLIC)\s)/;
 /** The parts of a doctype besides names and spaces. */
 const DOCTYPE_PART = /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|"[^"]*"|'[^']*'|[<>]/g;
@@ -188,16 +188,16 @@ const OF_XML = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', a
 const REFERENCE = /&([^;&\s]{1,1000});/g;
 
 /**
- * Declares the entities of a DOCTYPE to the parser that met it. Nothing is fetched: an external entity, one
- * that contains elements, or texts that grow without bound are refused where they are used.
+ * Declares the entities of a DOCTYPE to the parser that read it. Nothing is fetched. An external entity, an entity that
+ * contains elements, and texts that grow without bound are refused where they are used.
  * @param into entities that the parser knows
  */
 function declareEntities(doctype: string, into: Record<string, string>): void {
-  /** undefined: external. */
+  /** The text of each entity; undefined if the entity is external. */
   const declared = new Map<string, string | undefined>();
   const expanded = new Map<string, string>();
   let depth = 0;
-  /** By how many characters a document may still grow. */
+  /** By how many characters the document may still grow. */
   let room: number = LIMITS.rowCharacters;
 
   /** @throws FormatProblem refused, too_large */
@@ -217,7 +217,7 @@ function declareEntities(doctype: string, into: Record<string, string>): void {
     if (value.includes('<'))
       throw new FormatProblem('refused', `The entity ${shown} holds elements. Only text is filled in`);
     depth += 1;
-    // This also stops an entity that contains itself.
+    // This limit also stops an entity that contains itself.
     if (depth > LIMITS.depth) throw tooDeep(`The entity ${shown}`);
     const text = value.replace(REFERENCE, (_, inner: string) => {
       if (declared.has(inner)) return expand(inner);
@@ -234,7 +234,7 @@ function declareEntities(doctype: string, into: Record<string, string>): void {
 
   for (const declaration of listDeclarations(doctype)) {
     const [, name, ...values] = GENERAL_ENTITY.exec(declaration) ?? [];
-    // As in XML, the first declaration counts, and the predefined ones stay.
+    // As in XML, the first declaration applies, and the predefined entities stay.
     if (name === undefined || name in into) continue;
     const text = values.find((value) => value !== undefined);
     declared.set(name, text);
@@ -242,7 +242,7 @@ function declareEntities(doctype: string, into: Record<string, string>): void {
   }
 }
 
-/** Quotes may contain `>`, comments and instructions anything. */
+/** Quotes may contain `>`, and comments and instructions may contain anything. */
 function* listDeclarations(doctype: string): Generator<string> {
   let start: number | undefined;
   for (const { 0: part, index } of doctype.matchAll(DOCTYPE_PART)) {
@@ -253,7 +253,7 @@ function* listDeclarations(doctype: string): Generator<string> {
   }
 }
 
-/** The character of `#233` or `#xE9`. */
+/** Returns the character of `#233` or `#xE9`. */
 function readCharacter(reference: string): string | undefined {
   const [, hex, decimal] = /^#(?:x([0-9a-f]{1,6})|(\d{1,7}))$/i.exec(reference) ?? [];
   const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
