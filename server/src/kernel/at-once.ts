@@ -1,7 +1,10 @@
-/** A result that may already be known: waiting for a promise takes longer than most checks of a request. */
+/** A result that may already be available. Waiting for a promise takes longer than most checks of a request. */
 export type AtOnce<Value> = Value | Promise<Value>;
 
-/** @returns the result of `next` for a value, synchronously if it is known. @throws what `next` throws then */
+/**
+ * Calls `next` synchronously if the value is available.
+ * @throws what `next` throws then
+ */
 export const andThen = <Value, Result>(
   value: AtOnce<Value>,
   next: (value: Value) => AtOnce<Result>,

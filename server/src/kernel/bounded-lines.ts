@@ -1,21 +1,21 @@
 /**
- * A lone surrogate in JSON makes strict readers, such as PHP's, refuse all of it: nothing is cut inside a
- * pair, and a lone one that was sent becomes U+FFFD.
- * @returns the first characters of a text, counted as in schemas
+ * Truncates a text. Strict JSON parsers, such as PHP's, reject a document with a lone surrogate. So a pair is never
+ * split, and a lone surrogate becomes U+FFFD.
+ * @returns the first characters of the text, counted as JSON Schema counts them
  */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text.toWellFormed();
-  // No character takes more than two units.
+  // No character has more than two UTF-16 code units.
   const characters = [...text.slice(0, 2 * most)];
   return characters.slice(0, most).join('').toWellFormed();
 }
 
-/** A value quoted in a line may be as long as a body. */
+/** The limit of one line, because a value that it quotes may be as long as a body. */
 const LINE_CHARACTERS = 1_000;
 
 /**
- * @param bytes the most in all, as JSON in UTF-8
- * @returns the lines within the bounds, each truncated, and how many more there are
+ * @param bytes the limit for all lines together, as JSON in UTF-8
+ * @returns the lines within the limits, each truncated, and the number of omitted lines
  */
 export function boundLines(lines: readonly string[], { most, bytes }: { most: number; bytes: number }) {
   const shown: string[] = [];

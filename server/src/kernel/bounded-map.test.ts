@@ -21,7 +21,7 @@ test('an entry that was read is spared once', () => {
   assert.deepEqual([...map.keys()].toSorted(), ['c', 'd']);
 });
 
-test('an entry that is set at each use is evicted last, and peeking does not spare one', () => {
+test('a map evicts the entry that was set least recently, and peeking spares none', () => {
   const map = new BoundedMap<string, number>({ most: 2 });
   map.set('a', 1);
   map.set('b', 2);
@@ -31,7 +31,7 @@ test('an entry that is set at each use is evicted last, and peeking does not spa
   assert.deepEqual([...map.keys()].toSorted(), ['a', 'c']);
 });
 
-test('evictions are reported, replacements and deletions are not', () => {
+test('a map reports evictions, but neither replacements nor deletions', () => {
   const evicted: string[] = [];
   const map = new BoundedMap<string, string>({
     most: 10,
@@ -48,7 +48,7 @@ test('evictions are reported, replacements and deletions are not', () => {
   assert.deepEqual([evicted, map.weight], [['a 1234'], 7]);
 });
 
-test('the newest entry stays, however heavy, and others have no room beside it', () => {
+test('a map keeps its newest entry even if it is heavier than the limit, and evicts all others', () => {
   const map = new BoundedMap<string, number>({ most: 10, weigh: (weight) => weight });
   map.set('light', 3);
   map.set('heavy', 100);
@@ -57,7 +57,7 @@ test('the newest entry stays, however heavy, and others have no room beside it',
   assert.deepEqual([map.get('light'), map.get('heavy'), map.weight], [3, undefined, 3]);
 });
 
-/** The same by a list of entries, the first to evict first. */
+/** A model of the map: a list of entries, the next one to evict first. */
 class ModelOfMap {
   readonly list: { key: number; weight: number; isUsed: boolean }[] = [];
   readonly evicted: number[] = [];
@@ -103,7 +103,7 @@ interface Step {
   readonly weight: number;
 }
 
-/** @returns what a read finds */
+/** @returns the value that a read returns */
 function take(map: BoundedMap<number, number> | ModelOfMap, { kind, key, weight }: Step): unknown {
   if (kind === 'get') return map.get(key);
   if (kind === 'set') map.set(key, weight);
@@ -112,7 +112,7 @@ function take(map: BoundedMap<number, number> | ModelOfMap, { kind, key, weight 
   return undefined;
 }
 
-test('a map does what a list of its entries does, whatever is read, set and deleted', () => {
+test('a map behaves like a list of entries in random series of reads, writes and deletions', () => {
   const step: fc.Arbitrary<Step> = fc.record({
     kind: fc.constantFrom('get', 'get', 'get', 'set', 'set', 'set', 'set', 'delete', 'clear'),
     key: fc.nat({ max: 12 }),

@@ -3,26 +3,27 @@ interface Entry<Key, Value> {
   readonly key: Key;
   readonly value: Value;
   readonly weight: number;
-  /** Whether it was read since it was set or was last spared. */
+  /** Whether the entry was read since it was set or last spared. */
   isUsed: boolean;
   before: Entry<Key, Value> | undefined;
   after: Entry<Key, Value> | undefined;
 }
 
 export interface Bounds<Key, Value> {
-  /** The limit of all weights together. */
+  /** The limit for the sum of all weights. */
   readonly most: number;
   /** The weight of an entry, such as its bytes; by default each entry weighs 1. */
   weigh?(value: Value, key: Key): number;
-  /** Called for an entry that makes room for another one, but not for one that is replaced or deleted. */
+  /** Called for an entry that is evicted, but not for one that is replaced or deleted. */
   onEvict?(value: Value, key: Key): void;
 }
 
 /**
- * A map whose entries together weigh no more than a limit. When a new entry has no room, the one that was set first is evicted;
- * one that was read since goes behind the others once (second chance, CLOCK). The newest entry stays, however heavy it is.
- * Reading costs a lookup and a flag. The order is a list of its own, because an iterator that waits at the first entry of a Map
- * retains all tables that the Map has replaced since, with their deleted entries.
+ * A map whose entries together weigh no more than a limit. When a new entry does not fit, the entry that was set first
+ * is evicted. An entry that was read since then is spared once: it moves to the end (second chance, CLOCK). The newest
+ * entry stays, even if it is heavier than the limit. A read costs a lookup and a flag. The order is a separate linked
+ * list, because an iterator that waits at the first entry of a Map retains all tables that the Map has replaced since,
+ * with their deleted entries.
  */
 export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Key, Value>>();
@@ -39,7 +40,7 @@ export class BoundedMap<Key, Value> {
     return this.#entries.size;
   }
 
-  /** All entries together. */
+  /** The sum of the weights of all entries. */
   get weight(): number {
     return this.#weight;
   }
@@ -51,12 +52,14 @@ export class BoundedMap<Key, Value> {
     return entry.value;
   }
 
-  /** Reads without sparing the entry: if every use sets it again, the least recently used one is evicted. */
+  /**
+   * Reads without sparing the entry. If every use sets its entry again, the map evicts the least recently used entry.
+   */
   peek(key: Key): Value | undefined {
     return this.#entries.get(key)?.value;
   }
 
-  /** Puts the entry behind all others, also if it replaces one. */
+  /** Puts the entry behind all others, even if it replaces one. */
   set(key: Key, value: Value): void {
     this.delete(key);
     const weight = this.#bounds.weigh?.(value, key) ?? 1;
@@ -78,7 +81,7 @@ export class BoundedMap<Key, Value> {
     return made;
   }
 
-  /** @returns whether it was there */
+  /** @returns whether the map had the entry */
   delete(key: Key): boolean {
     const entry = this.#entries.get(key);
     if (entry === undefined) return false;

@@ -13,15 +13,18 @@ export interface Parts {
 }
 
 /**
- * `page`: related products and fit, for a page that shoppers open and whose key they can see. `read`: projects,
- * lookups, relations, reading tasks. `write`: also updates and cancelling tasks. `manage`: all that the scope allows.
+ * `page`: related products and fit, for the page of a shop, where shoppers can see the key. `read`: projects, lookups,
+ * relations and tasks. `write`: also updates and the cancelling of tasks. `manage`: everything within the scope.
  */
 export type Access = 'page' | 'read' | 'write' | 'manage';
 
-/** What a user may do in the account; `none`: nothing. Source: docs/interface §5.6. */
+/** The role of a user in the account. Source: docs/interface §5.6. */
 export type Role = 'owner' | 'editor' | 'viewer' | 'none';
 
-/** What a user may do in a part of the account, whatever the role there is. Source: docs/interface §5.6 rule 14. */
+/**
+ * The role of a user in a part of the account, in addition to the role in the account. Source: docs/interface §5.6 rule
+ * 14.
+ */
 export interface PartRole {
   readonly scope: PartScope;
   readonly role: 'editor' | 'viewer';
@@ -43,7 +46,7 @@ export interface KeyCaller extends Calling {
 
 /** The user whose console session makes a request. */
 export interface UserCaller extends Calling {
-  /** The part of the account where the user's role suffices for the request. */
+  /** The part of the account where the user's role suffices for this request. */
   readonly scope: Scope | Parts;
   readonly userId: number;
   readonly userName: string;
@@ -63,17 +66,17 @@ export function nameCaller(caller: Caller): string {
   return isUser(caller) ? `user ${caller.userId}` : `key ${caller.keyId}`;
 }
 
-/** @returns true if `held` allows everything that `needed` does */
+/** @returns true if `held` allows everything that `needed` allows */
 export function allows(held: Access, needed: Access): boolean {
   return ACCESS_ORDER.indexOf(held) >= ACCESS_ORDER.indexOf(needed);
 }
 
-/** @returns true if `held` may do everything that `needed` may */
+/** @returns true if `held` allows everything that `needed` allows */
 export function includesRole(held: Role, needed: Role): boolean {
   return ROLE_ORDER.indexOf(held) >= ROLE_ORDER.indexOf(needed);
 }
 
-/** @returns where the user may do what the required role may */
+/** @returns the part of the account where the user has at least the required role */
 export function reachOf({ role, roles }: Pick<UserCaller, 'role' | 'roles'>, required: Role): Scope | Parts {
   if (includesRole(role, required)) return { type: 'account' };
   const scopes = roles.filter((part) => includesRole(part.role, required)).map(({ scope }) => scope);
@@ -87,7 +90,7 @@ export function highestRoleOf({ role, roles }: Pick<UserCaller, 'role' | 'roles'
   return roles.reduce<Role>((held, part) => (includesRole(held, part.role) ? held : part.role), role);
 }
 
-/** @returns the groups and projects of a scope; undefined: all of the account */
+/** @returns the groups and projects of a scope; undefined for the whole account */
 export function listParts(scope: Scope | Parts): Omit<Parts, 'type'> | undefined {
   if (scope.type === 'account') return undefined;
   if (scope.type === 'parts') return scope;
@@ -95,16 +98,16 @@ export function listParts(scope: Scope | Parts): Omit<Parts, 'type'> | undefined
   return type === 'project' ? { groups: [], projects: [id] } : { groups: [id], projects: [] };
 }
 
-/** The project of a request, once it is known that the caller reaches it. */
+/** The project of a request, after the check that the caller can access it. */
 export interface ChosenProject {
   readonly id: number;
   readonly name: string;
   readonly accountId: number;
-  /** The origin of tasks that the request starts; absent: the API. Source: docs/interface §2.4. */
+  /** The origin of tasks that the request starts; the API if absent. Source: docs/interface §2.4. */
   readonly origin?: 'CONSOLE';
 }
 
-/** @returns the origin for a project that this caller chose */
+/** @returns the origin of tasks that this caller starts */
 export function originOf(caller: Caller): Pick<ChosenProject, 'origin'> {
   return isUser(caller) ? { origin: 'CONSOLE' } : {};
 }

@@ -1,4 +1,4 @@
-/** Time as a dependency, so that tests can move it. Epoch milliseconds. */
+/** The clock is a dependency, so that tests can move it. It counts epoch milliseconds. */
 export interface Clock {
   now(): number;
 }

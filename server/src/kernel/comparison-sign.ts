@@ -1,4 +1,4 @@
-/** Signs of comparisons, and of what is true if one does not hold. */
+/** The sign of each comparison, and that of its opposite. */
 const SIGNS: Readonly<Record<string, readonly [sign: string, opposite: string]>> = {
   equals: ['=', '≠'],
   notEquals: ['≠', '='],

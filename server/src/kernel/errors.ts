@@ -11,13 +11,13 @@ export interface ProductViolation {
 }
 
 export interface FailureFacts {
-  /** Values for the places `$1`, `$2`, … of the code's text. */
+  /** The values that replace `$1`, `$2`, … in the text of the code. */
   readonly values?: readonly (string | number)[];
-  /** What was wrong and what to do, safe to show to the caller. */
+  /** What is wrong and how to fix it; safe to show to the caller. */
   readonly details?: readonly string[];
   readonly validation?: readonly ProductViolation[];
   readonly retryAfterSeconds?: number;
-  /** Methods of a known path, for the `Allow` header. */
+  /** The methods of an existing path, for the `Allow` header. */
   readonly allow?: readonly string[];
   readonly cause?: unknown;
 }
@@ -28,7 +28,7 @@ export class ServiceError extends Error {
   readonly code: FailureCode;
   readonly facts: FailureFacts;
 
-  /** @param known the facts, or the one detail that is known, which `more` goes with */
+  /** @param known the facts, or the only detail, to which `more` adds other facts */
   constructor(code: FailureCode, known: FailureFacts | string = {}, more: FailureFacts = {}) {
     const facts = { ...(typeof known === 'string' ? { details: [known] } : known), ...more };
     super([code, ...(facts.values ?? []), ...(facts.details ?? [])].join(': '), { cause: facts.cause });

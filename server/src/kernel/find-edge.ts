@@ -1,4 +1,4 @@
-/** @returns how many precede the first one for which it does not hold */
+/** @returns how many elements precede the first one that fails `isBefore` */
 export function findEdge<Item>(list: ArrayLike<Item>, isBefore: (item: Item) => boolean): number {
   let [low, high] = [0, list.length];
   while (low < high) {

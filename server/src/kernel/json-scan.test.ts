@@ -15,7 +15,7 @@ interface Counted {
   widest: number;
 }
 
-/** The same, counted over the parsed value. */
+/** Makes the same counts from the parsed value. */
 function countParsed(value: unknown): Counted {
   const counted = { commas: 0, opened: 0, names: 0, widest: 1 };
   const visit = (one: unknown) => {
@@ -31,7 +31,7 @@ function countParsed(value: unknown): Counted {
   return counted;
 }
 
-test('what is counted over the bytes is what the parser finds, however it is written', () => {
+test('the counts over the bytes equal those over the parsed value, with and without white space', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1), (value, indent) => {
       const { commas, opened, names, widest } = countParsed(value);
@@ -44,12 +44,12 @@ test('what is counted over the bytes is what the parser finds, however it is wri
   );
 });
 
-test('signs inside a string are no signs, whatever escapes stand before its end', () => {
+test('the scan ignores brackets, commas and colons inside strings, also after escaped quotes', () => {
   const { values, names, beyond } = count(String.raw`["[[,:{", "a\"[,", "\\", "\\\"]"]`);
   assert.deepEqual([values, names, beyond], [5, 0, undefined]);
 });
 
-test('the count stops at the first limit that is passed', () => {
+test('the scan stops at the first limit that is exceeded', () => {
   assert.equal(count('['.repeat(JSON_DEPTH)).beyond, undefined);
   assert.equal(count('['.repeat(JSON_DEPTH + 1)).beyond, 'depth');
   assert.equal(count('[0,0]', { values: 3 }).beyond, undefined);
@@ -69,12 +69,12 @@ test('the count stops at the first limit that is passed', () => {
   );
 });
 
-test('the widest list says where it begins and how deep it stands', () => {
+test('the scan reports the position and the depth of the widest list', () => {
   assert.deepEqual(count(' {"a":[1,2,3],"b":0}').widest, { at: 6, depth: 2, members: 3 });
   assert.deepEqual(count('[[1],[2],[3]]').widest, { at: 0, depth: 1, members: 3 });
 });
 
-test('whatever the bytes are, they are counted', () => {
+test('the scan accepts any bytes and counts at most one value per byte, plus one', () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       assert.ok(countJson(bytes, UNLIMITED).values <= bytes.length + 1);
@@ -82,7 +82,7 @@ test('whatever the bytes are, they are counted', () => {
   );
 });
 
-test('a parsed value is looked at no further than it must be', () => {
+test('holdsMoreThan counts nested values and long strings', () => {
   assert.equal(holdsMoreThan(3, [1, 2]), false);
   assert.equal(holdsMoreThan(3, [1, [2]]), true);
   assert.equal(holdsMoreThan(3, { a: { b: { c: 1 } } }), true);

@@ -1,9 +1,9 @@
 export interface JsonLimits {
   readonly values: number;
   readonly names: number;
-  /** Bytes of one string, as written. */
+  /** The most bytes of one string, as it is written. */
   readonly text: number;
-  /** The list of a body that holds little else, and the code that refuses too many elements. */
+  /** The list that holds most of a body, and the code that refuses too many elements of it. */
   readonly list?: { readonly most: number; readonly code: 'too_many_identifiers' | 'bad_request' };
 }
 
@@ -13,7 +13,9 @@ export const JSON_DEPTH = 32;
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPENS_LIST, OPENS_OBJECT, CLOSES_LIST, CLOSES_OBJECT] = [0x5b, 0x7b, 0x5d, 0x7d];
 
-/** Takes 1 to 2 ms per MiB, whatever it contains, and stops at the first limit that is exceeded. */
+/**
+ * Counts the values of a JSON text and stops at the first limit that is exceeded. Any content takes 1 to 2 ms per MiB.
+ */
 export function countJson(bytes: Uint8Array, limits: JsonLimits): JsonCounts {
   const counts = new JsonCounts(limits);
   const { length } = bytes;
@@ -29,7 +31,7 @@ export function countJson(bytes: Uint8Array, limits: JsonLimits): JsonCounts {
   return counts;
 }
 
-/** A loop, as most strings are short: a search for the quote takes 50 ns to start. */
+/** A loop, because most strings are short and a native search for the quote takes 50 ns to start. */
 function findEndOfString(bytes: Uint8Array, from: number): number {
   const { length } = bytes;
   for (let at = from; at < length; at += 1) {
@@ -41,16 +43,16 @@ function findEndOfString(bytes: Uint8Array, from: number): number {
 }
 
 /**
- * Counts the values in a JSON text from its bytes: a parser makes up to 60 bytes of three, and a text that
- * was sent packed is a thousandth of what it becomes. The parser decides whether the text is JSON. The fields
- * are integers and nothing is allocated, as it counts up to 8 million times in a large body.
+ * Counts the values in a JSON text from its bytes, before a parser allocates them: it makes up to 60 bytes of memory
+ * from three of text, and a compressed body may grow a thousandfold. Whether the text is JSON is left to the parser.
+ * The fields are integers and nothing is allocated, because a large body is counted in up to 8 million steps.
  */
 export class JsonCounts {
-  /** Commas, lists and objects, which is about the number of values; an empty list counts twice. */
+  /** Commas, lists and objects, which together are about the number of values. An empty list counts twice. */
   values = 1;
   /** Members of objects. A new name takes the parser 1 to 2 µs, ten times as long as a value of a list. */
   names = 0;
-  /** The limit at which counting stopped. */
+  /** The limit at which the count stopped. */
   beyond: 'depth' | Exclude<keyof JsonLimits, 'list'> | undefined;
   private depth = 0;
   private widestAt = 0;
@@ -64,12 +66,15 @@ export class JsonCounts {
     this.limits = limits;
   }
 
-  /** The list or object with most members: what opens it, its depth from 1, and how many they are. */
+  /**
+   * The list or object with the most members: the offset of its opening bracket, its depth (from 1) and its member
+   * count.
+   */
   get widest() {
     return { at: this.widestAt, depth: this.widestDepth, members: this.widestMembers };
   }
 
-  /** @returns whether all limits are respected */
+  /** @returns whether all limits are still respected */
   take(byte: number, at: number): boolean {
     if (byte === COMMA) return this.addMember();
     if (byte === COLON) return this.addName();
@@ -113,7 +118,7 @@ export class JsonCounts {
   }
 }
 
-/** @returns the limit that a text exceeds, in words for the caller; undefined if none */
+/** @returns the limit that a text exceeds, in words for the caller; undefined if it exceeds none */
 export function describeExcess({ beyond }: JsonCounts, limits: JsonLimits): string | undefined {
   if (beyond === undefined) return undefined;
   if (beyond === 'depth') return `the body is nested deeper than ${JSON_DEPTH} levels`;
@@ -122,7 +127,7 @@ export function describeExcess({ beyond }: JsonCounts, limits: JsonLimits): stri
   return `the body holds more than ${most} ${beyond === 'names' ? 'fields' : 'values'}`;
 }
 
-/** @returns the value of a JSON text; undefined for any other text: the caller gives an example, whatever the parser met */
+/** @returns the value of a JSON text; undefined for any other text, because the caller reports its own error */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -131,10 +136,13 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** @returns whether a parsed value has more than the given number of values, a long string counting as many; stops there */
+/** @returns whether a parsed value has more than the given number of values; a long string counts as several */
 export const holdsMoreThan = (most: number, value: unknown): boolean => weighJson(most, value) > most;
 
-/** @returns the number of values in a parsed value, a long string counting as many; stops counting above the limit */
+/**
+ * Stops counting above the limit.
+ * @returns the number of values in a parsed value; a long string counts as several
+ */
 export function weighJson(most: number, value: unknown): number {
   let weight = 0;
   const open = [value];

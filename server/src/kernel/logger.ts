@@ -1,4 +1,4 @@
-/** The logger that all parts of the service use, implemented by the server's structured one. */
+/** The logger of all parts of the service. The server's structured logger implements it. */
 export interface Logger {
   debug(facts: object, message: string): void;
   info(facts: object, message: string): void;

@@ -1,4 +1,4 @@
-/** How many of something each name has open. */
+/** Counts, by name, how many uses of something are open. */
 export class OpenCounts<Name> {
   readonly #open = new Map<Name, number>();
 
@@ -10,7 +10,7 @@ export class OpenCounts<Name> {
     return this.#open.values().reduce((sum, count) => sum + count, 0);
   }
 
-  /** @returns a function that ends it, to be called once */
+  /** @returns a function that ends this use; the caller calls it once */
   begin(name: Name): () => void {
     this.#open.set(name, this.of(name) + 1);
     return () => {

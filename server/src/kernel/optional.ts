@@ -9,7 +9,7 @@ import type {
 } from 'typebox';
 import { Type } from 'typebox';
 
-/** A text is the description. */
+/** A text is used as the description of the schema. */
 const read = <Options extends TSchemaOptions>(about: Options | string = {} as Options): Options =>
   typeof about === 'string' ? ({ description: about } as Options) : about;
 

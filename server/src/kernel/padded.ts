@@ -1,7 +1,7 @@
 /**
- * A list in a statement makes a different text for each length, and every text is prepared on every
- * connection. Padded, there is one for each power of two.
- * @returns the list with its last entry repeated; only for statements in which repetition has no effect
+ * Pads a list to a power of two by repeating its last entry. Each length of a list makes another statement text, and
+ * every connection prepares every text. Use it only where repetition has no effect.
+ * @returns the padded list
  */
 export function padToPowerOfTwo<Entry>(list: readonly Entry[]): readonly Entry[] {
   const last = list.at(-1);
@@ -10,6 +10,6 @@ export function padToPowerOfTwo<Entry>(list: readonly Entry[]): readonly Entry[]
   return [...list, ...Array<Entry>(length - list.length).fill(last)];
 }
 
-/** @returns the ids for `in (…)`, which cannot be empty: no row has the id 0 */
+/** @returns the ids for `in (…)`, which must not be empty; no row has the id 0 */
 export const padIds = (ids: readonly number[]): readonly number[] =>
   ids.length === 0 ? [0] : padToPowerOfTwo(ids);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { cutPieces } from './pieces.ts';
 
-test('pieces are full except the last, and together what was sent', async () => {
+test('cutPieces fills all pieces except the last and keeps all bytes in order', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }),
@@ -20,7 +20,7 @@ test('pieces are full except the last, and together what was sent', async () => 
   );
 });
 
-test('the memory of a piece grows up to its size', async () => {
+test('a piece grows up to its size without losing bytes', async () => {
   const sent = Buffer.alloc(300_000, 'products ');
   const [first, second] = await Array.fromAsync(
     cutPieces(stream([sent.subarray(0, 9), sent.subarray(9)]), 200_000),

@@ -1,7 +1,10 @@
-/** Most streams are small, so the memory of a piece grows from this. */
+/** The first allocation for a piece. Most streams are small, so its memory grows from this size. */
 const FIRST_BYTES = 64 * 1024;
 
-/** Cuts a stream into pieces that are all full except the last. @returns pieces, each valid until the next one is taken */
+/**
+ * Cuts a stream into pieces, all full except the last.
+ * @returns pieces; each is valid until the next one is taken
+ */
 export async function* cutPieces(
   bytes: AsyncIterable<Uint8Array>,
   size: number,

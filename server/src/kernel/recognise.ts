@@ -1,14 +1,15 @@
 /** A definition in a document that replaces a list, or in that list. */
 export interface Recognisable {
   readonly id: number | string | undefined;
-  /** The name that identifies it if no id does. */
+  /** The name that identifies the definition if no id does. */
   readonly name: string;
 }
 
 /**
- * Matches the entries of a document with definitions: first all by id, so that no name takes a definition that another entry
- * has by its id; then the rest by name, in order. Each definition matches once. Source: docs/interface §12.1 rule 4.
- * @returns for each entry its definition, undefined for a new one; and the definitions without an entry
+ * Matches the entries of a document with definitions: first all entries by id, then the others by name, in order. So no
+ * name claims a definition that another entry names by its id. Each definition matches once. Source: docs/interface
+ * §12.1 rule 4.
+ * @returns the definition of each entry (undefined for a new one), and the definitions without an entry
  */
 export function recognise<Present extends Recognisable>(
   sent: readonly Recognisable[],

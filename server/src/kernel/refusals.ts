@@ -1,6 +1,6 @@
 /**
- * All intentional refusals: the text of each on the wire, by status and code. `$1`, `$2`, … in a text are
- * filled from the values of the error. Source: docs/interface §7.4.
+ * The status and the text of every refusal, by code. `$1`, `$2`, … in a text are replaced by the values of the error.
+ * Source: docs/interface §7.4.
  */
 const TEXTS = {
   400: {

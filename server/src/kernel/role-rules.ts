@@ -1,9 +1,9 @@
 import type { PartRole, PartScope, Role } from './caller.ts';
 import { parseJson } from './json-scan.ts';
 
-/** The role that a group of the company's provider gives. Source: docs/interface §5.7. */
+/** The role that a group at the sign-in provider gives its members. Source: docs/interface §5.7. */
 export type RoleRule = {
-  /** The provider's name for the group; `*`: everyone who signs in there. */
+  /** The provider's name for the group. `*` matches everyone who signs in with a company account. */
   readonly group: string;
 } & (PartRole | { readonly role: Exclude<Role, 'none'>; readonly scope?: never });
 

@@ -5,7 +5,7 @@ import { MASK, maskLooks, maskSecrets } from './secret-mask.ts';
 
 const HIDDEN = 'hunter2';
 
-test('values of members, headers and parameters that look like secrets are masked, in whole, cut and broken texts', () => {
+test('the mask hides values with secret names, also in truncated and malformed texts', () => {
   const texts = [
     `{"password":"${HIDDEN}"}`,
     `{"password" : "${HIDDEN}`,
@@ -30,7 +30,7 @@ test('values of members, headers and parameters that look like secrets are maske
   }
 });
 
-test('what is no secret stays as it was sent, with the members after a masked one', () => {
+test('the mask leaves other values unchanged, also members after a masked one', () => {
   const body = '{"products":[{"identifier":"A1","attributes":[{"key":"Chuck","value":"SDS"}]}]}';
   assert.equal(maskSecrets(body, 'key'), body);
   assert.equal(
@@ -40,7 +40,7 @@ test('what is no secret stays as it was sent, with the members after a masked on
   assert.equal(maskSecrets('{"keywords":["saw"],"author":"me"}'), '{"keywords":["saw"],"author":"me"}');
 });
 
-test('a secret in base64 is masked when slashes divide it into short parts', () => {
+test('the mask hides a base64 secret that slashes divide into short parts', () => {
   for (const secret of [
     'oFkmB8b8l71WT78=/Y6XzJOrB0/k3JxQ8vTn2LmA5cEw7dR9s',
     'aB3/cD4/eF5/gH6/iJ7/kL8/mN9/oP0/',
@@ -54,7 +54,7 @@ test('a secret in base64 is masked when slashes divide it into short parts', () 
       assert.equal(maskLooks(around).includes(secret.slice(0, 12)), false, around);
 });
 
-test('paths of files, ids of tasks and names of functions stay as they are', () => {
+test('the mask leaves file paths, task ids and function names unchanged', () => {
   for (const text of [
     'file:///home/Anna/Relata2/server/test/service/secrets-in-log.test.ts:98:12',
     '/tasks/abcdef0123456789abcdef01/log',

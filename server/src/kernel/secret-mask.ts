@@ -1,15 +1,18 @@
 export const MASK = '•••';
 
-/** Names of members, headers and parameters whose values must not be shown. `headers`: any of them may be a key. */
+/**
+ * Names of members, headers and parameters whose values must not be shown. `headers` is one of them, because any header
+ * may carry a key.
+ */
 const SECRET_NAMES =
   'pass(?:word|wd|phrase)|secret|token|authorization|credential|cookie|signature|headers|(?:api|private)[-_]?key|keys?\\d*\\b|\\bpin\\b';
 const SECRET_NAME = new RegExp(SECRET_NAMES, 'i');
-/** In forms, queries, headers and broken JSON: a name, a sign, and a value up to where it can end. */
+/** A name, a sign and a value, as in forms, queries, headers and malformed JSON. */
 const PAIR = new RegExp(
   `((?<![\\w-])(?:[\\w-]*(?:${SECRET_NAMES})[\\w-]*)["']?\\s*[:=]\\s*)("[^"]*"?|'[^']*'?|(?:bearer|basic)?\\s*[^\\s"',;&}\\]]+)`,
   'gi',
 );
-/** `https://user:password@host` */
+/** Matches `https://user:password@host`. */
 const USER_IN_URL = /(:\/\/)[^\s/"'@]+@/g;
 
 /** The fewest characters of an account key (docs/interface §10.2) and of the token of an address. */
@@ -18,17 +21,21 @@ const SECRET_CHARACTERS = 32;
 const PART_OF_SECRET = /(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{20,}/;
 const LOOKS = new RegExp(`[\\w+=~-]{${SECRET_CHARACTERS},}|${PART_OF_SECRET.source}`, 'g');
 
-/** Whether a text as a whole may be a key or a token, whatever its name. An id of a task, of 24 characters, is neither. */
+/**
+ * Whether a text as a whole may be a key or a token, whatever its name. A task id, which has 24 characters, does not
+ * count.
+ */
 export const looksSecret = (text: string): boolean =>
   text.length >= SECRET_CHARACTERS || PART_OF_SECRET.test(text);
 
 /** A run of characters of base64, which may contain slashes. */
 const BASE64_RUN = /[\w+/=~-]{24,}/g;
-/** Characters that are looked at together. */
+/** The number of characters that are judged together. */
 const WINDOW = 24;
 /**
- * Changes between small letters, capitals and digits in a window. Random base64 has 14 on average, and a path of a file
- * has at most six. Without the bound the parts of a secret between its slashes would be too short to look secret.
+ * The most changes between small letters, capitals and digits in a window of a path. Random base64 has 14 on average,
+ * and a file path has at most six. The check is needed because the parts of a secret between its slashes may be too
+ * short to look secret.
  */
 const MOST_CHANGES_IN_PATH = 7;
 
@@ -36,7 +43,7 @@ const MOST_CHANGES_IN_PATH = 7;
 export const maskLooks = (text: string): string =>
   text.replace(BASE64_RUN, (run) => (run.includes('/') && isRandom(run) ? MASK : run)).replace(LOOKS, MASK);
 
-/** Whether the kinds of characters of a run change so often, in any window, as those of a secret in base64. */
+/** Whether the characters of a run change their kind as often, in any window, as those of a base64 secret. */
 function isRandom(run: string): boolean {
   const kinds = [...run].map(kindOf);
   const isChange = (index: number) => kinds[index] !== '' && (kinds[index - 1] ?? '') !== kinds[index];
@@ -55,14 +62,14 @@ function kindOf(character: string): 'capital' | 'digit' | 'letter' | '' {
   return /\d/.test(character) ? 'digit' : '';
 }
 
-/** @param plainName a name that is not secret here, although it looks so: `key` of a product's attribute */
+/** @param plainName a name that only looks secret, such as `key` of a product's attribute */
 export function isSecretName(name: string, plainName?: string): boolean {
   return name !== plainName && SECRET_NAME.test(name);
 }
 
 /**
- * Masks secrets in a text that may be truncated or malformed: JSON by its members, whatever they hold,
- * everything else by `name: value`. Reads each character once or twice.
+ * Masks secrets in a text that may be truncated or malformed. JSON members are masked by name with their whole value,
+ * and everything else as `name: value`. Each character is read once or twice.
  */
 export function maskSecrets(text: string, plainName?: string): string {
   return maskMembers(text, plainName)
@@ -75,7 +82,7 @@ export function maskSecrets(text: string, plainName?: string): string {
 const namesPlain = (start: string, plainName: string | undefined) =>
   plainName !== undefined && new RegExp(`^${plainName}["']?\\s*[:=]\\s*$`).test(start);
 
-/** A complete string, then a colon. */
+/** A complete string, perhaps followed by a colon. */
 const MEMBER = /"((?:[^"\\]|\\.)*)"(\s*:\s*)?/gs;
 
 function maskMembers(text: string, plainName: string | undefined): string {
@@ -94,22 +101,22 @@ function maskMembers(text: string, plainName: string | undefined): string {
   return masked + text.slice(done);
 }
 
-/** `pass\u0077ord` is a password, too. */
+/** Unescapes a name, because `pass\u0077ord` also means password. */
 function readName(written: string): string {
   try {
     return JSON.parse(`"${written}"`) as string;
   } catch {
-    // An escape that JSON does not know: the name is taken as written.
+    // The name has an escape that is invalid in JSON, so it is used as it is written.
     return written;
   }
 }
 
-/** Strings, brackets, and the other parts of a value. */
+/** A string, a bracket, or any other part of a value. */
 const PART = /"(?:[^"\\]|\\.)*(?:"|$)|[[{]|[\]}]|,|[^"[\]{},]+/gsy;
 
 const DEEPER: Readonly<Record<string, number>> = { '[': 1, '{': 1, ']': -1, '}': -1 };
 
-/** @returns where the value that begins there ends; the end of the text if it does not */
+/** @returns where the value that begins there ends; the end of the text if the value is incomplete */
 function findEndOfValue(text: string, from: number): number {
   let depth = 0;
   PART.lastIndex = from;

@@ -1,14 +1,14 @@
-/** The outcome of reading several keys, of which some may fail. */
+/** The outcome of reading several keys, some of which may fail. */
 export interface SeparateReads<Key, Value> {
   readonly values: ReadonlyMap<Key, Value>;
-  /** The error of each key that cannot be read by itself. */
+  /** The error of each key that fails even when it is read alone. */
   readonly failures: ReadonlyMap<Key, unknown>;
 }
 
 /**
- * Reads several keys at once. If that fails, each half is read by itself, so that a key which cannot be read, such as a
- * project of a Citus worker that is away, does not fail the others.
- * @param read reads keys together; keys without a value are missing from its answer
+ * Reads several keys at once. If a read fails, each half of its keys is read separately. So one unreadable key, such as
+ * a project of an unreachable Citus worker, does not fail the others.
+ * @param read reads keys together; its answer omits keys without a value
  */
 export async function readSeparately<Key, Value>(
   keys: readonly Key[],

@@ -11,8 +11,8 @@ import {
 import { ServiceError } from './errors.ts';
 
 /**
- * Spans, using the OpenTelemetry API: without an SDK, which app/traces.ts starts if configured, its calls do
- * nothing. A span has ids, kinds and counts, but nothing that a caller sent, and no message of an error.
+ * Spans, using the OpenTelemetry API. Its calls do nothing without an SDK, which app/traces.ts starts if configured. A
+ * span has ids, kinds and counts, but no value that a caller sent and no error message.
  */
 export interface SpanFacts {
   readonly name: string;
@@ -23,13 +23,13 @@ type Note = (attributes: Attributes) => void;
 
 const tracer = trace.getTracer('relata');
 
-/** Does work as a span of the caller's trace. `note` adds what only the work knows. */
+/** Runs work as a span of the current trace. `note` adds attributes that only the work can determine. */
 export const traced = <Result>(facts: SpanFacts, work: (note: Note) => Promise<Result>): Promise<Result> =>
   runSpan(facts, context.active(), work);
 
 /**
- * Does work that outlives its cause.
- * @param traceparent of the cause, perhaps in another process; without it the work is a trace of its own
+ * Runs work that outlives its cause.
+ * @param traceparent the span of the cause, perhaps in another process; without it the work begins a new trace
  */
 export function tracedApart<Result>(
   traceparent: string | undefined,
@@ -40,7 +40,7 @@ export function tracedApart<Result>(
   return runSpan(facts, cause, work);
 }
 
-/** @returns the current span, to be stored with what it causes; undefined if nothing is traced */
+/** @returns the current span, to be stored with the work that it causes; undefined without tracing */
 export function currentTraceparent(): string | undefined {
   const carrier: { traceparent?: string } = {};
   propagation.inject(context.active(), carrier);
@@ -70,13 +70,13 @@ const nameOf = (error: unknown) =>
 
 export type RequestSpan = ReturnType<typeof openRequestSpan>;
 
-/** Begins the span of a request, continuing the trace that its headers name. */
+/** Begins the span of a request, which continues the trace that its headers name. */
 export function openRequestSpan(method: string, route: string, headers: object) {
   const caller = propagation.extract(ROOT_CONTEXT, headers);
   const attributes = { 'http.request.method': method, 'http.route': route };
   const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, caller);
   return {
-    /** Calls the code that serves it, within its span. */
+    /** Calls the code that serves the request, within its span. */
     serve: (next: () => void) => context.with(trace.setSpan(caller, span), next),
     end(status: number, added: Attributes): void {
       span.setAttributes({ ...added, 'http.response.status_code': status });

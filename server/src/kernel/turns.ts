@@ -1,11 +1,14 @@
 /** Waiting work. The work of one part of an owner runs in order of arrival. */
 interface Owned {
   readonly owner: number;
-  /** Part numbers are unique over all owners. */
+  /** No two owners have a part with the same number. */
   readonly part?: number;
 }
 
-/** Takes turns by owner, and within an owner by part: the one served longest ago is next, however much work others have. */
+/**
+ * Takes turns by owner, and within an owner by part. The owner or part that was served longest ago is next, however
+ * much work the others have.
+ */
 export class FairQueue<Work extends Owned> {
   private waiting: Work[] = [];
   private readonly served = new Map<number, number>();
@@ -16,7 +19,7 @@ export class FairQueue<Work extends Owned> {
     this.waiting.push(work);
   }
 
-  /** @returns the next work; undefined if none may start */
+  /** @returns the next work; undefined if none may begin */
   take(mayBegin: (work: Work) => boolean): Work | undefined {
     let next: Work | undefined;
     for (const work of this.waiting) {
@@ -36,7 +39,7 @@ export class FairQueue<Work extends Owned> {
     return (servedAt(one) - servedAt(other) || partServedAt(one) - partServedAt(other)) < 0;
   }
 
-  /** @returns whether it was waiting */
+  /** @returns whether the work was waiting */
   drop(work: Work): boolean {
     const at = this.waiting.indexOf(work);
     if (at >= 0) this.waiting.splice(at, 1);
@@ -50,7 +53,10 @@ export class FairQueue<Work extends Owned> {
   }
 }
 
-/** Runs a limited number of works at a time; the others wait, owners in turn, each one's in order of arrival. */
+/**
+ * Runs a limited number of works at a time. The others wait: owners take turns, and the works of an owner run in order
+ * of arrival.
+ */
 export class Turns {
   readonly #atOnce: number;
   readonly #queue = new FairQueue<{ readonly owner: number; begin(): void }>();
