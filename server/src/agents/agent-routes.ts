@@ -32,8 +32,8 @@ interface ListenedAt {
 }
 
 /**
- * Refuses pages in a browser other than our own: through a name that leads to this machine (DNS rebinding)
- * they could reach a service that only listens on loopback. @throws origin_refused, host_refused
+ * Refuses browser pages of other origins. Through a name that leads to this machine (DNS rebinding), such a
+ * page could reach a service that listens only on loopback. @throws origin_refused, host_refused
  */
 function refuseForeign(
   { origin, host = '' }: FastifyRequest['headers'],
@@ -73,7 +73,8 @@ export const agentRoutes =
             limitScans: () => limitScans(request, reply),
           };
           const describeFailure = (error: unknown) => describe(error, request);
-          // The protocol and the schemas of its tools take a tenth of a start, and few services have agents.
+          // Imported on demand, because loading the protocol and the schemas takes a tenth of a start and few
+          // services have agents.
           const { createAgentHandler } = await import('./agents.ts');
           const { fetch } = createAgentHandler(context, { version, describeFailure });
           const response = await fetch(toWebRequest(request), { parsedBody: request.body });
@@ -86,7 +87,7 @@ export const agentRoutes =
         }),
     });
 
-/** The protocol only uses the headers, not the address. */
+/** The protocol uses only the headers, so any address suffices. */
 function toWebRequest({ headers, body }: FastifyRequest): Request {
   const sent = Object.entries(headers).filter(
     (header): header is [string, string] =>
@@ -95,7 +96,10 @@ function toWebRequest({ headers, body }: FastifyRequest): Request {
   return new Request('http://relata/mcp', { method: 'POST', headers: sent, body: JSON.stringify(body) });
 }
 
-/** A refusal says what to do; any other error is a fault of the service, and is logged. */
+/**
+ * @returns the text of a refusal, which says how to fix the question. Any other error is a fault of the
+ * service and is logged.
+ */
 function describe(error: unknown, request: FastifyRequest): string {
   if (!(error instanceof ServiceError)) {
     request.log.error({ err: error }, 'unexpected error');

@@ -1,6 +1,7 @@
 /**
- * The door of agents: the tools by which programs that speak MCP find products, ask for related ones and the
- * reasons, and see changes. They shorten what the rooms to the left answer; none of them changes a catalog.
+ * The door of agents: tools with which programs that speak MCP find products, request related products with
+ * reasons, and see changes. They shorten the answers of the rooms to the left, and none of them changes a
+ * catalog.
  */
 import {
   createMcpHandler,
@@ -51,20 +52,21 @@ interface AgentServerParts {
   describeFailure(error: unknown): string;
 }
 
-/** Answers one request of an agent, without state between two: there are no subscriptions. */
+/** Answers one request of an agent. No state remains between two requests, so subscriptions are refused. */
 export function createAgentHandler(context: ToolContext, parts: AgentServerParts): McpHttpHandler {
   return createMcpHandler(() => openServer(context, parts), { maxSubscriptions: 0 });
 }
 
 function openServer(context: ToolContext, { version, describeFailure }: AgentServerParts): McpServer {
-  // Nothing is sent without a request, so changes of a list are not announced.
+  // The service sends nothing without a request, so it does not announce changes of the list of tools.
   const capabilities = { tools: { listChanged: false } };
   const server = new McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS, capabilities });
   for (const { tool, config } of TOOLS) {
     if (!allows(context.access, tool.access)) continue;
     server.registerTool(tool.name, config, async (input) => {
       try {
-        // Each tool was registered with the schema of its own input, which a list of all tools cannot express.
+        // The cast is safe: each tool is registered with the schema of its own input, which the type of the
+        // list cannot express.
         const structuredContent = (await tool.answer(context, input as never)) as Record<string, unknown>;
         return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
       } catch (error) {

@@ -169,7 +169,7 @@ export const catalogChanges = defineTool({
     const below = cursor === undefined ? undefined : Number(cursor);
     const found = await tasks.list({ projectId: project.id, from: since, below, limit: CHANGES + 1 });
     const page = found.slice(0, CHANGES);
-    // An upload changes nothing before its commit, which is listed too.
+    // Leaves uploads out, because an upload changes nothing before its commit, which is listed too.
     const reported = page
       .filter(({ increment, status }) => increment === 'STEP_BASED' || status === 'FAILED')
       .map((task) => ({ number: task.number, change: describeChange(task) }));

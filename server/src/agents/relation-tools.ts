@@ -86,7 +86,7 @@ const Related = Type.Object({
 const RELATED = 5;
 const LARGEST = 20;
 const FARTHEST = 80;
-/** The limit of one question; the answer lists the relations left. */
+/** The most relations in one answer. The answer lists the ids of the others. */
 const RELATIONS = 20;
 
 export const relatedProducts = defineTool({
@@ -274,7 +274,7 @@ export const previewRelation = defineTool({
 });
 
 const Verdict = Type.String({ description: 'fits, does_not_fit, unknown: a value is missing; or no_rule' });
-/** Tokens for the rest of an answer. */
+/** The tokens for the remaining parts of an answer. */
 const REST = 900;
 
 const { items, tags } = FitQuestion.properties;

@@ -6,7 +6,7 @@ import type { Relations } from '../relations/relations.ts';
 import type { ProductSearch } from '../search/search.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 
-/** What tools read; no tool changes a catalog. */
+/** The rooms that tools read. No tool changes a catalog. */
 export interface ToolParts {
   readonly catalog: Catalog;
   readonly search: ProductSearch;
@@ -14,7 +14,7 @@ export interface ToolParts {
   readonly tasks: Tasks;
 }
 
-/** The caller, and the project of the question. */
+/** The caller and the project of a question. */
 export interface ToolContext extends ToolParts {
   readonly project: ChosenProject;
   readonly access: Access;
@@ -23,7 +23,7 @@ export interface ToolContext extends ToolParts {
   limitScans(): void;
 }
 
-/** A tool for agents, with its input and answer. Source: docs/interface §15. */
+/** A tool for agents with the schemas of its input and its answer. Source: docs/interface §15. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
@@ -55,8 +55,9 @@ export const defineTool = <Input extends TProperties, Output extends TProperties
 };
 
 /**
- * An answer should stay under 4,000 tokens, and an agent gets it twice: structured and as text. Tokens are an
- * upper estimate: three ASCII letters each, and one for every other character.
+ * The limit of an answer in tokens. An answer should have fewer than 4,000, and an agent gets it twice:
+ * structured and as text. The estimate is an upper one: three ASCII letters are a token, and every other
+ * character is one.
  */
 export const TOKENS = 1_700;
 const LETTERS_PER_TOKEN = 3;
@@ -67,7 +68,7 @@ export function countTokens(text: string): number {
   return Math.ceil((text.length - others) / LETTERS_PER_TOKEN) + others;
 }
 
-/** @returns as many items from the start as fit, at least one */
+/** @returns as many items from the start as fit, but at least one */
 export function fitPage<Item>(items: readonly Item[], spent = 0): Item[] {
   let left = TOKENS - spent;
   const at = items.findIndex((item) => {
@@ -77,7 +78,7 @@ export function fitPage<Item>(items: readonly Item[], spent = 0): Item[] {
   return items.slice(0, at < 0 ? undefined : Math.max(1, at));
 }
 
-/** The part of a list from an offset on that fits. */
+/** @returns the items from `offset` on that fit, and the offset of the next page */
 export function fitFrom<Item>(items: readonly Item[], offset = 0, spent = 0) {
   const page = fitPage(items.slice(offset), spent);
   const end = offset + page.length;
@@ -87,7 +88,7 @@ export function fitFrom<Item>(items: readonly Item[], offset = 0, spent = 0) {
 const TEXT = 120;
 const SHORT = 60;
 
-/** Truncates a text, so that a single product always fits. */
+/** Truncates a text, so that a single product always fits into an answer. */
 export const shortenText = (text: string, most: number = TEXT): string =>
   text.length <= most ? text : `${cutText(text, most)}…`;
 export const shortenValue = (text: string) => shortenText(text, SHORT);

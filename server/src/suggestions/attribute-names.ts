@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** Names of attributes as people write them, compared as people would read them. */
+/** Compares names of attributes in the way in which people would read them. */
 
-/** @returns the words of a name in lower case without accents: `maxWidth`, `Max. width` and `MAX_WIDTH` are the same */
+/**
+ * @returns the words of a name in lower case without accents. They are the same for `maxWidth`, `Max. width`
+ * and `MAX_WIDTH`.
+ */
 export function wordsOf(name: string): string[] {
   return name
     .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
@@ -16,10 +19,13 @@ export function wordsOf(name: string): string[] {
 /** @returns the same text for names that differ only in case, separators and word order */
 export const foldName = (name: string): string => wordsOf(name).toSorted().join(' ');
 
-/** Of shorter names, many differ by a letter. */
+/** Shorter names are not compared, because many of them differ by only one letter. */
 const SHORTEST = 4;
 
-/** Whether the folded names differ by one letter added, missing or changed, or two swapped: colour, fibre. */
+/**
+ * Whether the folded names differ by one added, missing or changed letter, or by two swapped letters: colour,
+ * fibre.
+ */
 export function isNear(a: string, b: string): boolean {
   if (a === b || Math.min(a.length, b.length) < SHORTEST) return false;
   if (Math.abs(a.length - b.length) > 1 || digitsOf(a) !== digitsOf(b)) return false;
@@ -35,10 +41,10 @@ export function isNear(a: string, b: string): boolean {
 
 const digitsOf = (name: string) => name.replaceAll(/\D/g, '');
 
-/** A limit that an attribute's name states. */
+/** A limit that the name of an attribute states. */
 export interface NamedLimit {
   readonly bound: 'most' | 'least';
-  /** The limited quantity, as `foldName` returns it; '' if only the limit is named. */
+  /** The limited quantity in the form of `foldName`; '' if the name states only the limit. */
   readonly of: string;
 }
 
@@ -46,10 +52,10 @@ const LIMITS = {
   most: /^(?:max|maximum|maximal\p{L}{0,2})$/u,
   least: /^(?:min|minimum|minimal\p{L}{0,2})$/u,
 };
-/** German compounds: Höchstgewicht, Mindestbreite. */
+/** German compounds such as Höchstgewicht and Mindestbreite. */
 const COMPOUND = /^(?:(maximal|hochst)|(minimal|mindest))(\p{L}{3,})$/u;
 
-/** @returns undefined if the name states no limit */
+/** @returns undefined if the name does not state a limit */
 export function readLimit(name: string): NamedLimit | undefined {
   const words = wordsOf(name);
   const bound = (['most', 'least'] as const).find((one) => words.some((word) => LIMITS[one].test(word)));
@@ -61,6 +67,6 @@ export function readLimit(name: string): NamedLimit | undefined {
   return found ? { bound: found[1] === undefined ? 'least' : 'most', of: found[3] ?? '' } : undefined;
 }
 
-/** @returns an id derived from what is suggested, so that it stays the same whatever the counts */
+/** @returns an id derived from the subject, so that it remains the same when the counts change */
 export const idOf = (kind: string, subject: unknown): string =>
   `${kind}-${createHash('sha256').update(JSON.stringify(subject)).digest('hex').slice(0, 16)}`;

@@ -24,20 +24,24 @@ import type {
 } from './suggestion-schemas.ts';
 
 /**
- * Attributes whose values are of another type than the ontology says, or that it lacks. A full update makes
- * an attribute text as soon as one value is not a number; here a few are tolerated, and a person decides.
+ * Finds attributes whose values fit another type than that of the ontology, and keys that the ontology does
+ * not have. A full update makes an attribute text as soon as one value is not a number. Here a few such
+ * values are tolerated, and a person decides.
  */
 
-/** A lower share would lose more than it gains, and leave more values to look at. */
+/**
+ * The least share of values that fit the suggested type. With a lower share, more values would be lost than
+ * gained.
+ */
 const FITTING = 0.95;
-/** If the present type reads this share, it was a person's choice. */
+/** If the present type reads this share of the values, a person probably chose it. */
 const GOOD_ENOUGH = 0.5;
 const PRODUCTS = 10;
 const SHOWN_MISFITS = 20;
-/** As many as a person can review. */
+/** The most suggestions that are shown, because a person has to review them. */
 const SHOWN = 20;
 
-/** @returns the best first */
+/** @returns suggestions, the best first */
 export function suggestAttributes(
   attributes: readonly SampledAttribute[],
   ontology: Ontology,
@@ -50,7 +54,7 @@ export function suggestAttributes(
     .slice(0, SHOWN);
 }
 
-/** A wrong type comes before a missing attribute; then the one that concerns most products. */
+/** A wrong type outweighs a missing attribute. Otherwise the number of affected products decides. */
 const weigh = ({ evidence }: AttributeSuggestion) =>
   evidence.products * (evidence.typeNow === null ? 1 : 1_000_000);
 
@@ -82,29 +86,38 @@ function suggestType(sampled: SampledAttribute, settings: DraftSettings): Attrib
 const countFits = (values: readonly SampledValue[], attribute: Attribute) =>
   countValues(values.filter(({ text }) => isFact(text, attribute)));
 
-/** Text reads everything, so it shows nothing. */
+/** A text attribute reads every value, so reading proves nothing. */
 const readsEnough = (values: readonly SampledValue[], present: Attribute) =>
   present.type !== 'TEXT_ATTRIBUTE' &&
   present.type !== 'UNTYPED_ATTRIBUTE' &&
   countFits(values, present) >= GOOD_ENOUGH * countValues(values);
 
-/** For an attribute that the ontology lacks and no other type fits; text of the ontology stays text. */
+/**
+ * A key that the ontology does not have becomes text if no other type fits. Text attributes of the ontology
+ * stay unchanged.
+ */
 const asText = ({ name, attribute }: SampledAttribute): Attribute | undefined =>
   attribute === undefined ? { id: 0, name, type: 'TEXT_ATTRIBUTE' } : undefined;
 
-/** @returns attributes that may read most of the values: numbers in the most frequent unit, true and false, dates */
+/**
+ * @returns attributes that could read most of the values: numbers in the most frequent unit, true and false,
+ * dates
+ */
 const listReadings = ({ name, values }: SampledAttribute, settings: DraftSettings): Attribute[] => [
   ...listNumeric(name, values, settings),
   { id: 0, name, type: 'BOOLEAN_ATTRIBUTE' },
   { id: 0, name, type: 'DATE_ATTRIBUTE' },
 ];
 
-/** Judged as in a full update, but only by the values that are measures in one unit, written in one form. */
+/**
+ * Drafts the attribute like a full update, but only from values that are measures in one unit and in one
+ * number form.
+ */
 function listNumeric(name: string, values: readonly SampledValue[], settings: DraftSettings): Attribute[] {
   const measures = values.flatMap((value) => {
     const observed = observeValue(value.text);
     const [unit] = observed.units;
-    // Spellings of one unit are the same.
+    // Different spellings of a unit count as one unit.
     return unit ? [{ ...value, observed, unit: nameInTable(unit[0], settings.unitAliases) }] : [];
   });
   const byUnit = [...Map.groupBy(measures, ({ unit }) => unit).values()];
@@ -119,21 +132,28 @@ function listNumeric(name: string, values: readonly SampledValue[], settings: Dr
 }
 
 /**
- * Two attributes with one meaning: their names differ in case, separators or a letter (Color, Colour), and
- * products have one or the other. No list of words: similar names count only if the values are the same.
+ * Finds two attributes with one meaning. Their names differ in case, separators or a letter (Color, Colour),
+ * and products have one or the other. There is no list of words: similar names count only if the values are
+ * the same.
  */
 
-/** Share of the rarer one's products. A product with both distinguishes them. */
+/**
+ * The largest share of products that have both attributes, of the rarer attribute. A product with both
+ * distinguishes them.
+ */
 const MOST_BOTH = 0.05;
-/** Share of the rarer one's values, for similar names: Power and Tower share none. */
+/**
+ * The least share of common values for similar names, of the rarer attribute. Power and Tower have none in
+ * common.
+ */
 const LEAST_SHARED = 0.5;
 const EXAMPLES = 5;
-/** The limit of an attribute (docs/interface §11.1). */
+/** The limit of synonyms of an attribute (docs/interface §11.1). */
 const SYNONYMS = 100;
 
 type Pair = readonly [kept: SampledAttribute, dropped: SampledAttribute];
 
-/** @returns the best first */
+/** @returns suggestions, the best first */
 export function suggestDuplicates(attributes: readonly SampledAttribute[], sample: CatalogSample) {
   const pairs = listNamedAlike(attributes).map(orderPair);
   const both = countBoth(sample, pairs);
@@ -153,7 +173,7 @@ function listNamedAlike(attributes: readonly SampledAttribute[]): Pair[] {
   );
 }
 
-/** The one in the ontology stays, otherwise the one that more products have. */
+/** Keeps the attribute that the ontology has; otherwise the attribute that more products have. */
 function orderPair([a, b]: Pair): Pair {
   const isFirst =
     Number(b.attribute !== undefined) - Number(a.attribute !== undefined) ||
@@ -162,7 +182,7 @@ function orderPair([a, b]: Pair): Pair {
   return isFirst <= 0 ? [a, b] : [b, a];
 }
 
-/** @returns, for each pair, the number of products with both */
+/** @returns for each pair, the number of products that have both attributes */
 function countBoth(sample: CatalogSample, pairs: readonly Pair[]): number[] {
   const counts = pairs.map(() => 0);
   const keys = pairs.map((pair) => pair.map(({ values }) => new Set(values.map(({ key }) => key))));
@@ -212,11 +232,11 @@ function describePair([kept, dropped]: Pair, withBoth: number): DuplicateSuggest
 
 const foldValue = ({ text }: SampledValue) => text.trim().toLowerCase();
 
-/** An attribute of the ontology, or a key that it does not know, with its values in the sample. */
+/** An attribute of the ontology, or a key that the ontology does not have, with its values in the sample. */
 interface SampledAttribute {
   readonly name: string;
   readonly attribute: Attribute | undefined;
-  /** The most frequent first; one for each key. */
+  /** The values by descending frequency. A text occurs once for each key. */
   readonly values: readonly SampledValue[];
   /** The number of products with a value. */
   readonly products: number;
@@ -242,7 +262,7 @@ const byCount = (a: SampledValue, b: SampledValue) => b.count - a.count || (a.te
 const countValues = (values: readonly SampledValue[]): number =>
   values.reduce((sum, { count }) => sum + count, 0);
 
-/** @returns the first values as evidence */
+/** @returns the first values in the form of evidence */
 const showValues = (values: readonly SampledValue[], most = EXAMPLES): CountedValue[] =>
   values.slice(0, most).map(({ text, count, identifiers }) => ({ value: text, count, identifiers }));
 
@@ -253,7 +273,7 @@ const nameAttribute = ({ name, attribute, products }: SampledAttribute): NamedAt
   products,
 });
 
-/** @returns an attribute as in a draft, without what only the service sets */
+/** @returns an attribute in the form of a draft, without the members that only the service sets */
 function toDraft(attribute: Attribute): DraftedAttribute {
   const { reason: _, typing: __, unitAliases: ___, id, ...drafted } = attribute;
   return { ...(id > 0 && { id }), ...drafted };

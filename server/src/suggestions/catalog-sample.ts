@@ -8,33 +8,33 @@ import { type Attribute, indexByKey, isBlank, type Ontology } from '../catalog/o
 import type { UploadedProduct } from '../catalog/products/products.ts';
 
 /**
- * The sample that the rules of suggestions look at: products with their distinct values, and their
- * categories. Bounded for any catalog: 20,000 products with 15 values each take about 25 MB.
+ * The sample that the rules of suggestions examine: products with their distinct values and their categories.
+ * Its size is bounded for any catalog: 20,000 products with 15 values each take about 25 MB.
  */
 
 /** A distinct value of one key. */
 export interface SampledValue {
   readonly key: string;
   readonly text: string;
-  /** The number of products with it. */
+  /** The number of products with this value. */
   count: number;
-  /** The first products with it. */
+  /** The first products with this value. */
   readonly identifiers: string[];
 }
 
 interface SampledProduct {
   readonly identifier: string;
-  /** Each once. */
+  /** The distinct values of the product. */
   readonly values: readonly SampledValue[];
-  /** Each once: the paths of the product, and all their prefixes. */
+  /** The paths of the product and all their prefixes, without repetition. */
   readonly categories: readonly SampledCategory[];
 }
 
 interface SampledCategory {
   readonly path: readonly string[];
-  /** The number of products in it. */
+  /** The number of products in the category. */
   count: number;
-  /** Whether the path of a product ends here. */
+  /** Whether the path of a product ends at this category. */
   isLeaf: boolean;
 }
 
@@ -45,13 +45,13 @@ const VALUES_OF_KEY = 2_000;
 const VALUES = 200_000;
 const VALUES_OF_PRODUCT = 200;
 const CATEGORIES = 2_000;
-/** Longer values are descriptions. */
+/** Longer values are ignored, because they are descriptions. */
 const VALUE_LENGTH = 200;
 const EXAMPLES = 5;
 
 export class CatalogSample {
   readonly products: SampledProduct[] = [];
-  /** By key, the distinct values by their texts. */
+  /** For each key its distinct values, by their texts. */
   readonly keys = new Map<string, Map<string, SampledValue>>();
   readonly byPath = new Map<string, SampledCategory>();
   private values = 0;
@@ -98,7 +98,7 @@ export class CatalogSample {
   }
 }
 
-/** The sample by categories and attributes, with values as relations compare them. */
+/** The sample by categories and attributes, with values in the form in which relations compare them. */
 
 export interface ComparedProduct {
   readonly identifier: string;
@@ -115,23 +115,23 @@ export interface Category {
   readonly path: readonly string[];
   readonly isLeaf: boolean;
   readonly products: readonly ComparedProduct[];
-  /** By attribute, how many products have each value. */
+  /** For each attribute, the number of products with each value. */
   readonly values: ReadonlyMap<Attribute, ValueCounts>;
-  /** Numbers of products shared with other categories, and with itself. */
+  /** The number of products shared with each other category, by its path. Includes the category itself. */
   readonly shared: ReadonlyMap<readonly string[], number>;
 }
 
 interface ValueCounts {
-  /** Products with any value. */
+  /** The number of products with any value. */
   products: number;
   readonly byValue: Map<Comparable, number>;
 }
 
-/** Fewer products are not evidence. */
+/** A category with fewer products is not evidence. */
 const PRODUCTS_OF_CATEGORY = 10;
-/** Only the largest are compared in pairs. */
+/** Only this many of the largest categories are compared in pairs. */
 const COMPARED_CATEGORIES = 150;
-/** A category with a larger share of the products is the whole shop. */
+/** A category with a larger share of the products counts as the whole shop. */
 const WHOLE_SHOP = 0.8;
 
 /** @returns the largest categories first */
@@ -176,7 +176,7 @@ function countValues({ values }: ReturnType<typeof newCategory>, product: Compar
   }
 }
 
-/** Reads each value once, however many products have it. */
+/** Each value is read only once, however many products have it. */
 function createComparison({ attributes }: Ontology): (product: SampledProduct) => ComparedProduct {
   const byKey = indexByKey(attributes);
   const compared = new Map(attributes.map((attribute) => [attribute, toCompared(attribute, [])]));

@@ -6,31 +6,37 @@ import { foldName, readLimit, wordsOf } from './attribute-names.ts';
 import type { Category } from './catalog-sample.ts';
 import { canCompare, type Pair, type SuggestedMatch } from './matched-products.ts';
 
-/** Chooses the attributes of two categories to compare, before anything is counted. */
+/** Chooses which attributes of two categories are compared, before anything is counted. */
 
-/** Share of a category's products: a rarer attribute is not what relates them. */
+/**
+ * The least share of a category's products that have the attribute. A rarer attribute does not relate the
+ * category.
+ */
 const HAS = 0.8;
-/** Share of the categories: an attribute of more is general, such as a brand. */
+/** The least share of the categories that have a general attribute, such as a brand. */
 const GENERAL = 0.4;
-/** With fewer categories, only an attribute of all of them is general; with even fewer it cannot be told. */
+/**
+ * With fewer categories than `MANY`, only an attribute of all of them is general. With fewer than `FEW`, no
+ * attribute is.
+ */
 const MANY = 8;
 const FEW = 3;
-/** The least share of values, of the side that has fewer, that must be shared. */
+/** The least share of common values, among the values of the side that has fewer. */
 const SHARED = 0.3;
-/** Maker, appearance and audience are often equal, but relate nothing. */
+/** Maker, appearance and audience are often equal, but they do not relate products. */
 const LOOKS =
   /^(?:brand|marke|maker|manufacturer|hersteller|vendor|supplier|lieferant|colou?r|farbe|material|year|jahr|country|land|warranty|garantie|condition|zustand|suitable|for|gender|geschlecht|audience|zielgruppe|season|saison)$/;
-/** Things fit by size, thread, voltage or count; weight, price and power are only equal by chance. */
+/** Products fit by size, thread, voltage or count. Equal weights, prices and powers are coincidence. */
 const FITTING = new Set([undefined, 'length', 'voltage', 'angle']);
 
 const shareWith = ({ values, products }: Category, attribute: Attribute): number =>
   (values.get(attribute)?.products ?? 0) / products.length;
 
-/** The attributes that distinguish products of a category from those of others. */
+/** The attributes that distinguish the products of a category from those of others. */
 interface Profile {
-  /** Attributes that nearly all have. */
+  /** Attributes that nearly all products have. */
   readonly often: ReadonlySet<Attribute>;
-  /** Attributes that many have; empty if they cannot be told from general ones. */
+  /** Attributes that many products have. Empty if they cannot be distinguished from general attributes. */
   readonly some: ReadonlySet<Attribute>;
   readonly lastWord: string | undefined;
 }
@@ -50,7 +56,7 @@ export function profileCategories(categories: readonly Category[]): Profiles {
   return new Map(categories.map((category) => [category, profileOf(category)]));
 }
 
-/** @returns the attributes of products of any kind; none if there are too few kinds to tell */
+/** @returns the attributes that products of any kind have; none if there are too few kinds to decide */
 function listGeneral(leaves: readonly Category[]): Set<Attribute> {
   const had = leaves.flatMap((leaf) =>
     [...leaf.values.keys()].filter((one) => shareWith(leaf, one) >= HAS / 2),
@@ -59,7 +65,7 @@ function listGeneral(leaves: readonly Category[]): Set<Attribute> {
   return new Set([...countEach(had)].filter(([, count]) => count >= least).map(([one]) => one));
 }
 
-/** @returns matches by equal values, and by the limits that the source names */
+/** @returns matches by equal values, and matches by the limits that attributes of the source state */
 export const listMatches = (pair: Pair, profiles: Profiles): SuggestedMatch[] => [
   ...listEqual(pair, profiles),
   ...listLimits(pair, profiles),
@@ -78,7 +84,10 @@ function listEqual([source, target]: Pair, profiles: Profiles): SuggestedMatch[]
     );
 }
 
-/** One attribute, or two: one a shorter form of the other (CPU socket, Socket), or with the same codes as values. */
+/**
+ * Whether two attributes may mean the same. They are one attribute, or one name is a short form of the other
+ * (CPU socket, Socket), or their values are the same codes.
+ */
 function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
   if (a === b) return true;
   if (!canCompare(a, b)) return false;
@@ -86,7 +95,7 @@ function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
   if (wordsOfA.isSubsetOf(wordsOfB) || wordsOfB.isSubsetOf(wordsOfA)) return true;
   const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
   const shared = [...ofSource.intersection(ofTarget)];
-  // A list of what something fits includes others that the shop does not have.
+  // A list of what something fits has values of products that the shop does not have.
   const isFit = [a, b].some(({ name }) => wordsOf(name).some((word) => FITS.test(word)));
   const most = isFit ? Math.min(ofSource.size, ofTarget.size) : Math.max(ofSource.size, ofTarget.size);
   if (shared.length < 0.8 * most) return false;
@@ -97,7 +106,10 @@ function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
     : isFit && shared.length >= 3;
 }
 
-/** Letters with digits or capitals, such as DDR5, M42, LGA 1700 and mATX: names of standards, but not of colours or materials. */
+/**
+ * Letters with digits or capitals, such as DDR5, M42, LGA 1700 and mATX. Names of standards have this form,
+ * and names of colours or materials do not.
+ */
 const STANDARD = /^(?=.*\p{L})(?=.*(?:\d|\p{Lu}{2}))[\p{L}\d .,/+-]{2,30}$/u;
 
 export function isStandard({ values }: Category, attribute: Attribute): boolean {
@@ -106,18 +118,18 @@ export function isStandard({ values }: Category, attribute: Attribute): boolean 
   return byValue.length > 0 && named.length * 2 > byValue.length;
 }
 
-/** Two suffice if there are no others, unless they are short like A+ and EU. */
+/** Two codes suffice if there are no others and they are not short like A+ and EU. */
 const areCodes = (shared: readonly Comparable[], isWhole: boolean) =>
   shared.length >= 3 || (shared.length === 2 && isWhole && shared.every((code) => String(code).length > 4));
 
-/** Words by which a name refers to the other thing. */
+/** Words with which a name refers to the other product. */
 const FITS =
   /^(?:fits?|compatible|compatibility|accepts?|suitable|geeignet|works|stackable|mountable|kompatibel|kompatibilität|passt|passend)$/;
 const SIZES = /^(?:size|diameter|größe|grösse|durchmesser)$/;
 
 /**
- * Standard sizes are unevenly spaced, as 160, 165, 190 and 216 mm; sizes in steps of 10 mm are often equal by
- * chance. Three of them suffice if both names mention a size.
+ * Standard sizes have uneven steps, such as 160, 165, 190 and 216 mm. Sizes in steps of 10 mm are often equal
+ * by chance. Three sizes suffice if both names mention a size.
  */
 function areSizes(shared: readonly Comparable[], [a, b]: AttributePair): boolean {
   if (a.unitName === undefined || shared.length < 3) return false;
@@ -142,7 +154,10 @@ function canFit(attribute: Attribute): boolean {
   return unitName === undefined || FITTING.has(dimensionOf(unitName, unitAliases) ?? unitName);
 }
 
-/** A match by a limit that the name of the source's attribute states: Maximum tyre width, at least the Tyre width. */
+/**
+ * Finds limits in the names of the source's attributes. For example, the tyre width must be at most the
+ * maximum tyre width.
+ */
 function listLimits([source, target]: Pair, profiles: Profiles): SuggestedMatch[] {
   return [...(profiles.get(source)?.often ?? [])].flatMap((limiting) => {
     const limit = readLimit(limiting.name);
@@ -154,8 +169,9 @@ function listLimits([source, target]: Pair, profiles: Profiles): SuggestedMatch[
 }
 
 /**
- * The attribute of that name, even if the limit also names the category (Maximum GPU length, the Length of GPUs); in the
- * category of that name, its only one with such numbers: Maximum memory of Memory, but not the memory of another category.
+ * Finds the attribute that a limit names. The limit may also name the category: Maximum GPU length limits the
+ * Length of GPUs. If the limit names only the category, its only attribute with such numbers is meant:
+ * Maximum memory limits products of Memory, but not the memory of another category.
  */
 function findLimited(
   { limiting, of }: { limiting: Attribute; of: string },
@@ -175,7 +191,10 @@ function findLimited(
   return named ?? (isNamed && hasUnit && measured.length === 1 ? measured[0] : undefined);
 }
 
-/** The other words of the limit are those of the category, or no category has that name and only this one has the attribute. */
+/**
+ * The other words of the limit must name the category. Otherwise no category may have that name, and only
+ * this category may have the attribute.
+ */
 function isLimitedPart({ one, of }: { one: Attribute; of: string }, target: Category, profiles: Profiles) {
   const own = new Set(wordsOf(one.name));
   const words = new Set(of.split(' '));
@@ -197,8 +216,8 @@ const nameOfCategory = ({ path }: Category): string => singular(foldName(path.at
 const singular = (name: string) => name.replace(/s$/, '');
 
 /**
- * Whether two categories hold things of one kind, by their names (wired and wireless network cards) or by
- * their attributes: a person with one does not look for the other.
+ * Whether two categories have products of the same kind, by their names (wired and wireless network cards) or
+ * by their attributes. A person who has one does not look for the other.
  */
 export function areAlike([a, b]: Pair, profiles: Profiles): boolean {
   const [ofA, ofB] = [profiles.get(a), profiles.get(b)];
@@ -207,7 +226,10 @@ export function areAlike([a, b]: Pair, profiles: Profiles): boolean {
   return ofA.lastWord === ofB.lastWord || (shared >= 2 && shared >= 0.5 * ofA.some.union(ofB.some).size);
 }
 
-/** With few values, each has half of the products unless they are standards; of many, some must be shared. No years. */
+/**
+ * Values must distinguish products. With few values, each has many products unless the values are standards;
+ * of many values, enough must be common. Years do not count.
+ */
 function isSelective([a, b]: AttributePair, [source, target]: Pair): boolean {
   const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
   const shared = [...ofSource.intersection(ofTarget)];

@@ -1,17 +1,17 @@
 import { isStorableText } from '../kernel/storable-text.ts';
 import { type ControlTransaction, control, type Rows } from '../storage/storage.ts';
 
-/** Dismissed suggestions, by project. */
+/** The dismissed suggestions of each project. */
 
 export interface Dismissal {
   readonly projectId: number;
   readonly suggestionId: string;
 }
 
-/** The limit of a project, beyond which the oldest are deleted. */
+/** The limit of a project. Beyond it, the oldest dismissals are deleted. */
 const DISMISSALS = 1_000;
 
-/** @returns ids of suggestions */
+/** @returns the ids of dismissed suggestions */
 export async function listDismissed(rows: Rows, projectId: number): Promise<ReadonlySet<string>> {
   const found = await rows
     .selectFrom('dismissed_suggestion')
@@ -23,7 +23,7 @@ export async function listDismissed(rows: Rows, projectId: number): Promise<Read
   return new Set(found.map(({ suggestion_id }) => suggestion_id));
 }
 
-/** @returns whether it is newly dismissed */
+/** @returns whether the suggestion was not dismissed before */
 export async function insertDismissal(
   tx: ControlTransaction,
   { projectId, suggestionId, at }: Dismissal & { readonly at: number },
@@ -38,7 +38,7 @@ export async function insertDismissal(
   return Number(inserted.numInsertedOrUpdatedRows ?? 0) > 0;
 }
 
-/** @returns whether it was dismissed */
+/** @returns whether the suggestion was dismissed */
 export async function removeDismissal(tx: ControlTransaction, { projectId, suggestionId }: Dismissal) {
   if (!isStorableText(suggestionId)) return false;
   return (await control.remove(tx, 'dismissed_suggestion', { projectId, suggestionId })) > 0;

@@ -13,7 +13,7 @@ import type { Category, ComparedProduct, ComparedValue } from './catalog-sample.
 
 export type Pair = readonly [source: Category, target: Category];
 
-/** In terms of the target, as in a relation. */
+/** A match, read from the target like in a relation. */
 export interface SuggestedMatch {
   readonly target: Attribute;
   readonly operator: 'equals' | 'lessOrEqual' | 'greaterOrEqual';
@@ -21,11 +21,11 @@ export interface SuggestedMatch {
 }
 
 export interface MatchedSide {
-  /** Products on this side that have a partner on the other one. */
+  /** The number of products on this side that have a partner on the other side. */
   readonly withPartner: number;
-  /** Share of all possible partners, from 0 to 1: selective matches have few. */
+  /** The share of possible partners that a product has, from 0 to 1. It is small for selective matches. */
   readonly spread: number;
-  /** Average number of partners, of products with any. */
+  /** The average number of partners, of products that have any. */
   readonly partners: number;
   readonly alone: readonly ComparedProduct[];
 }
@@ -35,7 +35,10 @@ const COMBINATIONS = 16;
 
 type Side = 'source' | 'target';
 
-/** @returns what products of one side match on the other one; a limit is compared in addition to the equal values */
+/**
+ * @returns the partners of one side's products on the other side. A limit is compared in addition to the
+ * equal values.
+ */
 export function matchSide(
   [from, to]: readonly [Category, Category],
   matches: readonly SuggestedMatch[],
@@ -58,14 +61,16 @@ export function matchSide(
   };
 }
 
-/** The values of one side that are compared. */
+/** The compared values of one side. */
 interface Compared {
   readonly equal: readonly SuggestedMatch[];
   readonly limit: SuggestedMatch | undefined;
   readonly side: Side;
 }
 
-/** By equal values: the limited numbers, sorted, or a zero for each product. */
+/**
+ * By equal values: the limited numbers in ascending order, or a zero for each product if there is no limit.
+ */
 type SideIndex = ReadonlyMap<Comparable, Float64Array>;
 
 function indexSide(products: readonly ComparedProduct[], compared: Compared): SideIndex {
@@ -78,7 +83,7 @@ function indexSide(products: readonly ComparedProduct[], compared: Compared): Si
   return new Map([...numbers].map(([key, all]) => [key, Float64Array.from(all).sort()]));
 }
 
-/** @param others `isUpper`: the product has the upper limit of the others */
+/** @param others in it, `isUpper` is true if the product has the upper limit of the others */
 function countPartners(
   product: ComparedProduct,
   compared: Compared,
@@ -98,7 +103,7 @@ function countPartners(
 
 const NO_NUMBERS = new Float64Array();
 
-/** @returns 0 if nothing is limited, so that all are within */
+/** @returns 0 if there is no limit, so that all numbers are within it */
 function numberOf({ values }: ComparedProduct, { limit, side }: Compared): number | undefined {
   if (limit === undefined) return 0;
   const comparable = values.get(limit[side])?.[0]?.comparable;
@@ -106,8 +111,9 @@ function numberOf({ values }: ComparedProduct, { limit, side }: Compared): numbe
 }
 
 /**
- * Only attributes of one kind are matched, so the keys at each place are all texts or all numbers, and no two collide.
- * @returns each combination of the values that must be equal, usually a single value; none if one is missing
+ * The keys of a match are all texts or all numbers, because only attributes of one kind are matched. Keys
+ * therefore never collide. @returns each combination of the values that must be equal, usually one value;
+ * none if a value is missing
  */
 function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterable<Comparable> {
   let keys: Comparable[] | undefined;
@@ -123,7 +129,7 @@ function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterab
 
 const UNCOMPARED = [''] as const;
 
-/** @returns pairs of a source and one of its targets, up to a limit */
+/** @returns pairs of a source and one of its targets, at most `most` */
 export function listPairs([source, target]: Pair, matches: readonly SuggestedMatch[], most: number) {
   const step = Math.max(1, Math.floor(source.products.length / (most * 4)));
   const pairs = source.products

@@ -13,30 +13,41 @@ import {
 import type { RelationDraft, RelationSuggestion, SharedValue } from './suggestion-schemas.ts';
 
 /**
- * Pairs of categories whose products share the values of an attribute: most of them, and each with few of the
- * others. In a good relation nearly every source has results, but only a few.
+ * Finds pairs of categories whose products share the values of an attribute. Most products must share a
+ * value, and each with few products of the other category. In a good relation nearly every source has
+ * results, but only a few.
  */
 
-/** Share of sources with results; an owner would not accept more without. */
+/** The least share of sources with results. An owner would not accept more sources without results. */
 const SOURCES = 0.9;
-/** Share of targets with results. */
+/** The least share of targets with results. */
 const TARGETS = 0.6;
 /**
- * The largest share of all targets that one source may have: most of them for a standard such as DDR5, which half of
- * the products follow, and nearly all if products list several values. A rule that holds for all pairs means nothing.
+ * The largest share of all targets that one source may have on average. It is high for a standard such as
+ * DDR5, which half of the products follow, and higher if products list several values. A rule that holds for
+ * nearly all pairs means nothing.
  */
 const SPREAD = { plain: 0.5, standard: 0.75, listed: 0.9, limit: 0.97 } as const;
-/** The least score of a named limit, unless the limit excludes hardly anything. */
+/**
+ * The least score of a named limit that excludes some targets; a limit with a share above `NEARLY_ALL`
+ * excludes hardly any.
+ */
 const NAMED = 0.8;
 const NEARLY_ALL = 0.96;
-/** The largest share of the targets that an added match may leave; a named limit is more surely meant and may leave more. */
+/**
+ * The largest share of the targets that may remain after a match is added. It is higher for a named limit,
+ * which is more surely meant.
+ */
 const NARROWS = { equals: 0.8, lessOrEqual: 0.98, greaterOrEqual: 0.98 } as const;
-/** The least share of the products with results that it must leave. */
+/** The least share of the products with results that must remain after a match is added. */
 const KEEPS = 0.95;
-/** Largest share of products on both sides, of the smaller one. */
+/** The largest share of products that both categories may have, of the smaller category. */
 const OVERLAP = 0.05;
 const MATCHES = 4;
-/** Product visits over all tried matches: about 4 s of processor time. The largest categories come first. */
+/**
+ * The most product visits over all tried matches, which take about 4 s of processor time. The largest
+ * categories come first.
+ */
 const VISITS = 1_000_000;
 const SHOWN = 20;
 const EXAMPLES = 5;
@@ -49,7 +60,7 @@ interface Candidate {
   readonly score: number;
 }
 
-/** @returns the best first */
+/** @returns suggestions, the best first */
 export function suggestRelations(sample: CatalogSample, ontology: Ontology): RelationSuggestion[] {
   const categories = listCategories(sample, ontology);
   const profiles = profileCategories(categories);
@@ -68,7 +79,10 @@ export function suggestRelations(sample: CatalogSample, ontology: Ontology): Rel
     .map(describe);
 }
 
-/** Saws and sanders have a dust port of the same size because hoses do: both fit the hoses, but not each other. */
+/**
+ * Drops relations between siblings. Saws and sanders have a dust port of the same size because hoses do; both
+ * fit hoses, but not each other.
+ */
 function dropSiblings(candidates: readonly Candidate[]): readonly Candidate[] {
   const ends = candidates.flatMap(({ pair: [from, to], matches }) =>
     matches
@@ -94,11 +108,11 @@ const orient = ([a, b]: Pair): Pair[] => [
   [b, a],
 ];
 
-/** For the same products, the narrower category is more informative. */
+/** For the same score, the narrower categories are more informative. */
 const compareCandidates = (a: Candidate, b: Candidate) => b.score - a.score || depthOf(b) - depthOf(a);
 const depthOf = ({ pair: [a, b] }: Candidate) => a.path.length + b.path.length;
 
-/** Each pair of categories that share hardly a product once, the largest first. */
+/** Each pair of categories that have hardly any product in common, once. The largest pairs come first. */
 function listPairsApart(categories: readonly Category[]): Pair[] {
   return categories
     .flatMap((a, at) => categories.slice(at + 1).map((b): Pair => [a, b]))
@@ -108,7 +122,10 @@ function listPairsApart(categories: readonly Category[]): Pair[] {
 
 const sizeOf = ([a, b]: Pair) => a.products.length + b.products.length;
 
-/** The best match, with others that narrow it; the side with more partners is the source. @returns one or none */
+/**
+ * Finds the best match with further matches that narrow it. The side with more partners is the source.
+ * @returns one candidate or none
+ */
 function findBest(possible: readonly (readonly [Pair, readonly SuggestedMatch[]])[]): Candidate[] {
   return possible
     .flatMap(([pair, matches]) => narrow(pair, matches) ?? [])
@@ -161,14 +178,14 @@ function spreadKind({ operator, source, target }: SuggestedMatch, [from, to]: Pa
   return isStandard(from, source) && isStandard(to, target) ? 'standard' : 'plain';
 }
 
-/** Whether a product has several values on average. */
+/** Whether products have several values of the attribute on average. */
 function isListed({ values }: Category, attribute: Attribute): boolean {
   const { products = 0, byValue } = values.get(attribute) ?? {};
   const all = [...(byValue?.values() ?? [])].reduce((sum, count) => sum + count, 0);
   return all >= 1.5 * products;
 }
 
-/** A suggestion for smaller categories is redundant if larger ones do as well, or nearly. */
+/** Drops suggestions for smaller categories if larger ones are about as good. */
 function dropCovered(candidates: readonly Candidate[]): Candidate[] {
   return candidates.filter(
     (one, at) =>
@@ -182,7 +199,7 @@ function dropCovered(candidates: readonly Candidate[]): Candidate[] {
   );
 }
 
-/** By products: a category such as Sale holds those of others. */
+/** Compares products instead of paths, because a category such as Sale has products of others. */
 function isWithin([a, b]: Pair, [c, d]: Pair): boolean {
   return (isPart(a, c) && isPart(b, d)) || (isPart(a, d) && isPart(b, c));
 }
@@ -217,7 +234,7 @@ function describe({ pair, matches, source, target }: Candidate): RelationSuggest
   };
 }
 
-/** The most likely kind of relation: a limit, a standard that both follow, or equal values. */
+/** The most likely kind of relation: a limit, a standard that both sides follow, or equal values. */
 function kindOf(pair: Pair, matches: readonly SuggestedMatch[]): 'limit' | 'standard' | 'equal' {
   if (matches.some(({ operator }) => operator !== 'equals')) return 'limit';
   return matches.some((match) => spreadKind(match, pair) === 'standard') ? 'standard' : 'equal';

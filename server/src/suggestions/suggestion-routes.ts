@@ -34,7 +34,8 @@ export const suggestionRoutes =
         const { items, ...looked } = await suggestions.list(request.project.id);
         const { kind, dismissed = false } = request.query;
         const chosen = items.filter((one) => one.dismissed === dismissed && (kind ?? one.kind) === one.kind);
-        // Each kind of item has its own schema, and the filter keeps the kinds together.
+        // A cast, because each kind has its own schema and TypeScript cannot express that `filter` keeps the
+        // kinds.
         return { ...looked, items: chosen } as unknown as Sent<Static<typeof SuggestionList>>;
       },
     });
@@ -79,7 +80,7 @@ export const suggestionRoutes =
 interface NotedChange {
   readonly tx: ControlTransaction;
   readonly action: 'dismissed' | 'restored';
-  /** The name of what was suggested. */
+  /** The name of the suggested relation or attribute. */
   readonly name?: string;
 }
 

@@ -126,11 +126,11 @@ export const SuggestionList = titled('Suggestions', {
   ),
 });
 
-/** A suggestion derived from the data only, with its evidence. */
+/** A suggestion that is derived from the data alone, with its evidence. */
 export type Suggestion = RelationSuggestion | AttributeSuggestion | DuplicateSuggestion;
 type Undecided<Schema extends TSchema> = Omit<Sent<Static<Schema>>, 'dismissed' | 'draft'>;
 
-/** Products that share values: suggests a relation. */
+/** Products of two categories share values, which suggests a relation. */
 export interface RelationSuggestion extends Undecided<typeof RelationSuggestionSchema> {
   readonly draft: RelationDraft;
 }
@@ -141,12 +141,15 @@ export type RelationDraft = Pick<
   'name' | 'tag' | 'twoWay' | 'enabled' | 'source' | 'target'
 > & { readonly match: readonly Match[] };
 
-/** Values that read better as another type, or a key that the ontology lacks: suggests changing or adding the attribute. */
+/**
+ * Values read better as another type, or the ontology does not have the key. Suggests changing or adding the
+ * attribute.
+ */
 export interface AttributeSuggestion extends Undecided<typeof AttributeSuggestionSchema> {
   readonly draft: AttributeDraft;
 }
 
-/** Two attributes with one meaning: suggests making the name of one a synonym of the other. */
+/** Two attributes have one meaning. Suggests making the name of one a synonym of the other. */
 export interface DuplicateSuggestion extends Undecided<typeof DuplicateSuggestionSchema> {
   readonly draft: AttributeDraft;
 }
@@ -154,7 +157,7 @@ export interface DuplicateSuggestion extends Undecided<typeof DuplicateSuggestio
 /** The body of `POST …/ontology/preview`. */
 interface AttributeDraft {
   readonly attribute: DraftedAttribute;
-  /** Ids of attributes whose keys it takes over. */
+  /** The ids of the deleted attributes, whose keys the attribute takes over. */
   readonly deleted?: readonly number[];
 }
 

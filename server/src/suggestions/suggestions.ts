@@ -1,7 +1,7 @@
 /**
- * The door of suggestions: drafts derived from the data only, which a person accepts or dismisses: relations,
- * types of attributes, attributes with one meaning. Nothing is ever applied. The rules are pure; the scanning
- * thread applies them to a sample of the catalog, once for each of its states.
+ * The door of suggestions: drafts of relations, types of attributes and duplicates, as the data alone shows
+ * them. A person accepts or dismisses them, and none is ever applied by itself. The rules are pure. The
+ * scanning thread applies them to a sample of the catalog, once for each of its states.
  */
 
 import type { OpenTally, SurveyResult } from '../catalog/browse/browse.ts';
@@ -35,10 +35,10 @@ interface FoundSuggestions extends Omit<SurveyResult, 'counted'>, SuggestedCount
 
 export type Suggestions = ReturnType<typeof createSuggestions>;
 
-/** Called in the transaction of the change. */
+/** Runs in the transaction of the change. */
 type Alongside = (tx: ControlTransaction, suggestion: Suggestion | undefined) => Promise<void>;
 
-/** Projects whose suggestions are cached: some 50 KB each. */
+/** How many projects the suggestions are cached for; each project takes some 50 KB. */
 const FINDINGS = 100;
 
 export function createSuggestions(parts: SuggestionParts) {
@@ -47,7 +47,7 @@ export function createSuggestions(parts: SuggestionParts) {
   parts.projects.removeWithProject('dismissed_suggestion');
 
   return {
-    /** @returns suggestions that no relation covers yet, by kind, the best first */
+    /** @returns by kind, with the best first, the suggestions that no relation covers */
     async list(projectId: number) {
       const { suggestions, ...found } = await find(projectId);
       const [dismissed, present] = await Promise.all([
@@ -60,7 +60,7 @@ export function createSuggestions(parts: SuggestionParts) {
       return { ...found, items };
     },
 
-    /** Dismissing it again changes nothing. @throws not_found for what is not suggested */
+    /** Dismissing a suggestion again changes nothing. @throws not_found for an unknown suggestion */
     async dismiss(dismissal: Dismissal, alongside: Alongside): Promise<void> {
       const { suggestions } = await find(dismissal.projectId);
       const suggestion = suggestions.find(({ id }) => id === dismissal.suggestionId);
@@ -71,7 +71,7 @@ export function createSuggestions(parts: SuggestionParts) {
       });
     },
 
-    /** @throws not_found for what is not dismissed */
+    /** @throws not_found for a suggestion that is not dismissed */
     async restore(dismissal: Dismissal, alongside: (tx: ControlTransaction) => Promise<void>): Promise<void> {
       await database.write('all', async (tx) => {
         if (!(await removeDismissal(tx, dismissal))) throw new ServiceError('not_found');
@@ -81,9 +81,11 @@ export function createSuggestions(parts: SuggestionParts) {
   };
 }
 
-/** Counts each state of a project once, one at a time; the result is cached until the state changes. */
+/**
+ * Counts each state of a project once, and one state at a time. The result is cached until the state changes.
+ */
 function createFinder({ catalog, relations, projects }: SuggestionParts) {
-  /** By project; `mark` tells the state of the catalog and the ontology. */
+  /** By project. `mark` identifies the state of the catalog and of the ontology. */
   const findings = new BoundedMap<
     number,
     { readonly mark: string; readonly found: Promise<FoundSuggestions> }
@@ -91,7 +93,7 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
 
   async function count(projectId: number, catalogVersion: number): Promise<FoundSuggestions> {
     const question = { kind: 'suggestions', locale: await projects.getLocale(projectId) } as const;
-    // Not stopped when the caller leaves, so that the next one finds the result.
+    // The count continues when the caller disconnects, so that the next caller gets the result.
     const { signal } = new AbortController();
     for await (const { result } of catalog.survey({ projectId, question, isWhole: false }, signal)) {
       if (result === undefined) continue;
@@ -113,13 +115,17 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
       .then(() => count(projectId, catalogVersion));
     const finding = { mark, found };
     findings.set(projectId, finding);
-    // The caller gets the rejection of `found`; here it is only dropped, so that the next question counts anew.
+    // The caller gets the rejection of `found`. Here a failed count is only dropped, so that the next
+    // question counts again.
     found.catch(() => findings.peek(projectId) === finding && findings.delete(projectId));
     return found;
   };
 }
 
-/** Whether a relation covers a suggestion already, as suggested or changed when accepted. */
+/**
+ * Finds out whether a relation already covers a suggestion. The draft may have been changed before it was
+ * accepted.
+ */
 
 type Filter = Relation['definition']['source'];
 
@@ -148,7 +154,7 @@ function nameOf(value: Match['target']): string {
   return 'attribute' in value ? value.attribute : JSON.stringify(value);
 }
 
-/** A filter without categories may match any. */
+/** A filter without categories may include products of any category. */
 function overlap(filter: Filter, drafted: Filter): boolean {
   const [paths, own] = [listPaths(filter), listPaths(drafted)];
   return paths.length === 0 || paths.some((path) => own.some((one) => beginAlike(path, one)));
@@ -164,12 +170,12 @@ function listPaths(filter: Filter): (readonly string[])[] {
   return [];
 }
 
-/** The count of the scanning thread for suggestions. */
+/** The result of the scanning thread for suggestions. */
 interface SuggestedCount {
   readonly suggestions: readonly Suggestion[];
 }
 
-/** Runs in the scanning thread, beside the coverage of the ontology. */
+/** Runs in the scanning thread, like the coverage of the ontology. */
 export const openSuggestionTally: OpenTally = (ontology, { locale }) => {
   const sample = new CatalogSample();
   return {
@@ -178,7 +184,7 @@ export const openSuggestionTally: OpenTally = (ontology, { locale }) => {
   };
 };
 
-/** @returns suggestions by kind, the best first */
+/** @returns suggestions by kind, with the best first */
 export function suggestAll(sample: CatalogSample, ontology: Ontology, locale: string): Suggestion[] {
   const attributes = listSampled(sample, ontology);
   const duplicates = suggestDuplicates(attributes, sample);

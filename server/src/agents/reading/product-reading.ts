@@ -10,9 +10,9 @@ import { countTokens, fitFrom, fitPage, shortenText, shortenValue, TOKENS } from
 const FACETS = 8;
 const FACET_VALUES = 4;
 const LINK = 200;
-/** The most searches for one question. */
+/** The most names that one question looks up; each takes a search. */
 const NAMES = 10;
-/** The most hits of a search with the same name. */
+/** The most hits of the search for a name. */
 const NAMESAKES = 20;
 
 interface SearchOrder<Question = SearchQuestion> {
@@ -35,7 +35,7 @@ interface ProductOrder {
   readonly offset?: number;
 }
 
-/** @param search the operation of this thread that searches */
+/** @param search the search operation of this thread */
 export function productOperations(snapshots: CatalogSnapshots, search: Operation): Record<string, Operation> {
   const onProducts =
     <Answer>(work: (read: AsyncGenerator<LookedUp, void>, order: ProductOrder) => Promise<Answer>) =>
@@ -55,7 +55,7 @@ export function productOperations(snapshots: CatalogSnapshots, search: Operation
 
 class IndexMissing extends Error {}
 
-/** Runs work that searches several times. */
+/** Runs work that searches several times, and collects the states of these searches. */
 async function searchWith<Answer>(
   search: Search,
   budget: Budget,
@@ -98,7 +98,7 @@ async function findPage(order: SearchOrder, search: (order: SearchOrder) => Prom
   };
 }
 
-/** Resolves names that only one product has, so that a question in words needs no prior search. */
+/** Resolves names that only one product has, so that a question with names needs no search before it. */
 async function findNamed(
   { question: { names }, ...order }: SearchOrder<{ readonly names: readonly string[] }>,
   search: (order: SearchOrder) => Promise<SearchAnswer>,
@@ -129,7 +129,7 @@ const describeFacet = ({ attribute, unitName, values, min, max }: SearchAnswer['
   ...(max !== undefined && { max }),
 });
 
-/** Tokens for the attributes of all products of an answer. */
+/** The tokens for the attributes of all products in an answer. */
 const ATTRIBUTE_TOKENS = 1_200;
 const VALUES_SHOWN = 3;
 
@@ -152,7 +152,7 @@ const listValues = ({ facts }: LookedUp): [string, string[]][] => [
     .map(([attribute, some]): [string, string[]] => [attribute, some.map(({ value }) => value)]),
 ];
 
-/** @param others tokens that are not available to its attributes */
+/** @param others the tokens that are not available to the attributes of this product */
 function describeProduct(product: LookedUp, offset: number, others: number) {
   const { identifier, groupId, name, link, categories, images } = product;
   const { page, nextOffset } = fitFrom(listValues(product).map(describeValues), offset, others);

@@ -1,6 +1,6 @@
 /**
- * The door of reading: what tools for agents do in a thread that answers relations. It reads products and answers of
- * relations, and hands the serving thread no more than an agent is shown.
+ * The door of reading: the work of agents' tools in a thread that answers relations. It reads products and
+ * answers of relations, and returns to the serving thread only what an agent is shown.
  */
 export {
   type ComparedProducts,

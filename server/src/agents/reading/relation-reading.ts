@@ -8,11 +8,11 @@ import type {
 import type { Operation } from '../../storage/threads/threads.ts';
 import { fitPage, shortenText, shortenValue, TOKENS } from '../tool.ts';
 
-/** The most products of a relation that an agent reaches. */
+/** The most products of a relation that an agent can page through. */
 export const FARTHEST = 80;
 
 export interface ReadRelated {
-  /** As relations answer it, in the form single. */
+  /** The answer of relations in the form single. */
   readonly answer: Uint8Array;
   readonly offset: number;
   readonly limit: number;
@@ -20,7 +20,7 @@ export interface ReadRelated {
 
 export interface ReadFit {
   readonly answer: Uint8Array;
-  /** Tokens for the rest of the answer. */
+  /** The tokens for the remaining parts of the answer. */
   readonly rest: number;
 }
 
@@ -32,14 +32,14 @@ export const relationOperations: Record<string, Operation> = {
   fitForAgent: showFit,
 };
 
-/** @returns the relations that fit in an answer, and the ids of the others */
+/** @returns the relations that fit into an answer, and the ids of the others */
 function showRelated({ answer, ...page }: ReadRelated) {
   const described = readRelated(answer).map((one) => describeFound(one, page));
   const shown = fitPage(described);
   return { shown, left: described.slice(shown.length).map(({ id }) => id) };
 }
 
-/** Tokens of a relation without its products. */
+/** The tokens of a relation without its products. */
 const RELATION_HEAD = 200;
 
 function describeFound(
@@ -66,8 +66,9 @@ const describeItem = ({ identifier, name, brand, link, explain }: FoundRelation[
 type Term = { readonly times?: number; readonly plus?: number | string } | undefined;
 
 /**
- * @returns the condition, as `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …` (those that hold, or all), `… and …
- * in one row`. With `isJudged`, the fact instead: `62 mm > 50 mm` if it does not hold, `≤?` if a value is missing
+ * @returns the condition, such as `Tyre width 54 mm ≤ Maximum tyre width 60 mm`. Alternatives are joined by
+ * `or` (those that hold, or all), and matches of one row by `and` with `in one row`. With `isJudged` it is a
+ * statement on the values instead: `62 mm > 50 mm` if the match fails, and `≤?` if a value is missing.
  */
 export function describeMatch(element: ExplainedElement, { isJudged = false } = {}): string {
   const list = (inner: readonly ExplainedElement[], joint: string) =>
@@ -90,13 +91,15 @@ export function describeMatch(element: ExplainedElement, { isJudged = false } = 
   ].join(' ');
 }
 
-/** @returns `1.2 × TDP + 100 W` */
+/** @returns the term with the attribute's name, such as `(1.2 × TDP + 100 W)` */
 function describeTerm(name: string, { times, plus }: NonNullable<Term> = {}): string {
   const product = times === undefined ? name : `${times} × ${name}`;
   return plus === undefined ? product : `(${product} + ${shortenValue(String(plus))})`;
 }
 
-/** @returns what would have to change, of the matches that fail: of each the value of the target or that of the source */
+/**
+ * @returns the advice on all matches that fail: for each, the value that its target or its source would need
+ */
 export function listAdvice(element: ExplainedElement): string[] {
   const inner = element.any ?? element.together;
   if (inner !== undefined) return inner.filter(({ holds }) => !holds).flatMap(listAdvice);
@@ -109,7 +112,7 @@ export function listAdvice(element: ExplainedElement): string[] {
 
 const ORDER = ['does_not_fit', 'unknown', 'fits'];
 
-/** @returns what is shown, and the identifiers that no product has */
+/** @returns what an agent is shown, and the identifiers that no product has */
 function showFit({ answer, rest }: ReadFit) {
   const judged = JSON.parse(Buffer.from(answer).toString()) as FitAnswer;
   const pairs = judged.pairs
@@ -155,7 +158,7 @@ function describeAdvice(failing: readonly ExplainedElement[]): { readonly advice
   return advice.length === 0 ? {} : { advice };
 }
 
-/** Described like a match of its sum. */
+/** Describes a total like a match of its sum. */
 const describeTotal = ({ operator, total, limit, ...judged }: FitAnswer['totals'][number]) =>
   describeJudged({
     ...judged,

@@ -7,20 +7,23 @@ import { type RelateInput, type RelateOutput, type RequestedTag, STEP_BYTES } fr
 /** A part of an answer. */
 export interface RelatedBytes {
   readonly bytes: Buffer;
-  /** Call it when the bytes are sent; from then on they may be overwritten. */
+  /** Call it after the bytes are sent. From then on they may be overwritten. */
   release(): void;
 }
 
-/** The answer of a product. */
+/** The answer for one product. */
 interface FoundAnswer {
   readonly length: number;
   write(joined: Buffer, at: number): void;
 }
 
-/** Requests that differ only in their products share a number: answers are stored by number and product. */
+/**
+ * The most request numbers that are remembered. Requests that differ only in their products share a number,
+ * because answers are stored by number and product.
+ */
 const SIGNATURES = 10_000;
 
-/** Cached answers, by catalog version, request and product. */
+/** Caches answers by catalog version, request and product. */
 export class AnswerMemory {
   private readonly cache: ByteCache;
   private readonly buffers = createAnswerBuffers();
@@ -34,8 +37,8 @@ export class AnswerMemory {
   }
 
   /**
-   * @returns the answers of one version for the first products, up to `STEP_BYTES`: from the cache if they
-   * are there, else from `read`, which may answer fewer than requested
+   * @returns the answers of one version for the first products, up to `STEP_BYTES`. Answers that are not
+   * cached come from `read`, which may answer fewer products than requested.
    */
   async find(
     whole: RelateInput,
@@ -48,12 +51,13 @@ export class AnswerMemory {
     const places = takeFirst(space, space.findAll(allKeys));
     if (!places.includes(-1)) return Array.from(places, (place) => cachedAt(space, place));
     const request = { ...whole, identifiers: whole.identifiers.slice(0, places.length) };
-    // Copied now, as reads and writes in between may evict it.
+    // Copies the cached answers now, because they may be evicted before all parts are read.
     const cached = Array.from(places, (place) => (place < 0 ? undefined : copyOut(space, place)));
     const missing = request.identifiers.filter((_, at) => cached[at] === undefined);
     const found = await read({ ...request, identifiers: missing });
     countPassedAtOnce(found.bytes.length);
-    // The catalog has changed, or the reader lags; one answer must be of one version.
+    // The catalog has changed, or the reader lags. All answers of a step must have the same version, so all
+    // are read again.
     if (found.version !== version)
       return splitAnswers(missing.length < cached.length ? await read(request) : found).map(toFound);
     const answers = splitAnswers(found);
@@ -68,7 +72,10 @@ export class AnswerMemory {
     return parts.map(toFound);
   }
 
-  /** @returns the answers between `head` and `tail`, separated by commas, in the bulk form each after its identifier */
+  /**
+   * @returns the answers between `head` and `tail`, separated by commas. In the bulk form, its identifier
+   * precedes each answer.
+   */
   join(
     found: readonly FoundAnswer[],
     { identifiers, form }: RelateInput,
@@ -100,7 +107,10 @@ export class AnswerMemory {
   }
 }
 
-/** @returns the places of answers up to `STEP_BYTES`, at least one; those that are not cached count as empty */
+/**
+ * @returns the places of answers up to `STEP_BYTES`, but at least one. An answer that is not cached counts as
+ * empty.
+ */
 function takeFirst(space: CacheSpace, places: Int32Array): Int32Array {
   let bytes = 0;
   const end = places.findIndex((place) => {

@@ -3,7 +3,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Relation } from '../relation-definitions/relation-definitions.ts';
 import type { RequestedTag } from './relate-request.ts';
 
-/** Which relations are answered for each product of a request, and whether the request is too large. */
+/** Plans which relations a request gets for each product, and checks that the request is not too large. */
 
 /** The relations that a request names, as sent. */
 export interface IncludedRelations {
@@ -16,7 +16,10 @@ export const LARGEST_LIMIT = 100;
 export const SOURCES_PER_REQUEST = 1_000;
 const GROUPS_PER_REQUEST = 300_000;
 
-/** @returns the identifiers, each once @throws bad_request if too many were sent, counting repeated ones */
+/**
+ * @returns the identifiers without repetition @throws bad_request for too many identifiers; repeated ones
+ * count too
+ */
 export function checkSources(sent: readonly string[]): readonly string[] {
   if (sent.length <= SOURCES_PER_REQUEST) return [...new Set(sent)];
   const detail = `${sent.length} identifiers, at most ${SOURCES_PER_REQUEST} are answered at once`;
@@ -32,23 +35,25 @@ export function checkIncluded(included: IncludedRelations): void {
 /** The relations to answer for each product. */
 interface AnswerPlan {
   readonly tags: readonly RequestedTag[];
-  /** The number of groups requested for one product, counting a relation each time that it is mentioned. */
+  /** The number of groups requested for one product. A relation counts once for each mention. */
   readonly groups: number;
 }
 
-/** Limits of remembered plans, over all projects, and of the characters of the request of each. */
+/**
+ * The most plans that are cached over all projects, and the most characters of the request of a cached plan.
+ */
 const PLANS = { most: 1_000, longest: 1_000 };
 
 /**
- * Plans of answers. The pages of a shop request the same few things for one product after another: planning
- * each anew took a tenth of the time of a cached answer.
+ * Caches plans of answers. The pages of a shop request the same relations for one product after another.
+ * Planning each request again took a tenth of the time of a cached answer.
  */
 export class AnswerPlans {
   private readonly known = new BoundedMap<string, AnswerPlan & { readonly relations: readonly Relation[] }>({
     most: PLANS.most,
   });
 
-  /** @param relations of the present version of the catalog */
+  /** @param relations the relations of the present catalog version */
   find(
     projectId: number,
     { includeTags, includeRelations }: IncludedRelations,
@@ -66,8 +71,8 @@ export class AnswerPlans {
 }
 
 /**
- * Tags in the order of their first mention, those of `includeTags` first; in a tag relations by id, each once
- * with the larger limit. Source: docs/interface §4.8 rules 12, 13 and 15.
+ * Tags are in the order of their first mention, and those of `includeTags` come first. Within a tag, each
+ * relation occurs once by id, with its largest limit. Source: docs/interface §4.8 rules 12, 13 and 15.
  */
 function planAnswer(requested: IncludedRelations, relations: readonly Relation[]): AnswerPlan {
   const included = listIncluded(requested, relations);
@@ -85,7 +90,10 @@ function planAnswer(requested: IncludedRelations, relations: readonly Relation[]
   return { tags: planned, groups };
 }
 
-/** @returns each mention of a relation, by itself or by its tag; a tag without relations that give answers has none */
+/**
+ * @returns each mention of a relation, by its id or by its tag; a tag without relations that give answers has
+ * none
+ */
 function listIncluded(
   { includeRelations = [], includeTags = [] }: IncludedRelations,
   relations: readonly Relation[],

@@ -1,5 +1,6 @@
 /**
- * The door of answers: a request for related products is planned, answered from memory or by threads, and sent in steps.
+ * The door of answers: plans a request for related products, answers it from memory or by threads, and sends
+ * the answer in steps.
  */
 export { CatalogRelations } from './catalog-relations.ts';
 export type { RelateRequest } from './relate-request.ts';

@@ -5,17 +5,17 @@ type ItemLook = Pick<RelateInput, 'form' | 'brandAttribute'>;
 
 interface CachedItem {
   readonly text: string;
-  /** The document that it was made from. */
+  /** The document from which the item was made. */
   readonly document: number | undefined;
-  /** The last catalog version in which the product was seen to have this document. */
+  /** The last catalog version for which the document was checked. */
   version: number;
 }
 
 const MOST = 20_000;
 
 /**
- * Items of products that many others lead to, for one ontology. A new version of the catalog leaves most
- * documents unchanged, and checking that takes a twentieth of the time of making an item.
+ * Items of products that many other products lead to, for one ontology. A new catalog version leaves most
+ * documents unchanged. Checking a document takes a twentieth of the time of making an item.
  */
 export class CachedItems {
   private readonly looks = new Map<string, Map<number, CachedItem>>();
@@ -25,7 +25,7 @@ export class CachedItems {
     return this.of(look).size;
   }
 
-  /** @param now without `findDocument` no item outlives its version of the catalog */
+  /** @param now without `findDocument`, items are valid only for their own catalog version */
   find(
     look: ItemLook,
     productId: number,

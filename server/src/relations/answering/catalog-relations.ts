@@ -17,7 +17,10 @@ import { CachedItems } from './cached-items.ts';
 import { type RelateInput, type RelateOutput, type RequestedTag, STEP_BYTES } from './relate-request.ts';
 
 interface AnsweringRelation extends SearchedRelation {
-  /** The answer's members before `matchType`, and those between it and `searchResult`. */
+  /**
+   * The members of the answer before `matchType`. `localization` has the members between it and
+   * `searchResult`.
+   */
   readonly head: string;
   readonly localization: string;
 }
@@ -28,24 +31,24 @@ interface Requested {
   readonly source: FoundSource | undefined;
 }
 
-/** Reading this many in vain takes three times as long as another round trip. */
+/** Reading this many items without need takes three times as long as another round trip. */
 const FEW_ITEMS = 200;
-/** With this many cached, most of the next ones are among them. */
+/** With this many cached items, most of the items of the next answer are among them. */
 const MANY_ITEMS = 1_000;
 
-/** Answers with the relations of one version of a catalog. */
+/** Answers with the relations of one catalog version. */
 export class CatalogRelations {
   readonly version: number;
   private readonly relations: ReadonlyMap<number, AnsweringRelation>;
   private readonly attributes: ReadonlyMap<string, Attribute>;
   private readonly hasTargets: CatalogRules['hasTargets'];
   private readonly targets = new Map<number, boolean>();
-  /** By path, as JSON. */
+  /** Category ids by path, as JSON. */
   private readonly categoryIds = new Map<string, number>();
   private readonly ontology: string;
   private readonly items: CachedItems;
 
-  /** `earlier`: another version of the same catalog, whose items are reused. */
+  /** @param earlier another version of the same catalog, whose items are reused */
   constructor({ version, attributes, relations, hasTargets }: CatalogRules, earlier?: CatalogRelations) {
     this.ontology = JSON.stringify(attributes);
     this.items = earlier?.ontology === this.ontology ? earlier.items : new CachedItems();
@@ -77,19 +80,21 @@ export class CatalogRelations {
       length += Buffer.byteLength(answer);
       ends.push(length);
     }
-    // Shared: V8 counts transferred memory, and would collect the whole heap of both threads for it.
+    // Uses shared memory, because V8 counts transferred memory and would collect the whole heap of both
+    // threads for it.
     const bytes = Buffer.from(new SharedArrayBuffer(length));
     for (const [at, answer] of answers.entries()) bytes.write(answer, ends[at - 1] ?? 0);
     return { version: this.version, bytes, ends: Uint32Array.from(ends) } satisfies RelateOutput;
   }
 
-  /** Omits a relation whose target side is empty (§4.8 rule 5), and a tag without relations. */
+  /** Omits relations with an empty target side (§4.8 rule 5), and tags without relations. */
   private answer(view: RelationView, requested: Requested, input: RelateInput): string {
     const parts = input.tags.flatMap(({ tag, relations }) => {
       const answered = relations.flatMap(({ id, limit }) => {
         const relation = this.findAnswering(id);
         if (relation === undefined) return [];
-        // A view that fetches gets the uploads for answers together with the variants.
+        // A view that fetches reads the uploads for answers together with the variants, so it needs all
+        // variants.
         const isBestEnough = input.form !== 'bulk' && view.share !== undefined;
         const found = search(view, relation, { ...requested, limit, isBestEnough });
         return [this.describeRelation(view, relation, { requested, found, input })];
@@ -99,7 +104,7 @@ export class CatalogRelations {
     return `{"tags":[${chain(parts)}]}`;
   }
 
-  /** @returns those requested relations that give answers, each with its limit */
+  /** @returns the requested relations that give answers, each with its limit */
   private listAnswering(tags: readonly RequestedTag[]): { relation: AnsweringRelation; limit: number }[] {
     return tags.flatMap(({ relations }) =>
       relations.flatMap(({ id, limit }) => {
@@ -110,7 +115,8 @@ export class CatalogRelations {
   }
 
   /**
-   * Whether an answer will read many products that no earlier answer has read, or so few that reading them again does no harm.
+   * Whether to prefetch the products of an answer. That is so if the answer probably needs many products that
+   * are not cached, or so few that reading them again costs little.
    */
   private needsProducts({ identifiers, tags, ...requested }: RelateInput): boolean {
     const limits = this.listAnswering(tags).reduce((sum, { limit }) => sum + limit, 0);
@@ -184,7 +190,8 @@ function search(
 ) {
   const { identifier, source } = searched;
   const find = () => searchRelated(view, relation, searched);
-  // One that is not found may only not be fetched yet: nothing of it is remembered.
+  // Without a source, the result may only be incomplete because the source is not fetched, so nothing is
+  // cached.
   return source === undefined && !relation.isListed
     ? find()
     : view.once(`search ${relation.build} ${identifier}`, find);
@@ -196,7 +203,7 @@ const toAnswering = (relation: ServedRelation): AnsweringRelation => ({
   localization: `"localization":${JSON.stringify({ names: relation.definition.names })},`,
 });
 
-/** For a related product: the conditions that held on either side, and by which values (§12.6 rule 1). */
+/** Explains a related product: the conditions that held on both sides, with their values (§12.6 rule 1). */
 function explainItem(
   view: RelationView,
   relation: AnsweringRelation,

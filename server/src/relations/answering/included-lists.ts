@@ -4,13 +4,13 @@ import { ServiceError } from '../../kernel/errors.ts';
 const LISTS = ['includeRelations', 'includeTags'] as const;
 type ListName = (typeof LISTS)[number];
 
-/** `includeTags[0][tag]`, as PHP writes the members of a list of arrays. */
+/** `includeTags[0][tag]`: the form in which PHP writes the members of a list of arrays. */
 const PHP_NAME = /^(includeRelations|includeTags)\[(\d{0,4})\]\[(\w{1,64})\]$/;
 const INTEGER = /^-?\d{1,15}$/;
 
 /**
- * Replaces parameters such as `includeTags[0][tag]=accessories` by the JSON list that they spell.
- * @throws query_invalid if the request has the list in both forms
+ * Replaces parameters such as `includeTags[0][tag]=accessories` by the JSON list that they mean. @throws
+ * query_invalid if the request has the list in both forms
  */
 export function joinPhpLists(given: unknown): void {
   const query = given as Record<string, unknown>;
@@ -31,11 +31,11 @@ export function joinPhpLists(given: unknown): void {
   }
 }
 
-/** Parameters are texts. A tag of digits stays one. */
+/** Parameters are texts, so numbers are converted. A tag of digits remains a text. */
 const readMember = (member: string, value: unknown) =>
   member !== 'tag' && typeof value === 'string' && INTEGER.test(value) ? Number(value) : value;
 
-/** The members of an entry, and what a caller means who writes another one that looks like it. */
+/** The members of an entry. Other names that look like one of them are probably mistakes. */
 const MEMBERS: Readonly<Record<ListName, { id: string; limit: string; entry: string }>> = {
   includeRelations: { id: 'id', limit: 'limit', entry: 'a relation' },
   includeTags: { id: 'tag', limit: 'limitPerRelation', entry: 'a tag' },
@@ -44,8 +44,8 @@ const LIKE_LIMIT = /^(limit.*|max.*|count|size|top|n)$/i;
 const LIKE_ID = /^(id|ids|tags?|tagname|name|relation|relation[-_]?id)$/i;
 
 /**
- * Refuses entries with a member of another name than the one that is meant: the limit of a tag, written `limit`, silently
- * gave 10 products. @throws the refusal of that code, with what to send
+ * Refuses entries with a mistaken member name. Before, `limit` in an entry of tags was ignored, and the
+ * caller silently got 10 products. @throws the refusal with this code, which names the right member
  */
 export function refuseMixedUp(
   code: 'query_invalid' | 'request_invalid',

@@ -1,9 +1,12 @@
 import type { AnswerForm } from '../../catalog/lookup/lookup.ts';
 import type { CatalogMark } from '../matching/matching.ts';
 
-/** What the serving thread asks of a thread that answers relations, and what that answers. */
+/** The question that the serving thread asks a thread that answers relations, and its answer. */
 
-/** A step of an answer ends with the product that makes it this long: products of 2 MB may be related to 5,000. */
+/**
+ * A step of an answer ends with the product that reaches this size. Without the limit, 5,000 related products
+ * of 2 MB each would be one step.
+ */
 export const STEP_BYTES = 8 * 1024 * 1024;
 
 /** The relations to answer for each product, in this order. */
@@ -18,20 +21,20 @@ export interface RelateInput {
   readonly tags: readonly RequestedTag[];
   readonly form: AnswerForm;
   readonly explain: boolean;
-  /** Whether entries name attributes without a value that they were assumed to match by. */
+  /** Whether results name the attributes without a value that they were assumed to match by. */
   readonly assumed: boolean;
-  /** Of the sentences of explanations. */
+  /** The locale of the sentences in explanations. */
   readonly locale: string;
   readonly brandAttribute: string;
 }
 
-/** The input, with the state of the catalog that the serving thread has just seen. */
+/** The input with the state of the catalog that the serving thread has just seen. */
 export type RelateRequest = RelateInput & CatalogMark;
 
 export interface RelateOutput {
   /** The version of the catalog. */
   readonly version: number;
-  /** `{"tags":[…]}` for each of the first identifiers, concatenated. */
+  /** `{"tags":[…]}` for each of the first identifiers, concatenated; `ends` has the end of each. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   readonly ends: Uint32Array;
 }

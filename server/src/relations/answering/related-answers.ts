@@ -9,19 +9,19 @@ import { AnswerPlans, checkSize, type IncludedRelations } from './answer-plans.t
 import type { RelateInput, RelateOutput, RelateRequest, RequestedTag } from './relate-request.ts';
 
 export interface RelatedRequest extends IncludedRelations {
-  /** Each once. */
+  /** The requested products, without repetition. */
   readonly identifiers: readonly string[];
   readonly form: AnswerForm;
   readonly explain?: boolean | undefined;
   readonly assumed?: boolean | undefined;
-  /** Of the sentences of explanations; that of the project if it is left out. */
+  /** The locale of the sentences in explanations; by default that of the project. */
   readonly locale?: string | undefined;
 }
 
-/** Consecutive parts of an answer. */
+/** The consecutive parts of an answer. */
 export type RelatedSteps = AsyncGenerator<RelatedBytes, void>;
 
-/** A relation with the related products of one product. */
+/** A relation with its related products of one product. */
 export interface FoundRelation {
   readonly id: number;
   readonly name: string;
@@ -35,7 +35,7 @@ export interface FoundRelation {
   }[];
 }
 
-/** @returns the whole answer, in memory that it shares with threads */
+/** @returns the whole answer, in memory that is shared with threads */
 export async function joinSteps(steps: RelatedSteps): Promise<Uint8Array<SharedArrayBuffer>> {
   const parts: Buffer[] = [];
   for await (const { bytes, release } of steps) {
@@ -48,7 +48,10 @@ export async function joinSteps(steps: RelatedSteps): Promise<Uint8Array<SharedA
   return shared;
 }
 
-/** In a thread. @returns the contents of an answer in the form single, by relation */
+/**
+ * Parses a whole answer, so call it in a thread. @returns the contents of an answer in the form single, by
+ * relation
+ */
 export function readRelated(answer: Uint8Array): FoundRelation[] {
   const { tags } = JSON.parse(Buffer.from(answer).toString()) as {
     tags: { tag: string; relations: Omit<FoundRelation, 'tag'>[] }[];
@@ -56,7 +59,7 @@ export function readRelated(answer: Uint8Array): FoundRelation[] {
   return tags.flatMap(({ tag, relations }) => relations.map((one) => ({ tag, ...one })));
 }
 
-/** Where answers come from that are not cached. */
+/** The source of answers that are not cached. */
 interface AnswerStore {
   open(projectId: number): Promise<{ readonly mark: CatalogMark; readonly relations: readonly Relation[] }>;
   relate(request: RelateRequest, signal: AbortSignal): Promise<RelateOutput>;
@@ -65,7 +68,7 @@ interface AnswerStore {
 export interface RelatedAnswerParts {
   readonly store: AnswerStore;
   readonly cache: ByteCache;
-  /** The settings of a project for its answers (§14.2), which every request reads. */
+  /** The settings of a project for its answers (§14.2). Every request reads them. */
   recallSettings(
     projectId: number,
   ): Promise<{ readonly brandAttribute: string; readonly priceAttribute: string }>;
@@ -74,8 +77,9 @@ export interface RelatedAnswerParts {
 }
 
 /**
- * @returns a function that checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the
- * order of the request. It throws query_invalid before the first step, search_too_long in any.
+ * @returns a function that checks a request and answers it step by step. The answer has `{"tags":[…]}` for
+ * each identifier, in the order of the request. It throws query_invalid before the first step, and
+ * search_too_long in any step.
  */
 export function createRelatedAnswers({ store, cache, recallSettings, recallLocale }: RelatedAnswerParts) {
   const memory = new AnswerMemory(cache);
@@ -106,7 +110,7 @@ export function createRelatedAnswers({ store, cache, recallSettings, recallLocal
   };
 }
 
-/** `mark`: the state of the catalog for the first step. */
+/** @param mark the state of the catalog for the first step */
 async function* answerInSteps(
   input: RelateInput,
   mark: CatalogMark,
@@ -117,7 +121,8 @@ async function* answerInSteps(
   const size = countSources(input.tags);
   let at = 0;
   do {
-    // Cached steps end within one turn of the event loop; small requests wait for the next turn.
+    // Waits between steps, because cached steps would otherwise end within one turn of the event loop and
+    // delay small requests.
     if (at > 0) await nextTurn();
     const state = at === 0 ? mark : (await store.open(projectId)).mark;
     const step = { ...input, identifiers: identifiers.slice(at, at + size) };
@@ -129,11 +134,11 @@ async function* answerInSteps(
   } while (at < identifiers.length);
 }
 
-/** Groups and products per step; between two steps other requests get their turn. */
+/** The limits of groups and of products in a step. Between two steps other requests get their turn. */
 const GROUPS_PER_STEP = 5_000;
 const SOURCES_PER_STEP = 100;
 
-/** @returns how many products a step answers */
+/** @returns how many products one step answers */
 function countSources(tags: readonly RequestedTag[]): number {
   const groups = tags.flatMap(({ relations }) => relations).reduce((sum, { limit }) => sum + limit, 0);
   return Math.max(1, Math.min(SOURCES_PER_STEP, Math.floor(GROUPS_PER_STEP / Math.max(groups, 1))));

@@ -6,7 +6,7 @@ import { refuseMixedUp } from './included-lists.ts';
 import type { RelatedRequest } from './related-answers.ts';
 import { IncludeRelations, IncludeTags, type SingleBody, type SingleSentQuery } from './related-schemas.ts';
 
-/** What a request asks for, from its query and its body. Source: docs/interface §4.8. */
+/** Reads what a request includes, from its query and its body. Source: docs/interface §4.8. */
 
 /** A request without its products. */
 export type Requested = Omit<RelatedRequest, 'identifiers' | 'form'>;
@@ -23,14 +23,14 @@ export function readQuery(query: Omit<Static<typeof SingleSentQuery>, 'identifie
   return { ...included, explain, assumed, locale };
 }
 
-/** @returns what the body requests besides products @throws request_invalid */
+/** @returns the parts of the body other than the products @throws request_invalid */
 export function readBody(body: Static<typeof SingleBody>) {
   const { includeRelations, includeTags, explain, assumed, locale } = body;
   refuseMixedUp('request_invalid', { includeRelations, includeTags });
   return { includeRelations, includeTags, explain, assumed, locale };
 }
 
-/** What the schemas say, as code. */
+/** The checks of the schemas as code. */
 const isLimit = (value: unknown) =>
   value === undefined || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_LIMIT);
 const isRelation = (entry: unknown) =>
@@ -53,7 +53,8 @@ function readList<Schema extends TSchema>(
   } catch (error) {
     throw new ServiceError('query_invalid', `/${name} must be a JSON list: ${(error as Error).message}`);
   }
-  // Listing errors interprets the schema, which takes longer than the rest of a small request.
+  // Uses these checks first, because listing errors interprets the schema. That takes longer than the
+  // remaining work of a small request.
   if (Array.isArray(list) && list.length <= 1_000 && list.every(isGood)) return list as Static<Schema>;
   const errors = [...Value.Errors(schema, list)].map(
     ({ instancePath, message }) => `/${name}${instancePath} ${message}`,

@@ -41,14 +41,14 @@ const about = {
   tags: ['Related products'],
   why: 'answers are stored as bytes, and long ones are streamed',
 };
-/** 2,000 entries, half of them with a tag of 255 characters, however these are escaped. */
+/** Enough for 2,000 entries, half of them with a tag of 255 characters in any escaping. */
 const takesEntries = {
   ...config,
   maxBodyMib: 4,
   holds: { values: 20_000 },
   takesProjectInBody: true,
 } as const;
-/** In addition, 1,000 identifiers. */
+/** Enough for 1,000 identifiers in addition. */
 const takesSources = {
   ...takesEntries,
   maxBodyMib: 7,
@@ -56,7 +56,10 @@ const takesSources = {
 } as const;
 const hooks = { onRequest: requestHook(({ query }) => joinPhpLists(query)), preValidation: takeNoBody };
 
-/** Checked first: the text of the refusal is part of the contract. Source: docs/interface §4.8 rule 6. */
+/**
+ * Checked before everything else, because the contract fixes the text of this refusal. Source: docs/interface
+ * §4.8 rule 6.
+ */
 const common = {
   hooks: {
     onRequest: requestHook(({ query }) => {
@@ -186,14 +189,14 @@ function serveRelationsOfProduct(server: Server, { relations }: RelatedRoutePart
   });
 }
 
-/** @throws bad_request if nothing is requested, query_invalid */
+/** @throws bad_request for a request without relations or tags, query_invalid */
 function readRequested(query: Parameters<typeof readQuery>[0]): Requested {
   const requested = readQuery(query);
   checkIncluded(requested);
   return requested;
 }
 
-/** @throws bad_request if nothing is requested, query_invalid if query and body request different things */
+/** @throws bad_request for a request without relations or tags, query_invalid if query and body differ */
 function joinRequested(
   query: Parameters<typeof readQuery>[0],
   body: Parameters<typeof readBody>[0],
@@ -204,7 +207,10 @@ function joinRequested(
   return requested;
 }
 
-/** The first part is read before anything is sent, so that its failure can be answered; more than one part is streamed. */
+/**
+ * Reads the first part before it sends anything, so that a failure of that part can still be answered. An
+ * answer of several parts is streamed.
+ */
 function sendRelated(
   { relations, reply }: { readonly relations: Relations; readonly reply: FastifyReply },
   project: ChosenProject,
@@ -224,7 +230,7 @@ function sendRelated(
   });
 }
 
-/** It is unknown when a part of a stream is sent, so none is released. */
+/** Releases no part, because the end of sending a part of a stream is unknown. */
 async function* resume(read: readonly RelatedBytes[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
   for (const { bytes } of read) yield bytes;
   for await (const { bytes } of rest) yield bytes;

@@ -18,7 +18,7 @@ export const limit = (description: string) =>
     description: `${description}, default ${DEFAULT_LIMIT}`,
   });
 
-/** An id that no relation has is left out, and one that JSON cannot hold exactly is refused. */
+/** An unknown id is ignored, and an id that JSON cannot hold exactly is refused. */
 const RelationId = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
 export const IncludeRelations = Type.Array(
   Type.Object({ id: RelationId, limit: limit('groups to answer') }),
@@ -54,7 +54,7 @@ const documented = { maxItems: SOURCES_PER_REQUEST };
 export const BulkBody = Type.Object({ identifiers: optional.list(Type.String(), { documented }), ...sent });
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 export const SingleBody = Type.Object({ identifier: Type.Optional(Identifier), ...sent });
-/** For a POST, whose body may name it. */
+/** The query of a POST, whose body may have the identifier. */
 export const SingleSentQuery = Type.Object({
   ...SingleQuery.properties,
   identifier: Type.Optional(Identifier),

@@ -1,22 +1,22 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 
-/** Reads lists of links, a line for each source. Pure. Source: docs/interface §12.8. */
+/** Reads lists of links with a line for each source. Pure. Source: docs/interface §12.8. */
 
 export interface LinkLine {
   readonly source: string;
-  /** Empty in a change: the source is removed. */
+  /** In a change, an empty list removes the source. */
   readonly targets: readonly LinkTarget[];
 }
 
-/** An identifier, with the quantity that the source takes, if given. */
+/** An identifier, or an identifier with its quantity for the source. */
 export type LinkTarget = string | { readonly identifier: string; readonly quantity?: number };
 
 export const LINES_PER_LIST = 1_000_000;
 export const TARGETS_PER_SOURCE = 1_000;
 /** Source: docs/interface §12.10. */
 export const MOST_QUANTITY = 1_000_000;
-/** 1,000 identifiers of 255 characters of up to four bytes each, or six if escaped. */
+/** Enough for 1,000 identifiers of 255 characters, of up to four bytes each or six if escaped. */
 const LINE_BYTES = 2 * 1024 * 1024;
 const TOO_LONG = `must not be longer than ${LINE_BYTES} bytes`;
 const IDENTIFIER_LENGTH = 255;
@@ -24,7 +24,7 @@ const IDENTIFIER_LENGTH = 255;
 const SHOWN = 20;
 const NEW_LINE = 10;
 
-/** Takes chunks of a list and gives its lines. */
+/** Splits chunks of a list into lines and checks them. */
 export class LinkReader {
   private readonly take: (line: LinkLine) => void;
   private rest: Uint8Array[] = [];
@@ -64,7 +64,7 @@ export class LinkReader {
       this.line += 1;
       this.stop(TOO_LONG);
     }
-    // Copied, as the owner may reuse the chunk.
+    // Copies the part, because the owner may reuse the chunk.
     this.rest.push(part.slice());
   }
 
@@ -83,7 +83,7 @@ export class LinkReader {
     this.problems.push(`line ${this.line}${problem.startsWith('/') ? ':' : ''} ${problem}`);
   }
 
-  /** The rest is not read. */
+  /** Refuses the list without reading further. */
   private stop(problem: string): never {
     this.note(problem);
     this.refuse();
@@ -97,7 +97,7 @@ export class LinkReader {
       if (text.trim() === '') return [];
       value = JSON.parse(text);
     } catch (error) {
-      // Neither UTF-8 nor JSON: the refusal names the line, with all others.
+      // The bytes are not UTF-8 or not JSON. The refusal names the line together with all other mistakes.
       return [`is not JSON: ${(error as Error).message.slice(0, 200)}`];
     }
     this.found += 1;
@@ -111,7 +111,7 @@ export class LinkReader {
   }
 }
 
-/** @returns the problems of a line, by JSON pointers */
+/** @returns the problems of a line, each with its JSON pointer */
 function listLinkProblems(value: unknown): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return ['must be an object, {"source":"A1","targets":["B1"]}'];
@@ -149,7 +149,7 @@ function listIdentifierProblem(path: string, value: unknown): string[] {
   return isRight ? [] : [`${path} must be an identifier, a string of 1 to ${IDENTIFIER_LENGTH} characters`];
 }
 
-/** Counted by code point, like identifiers of products. */
+/** Characters are counted as code points, like in identifiers of products. */
 const isShort = (text: string) => text.length <= IDENTIFIER_LENGTH || [...text].length <= IDENTIFIER_LENGTH;
 
 export const unpackLines = (bytes: Uint8Array): LinkLine[] => JSON.parse(Buffer.from(bytes).toString());
@@ -157,10 +157,13 @@ export const unpackLines = (bytes: Uint8Array): LinkLine[] => JSON.parse(Buffer.
 export const identifierOf = (target: LinkTarget): string =>
   typeof target === 'string' ? target : target.identifier;
 
-/** The targets of a source in order, each once, with its quantity if given. */
+/** The targets of a source in order, without repetition, each with its quantity if the list gives one. */
 export type MergedTargets = ReadonlyMap<string, number | undefined>;
 
-/** Joins lines of the same source, with their targets in sequence; of repeated targets the first counts. */
+/**
+ * Joins the lines of each source and puts their targets in sequence. Of a repeated target, the first one
+ * counts.
+ */
 export function mergeLines(lines: readonly LinkLine[]): Map<string, MergedTargets> {
   const merged = new Map<string, Map<string, number | undefined>>();
   for (const { source, targets } of lines) {
@@ -174,6 +177,6 @@ export function mergeLines(lines: readonly LinkLine[]): Map<string, MergedTarget
   return merged;
 }
 
-/** The form in lists: an object only if there is more than the identifier. */
+/** @returns the form that lists have: an object only if there is a quantity */
 export const toTarget = (identifier: string, quantity: number | null | undefined): LinkTarget =>
   quantity ? { identifier, quantity } : identifier;

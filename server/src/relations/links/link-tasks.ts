@@ -9,23 +9,27 @@ import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts'
 import { isListed, type Relation } from '../relation-definitions/relation-definitions.ts';
 import type { LinkLine } from './link-lines.ts';
 
-/** Lists of links become those of a relation by tasks, in the order of the project. Source: docs/interface §12.8. */
+/**
+ * Puts lists of links in place by tasks, in the order of the project's tasks. Source: docs/interface §12.8.
+ */
 
-/** `change`: only for the sources that the list names. */
+/** `change` replaces only the targets of the sources that the list names. */
 export type LinkMode = 'replace' | 'change';
 
-/** A list of links as received. */
+/** A list of links in the form in which it arrives. */
 export interface SentLinks extends RawBody {
   readonly relationId: number;
   readonly maxMib: number;
-  /** Whether the pairs that exist already are counted. */
+  /** Whether to count the pairs that already exist. */
   readonly isCounted: boolean;
 }
 
 export interface AcceptedLinks {
-  /** Pieces of the list, in order, each a JSON list of lines. */
+  /** The pieces of the list in order; each is a JSON list of lines. */
   readonly payloadNames: readonly string[];
-  /** Pairs of the relation, and how many of them are in the list too; 0 if not counted. */
+  /**
+   * The number of pairs in the relation; 0 if not counted. `unchanged` is how many of them the list has too.
+   */
   readonly present: number;
   readonly unchanged: number;
 }
@@ -33,7 +37,7 @@ export interface AcceptedLinks {
 export interface StagedPiece {
   /** The build of the staged list. */
   readonly build: number;
-  /** A JSON list of lines, which the writing thread parses. */
+  /** A JSON list of lines; the writing thread parses it. */
   readonly list: Uint8Array;
 }
 
@@ -56,9 +60,9 @@ export type LinkResult =
 
 export interface LinkPage {
   readonly relationId: number;
-  /** Only this source. */
+  /** If set, reads only the line of this source. */
   readonly source: string | undefined;
-  /** The last line that was read before. */
+  /** The number of the last line of the previous page. */
   readonly after: number;
   readonly limit: number;
 }
@@ -67,7 +71,7 @@ export interface ReadLine extends LinkLine {
   readonly line: number;
 }
 
-/** Where lists are stored; `relation-store/link-store.ts` describes what each method does. */
+/** The store of lists. `relation-store/link-store.ts` describes what each method does. */
 interface LinkStore {
   find(projectId: number, id: number): Promise<Relation | undefined>;
   acceptLinks(projectId: number, sent: SentLinks): Promise<AcceptedLinks>;
@@ -83,20 +87,20 @@ export interface LinkTaskParts extends Pick<Base, 'clock' | 'payloads'> {
   readonly tasks: Tasks;
   readonly maxMib: number;
   getSettings(projectId: number): Promise<{ readonly maxDeletePercent: number }>;
-  /** Removes staged lists that are not used. */
+  /** Removes staged lists that no task uses. */
   dropOld(projectId: number): Promise<void>;
 }
 
-/** Lines exported in one step. */
+/** How many lines an export reads in one step. */
 const EXPORTED_LINES = 500;
 
 interface LinkPayload {
   readonly relationId: number;
   readonly mode: LinkMode;
-  /** The pieces of the list, in order. */
+  /** The pieces of the list in order. */
   readonly payloadNames: readonly string[];
   readonly allowDeletes?: number;
-  /** The limit of a pipeline, which applies if it is stricter than the project's. */
+  /** The limit of a pipeline. It applies if it is stricter than the limit of the project. */
   readonly maxDeletePercent?: number;
 }
 
@@ -108,7 +112,7 @@ export interface AcceptedList {
   readonly record: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
 
-/** Lists of lines that a long task gathers, stored until a task of their own has taken them. */
+/** Gathers lists of lines for a long task. The lists are stored until the task that writes them has ended. */
 export function gatherPieces(payloads: Payloads, projectId: number, kind: 'links' | 'table') {
   const payloadNames: string[] = [];
   return {
@@ -130,7 +134,7 @@ export async function removeAll(payloads: Payloads, projectId: number, names: re
 
 const PAIRS = { plural: 'pairs', update: 'list of links', call: 'links' };
 
-/** The links of relations: accepted, put in place, exported. */
+/** The links of relations: accepts lists, puts them in place and exports them. */
 export class RelationLinks {
   private readonly parts: LinkTaskParts;
   private readonly task: TaskDefinition<LinkPayload> = {
@@ -157,8 +161,8 @@ export class RelationLinks {
   }
 
   /**
-   * Takes a list for a relation, which becomes its own in a task.
-   * @throws not_found, links_of_rule, every refusal of a list, delete_guard, deletes_not_exact; then nothing is stored
+   * Accepts a list for a relation, which a task puts in place. Stores nothing if it throws. @throws
+   * not_found, links_of_rule, every refusal of a list, delete_guard, deletes_not_exact
    */
   async accept(project: ChosenProject, { relationId, mode, body, allowDeletes, record }: AcceptedList) {
     const { tasks, store, maxMib, getSettings } = this.parts;
@@ -181,8 +185,8 @@ export class RelationLinks {
   }
 
   /**
-   * The list that a long task, such as a run of a pipeline, is about to put in place: JSON lists of lines.
-   * @throws not_found, links_of_rule
+   * @returns the writes of a list that a long task, such as a run of a pipeline, will put in place: JSON
+   * lists of lines @throws not_found, links_of_rule
    */
   async gather(task: Task, relationId: number): Promise<GatheredWrites> {
     const { payloads, tasks } = this.parts;
@@ -197,7 +201,7 @@ export class RelationLinks {
     };
   }
 
-  /** @returns lines in order, part by part @throws not_found if the relation is deleted meanwhile */
+  /** @returns lines in order, page by page @throws not_found if the relation is deleted in the meantime */
   async *read(projectId: number, list: Pick<LinkPage, 'relationId' | 'source'>) {
     for (let after = 0; ; ) {
       const page = await this.parts.store.readLinks(projectId, { ...list, after, limit: EXPORTED_LINES });

@@ -1,5 +1,6 @@
 /**
- * The door of links: listed relations, as lines of a source and its targets, read, stored in pieces and put in place by tasks.
+ * The door of links: reads lists of links as lines of a source and its targets, stores them in pieces, and
+ * puts them in place by tasks.
  */
 export {
   identifierOf,

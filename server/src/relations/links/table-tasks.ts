@@ -3,17 +3,20 @@ import type { Base } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import { gatherPieces, removeAll } from './link-tasks.ts';
 
-/** Tables that runs of pipelines replace, in the order of the project. Source: docs/interface §12.9, §13.9. */
+/**
+ * Replaces tables by what runs of pipelines gathered, in the order of the project's tasks. Source:
+ * docs/interface §12.9, §13.9.
+ */
 
 interface TablePayload {
   readonly name: string;
-  /** Lists of lines, in order: a line has the values that go with one of the source. */
+  /** Lists of lines, in order. A line has a value of the source and the values that go with it. */
   readonly payloadNames: readonly string[];
 }
 
 interface TableTaskParts extends Pick<Base, 'payloads'> {
   readonly tasks: Tasks;
-  /** Puts JSON lists of lines in place. @returns the number of pairs @throws request_invalid */
+  /** Replaces a table by these JSON lists of lines. @returns the number of pairs @throws request_invalid */
   replace(
     projectId: number,
     table: { readonly name: string; readonly lists: readonly Uint8Array[] },
@@ -22,7 +25,7 @@ interface TableTaskParts extends Pick<Base, 'payloads'> {
   follow(run: TaskRun): Promise<void>;
 }
 
-/** @returns a function that gathers the table that a long task is about to put in place */
+/** @returns a function that gathers the table that a long task will put in place */
 export function createTableTasks(parts: TableTaskParts) {
   const { payloads, tasks } = parts;
   const task: TaskDefinition<TablePayload> = {

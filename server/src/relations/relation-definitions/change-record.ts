@@ -10,7 +10,10 @@ export interface DefinitionRouteParts extends RouteTools {
   readonly database: Pick<Database, 'write'>;
 }
 
-/** @returns a function that writes the audit entry, with the answer (§7.5), once the catalog has the change */
+/**
+ * @returns a function that writes the audit entry and the stored answer (§7.5) after the catalog has the
+ * change
+ */
 export const createRecorder =
   <Resource>(
     { projects, database }: DefinitionRouteParts,

@@ -6,15 +6,15 @@ import { COMPARISONS_PER_RULE, matchesOf, SIDES } from './relation.ts';
 import type { Match, MatchElement, RelationDefinition, SentRelation } from './relation-schemas.ts';
 
 /**
- * Whether a definition can be stored; whether it works with the ontology is checked later (`rules/rule.ts`). Source:
- * docs/interface §12.1.
+ * Checks whether a definition can be stored. Whether it works with the ontology is checked later
+ * (`rules/rule.ts`). Source: docs/interface §12.1.
  */
 
 const MATCHES = 16;
-/** Elements that contain others, with the fewest and the most of these. */
+/** Elements that contain matches, with the least and the most number of these. */
 const LISTS = { any: [2, 8], together: [2, 6] } as const;
 
-/** More could never work, with any ontology. */
+/** Beyond these limits, a definition could not work with any ontology. */
 function checkMatches(path: string, match: readonly MatchElement[]): string[] {
   const errors = match.flatMap((element, at) => checkElement(`${path}/${at}`, element));
   if (errors.length > 0) return errors;
@@ -63,8 +63,8 @@ function checkValue(path: string, value: Match['source']): string[] {
 }
 
 /**
- * @param path of the definition within the body
- * @returns the definition with its defaults @throws request_invalid that names every mistake in the filters
+ * @param path the path of the definition within the body @returns the definition with its defaults @throws
+ * request_invalid that names every mistake
  */
 export function checkDefinition(sent: Sent<SentRelation>, path = ''): RelationDefinition {
   const errors = [...CHECKS[sent.kind ?? 'rule'](sent, path), ...checkTotal(sent, path)];
@@ -115,7 +115,7 @@ const CHECKS: Readonly<
 
 const TOTAL_PARTS = ['total', 'operator', 'limit'] as const;
 
-/** The parts of a total must all be there, and only in that kind. */
+/** A total must have all of these parts, and no other kind may have any. */
 function checkTotal(sent: Sent<SentRelation>, path: string): string[] {
   const isTotal = sent.kind === 'total';
   return TOTAL_PARTS.filter((part) => (sent[part] !== undefined) !== isTotal).map((part) =>
@@ -135,14 +135,17 @@ function listFilterErrors(sent: Sent<SentRelation>, path: string): string[] {
   );
 }
 
-/** @returns the parts that a relation of links cannot have, as its pairs and their order are given */
+/**
+ * @returns the parts that a relation of links must not have, because its list decides the pairs and their
+ * order
+ */
 function listRuleParts(sent: Sent<SentRelation>, path: string): string[] {
   const filters = SIDES.filter(
     (side) => JSON.stringify(sent[side] ?? EVERY_PRODUCT) !== JSON.stringify(EVERY_PRODUCT),
   );
   return [
     ...filters.map((side) => `${path}/${side} must be left out or {"all":[]} in a relation of links`),
-    // A list says what goes together, but nothing about pairs that are not in it.
+    // A list of links is not a constraint, because it has no verdict on pairs that it does not list.
     ...(sent.constraint ? [`${path}/constraint must be left out or false in a relation of links`] : []),
     ...listRuleLists(sent, path, 'link'),
   ];

@@ -1,4 +1,7 @@
-/** The door of definitions: relations and value tables as people write them, checked before they are stored. */
+/**
+ * The door of definitions: relations and value tables in the form in which people write them. They are
+ * checked before they are stored.
+ */
 export { checkDefinition } from './definition-check.ts';
 export {
   COMPARISONS_PER_RULE,

@@ -30,9 +30,12 @@ import {
 } from './relation-schemas.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
-/** 10,000 identifiers of 255 characters, mostly escaped in JSON; or a document of many relations, with tables. */
+/**
+ * Enough for 10,000 identifiers of 255 characters that are mostly escaped in JSON, or for a document of many
+ * relations with tables.
+ */
 const takesDefinition = { ...config, maxBodyMib: 16 } as const;
-/** A POST because it is long; it changes nothing. */
+/** A POST because its body is long. It changes nothing, so viewers may call it. */
 const question = { ...config, role: 'viewer' } as const;
 const patientQuestion = { ...question, isPatient: true } as const;
 const PATH = '/management/projects/:id/relations';
@@ -147,7 +150,7 @@ function serveImport(
   });
 }
 
-/** Reads, replaces and deletes one relation. */
+/** Routes that read, replace and delete one relation. */
 function serveRelation(kind: RelationKind, { relations }: DefinitionRouteParts, record: Recorder): void {
   kind.read({
     summary: 'Read a relation; the ETag is for If-Match',
@@ -238,7 +241,10 @@ function toWireRelation({ id, definition, state, problem, createdAt, updatedAt }
   };
 }
 
-/** Of an answer, which may be a stored one (§7.5): the definition is what the service did not add. */
+/**
+ * @returns the mark of an answer, which may be a stored one (§7.5). The definition is what remains without
+ * the members that the service adds.
+ */
 function markOfWire(answer: Sent<Static<typeof WireRelation>>): string {
   const { id, state, misconfigured, problem, createdAt, updatedAt, ...definition } = answer;
   return markOf(definition);

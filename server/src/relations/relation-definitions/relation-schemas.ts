@@ -17,14 +17,14 @@ const computed = {
   times: optional.number('a factor, exact as a decimal'),
   plus: Type.Optional(Type.Unsafe<number | string>(plus)),
 };
-/** A value computed from a numeric attribute, which is first multiplied by the factor. */
+/** A value computed from a numeric attribute, which is multiplied by the factor first. */
 export type ComputedValue = Sent<Static<TObject<typeof computed>>>;
 /**
- * An attribute by its name, or a field that every product has; the name alone means the attribute, if there
- * is one. Or a value computed from an attribute.
+ * An attribute by its name, a field that every product has, or a computed value. If an attribute and a field
+ * have the same name, the name means the attribute.
  */
 export type MatchedValue = string | { readonly field: OwnField } | ComputedValue;
-/** `checkDefinition` checks which members are allowed together, and says where. */
+/** `checkDefinition` checks which members may be combined, and names the path of a mistake. */
 const MatchedValue = Type.Unsafe<MatchedValue>({
   type: ['string', 'object'],
   title: 'MatchedValue',
@@ -50,9 +50,12 @@ const match = {
   table: optional.text({ ...named, description: 'of equals: a table whose pairs hold too (§12.9)' }),
 };
 const Match = closedAs('Match', match);
-/** Read from the target: its value, the operator, the value of the source. */
+/** A match, read from the target: the value of the target, the operator, the value of the source. */
 export type Match = Sent<Static<typeof Match>>;
-/** `any`: one of the matches must hold. `together`: one row of the target satisfies all of them with one row of the source. */
+/**
+ * `any`: one of the matches must hold. `together`: one row of the target must satisfy all matches with one
+ * row of the source.
+ */
 export type MatchElement =
   | Match
   | { readonly any: readonly Match[] }
@@ -68,10 +71,10 @@ const WireElement = Type.Unsafe<MatchElement>(
   }),
 );
 
-/** As in a project: language and country. */
+/** Language and country, in the form that projects have. */
 const LOCALE_PATTERN = '^[a-z]{2,3}-[A-Z]{2}$';
 
-/** In which sentences are requested. */
+/** The locale in which a request wants its sentences. */
 export const Locale = Type.String({
   pattern: LOCALE_PATTERN,
   description: 'of sentences (`say`, `advice`), such as en-GB; default: the locale of the project',
@@ -79,7 +82,7 @@ export const Locale = Type.String({
 
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
 
-/** Recursive, so `checkFilter` checks it. */
+/** Filters are recursive, so `checkFilter` checks them instead of this schema. */
 export const WireFilter = Type.Unsafe<Filter>({
   type: 'object',
   title: 'Filter',
@@ -95,9 +98,12 @@ export const MatchElements = Type.Unsafe<MatchElement[]>(
 );
 
 const total = { ...computed, missing: optional.choice(['fails', 'passes']) };
-/** What is added up; `passes`: a product without a value counts as nothing. */
+/** The attribute that a total adds up. With `passes`, a product without a value adds nothing. */
 export type TotalValue = Sent<Static<TObject<typeof total>>>;
-/** Several values of a product make several sums; one that compares so suffices. */
+/**
+ * Only comparisons that one of several sums can satisfy: several values of a product make several sums, and
+ * one suffices.
+ */
 export const TOTAL_OPERATORS = ['less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
 export type TotalOperator = (typeof TOTAL_OPERATORS)[number];
 
@@ -137,8 +143,8 @@ const definition = {
 type Written = Sent<Static<TObject<typeof definition>>>;
 type Defaulted = 'twoWay' | 'enabled' | 'match' | 'sort' | 'names' | 'excludeSameGroup';
 /**
- * A relation as stored, with its defaults. For `links` a person lists the pairs: the filters then include
- * every product, and nothing is matched or sorted. A `total` relates no products.
+ * A stored relation with its defaults. A relation of `links` has its pairs in a list, so its filters include
+ * every product and it has no matches or sorting. A `total` relates no products.
  */
 export type RelationDefinition = Written & Required<Pick<Written, Defaulted>>;
 
@@ -151,7 +157,7 @@ const answered = {
   updatedAt: optional.integer(),
 };
 
-/** The answer of GET can be sent back; fields that the service adds are ignored. */
+/** Accepts what GET returns. Members that the service adds are ignored. */
 export const SentRelation = closedAs('RelationDefinition', {
   ...definition,
   ...answered,
@@ -225,7 +231,9 @@ const holds = Type.Boolean();
 const ExplainedMatch = Type.Object({ ...explainedMatch, holds }, { title: 'ExplainedMatch' });
 export type ExplainedMatch = Sent<Static<typeof ExplainedMatch>>;
 const InnerMatches = optional.list(ExplainedMatch);
-/** An element of `match` with the values that decided: a match, or `{holds, any | together: [matches]}`. */
+/**
+ * An element of `match` with the values that decided it: a match, or `{holds, any | together: [matches]}`.
+ */
 export const ExplainedElement = Type.Object({
   ...Type.Partial(Type.Object(explainedMatch)).properties,
   holds,
@@ -245,7 +253,7 @@ const explainedPair = {
     ),
   ),
 };
-/** Why two products are related or are not. Source: docs/interface §12.6. */
+/** The reason why two products are related, or are not. Source: docs/interface §12.6. */
 export const RelatedReason = Type.Object(explainedPair, { title: 'RelatedReason' });
 export type RelatedReason = Sent<Static<typeof RelatedReason>>;
 export const Explanation = titled('RelationExplanation', {
@@ -257,7 +265,7 @@ export const Explanation = titled('RelationExplanation', {
 });
 export type Explanation = Sent<Static<typeof Explanation>>;
 
-/** A short form of a product, with the reason why it is a result. Source: docs/interface §12.7 rule 3. */
+/** A short form of a product, as in results with a reason. Source: docs/interface §12.7 rule 3. */
 const brief = {
   identifier: Type.String(),
   groupId: Type.String(),
@@ -320,13 +328,13 @@ export const Survey = titled('RelationSurvey', {
   ...Type.Partial(RelationSurvey).properties,
 });
 
-/** @param survey the health of a relation, or why it cannot work */
+/** @param survey the health of a relation, or the reason why it cannot work */
 export const toWireSurvey = <Found extends object>(survey: Found) => ({
   misconfigured: 'problem' in survey,
   ...survey,
 });
 
-/** Of the best product of an answer. */
+/** The relevance of the best product in an answer. */
 export const HIGHEST_RELEVANCE = 1_000_000;
 
 /** A product in answers for one product, without its reason. Source: docs/interface §2.5. */

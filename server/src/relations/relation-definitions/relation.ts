@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { type ExpectedStates, markOf } from '../../storage/storage.ts';
 import type { Match, MatchElement, RelationDefinition, WireRelation } from './relation-schemas.ts';
 
-/** @returns the matches of an element, which may be one itself */
+/** @returns the matches of an element; a match is an element too */
 export function matchesOf(element: MatchElement): readonly Match[] {
   if ('any' in element) return element.any;
   return 'together' in element ? element.together : [element];
@@ -11,14 +11,17 @@ export function matchesOf(element: MatchElement): readonly Match[] {
 export const SIDES = ['source', 'target'] as const;
 export type Side = (typeof SIDES)[number];
 
-/** `building`: its first index is not complete; a changed relation stays ready and gives the old answers until then. */
+/**
+ * `building` means that the first index of the relation is not complete. A changed relation remains ready and
+ * gives its old answers until its new index is complete.
+ */
 type Answered = Pick<Static<typeof WireRelation>, 'state' | 'createdAt' | 'updatedAt'>;
 
 export interface Relation extends Readonly<Answered> {
-  /** Unique in its project; never reused. */
+  /** Unique in the project and never reused. */
   readonly id: number;
   readonly definition: RelationDefinition;
-  /** Why it gives no answers. */
+  /** The reason why the relation gives no answers. */
   readonly problem: string | undefined;
 }
 
@@ -37,18 +40,18 @@ export interface SavedRelation extends Pick<RemovedRelation, 'expected'> {
 export const isConstraint = ({ kind, constraint = false }: Pick<RelationDefinition, 'kind' | 'constraint'>) =>
   constraint || kind === 'total';
 
-/** Whether products become its members; relations of other kinds are complete as soon as they are defined. */
+/** Whether the relation has an index of its members. Other kinds are complete as soon as they are defined. */
 export const isIndexed = ({ kind = 'rule' }: Pick<RelationDefinition, 'kind'>) => kind === 'rule';
 
 export const isListed = ({ kind }: Pick<RelationDefinition, 'kind'>) => kind === 'links';
 
-/** The number of columns for comparisons in the join index. */
+/** How many columns the join index has for comparisons. */
 export const COMPARISONS_PER_RULE = 8;
 
-/** The part of a definition that determines which products are related, and in which order. */
+/** The part of a definition that determines the related products and their order. */
 export type RelationRule = Pick<RelationDefinition, 'source' | 'target' | 'match' | 'sort'>;
 
-/** A total compares like a match between its two sides. */
+/** The rule of a total has one match, which compares its sum with its limit. */
 export const ruleOf = ({ source, target, match, sort, ...definition }: RelationDefinition): RelationRule => {
   const { total, operator, limit } = definition;
   if (total === undefined || operator === undefined || limit === undefined)
@@ -57,5 +60,5 @@ export const ruleOf = ({ source, target, match, sort, ...definition }: RelationD
   return { source, target, match: [{ target: added, operator, source: limit }], sort };
 };
 
-/** @returns the mark of a relation: of its definition, not of its index */
+/** @returns the mark of a relation, which depends on its definition and not on its index */
 export const markOfRelation = ({ definition }: Pick<Relation, 'definition'>): string => markOf(definition);

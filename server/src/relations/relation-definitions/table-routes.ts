@@ -6,9 +6,9 @@ import type { Chosen } from '../../storage/storage.ts';
 import { createRecorder, type DefinitionRouteParts } from './change-record.ts';
 import { markOfTable, SentTable, type StoredTable, WireTable } from './table-schemas.ts';
 
-/** 100,000 pairs of 100 bytes, escaped. */
+/** Enough for 100,000 pairs of 100 bytes, escaped. */
 const takesTable = { maxBodyMib: 32, holds: { values: 400_000 } } as const;
-/** Pairs of a page; a single table may have as many. */
+/** How many tables a page has by default. */
 const PAGE = 100;
 
 const nameOf = ({ id }: Chosen<unknown>) => String(id);

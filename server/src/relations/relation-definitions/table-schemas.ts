@@ -5,7 +5,7 @@ import { markOf } from '../../storage/storage.ts';
 
 /** Source: docs/interface §12.9. */
 
-/** Two texts each; a table is read completely. */
+/** The most pairs of a table. Each pair is two texts, and a table is always read completely. */
 export const PAIRS_PER_TABLE = 100_000;
 const Value = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '^[^\\u0000]*$' };
 const table = {
@@ -33,10 +33,10 @@ export const WireTable = titled('ValueTable', {
   updatedAt: Type.Integer(),
 });
 
-/** A table as stored: a list of pairs of values that go together. */
+/** A stored table: a list of pairs of values that go together. */
 export type StoredTable = Sent<Static<typeof WireTable>>;
 export type ValueTable = Pick<StoredTable, 'name' | 'pairs'>;
 
-/** @returns the mark of what a person wrote */
+/** @returns the mark of the parts of a table that a person wrote */
 export const markOfTable = ({ name, description, pairs }: Omit<Sent<SentTable>, 'createdAt'>): string =>
   markOf({ name, description, pairs });

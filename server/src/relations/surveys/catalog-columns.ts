@@ -5,22 +5,25 @@ import { findEdge } from '../../kernel/find-edge.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 import { NumberedProduct, Numbers } from '../memberships/memberships.ts';
 
-/** Memory of a text besides its characters, and of an entry in a map. */
+/** The memory of a text besides its characters, and of an entry in a map. */
 const TEXT_BYTES = 24;
 const ENTRY_BYTES = 48;
-/** Memory of a product besides its texts and values: numbers, and its places by identifier and in its group. */
+/**
+ * The memory of a product besides its texts and values: its numbers, and its places by identifier and by
+ * group.
+ */
 const PRODUCT_BYTES = 140;
-/** Two numbers. */
+/** The memory of a value, which is two numbers. */
 const VALUE_BYTES = 8;
 
 type Categories = DerivedFrom['categories'];
 
 /**
- * What rules look at, for all products of one state of a catalog, packed: a repeated text is stored once, and
+ * The parts of all products of one catalog state that rules read, packed. A repeated text is stored once, and
  * a value is two numbers, for its key and its text. Products are ordered by id.
  */
 export class CatalogColumns implements DerivedSource {
-  /** An estimate, rather too high than too low. */
+  /** The approximate memory. The estimate is rather too high than too low. */
   bytes = 0;
   readonly keys: string[] = [];
   private readonly only: ReadonlySet<string> | undefined;
@@ -29,28 +32,28 @@ export class CatalogColumns implements DerivedSource {
   private readonly places = new Map<string, number>();
   private readonly groupPlaces = new Map<string, number[]>();
   private readonly categories: Categories[] = [];
-  /** Of equal ones the first is shared. */
+  /** Equal category lists share the first one. */
   private readonly byPaths = new Map<string, Categories>();
   private readonly keyNumbers = new Map<string, number>();
-  /** By key, as readers have a list of numbers for each, as long as the texts of its key. */
+  /** Texts by key, so that readers need a list of numbers only as long as the texts of one key. */
   readonly texts: string[][] = [];
   private textNumbers: Map<string, number>[] = [];
   /** The index of the first value of each product. */
   private readonly starts: number[] = [0];
   private readonly values = new Numbers();
-  /** By the index of the value in `values`. */
+  /** Rows by the index of the value in `values`. */
   private readonly rows = new Map<number, string>();
 
   get count(): number {
     return this.ids.length;
   }
 
-  /** `keys`: of an upload, the only ones whose values are stored. */
+  /** @param keys upload keys whose values are stored; undefined means all keys */
   constructor(keys?: ReadonlySet<string>) {
     this.only = keys;
   }
 
-  /** Call it in the order of ids. */
+  /** Adds a product. Call it in the order of ids. */
   add(productId: number, product: UploadedProduct): void {
     const { identifier, groupIdentifier, name } = product;
     const { only, own, values } = this;
@@ -76,7 +79,7 @@ export class CatalogColumns implements DerivedSource {
     this.starts.push(values.length);
   }
 
-  /** Call it when all are added. */
+  /** Call it after all products are added. */
   end(): void {
     this.textNumbers = [];
   }
@@ -107,7 +110,10 @@ export class CatalogColumns implements DerivedSource {
     return this.groupPlaces.get(group) ?? [];
   }
 
-  /** @returns the products one by one, as the same view each time, whose `row` is the index @throws search_too_long */
+  /**
+   * @returns the products one by one. It yields the same view each time, whose `row` is the index. @throws
+   * search_too_long
+   */
   *views(attributes: readonly ComparedAttribute[], budget: Budget): Generator<NumberedProduct, void> {
     const view = new NumberedProduct(attributes);
     const source = view.open(this);
@@ -142,7 +148,7 @@ export class CatalogColumns implements DerivedSource {
   private addToGroup(group: string, place: number): void {
     const places = this.groupPlaces.getOrInsert(group, []);
     if (places.length === 0) this.bytes += weigh(group) + ENTRY_BYTES;
-    // The text of the first product is shared.
+    // All products of a group share the text of the first one.
     this.own.groupIdentifier.push(places.length === 0 ? group : this.groupAt(places[0] as number));
     places.push(place);
   }
@@ -176,5 +182,5 @@ export class CatalogColumns implements DerivedSource {
   }
 }
 
-/** Characters outside Latin-1 make every character of a text two bytes. */
+/** One character outside Latin-1 makes every character of a text take two bytes. */
 const weigh = (text: string): number => TEXT_BYTES + 2 * text.length;

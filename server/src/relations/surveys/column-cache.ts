@@ -4,22 +4,28 @@ import { CatalogColumns } from './catalog-columns.ts';
 import type { TriedCatalog } from './surveyed-catalog.ts';
 import { covers, readPages, type UploadWords } from './upload-pages.ts';
 
-/** Over all catalogs; 66,778 products with 442,510 values take 19 MiB, counted as 24. Of a larger one each preview reads its rule's sides. */
+/**
+ * The limit over all catalogs. 66,778 products with 442,510 values take 19 MiB and count as 24. For a larger
+ * catalog, each preview reads the sides of its rule.
+ */
 export const MOST_BYTES = 64 * 1024 * 1024;
-/** A catalog that has too many products. */
+/** The counted size of a catalog that is too large, of which only that fact is cached. */
 const MARK_BYTES = 200;
-/** The author of a rule returns sooner than this. */
+/** The author of a rule usually tries it again sooner than this. */
 const IDLE_MS = 5 * 60_000;
 
 interface CachedColumns {
   readonly version: number;
-  /** Contains only products with one of these; undefined: all. */
+  /** The columns contain only products with one of these words; undefined means all products. */
   readonly words: UploadWords;
-  /** Undefined if there are too many. */
+  /** Undefined if the catalog is too large. */
   readonly columns: CatalogColumns | undefined;
 }
 
-/** The catalogs that rules were last tried on: reading 66,778 products takes half a second, looking at them in memory a tenth. */
+/**
+ * Caches the catalogs that rules were last tried on. Reading 66,778 products takes half a second; trying a
+ * rule on them in memory takes a tenth of that.
+ */
 export class ColumnCache {
   private readonly mostBytes: number;
   private readonly idleMs: number;
@@ -33,9 +39,8 @@ export class ColumnCache {
   }
 
   /**
-   * @param words products without any of them may be left out
-   * @returns the products of this state of the catalog; undefined if there are too many
-   * @throws search_too_long
+   * @param words products without any of these words may be omitted @returns the products of this state of
+   * the catalog; undefined if there are too many @throws search_too_long
    */
   async read(
     projectId: number,
@@ -47,10 +52,11 @@ export class ColumnCache {
     const known = this.cached.peek(projectId);
     this.cached.delete(projectId);
     const isPresent = known?.version === version && known.columns !== undefined;
-    // Otherwise a catalog that was too large once would be read up to the limit again and again.
+    // Remembers that a catalog is too large. Otherwise every preview would read it up to the limit in vain.
     const isTooLarge = known !== undefined && known.columns === undefined && covers(words, known.words);
     const isUsable = isTooLarge || (isPresent && covers(known.words, words));
-    // A second question about other products is seldom the last: it reads all, so that a third reads none.
+    // A second question about other products is seldom the last. It reads all products, so that further
+    // questions read none.
     const found = isUsable
       ? known
       : await this.readAll(catalog, { version, words: isPresent ? undefined : words }, limit);

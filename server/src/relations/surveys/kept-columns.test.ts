@@ -9,7 +9,7 @@ import { RuleMembers } from './rule-members.ts';
 import { tryOnColumns } from './tried-columns.ts';
 import { listWords } from './upload-pages.ts';
 
-/** A catalog that counts the reads of its products. */
+/** A catalog that counts how often its products are read. */
 function openCatalog(products: number) {
   const catalog = {
     version: 1,
@@ -122,7 +122,7 @@ test('what nobody uses for a while goes', async (t) => {
   assert.equal(catalog.reads, 2);
 });
 
-/** Frames and bolts, one bolt per frame; `sizeOf` returns their common size. */
+/** Tries a rule on pairs of a frame and a bolt. `sizeOf` returns the common size of a pair. */
 async function tryPairs(sizeOf: (pair: number) => string, mostBytes: number) {
   const uploads = Array.from({ length: 2 * LARGE }, (_, at) => {
     const size = sizeOf(at >> 1);

@@ -9,15 +9,17 @@ import type { RelationSurvey } from '../relation-definitions/relation-definition
 import { CARDS, pickEvenly, readCards, type ShownSource } from './survey-cards.ts';
 import type { SurveyedCatalog, SurveyTime } from './surveyed-catalog.ts';
 
-/** If there are more sources, they are sampled. */
+/** The most sources of a survey. If there are more, they are sampled. */
 const SAMPLE = 10_000;
-/** The most sources per step: as many as take a moment, as those in progress when the time is up do not count. */
+/**
+ * The most sources in a step. A step is short, because its sources do not count if the time ends within it.
+ */
 const CHUNK = 100;
 const MOMENT_MS = 200;
 const LIMIT = 10;
 const EXAMPLES = 20;
 
-/** Looks at as many sources as the time allows. */
+/** Searches the results of as many sources as the time allows. */
 export async function surveyRelation(
   catalog: SurveyedCatalog,
   relation: SearchedRelation,
@@ -73,7 +75,7 @@ async function searchSources(
   }
 }
 
-/** @returns the indexes in an order in which every prefix is an even sample: steps of the golden ratio */
+/** @returns the indexes in steps of the golden ratio, so that each prefix is an even sample */
 function scatter(count: number): number[] {
   let step = Math.max(1, Math.round(count * ((Math.sqrt(5) - 1) / 2)));
   while (divisor(step, count) > 1) step += 1;
@@ -82,14 +84,14 @@ function scatter(count: number): number[] {
 
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
 
-/** The results for the sources looked at. */
+/** Counts the results of the sources that were searched. */
 class Tally {
   readonly identifiers: readonly string[];
   looked = 0;
   private readonly returned = new Map<number, number>();
-  /** Indexes of sources without results. */
+  /** The indexes of sources without results. */
   private readonly without: number[] = [];
-  /** The first ones by index. */
+  /** The sources with the lowest indexes that have results. */
   private examples: { place: number; found: FoundGroups }[] = [];
   readonly resultCounts: number[] = Array.from({ length: LIMIT + 1 }, () => 0);
 
@@ -109,7 +111,10 @@ class Tally {
     }
   }
 
-  /** @returns some with results, spread over the examples because variants are adjacent, and the first ones without */
+  /**
+   * @returns some sources with results and the first ones without. The former are spread over the examples,
+   * because variants are adjacent.
+   */
   listShown(): ShownSource[] {
     const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };
     const without = this.without.toSorted((a, b) => a - b).map((place) => ({ place, found: nothing }));

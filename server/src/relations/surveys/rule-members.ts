@@ -8,17 +8,20 @@ import { MOST_BYTES } from './column-cache.ts';
 import { TRIED_BUILD, type TriedCatalog } from './surveyed-catalog.ts';
 import { listWords, readPages, UPLOADS_AT_ONCE } from './upload-pages.ts';
 
-/** With fewer keys, a part of them would be some of the kinds of products; then a part of the products is taken. */
+/**
+ * A sample by keys needs this many of them. With fewer keys it would have only some kinds of products, so
+ * products are sampled instead.
+ */
 const MANY_KEYS = 1_000;
 
 /**
- * The products on the sides of one rule, with the values that it compares. Of sides that take more than
- * `mostBytes` it has a half, a quarter and so on, chosen by the keys of products: those that match stay
+ * The products on the sides of one rule, with the values that it compares. If they take more than
+ * `mostBytes`, a half, a quarter and so on are kept. They are chosen by their keys: products that match stay
  * together, so a source has the same results as in the whole catalog.
  */
 export class RuleMembers {
   columns: CatalogColumns;
-  /** All members in the catalog, whatever part of them the columns have. */
+  /** The numbers of members in the whole catalog, even if the columns have only a part of them. */
   readonly counts = { source: 0, target: 0 };
   private readonly memberships: Memberships;
   private readonly keys = new Set<string>();

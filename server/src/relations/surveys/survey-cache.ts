@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../kernel/bounded-map.ts';
 import type { RelationSurvey } from '../relation-definitions/relation-definitions.ts';
 
-/** Limits in characters, of all remembered surveys and of a single one: most have 5,000. */
+/** Limits in characters, for all cached surveys together and for one survey. Most surveys have 5,000. */
 const SURVEYS = { most: 8 * 1024 * 1024, longest: 1024 * 1024 };
 
 interface CachedSurvey {
@@ -10,14 +10,20 @@ interface CachedSurvey {
   readonly characters: number;
 }
 
-/** Surveys of stored relations, which take up to seconds and stay valid until their catalog changes. */
+/**
+ * Caches surveys of stored relations. A survey takes up to seconds and remains valid until its catalog
+ * changes.
+ */
 export class SurveyCache {
   private readonly cached = new BoundedMap<string, CachedSurvey>({
     most: SURVEYS.most,
     weigh: ({ characters }) => characters,
   });
 
-  /** @param version of the catalog. @returns the survey of this version, from `make` unless it is remembered */
+  /**
+   * @param version the version of the catalog @returns the cached survey of this version, or a new one from
+   * `make`
+   */
   async read(name: string, version: number, make: () => Promise<RelationSurvey>): Promise<RelationSurvey> {
     const known = this.cached.get(name);
     if (known?.version === version) return known.survey;

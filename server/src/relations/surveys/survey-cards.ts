@@ -19,20 +19,23 @@ import {
 } from '../rules/rules.ts';
 import type { CardWords, SurveyedCatalog } from './surveyed-catalog.ts';
 
-/** Some sources of a survey with their results, as cards that a person looks through. */
+/** Cards of a survey: some of its sources with their results, for a person. */
 
-/** How many sources are shown with their results, and without any, with the nearest product. */
+/**
+ * How many sources with results are shown, and how many without. The latter are shown with their nearest
+ * product.
+ */
 export const CARDS = { with: 4, without: 2 } as const;
-/** How many products of the other side the nearest is chosen from: 20 µs each. */
+/** How many products of the other side are compared to find the nearest; each takes 20 µs. */
 const NEAREST_AMONG = 300;
 
-/** @returns an even selection of at most the given number */
+/** @returns an evenly spread selection of at most `most` items */
 export const pickEvenly = <Item>(list: readonly Item[], most: number): Item[] =>
   list.filter(
     (_, at) => Math.floor((at * most) / list.length) !== Math.floor(((at - 1) * most) / list.length),
   );
 
-/** A source that is shown. */
+/** A source that is shown on a card. */
 export interface ShownSource {
   readonly identifier: string;
   readonly found: FoundGroups;
@@ -43,7 +46,7 @@ export async function readCards(
   { build, bound, isListed, excludeSameGroup }: SearchedRelation,
   { shown, targets: count, locale }: CardWords & { shown: readonly ShownSource[]; targets: number },
 ): Promise<readonly SurveyCard[]> {
-  // For a list, it is unknown why a product is on it, and what would be nearest.
+  // A list of links has no cards, because neither the reasons nor the nearest product are known.
   if (isListed) return [];
   const isAnyWithout = shown.some(({ found }) => found.groups.length === 0);
   const every = Math.max(1, Math.ceil(count / NEAREST_AMONG));
@@ -58,12 +61,12 @@ export async function readCards(
   });
 }
 
-/** Groups per card. */
+/** How many groups a card has. */
 export const RESULTS = 3;
 
 interface OpenCard extends CardWords, Pick<ShownSource, 'found'> {
   readonly source: UploadedProduct;
-  /** Products of the other side, from which the nearest to a source without results is chosen. */
+  /** Products of the other side. The nearest of them is shown for a source without results. */
   readonly others: readonly UploadedProduct[];
 }
 
@@ -90,7 +93,10 @@ function readUpload(view: RelationView, identifier: string): UploadedProduct | u
   return upload && (JSON.parse(upload.raw) as UploadedProduct);
 }
 
-/** @returns the target that fails the fewest matches; among equals, the one whose numbers are off by the smallest share */
+/**
+ * @returns the target that fails the fewest matches. Among equal targets, the one with the smallest relative
+ * distance of numbers.
+ */
 function findNearest(bound: BoundRule, source: UploadedProduct, targets: readonly UploadedProduct[]) {
   const { elements } = compileRule(bound);
   let best: { target: UploadedProduct; missed: number } | undefined;
@@ -103,12 +109,12 @@ function findNearest(bound: BoundRule, source: UploadedProduct, targets: readonl
   return best?.target;
 }
 
-/** The distance of a match without a number on both sides, the largest possible. */
+/** The largest distance, for a match without a number on both sides. */
 const WHOLLY = 1;
 
 /**
- * @returns 0 for an element that holds, else 1 for each of its matches that fails plus the distance of its
- * numbers, from 0 to 1; for alternatives, the nearest
+ * @returns 0 for an element that holds. Otherwise each failing match counts 1 plus the distance of its
+ * numbers (0 to 1), and of alternatives only the nearest counts.
  */
 function countMissed(element: CompiledElement, judged: Judgement): number {
   if (judged.truth === 1) return 0;

@@ -2,11 +2,12 @@ import type { Budget } from '../../storage/threads/threads.ts';
 import type { RelationView, SearchedRelation, StoredUpload } from '../matching/matching.ts';
 import type { Side } from '../relation-definitions/relation-definitions.ts';
 
-/** One state of a catalog, for work that takes long. */
+/** One state of a catalog for work that takes long. */
 export interface SurveyedCatalog {
   /**
-   * Does the work on a view, repeatedly if the view lacked something. `searches`: what it will do first.
-   * @throws search_too_long if it exceeds `limit`; the next work may continue
+   * Runs the work on a view, and repeats it after a fetch if parts were missing. `searches` are the searches
+   * that the work begins with. @throws search_too_long if the work exceeds `limit`; further work may still
+   * run
    */
   read<Result>(
     work: (view: RelationView) => Result,
@@ -14,38 +15,44 @@ export interface SurveyedCatalog {
     limit?: Budget,
   ): Promise<Result>;
   countMembers(build: number, side: Side): Promise<number>;
-  /** @returns the products of which only the first combinations of values count, by id */
+  /** @returns by id, the products for which only the first combinations of values count */
   listCut(build: number): Promise<readonly string[]>;
-  /** @returns identifiers of a side, one in `every`, by id */
+  /** @returns the identifier of every `every`th product on the side, by id */
   sampleMembers(build: number, side: Side, every: number): Promise<readonly string[]>;
 }
 
-/** One state of a catalog, on which an unstored rule is tried. */
+/** One state of a catalog on which an unstored rule is tried. */
 export interface TriedCatalog {
   readonly version: number;
-  /** @returns products by id, after `after`; fewer than `limit` where their uploads are large, and none at the end */
+  /**
+   * @returns products by id, after `after`. A page is shorter than `limit` if its uploads are large, and
+   * empty at the end.
+   */
   listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
-  /** @param identifiers `UPLOADS_AT_ONCE` of them where any product may be meant @returns the existing ones, in no order */
+  /**
+   * @param identifiers at most `UPLOADS_AT_ONCE` if a caller chose them, because an upload has up to 2 MB
+   * @returns the existing products, in no particular order
+   */
   findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
 }
 
-/** A present product's document. */
+/** The upload of a present product, with its document. */
 export interface PresentUpload extends StoredUpload {
   readonly document: number;
-  /** When its data or facts last changed. */
+  /** The time of the last change of its data or facts. */
   readonly updatedAt: number;
 }
 
 /** The build number of an unstored rule. */
 export const TRIED_BUILD = 0;
 
-/** Time limits of a survey. */
+/** The time limits of a survey. */
 export interface SurveyTime {
-  /** The caller's limit. */
+  /** The limit of the caller. */
   readonly limit: Budget;
-  /** The time for searching. */
+  /** The time for searching, in milliseconds. */
   readonly searchMs: number;
-  /** Set if products are described too. */
+  /** Set if the survey adds cards, which describe products. */
   readonly cards?: CardWords | undefined;
 }
 
@@ -54,7 +61,10 @@ export interface CardWords {
   readonly locale: string;
 }
 
-/** The whole catalog is read in time, or there is no preview: its first products are not a sample of it. */
+/**
+ * The time for reading, in multiples of the time for searching. A catalog that takes longer has no preview,
+ * because its first products are not a sample of it.
+ */
 const READING_TIMES = 6;
 
 export const readingLimit = ({ limit, searchMs }: SurveyTime): Budget =>

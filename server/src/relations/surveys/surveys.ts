@@ -1,6 +1,6 @@
 /**
- * The door of surveys: how a relation does on a whole catalog, and how an unstored rule would, on the products that a thread
- * caches.
+ * The door of surveys: examines how a relation performs on a whole catalog, and tries unstored rules on
+ * products that a thread caches.
  */
 export { CatalogColumns } from './catalog-columns.ts';
 export { ColumnCache } from './column-cache.ts';

@@ -9,7 +9,10 @@ import { RuleMembers } from './rule-members.ts';
 import { CARDS, pickEvenly, RESULTS } from './survey-cards.ts';
 import type { CardWords, TriedCatalog } from './surveyed-catalog.ts';
 
-/** A survey of a total, which relates no products. @throws search_too_long */
+/**
+ * The survey of a total, which counts products only, because a total has no related products. @throws
+ * search_too_long
+ */
 export async function surveyTotal(
   catalog: TriedCatalog,
   bound: BoundRule,
@@ -30,7 +33,10 @@ export async function surveyTotal(
   };
 }
 
-/** Some products with a limit, each with some that are added up, as if each of those were the only one. */
+/**
+ * Shows some products with a limit, each with some products that are added up, as if each of these were the
+ * only one.
+ */
 async function readCards(
   { findUploads }: TriedCatalog,
   bound: BoundRule,

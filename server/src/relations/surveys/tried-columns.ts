@@ -32,18 +32,18 @@ import type { CatalogColumns } from './catalog-columns.ts';
 import { surveyRelation } from './relation-survey.ts';
 import { type SurveyedCatalog, type SurveyTime, TRIED_BUILD, type TriedCatalog } from './surveyed-catalog.ts';
 
-/** An unstored rule, tried on the in-memory part of a catalog. */
+/** Tries an unstored rule on the products of a catalog that are in memory. */
 
 interface ReadCatalog {
   readonly columns: CatalogColumns;
-  /** Where uploads are fetched: the state that the columns belong to. */
+  /** Fetches uploads from the state that the columns belong to. */
   readonly catalog: Pick<TriedCatalog, 'findUploads'>;
   readonly share: ShareLists;
-  /** Numbers of members in the catalog, if the columns have only a part of them. */
+  /** The numbers of members in the whole catalog, if the columns have only a part of them. */
   readonly counts?: Readonly<Record<Side, number>>;
 }
 
-/** Products, or their entries, between two checks of the time. */
+/** How many products or entries are processed between two checks of the time. */
 const CHECKED = 1_000;
 
 /** @throws search_too_long */
@@ -82,18 +82,18 @@ function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: Budget): Surv
   };
 }
 
-/** The join index of one rule in memory, with the same lists as the tables of a store. */
+/** The join index of one rule in memory, with the same lists as in the tables of a store. */
 interface Members {
   readonly places: Readonly<Record<Side, number[]>>;
-  /** By place, as memberships are stored beside a document; '' for a product on no side. */
+  /** By place, the memberships in the form stored beside a document; '' for a product on no side. */
   readonly packed: readonly string[];
-  /** Identifiers of products with more combinations of values than the limit. */
+  /** The identifiers of products with more combinations of values than the limit. */
   readonly cut: readonly string[];
   readonly lists: ReadonlyMap<string, KeyedList>;
 }
 
 interface Known extends ReadCatalog, Members {
-  /** By group, as many sources lead to the same ones. */
+  /** Variants by group, because many sources lead to the same groups. */
   readonly variants: Map<string, readonly Variant[]>;
 }
 
@@ -125,7 +125,7 @@ function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: Budget)
 function listByKey(rows: Iterable<MemberRow>, limit: Budget): Map<string, KeyedList> {
   const texts = new Map<Buffer, string>();
   const lists = new Map<string, KeyedList>();
-  // Most bytes are in several rows, as the same object.
+  // Caches texts by buffer, because most bytes are the same object in several rows.
   const textOf = (bytes: Buffer): string => texts.getOrInsertComputed(bytes, toLatin1);
   let read = 0;
   for (const { side, key, rank, productId, group, compared } of rows) {
@@ -145,7 +145,7 @@ function listByKey(rows: Iterable<MemberRow>, limit: Budget): Map<string, KeyedL
 
 const toLatin1 = (bytes: Buffer): string => bytes.toString('latin1');
 
-/** Only uploads are fetched. */
+/** A view in which only uploads are fetched; everything else is in memory. */
 class ColumnView extends FetchedView implements RelationView {
   readonly share: ShareLists;
   private readonly known: Known;
@@ -201,20 +201,23 @@ class ColumnView extends FetchedView implements RelationView {
   }
 }
 
-/** A member of a list, with bytes as text with the same order. */
+/** A member of a list, with its bytes as text that sorts like them. */
 interface ListedMember extends Candidate {
   readonly rank: string;
   readonly compared: readonly (string | null)[];
 }
 
-/** The members of a side with one key, by rank. */
+/** The members of one side with the same key, by rank. */
 interface KeyedList {
   readonly members: ListedMember[];
-  /** The same, sorted by the value of the first comparison; made on demand. */
+  /** The same members by the value of the first comparison, sorted on demand. */
   byFirst?: readonly ListedMember[];
 }
 
-/** @returns the members for which all conditions hold, by rank; a few in reach of the first are sorted, not all scanned */
+/**
+ * @returns the members for which all conditions hold, by rank. If few are within reach of the first
+ * condition, only these are sorted and checked.
+ */
 function* listInReach(list: KeyedList, conditions: readonly Comparison[]): Generator<ListedMember, void> {
   const [first, ...others] = conditions;
   const near = first === undefined ? undefined : findNear(list, first);
@@ -223,7 +226,10 @@ function* listInReach(list: KeyedList, conditions: readonly Comparison[]): Gener
     if (rest.every((one) => holdsFor(one, member.compared[one.at] ?? null))) yield member;
 }
 
-/** @returns those in reach, by rank; undefined if there are many, or the order of values does not help */
+/**
+ * @returns the members within reach, by rank. Undefined if there are many, or if the order of values does not
+ * help.
+ */
 function findNear(list: KeyedList, comparison: Comparison): ListedMember[] | undefined {
   if (comparison.at !== 0 || comparison.sql === '<>') return undefined;
   list.byFirst ??= list.members.toSorted((a, b) => compare(firstOf(a), firstOf(b)));

@@ -2,10 +2,10 @@ import type { Filter } from '../../catalog/filters/filters.ts';
 import type { TriedCatalog } from './surveyed-catalog.ts';
 
 const PAGE = 1_000;
-/** Uploads named by their identifiers that are read at once: each has up to 2 MB. */
+/** How many uploads are read together by their identifiers. Each has up to 2 MB. */
 export const UPLOADS_AT_ONCE = 16;
 
-/** @param words products without any of them are left out */
+/** @param words products without any of these words are omitted */
 export async function* readPages(catalog: Pick<TriedCatalog, 'listUploads'>, words?: UploadWords) {
   let page = await catalog.listUploads(0, PAGE);
   while (page.length > 0) {
@@ -14,10 +14,13 @@ export async function* readPages(catalog: Pick<TriedCatalog, 'listUploads'>, wor
   }
 }
 
-/** Texts of which each relevant upload contains one; undefined: any upload may be relevant. */
+/** Each relevant upload contains one of these texts. Undefined means that any upload may be relevant. */
 export type UploadWords = readonly string[] | undefined;
 
-/** @returns words that identify most irrelevant products without parsing them, which takes three quarters of reading */
+/**
+ * @returns words that most irrelevant uploads do not contain. They save parsing, which takes three quarters
+ * of the reading time.
+ */
 export const listWords = (...filters: readonly Filter[]): UploadWords =>
   filters.map(wordsOf).reduce(joinWords, []);
 
@@ -34,10 +37,10 @@ function wordsOf(filter: Filter): UploadWords {
 const joinWords = (a: UploadWords, b: UploadWords): UploadWords =>
   a === undefined || b === undefined ? undefined : [...new Set([...a, ...b])];
 
-/** @returns whether products with any of `b` are among those with any of `a` */
+/** @returns whether all products with any of `b` are among the products with any of `a` */
 export const covers = (a: UploadWords, b: UploadWords): boolean =>
   a === undefined || (b?.every((word) => a.includes(word)) ?? false);
 
-/** An escaped text may be any. */
+/** An upload with an escaped text always counts, because the escape may hide any word. */
 const hasAny = (raw: string, words: readonly string[]): boolean =>
   words.some((word) => raw.includes(word)) || raw.includes('\\');
