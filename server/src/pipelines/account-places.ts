@@ -3,26 +3,29 @@ import { OpenCounts } from '../kernel/open-counts.ts';
 
 export interface PlaceLimits {
   readonly inProcess: number;
-  /** Fewer for one account, so that none keeps the others out. */
+  /** The limit of one account. It is lower, so that no account blocks the others. */
   readonly inAccount: number;
-  /** The most of an account that may wait; more are refused. */
+  /** How many requests of an account may wait. Further requests are refused. */
   readonly waiting: number;
 }
 
-/** The account that work is done for. */
+/** The account that a request works for. */
 export interface Requester {
   readonly accountId: number;
   /** Aborts when the caller disconnects. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** When to retry: most of the work takes no longer. */
+/** When to retry. Most of the work takes no longer than this. */
 const RETRY_SECONDS = 5;
 
-/** Places for work of which a process may only do so much at a time. Accounts share them, and waiting ones take turns. */
+/**
+ * Limits work of which a process may do only so much at a time. Accounts share the places, and waiting accounts take
+ * turns.
+ */
 export class AccountPlaces {
   readonly #limits: PlaceLimits;
-  /** By account. */
+  /** The number of taken places, by account. */
   readonly #taken = new OpenCounts<number>();
   readonly #waiting: { readonly accountId: number; begin(): void }[] = [];
 
@@ -30,7 +33,10 @@ export class AccountPlaces {
     this.#limits = limits;
   }
 
-  /** @throws rate_limited if the account has its share, not_ready if others have the rest; the reason of the signal */
+  /**
+   * @throws rate_limited if the account has used its share; not_ready if other accounts have taken all places; the
+   * reason of the signal
+   */
   async use<Result>({ accountId, signal }: Requester, work: () => Promise<Result>): Promise<Result> {
     signal?.throwIfAborted();
     const end = this.#hasRoom(accountId) ? this.#taken.begin(accountId) : await this.#wait(accountId, signal);
@@ -53,7 +59,7 @@ export class AccountPlaces {
     next?.begin();
   }
 
-  /** @returns a function that gives the place back */
+  /** @returns a function that frees the place */
   async #wait(accountId: number, signal: AbortSignal | undefined): Promise<() => void> {
     const before = this.#waiting.filter((one) => one.accountId === accountId).length;
     if (before >= this.#limits.waiting) throw this.#refuse(accountId);

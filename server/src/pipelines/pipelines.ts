@@ -1,7 +1,7 @@
 /**
- * The door of pipelines: they feed a catalog without a client. A pipeline is a stored definition; a run of it
- * is a task. What starts one (a call, an upload, a schedule, a webhook) is decided here, across processes by
- * the database; what a run does is in `runs/`. Pipelines know catalogs but not how products are stored.
+ * The door of pipelines, which feed a catalog without a client. A pipeline is a stored definition, and a run of it is a
+ * task. This room decides what starts a run (a call, an upload, a schedule, a webhook); across processes the database
+ * decides. `runs/` contains what a run does. Pipelines know catalogs, but not how products are stored.
  */
 import { createDefinitions, openStored, type SentChange, type Shown } from '../definitions/definitions.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
@@ -35,7 +35,7 @@ export interface PipelineParts extends Base, PipelineRunParts {
   readonly projects: Pick<Projects, 'getLocale' | 'recordChange' | 'removeWithProject'>;
 }
 
-/** Each has a thread of its own, for up to a minute. */
+/** Each preview has its own thread for up to a minute. */
 const PREVIEWS = { inProcess: 4, inAccount: 2, waiting: 0 } as const;
 
 export type Pipelines = ReturnType<typeof createPipelines>;
@@ -50,20 +50,20 @@ export function createPipelines(parts: PipelineParts) {
 
   return {
     ...defined,
-    /** Gives the webhook a new URL; the old one is 404 from then on. @throws not_found */
+    /** Gives the webhook a new URL, after which the old URL answers 404. @throws not_found */
     renewTriggerId(change: SentChange<Shown<Pipeline>>, { id }: { readonly id: number }) {
       const what = { id, what: 'trigger-id' };
       return defined.renew(change, what, (state) => ({ ...state, triggerId: makeToken() }));
     },
     ...createPipelineTriggers(parts, runs),
-    /** Started where tasks run. */
+    /** Runs in the processes that run tasks. */
     schedule: createPipelineSchedule(parts, runs),
     close: () => threads.close(),
 
     /**
      * Maps the first rows of the real source, and stores nothing.
-     * @throws request_invalid, not_found for the stored pipeline, rate_limited, not_ready, and any refusal of
-     * the source or its format
+     * @throws request_invalid, not_found for the stored pipeline, rate_limited, not_ready, and any refusal of the
+     * source or its format
      */
     async preview(project: ChosenProject, sent: SentPreview, signal?: AbortSignal) {
       const { id: projectId, accountId } = project;
@@ -80,7 +80,10 @@ export function createPipelines(parts: PipelineParts) {
       });
     },
 
-    /** Seals secrets that an earlier version stored as sent. @returns how many could not be sealed, as there is no key */
+    /**
+     * Seals secrets that an earlier version stored unsealed. @returns the number of pipelines that could not be sealed
+     * because no key exists
+     */
     sealPlain: () => sealPlainSources(database, secrets),
   };
 }

@@ -4,8 +4,9 @@ import { type ColumnValue, cellOf, type RowCells } from '../../formats/input/inp
 import type { Column, ColumnSpec } from './mapping-schemas.ts';
 
 /**
- * Why a row makes no product, or lacks a part of one: `field` is the part, as `name` or `attributes.Price`;
- * `filter`, or `row` for the row itself. `column` is absent for constants, expressions and the row itself.
+ * Why a row makes no product, or why a part is missing from its product. `field` is the part, such as `name` or
+ * `attributes.Price`; it is `filter` for the filter, and `row` for the row itself. `column` is absent for constants,
+ * expressions and the row itself.
  */
 export const CellProblem = Type.Object(
   { field: Type.String(), column: Type.Optional(Type.String()), reason: Type.String() },
@@ -21,30 +22,36 @@ export type ExpressionResult =
   | readonly string[]
   | { readonly problem: string; readonly isRunaway?: boolean };
 
-/** A row while it is mapped. */
+/** A row during mapping. */
 export interface RowView {
   readonly source: RowCells;
-  /** The results of the mapping's expressions, in their order. */
+  /** The results of the mapping's expressions, in the order of the expressions. */
   readonly results: readonly ExpressionResult[];
   readonly problems: CellProblem[];
 }
 
 export interface CompiledColumn {
-  /** Names of the columns that it reads; an expression may read others. */
+  /** Names of the columns that this column reads. An expression may read others. */
   readonly uses: readonly string[];
-  /** Whether the source may lack them. */
+  /** Whether the source may lack these columns. */
   readonly isOptional: boolean;
-  /** For problems: the columns that it reads, separated by commas. */
+  /** The columns that it reads, separated by commas, for reports of problems. */
   readonly label: string | undefined;
-  /** @returns undefined instead of an empty text; what cannot be read is noted in `problems` */
+  /** @returns undefined instead of an empty text; adds values that cannot be read to `problems` */
   read(row: RowView): ColumnValue | undefined;
 }
 
-/** A mapping is compiled while others wait, 3 µs for each part. No catalog needs a tenth of these. */
+/**
+ * Limits for the size of a mapping, because other requests wait while a mapping is compiled, at 3 µs for each part. No
+ * catalog needs a tenth of these numbers.
+ */
 const PARTS = 10_000;
 const EXPRESSIONS = 2_000;
 
-/** The components of a mapping: texts that are compiled separately, each once, and the number of columns and replacements. */
+/**
+ * The components of a mapping: the texts that are compiled separately, each once, and the number of columns and
+ * replacements.
+ */
 export class MappingTexts {
   readonly patterns = new PatternList();
   readonly #expressions = new Map<string, number>();
@@ -54,7 +61,7 @@ export class MappingTexts {
     return [...this.#expressions.keys()];
   }
 
-  /** @returns its index. @throws MappingProblem */
+  /** @returns the index of the expression. @throws MappingProblem */
   addExpression(text: string): number {
     const at = this.#expressions.getOrInsert(text, this.#expressions.size);
     if (at >= EXPRESSIONS)
@@ -87,7 +94,7 @@ type Pick = (row: RowView) => ColumnValue | undefined;
 /** @returns the text, or the reason why it is invalid */
 type Transformation = (text: string) => string | { readonly reason: string };
 
-/** The most values in one cell; more are a sign of a wrong separator. */
+/** The maximum number of values in one cell. More values suggest a wrong separator. */
 const PIECES = 10_000;
 
 /** @throws MappingProblem */
@@ -190,7 +197,7 @@ function compileReplace(
     replace(text) ?? { reason: `is longer than ${TEXT_LENGTH} characters after a replacement` };
 }
 
-/** An empty text stays empty: a missing number is not an error. */
+/** An empty text stays empty, because a missing number is not an error. */
 function run(
   transformations: readonly Transformation[],
   given: string,
@@ -229,13 +236,13 @@ export interface NumberFormat {
   readonly group?: string;
 }
 
-/** Non-breaking spaces separate thousands as often as plain ones. */
+/** Non-breaking spaces separate thousands as often as plain spaces do. */
 const SPACES = ' \u00a0\u202f\u2009';
 const APOSTROPHES = "'\u2019";
 
 /**
- * @returns a function that reads a number of that format and writes it with only a decimal point: `1.299,00`
- * as `1299.00`; undefined for any other text. Groups have three digits and the same separator: with a decimal
+ * @returns a function that reads a number of this format and writes it with only a decimal point: `1.299,00` becomes
+ * `1299.00`. It returns undefined for any other text. Groups have three digits and the same separator. With a decimal
  * comma, `1.29` is more likely a price in another format than one hundred and twenty-nine.
  */
 export function compileNumber({ decimal, group }: NumberFormat): (text: string) => string | undefined {
@@ -253,7 +260,7 @@ export function compileNumber({ decimal, group }: NumberFormat): (text: string) 
   };
 }
 
-/** Business software writes a minus after the number. */
+/** Business software writes a minus sign after the number. */
 function readSign(text: string): { sign: string; rest: string } {
   const first = text[0] ?? '';
   if (first === '-' || first === '\u2212') return { sign: '-', rest: text.slice(1) };
@@ -273,17 +280,18 @@ function readWhole(text: string, groups: string): string | undefined {
 const isDigits = (text: string) => /^\d*$/.test(text);
 
 /**
- * Patterns run on RE2JS, whose time is linear in the text: a pattern comes from outside, and `(a+)+$` can occupy the
- * engine of JavaScript for years. What RE2 lacks (look-around, back-references) is refused when patterns are compiled.
+ * Patterns come from outside, and `(a+)+$` can occupy the engine of JavaScript for years. So patterns run on RE2JS,
+ * whose time is linear in the text. Features that RE2 lacks (look-around, back-references) are refused when patterns
+ * are compiled.
  */
 
-/** The longest text that is made; readers return no longer fields either. */
+/** The length of the longest text that is made. Readers return no longer fields either. */
 export const TEXT_LENGTH = 1024 * 1024;
 
-/** @returns the text after replacement; undefined if it would be too long */
+/** @returns the text after the replacement; undefined if it would be too long */
 type Replace = (text: string) => string | undefined;
 
-/** A mapping with more patterns, or larger ones, is a mistake; compiled they take half a KiB per step. */
+/** More or larger patterns than these are a mistake in a mapping. A compiled pattern takes half a KiB per step. */
 export const PATTERNS = 500;
 export const PATTERN_STEPS = 20_000;
 
@@ -306,7 +314,7 @@ interface PatternProblem {
 
 type Compiled = () => RE2JS;
 
-/** The patterns of a mapping, each once. They are compiled separately: some take milliseconds and megabytes. */
+/** The patterns of a mapping, each once. They are compiled separately, because some take milliseconds and megabytes. */
 export class PatternList {
   readonly #requested = new Map<string, RequestedPattern>();
 
@@ -315,7 +323,7 @@ export class PatternList {
   }
 
   /**
-   * @param groups the number that the pattern must have
+   * @param groups the number of groups that the pattern must have
    * @returns the compiled pattern, once `compile` was called
    */
   add(pattern: string, { field, groups = 0 }: { field: string; groups?: number }): Compiled {
@@ -327,7 +335,7 @@ export class PatternList {
     };
   }
 
-  /** @param read returns undefined for a pattern that was not read, because an earlier one is invalid */
+  /** @param read returns undefined for a pattern that was not read because an earlier pattern is invalid */
   *listProblems(
     read: (pattern: string, at: number) => PatternReading | undefined,
   ): Generator<PatternProblem> {
@@ -355,7 +363,7 @@ export class PatternList {
       if (requested !== undefined) requested.compiled = compiled;
       return { steps: compiled.programSize(), groups: compiled.groupCount() };
     } catch (error) {
-      // RE2JS throws only for the pattern, and its author reads the reason.
+      // RE2JS throws only because of the pattern, and its author reads the reason.
       return { problem: (error as Error).message };
     }
   }
@@ -378,7 +386,7 @@ export function matchPattern(compiled: Compiled): (text: string) => boolean {
   return (text) => compiled().test(text);
 }
 
-/** Replaces every occurrence of `from` literally; nothing in `to` has a special meaning. */
+/** Replaces every occurrence of `from` literally. No character in `to` has a special meaning. */
 export function replaceText(from: string, to: string): Replace {
   return (text) => {
     if (!text.includes(from)) return text;
@@ -423,7 +431,7 @@ function joinLimited(pieces: Iterable<string>): string | undefined {
   return text;
 }
 
-/** @returns texts, and numbers of groups to insert; 0 is the whole match */
+/** @returns texts, and the numbers of groups to insert; 0 is the whole match */
 function readTemplate(to: string): (string | number)[] {
   return to.split(/(\$[1-9&$])/).map((part) => {
     if (!/^\$[1-9&$]$/.test(part)) return part;

@@ -1,4 +1,4 @@
-/** The filter of a mapping: which rows make products. */
+/** The filter of a mapping decides which rows make products. */
 
 import { Value } from 'typebox/value';
 import {
@@ -36,9 +36,9 @@ interface FilterPlace {
 }
 
 /**
- * Takes a filter as it was sent, because it is recursive. Operators and comparison are those of all filters
- * (docs/interface §12.2): no condition holds without a value, and of several values one suffices.
- * `startsWith`, `matches` and expressions only exist for rows.
+ * Takes a filter in the form in which it was sent, because a filter is recursive. Operators and comparison are the same
+ * as in all filters (docs/interface §12.2): no condition holds without a value, and one of several values is enough.
+ * `startsWith`, `matches` and expressions exist only for rows.
  * @throws MappingProblem
  */
 export function compileRowFilter(filter: unknown, texts: MappingTexts) {
@@ -84,7 +84,7 @@ function checkPart(kind: FilterKind, part: unknown): void {
     throw new MappingProblem(`filter: expression is a text of 1 to ${EXPRESSION_LENGTH} characters`);
 }
 
-/** An expression without a result, as a comparison with a missing column, is not true. */
+/** An expression without a result, such as a comparison with a missing column, is not true. */
 function compileTest(expression: string, { texts }: FilterPlace): RowTest {
   const at = texts.addExpression(expression);
   return (row) => {
@@ -138,7 +138,10 @@ const compileMatches = (pattern: unknown, { texts }: FilterPlace): Test<string> 
 
 const readPlain = compileNumber({ decimal: 'point', group: '' });
 
-/** A column has no type: a number in the condition makes it numeric, and text that is no number does not satisfy it. */
+/**
+ * A column has no type. A number in the condition makes the column numeric, and a text that is not a number does not
+ * satisfy the condition.
+ */
 function compileNumbers(holds: Test<Comparable>): Test<string> {
   return (present) => {
     const number = readPlain(present);

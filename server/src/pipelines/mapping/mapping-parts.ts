@@ -5,7 +5,10 @@ import { isQuantity, MOST_QUANTITY } from '../../relations/links/links.ts';
 import { type CompiledColumn, MappingProblem, quote, type RowView } from './mapping-columns.ts';
 import type { Column, KeyValuesSpec, Mapping } from './mapping-schemas.ts';
 
-/** A product in the form of an update; in mode partial only what is mapped, in mode delete only the identifier. */
+/**
+ * A product in the form of an update. In mode partial it has only the mapped parts, and in mode delete only the
+ * identifier.
+ */
 export interface MappedProduct {
   readonly identifier: string;
   groupIdentifier?: string;
@@ -14,7 +17,7 @@ export interface MappedProduct {
   images?: Image[];
   categories?: MappedPath[];
   attributes?: MappedValue[];
-  /** In mode links, where the identifier is that of the source. */
+  /** Only in mode links, in which the identifier is that of the source. */
   targets?: (string | CountedTarget)[];
 }
 
@@ -39,7 +42,7 @@ export interface MappedValue {
 /** Adds its part to a product, or notes why it cannot. */
 export type MapPart = (row: RowView, product: MappedProduct) => void;
 
-/** Source: docs/interface §2.3. Checked here by column, so that a report can name it. */
+/** Source: docs/interface §2.3. The mapping checks them by column, so that a report can name the column. */
 const LENGTHS = {
   identifier: 255,
   source: 255,
@@ -53,7 +56,7 @@ const CATEGORIES = 100;
 const LEVELS = 20;
 const LEVEL_LENGTH = 1_000;
 
-/** @returns the single text of a column; undefined, with a note, if a product cannot have it */
+/** @returns the single text of a column; undefined, with a note, if a product cannot have the value */
 export function readText(
   row: RowView,
   column: CompiledColumn,
@@ -87,7 +90,7 @@ interface ImageSource {
   readonly type: Image['type'] | undefined;
 }
 
-/** The first image is the large one, unless the mapping says otherwise. */
+/** The first image is the large one, unless the mapping specifies another type. */
 export function mapImages(sources: readonly ImageSource[]): MapPart {
   const field = 'images';
   return (row, product) => {
@@ -112,7 +115,7 @@ interface PathSource {
   readonly separator: string | undefined;
 }
 
-/** Names are trimmed, as the spaces around separators often vary. */
+/** Names are trimmed, because the spaces around separators often vary. */
 export function mapCategories(sources: readonly PathSource[]): MapPart {
   return (row, product) => {
     const distinct = new Map<string, MappedPath>();
@@ -150,7 +153,10 @@ function note(
   row.problems.push({ field, ...(column?.label !== undefined && { column: column.label }), reason });
 }
 
-/** Characters are counted by code point, as in JSON Schema. Texts without a length contain what no store accepts. */
+/**
+ * Counts characters by code point, as JSON Schema does. Without a limit of length, only characters that no store
+ * accepts are a problem.
+ */
 export function findTextProblem(text: string, maxLength: number): string | undefined {
   if (text.length > maxLength && [...text].length > maxLength)
     return `is longer than ${maxLength.toLocaleString('en')} characters`;
@@ -169,7 +175,7 @@ export function toList(value: ColumnValue | undefined): readonly string[] {
 export const KEY_LENGTH = 255;
 const VALUE_LENGTH = 65_536;
 const ATTRIBUTES = 2_000;
-/** Characters shown of a name that is too long for a key. */
+/** How many characters of a name that is too long for a key a report shows. */
 const SHOWN_LENGTH = 289;
 
 export interface ValueSource {
@@ -177,7 +183,7 @@ export interface ValueSource {
   readonly userGroups: readonly string[] | undefined;
 }
 
-/** `removesEmpty`: a cell that is present but empty removes the attribute. */
+/** @param removesEmpty whether a cell that is present but empty removes the attribute */
 export function mapAttribute(key: string, sources: readonly ValueSource[], removesEmpty: boolean): MapPart {
   return (row, product) => {
     const before = product.attributes?.length ?? 0;
@@ -208,7 +214,7 @@ interface ReadValue {
   readonly row?: number;
 }
 
-/** The values of a column, those in a list of objects one by one, with the number of their object. */
+/** Returns the values of a column. Values in a list of objects are read one by one, with the number of their object. */
 function readValues(row: RowView, column: CompiledColumn): readonly ReadValue[] {
   const name = column.uses[0] ?? '';
   const numbers = column.uses.length === 1 ? row.source.rows?.[name] : undefined;
@@ -222,12 +228,12 @@ function readValues(row: RowView, column: CompiledColumn): readonly ReadValue[] 
 
 const rowOf = (row: number | undefined) => (row === undefined ? {} : { row });
 
-/** An absent column means nothing; one that is present but empty does. */
+/** An absent column has no effect, but a column that is present and empty does. */
 function isPresent({ source }: RowView, { uses }: CompiledColumn): boolean {
   return uses.some((name) => cellOf(source, name) !== undefined);
 }
 
-/** All other columns, under their own names. The hot part of most mappings: all cells of all rows. */
+/** Maps all other columns under their own names. This is the hot part of most mappings: all cells of all rows. */
 export function mapRest(isUsed: (column: string) => boolean, removesEmpty: boolean): MapPart {
   // Most cells of a wide table are empty.
   const isLeftOut = (key: string, value: ColumnValue) =>
@@ -257,7 +263,8 @@ function addCell(cell: MappedValue & { readonly value: string }, { row, product 
     ? `the name of the column is longer than ${KEY_LENGTH} characters`
     : findTextProblem(value, VALUE_LENGTH);
   if (reason !== undefined)
-    // Truncated before it is stored, as a substring retains the whole text, here once for each row.
+    // The key is truncated before it is stored, because a substring retains the whole text, and this happens for each
+    // row.
     row.problems.push({ field: `attributes.${key.slice(0, SHOWN_LENGTH)}`, column: key, reason });
   push(product, cell);
 }
@@ -272,7 +279,7 @@ export const checkAttributes: MapPart = (row, { attributes }) => {
     note(row, { field: 'attributes', reason: `are more than ${ATTRIBUTES.toLocaleString('en')}` });
 };
 
-/** Attributes that a cell lists with their keys, as Magento's additional_attributes: `color=red,size=M`. */
+/** Maps attributes that a cell lists with their keys, such as Magento's additional_attributes: `color=red,size=M`. */
 export function mapKeyValues(column: CompiledColumn, spec: KeyValuesSpec, removesEmpty: boolean): MapPart {
   const addPart = (part: CellPart, mapped: Mapped) => {
     const pairs = readKeyValues(part.text, spec);
@@ -294,7 +301,10 @@ interface CellPart {
 
 const ROW_SIGN = '|';
 
-/** `a=1,b=2|a=3,b=4` has two rows, `color=red|blue` one or two values: after the sign a key begins a row. */
+/**
+ * Splits `a=1,b=2|a=3,b=4` into two rows, because a key follows the sign. `color=red|blue` is one row with one or two
+ * values.
+ */
 function splitRows(
   text: string,
   { split, assign = '=', separator = ',' }: KeyValuesSpec,
@@ -320,7 +330,7 @@ function addPair(
 }
 
 /**
- * A value may contain the separator: what follows without a key belongs to the value.
+ * A value may contain the separator. Text that follows without a key belongs to the value.
  * @returns undefined for a text that does not begin with a key
  */
 function readKeyValues(
@@ -339,7 +349,7 @@ function readKeyValues(
   return pairs;
 }
 
-/** Links of rows: a source, and its targets in the order of the columns. Source: docs/interface §13.9. */
+/** Maps rows to links: a source, and its targets in the order of the columns. Source: docs/interface §13.9. */
 
 /** The parts that a mapping of pairs may have. */
 const PARTS = {
@@ -347,7 +357,7 @@ const PARTS = {
   table: ['source', 'target', 'filter'],
 };
 const OWN_PARTS = ['source', 'targets', 'target', 'quantity', 'separator'] as const;
-/** Source: docs/interface §12.8. Checked here by column, so that a report can name it. */
+/** Source: docs/interface §12.8. The mapping checks them by column, so that a report can name the column. */
 const IDENTIFIER_LENGTH = 255;
 const TARGETS = 1_000;
 
@@ -393,7 +403,10 @@ function splitBy(column: Column, separator: string | undefined): Column {
   return { split: separator, trim: true, ...spec };
 }
 
-/** A quantity is that of the same object of a list, or else at the same position; a single one applies to all targets. */
+/**
+ * Takes the quantity of the same object of a list, or else the one at the same position. A single quantity applies to
+ * all targets.
+ */
 function readTargets(
   column: CompiledColumn,
   count: CompiledColumn | undefined,

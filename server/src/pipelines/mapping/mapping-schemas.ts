@@ -4,14 +4,17 @@ import { optional } from '../../kernel/optional.ts';
 
 const closed = { additionalProperties: false } as const;
 
-/** One schema for values of several kinds: a mistake is reported once, for the kind that was sent, not for all of them. */
+/**
+ * One schema for values of several kinds. A mistake is reported once, for the kind that was sent, and not for each
+ * kind.
+ */
 function either<Forms extends TSchema[]>(title: string | undefined, ...forms: Forms) {
   const types = forms.map((form) => (form as { type?: string }).type);
   const about = { type: types, ...(title !== undefined && { title }) };
   return Type.Unsafe<Static<Forms[number]>>(Object.assign({}, ...forms, about) as object);
 }
 
-/** Column names can be long if they are XML paths. */
+/** Column names can be long, because they may be XML paths. */
 const ColumnName = Type.String({ minLength: 1, maxLength: 1_000 });
 const AttributeKey = { minLength: 1, maxLength: 255 } as const;
 
@@ -139,7 +142,7 @@ const KeyValues = Type.Object(
   { ...closed, title: 'MappedKeyValues' },
 );
 
-/** Checked by `compileRowFilter`, because a filter is recursive. */
+/** `compileRowFilter` checks a filter, because a filter is recursive. */
 export type RowFilter =
   | { readonly all: readonly RowFilter[] }
   | { readonly any: readonly RowFilter[] }
@@ -167,7 +170,7 @@ const FilterSchema = Type.Unsafe<RowFilter>({
 
 const MappedTargets = oneOrMore('MappedTargets', ColumnSchema, 100);
 
-/** For any mode; `planMapping` checks which parts a mode has. */
+/** The parts for all modes. `planMapping` checks which parts a mode has. */
 export const MappingSchema = Type.Object(
   {
     identifier: Type.Optional(ColumnSchema),
@@ -224,6 +227,6 @@ export type KeyValuesSpec = Static<typeof KeyValues>;
 export type Mapping = Static<typeof MappingSchema>;
 export type PipelineMode = 'full' | 'incremental' | 'partial' | 'delete' | 'links' | 'table';
 
-/** Whether rows are pairs of a source and something related, not products. */
+/** Whether rows are pairs of a source and a related value, and not products. */
 export const isOfPairs = (mode: PipelineMode | undefined): mode is 'links' | 'table' =>
   mode === 'links' || mode === 'table';

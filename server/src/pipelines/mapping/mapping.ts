@@ -1,6 +1,6 @@
 /**
- * Makes products of rows. A mapping is compiled once; `mapRow` is then a pure function of the row and of the
- * results of the mapping's expressions for it (`createRowMapper` evaluates them, in a process of their own).
+ * Makes products from rows. A mapping is compiled once. `mapRow` is then a pure function of the row and of the results
+ * of the mapping's expressions for that row. `createRowMapper` evaluates the expressions in a separate process.
  */
 
 import type { RowProblem, SourceRow } from '../../formats/input/input.ts';
@@ -35,10 +35,10 @@ export type RowOutcome =
 
 export type CompiledMapping = ReturnType<typeof planMapping>;
 
-/** The most problems that are reported for a row. */
+/** The maximum number of problems that are reported for a row. */
 const PROBLEMS = 20;
 
-/** @throws MappingProblem for what the schema cannot express; expressions are checked separately, by `checkTexts` */
+/** @throws MappingProblem for mistakes that the schema cannot find; `checkTexts` checks expressions separately */
 export function compileMapping(mapping: Mapping, mode: PipelineMode): CompiledMapping {
   const planned = planMapping(mapping, mode);
   const wrong = planned.patterns.compile();
@@ -48,13 +48,13 @@ export function compileMapping(mapping: Mapping, mode: PipelineMode): CompiledMa
 }
 
 /**
- * The same without its patterns, which the serving thread can do while others wait.
+ * Compiles a mapping except its patterns. The serving thread can do this while other requests wait.
  * @throws MappingProblem
  */
 export function planMapping(mapping: Mapping, mode: PipelineMode) {
   const texts = new MappingTexts();
   const test = mapping.filter === undefined ? undefined : compileRowFilter(mapping.filter, texts);
-  /** Columns that are read by name, except by filters; and those among them that a source must have. */
+  /** Columns that are read by name, except by filters, and the ones among them that a source must have. */
   const uses = new Set<string>();
   const needs = new Set<string>();
   const compile: Compile = (column, field) => {
@@ -69,7 +69,10 @@ export function planMapping(mapping: Mapping, mode: PipelineMode) {
     ? planLinks(mapping, mode, compile)
     : planProduct(mapping, mode, { compile, isUsed });
   const { expressions, patterns } = texts;
-  /** A reader's problem with a column only matters if the column is read; which ones an expression reads is unknown. */
+  /**
+   * A reader's problem with a column matters only if the column is read. The columns that an expression reads are
+   * unknown.
+   */
   const isRead = ({ column }: RowProblem): boolean =>
     column === undefined ||
     uses.has(column) ||
@@ -78,11 +81,11 @@ export function planMapping(mapping: Mapping, mode: PipelineMode) {
     (plan.takesRest && !ignored.has(column));
 
   return {
-    /** Columns that a source must have, except those of the filter: if no row has one, the mapping is wrong. */
+    /** Columns that a source must have, except those of the filter. If no row has one of them, the mapping is wrong. */
     columns: [...needs],
-    /** JSONata, each once; `mapRow` takes their results in this order. */
+    /** The JSONata expressions, each once. `mapRow` takes their results in this order. */
     expressions,
-    /** Compiled before a row is mapped. */
+    /** Must be compiled before a row is mapped. */
     patterns,
     mapRow(source: SourceRow, results: readonly ExpressionResult[] = []): RowOutcome {
       const { number: row } = source;
@@ -108,19 +111,19 @@ function mapSound(view: RowView, { identifier: column, identifiedBy: field, part
   return product;
 }
 
-/** Makes products of the rows of a file. Disposing it ends the process of the expressions, if there is one. */
+/** Makes products from the rows of a file. Disposing it ends the process of the expressions, if there is one. */
 export interface RowMapper extends AsyncDisposable {
   /** Columns that a source must have. */
   readonly columns: readonly string[];
   readonly hasExpressions: boolean;
   /**
-   * @returns an outcome for each row, in their order
+   * @returns an outcome for each row, in the order of the rows
    * @throws MappingProblem if the expressions exceed their limits in too many rows
    */
   mapRows(rows: readonly SourceRow[]): Promise<RowOutcome[]>;
 }
 
-/** How much is sent to the process of the expressions at a time. */
+/** The limits of one message to the process of the expressions. */
 const BATCH_ROWS = 200;
 const BATCH_CHARACTERS = 1024 * 1024;
 
@@ -157,7 +160,7 @@ function* cutBatches(rows: readonly SourceRow[]): Generator<SourceRow[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** @returns the number of characters of its names and values */
+/** @returns the number of characters of the row's names and values */
 export function weighRow({ values }: SourceRow): number {
   let characters = 0;
   for (const name in values) {

@@ -21,7 +21,7 @@ export interface ProductPlan {
   /** The part of the mapping that has the identifier. */
   readonly identifiedBy: 'identifier' | 'source';
   readonly parts: readonly MapPart[];
-  /** Whether all columns become attributes, except those that are read by name and those that are ignored. */
+  /** Whether all columns become attributes, except columns that are read by name or ignored. */
   readonly takesRest: boolean;
 }
 
@@ -81,7 +81,7 @@ function planFields(
   return parts;
 }
 
-/** The key `*` with the value `*` means the rest; with a column as its value it is an ordinary key. */
+/** The key `*` with the value `*` means all other columns. With a column as its value, `*` is an ordinary key. */
 function readAttributes({ attributes = {} }: Mapping) {
   const all = Object.entries(typeof attributes === 'string' ? { '*': attributes } : attributes);
   const named = all.filter(([key, spec]) => key !== '*' || spec !== '*');

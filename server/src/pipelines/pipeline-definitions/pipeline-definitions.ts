@@ -1,4 +1,4 @@
-/** The door of definitions: the record of pipelines, their checks, answers and rows. Never reads a source. */
+/** The door of definitions: the record of pipelines, with their checks, answers and rows. It never reads a source. */
 
 export { checkTried, fillSource, PIPELINE_SECRETS, pipelineKind, sealPlainSources } from './pipeline-kind.ts';
 export {

@@ -42,7 +42,7 @@ import type {
 } from './pipeline-schemas.ts';
 import { listUnsealed, PIPELINES, RUNS } from './pipeline-store.ts';
 
-/** For a stored or a tried definition: the secrets of its source. */
+/** The secrets of the source, for a stored or a tried definition. */
 export const PIPELINE_SECRETS: SecretPart<PipelineDefinition> = {
   column: sealedColumnOf('pipeline'),
   mask: (definition) => ({ ...definition, source: maskSource(definition.source) }),
@@ -78,8 +78,8 @@ const readingOf = ({ source, format, mapping, mode }: PipelineDefinition) => [so
 const PAGE = 500;
 
 /**
- * Seals the headers that versions before 0.2 stored as sent.
- * @returns how many pipelines are still unsealed, because there is no key
+ * Seals the headers that versions before 0.2 stored unsealed.
+ * @returns the number of pipelines that are still unsealed because no key exists
  */
 export async function sealPlainSources(database: Database, secrets: Secrets): Promise<number> {
   let plainCount = 0;
@@ -92,7 +92,7 @@ export async function sealPlainSources(database: Database, secrets: Secrets): Pr
   return plainCount;
 }
 
-/** Rereads the pipeline, which may have been changed since, even by another process. */
+/** Rereads the pipeline, because another process may have changed it since. */
 function sealStored(database: Database, secrets: Secrets, { projectId, id }: Pipeline): Promise<void> {
   return database.write(projectId, async (tx) => {
     const pipeline = await PIPELINES.find(tx, { id: projectId }, id);
@@ -101,14 +101,14 @@ function sealStored(database: Database, secrets: Secrets, { projectId, id }: Pip
   });
 }
 
-/** The most mistakes that a refusal lists. */
+/** The maximum number of mistakes that a refusal lists. */
 const SHOWN = 20;
 
 /** Checks the patterns and expressions of a mapping in another process. */
 type CheckTexts = (texts: CheckedTexts) => Promise<TextProblems>;
 
 /**
- * Checks what a schema cannot express. Source: docs/interface §13.1.
+ * Checks rules that a schema cannot express. Source: docs/interface §13.1.
  * @param now for the schedule
  * @returns the definition with its defaults; masked secrets of its source are not filled in yet
  * @throws request_invalid that names every mistake with its path
@@ -141,7 +141,7 @@ async function checkPipeline(
   };
 }
 
-/** The same for a preview, which suggests a mapping if there is none. @throws request_invalid */
+/** Checks a definition for a preview, which suggests a mapping if the definition has none. @throws request_invalid */
 export async function checkTried(sent: SentPreview, checkTexts: CheckTexts): Promise<TriedDefinition> {
   const { source, format, mapping, mode = 'full' } = sent;
   refuse([...checkSource(source), ...(await checkMapping(mapping, mode, checkTexts))]);
@@ -191,7 +191,7 @@ function checkNeedOfMapping({ format: { type }, mapping, mode }: SentPipeline): 
   return [`/mapping: is needed for the format ${type}, which has none of its own`];
 }
 
-/** Only a run checks whether the relation exists, as it may be created later. */
+/** Whether the relation exists is checked only by a run, because the relation may be created later. */
 function checkPlaces({ mode, ...sent }: SentPipeline): string[] {
   return Object.entries(PAIRS).flatMap(([own, { place }]) => {
     const isThere = sent[place] !== undefined;

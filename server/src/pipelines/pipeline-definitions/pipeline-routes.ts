@@ -37,12 +37,12 @@ import {
 } from './pipeline-schemas.ts';
 import { readFileName } from './upload-name.ts';
 
-/** A mapping may name 2,000 attributes; a list holds many of them. */
+/** A mapping may name 2,000 attributes, and a list contains many mappings. */
 const takesDefinition = { body: SentPipeline, config: { maxBodyMib: 2 } };
 /** 8 MiB as base64, and the definition. */
 const takesFile = { maxBodyMib: 14, holds: { text: 14 * 1024 * 1024 } } as const;
 const PATH = '/management/projects/:id/pipelines';
-/** A caller who may change products may also run a pipeline that changes them. Source: docs/interface §14.1. */
+/** A caller that may change products may also run a pipeline that changes them. Source: docs/interface §14.1. */
 const runs = { guard: 'management', access: 'write' } as const;
 const aboutOne = { tags: ['Pipelines'], params: PipelineParams };
 
@@ -160,7 +160,7 @@ function serveRuns(server: Server, { pipelines }: PipelineRouteParts): void {
   });
 }
 
-/** @returns what is stored with a run: who started it, and the answer */
+/** @returns the function that stores with a run who started it, and the answer */
 function noteRun(
   pipelines: Pipelines,
   { caller }: FastifyRequest,
@@ -172,7 +172,7 @@ function noteRun(
   };
 }
 
-/** @throws request_invalid for a form, which is not a file */
+/** @throws request_invalid for a form, because a form is not a file */
 function describeFile({ sentType, headers }: FastifyRequest, givenName: string | undefined) {
   if (/^\s*multipart\/form-data\s*(;|$)/i.test(sentType ?? '')) {
     const detail = 'the body must be the file itself and not a form, as curl sends it with --data-binary';

@@ -102,7 +102,7 @@ const definition = {
   }),
 };
 
-/** The answer of GET can be sent back; fields that the service adds are ignored. */
+/** The answer of GET can be sent back. Fields that the service adds are ignored. */
 export const SentPipeline = closedAs('PipelineDefinition', {
   ...definition,
   id: optional.integer(),
@@ -177,7 +177,7 @@ export const UploadQuery = Type.Object({
 
 /** A definition to try before it is stored. Source: docs/interface §13.5. */
 export const SentPreview = closedAs('PipelineToTry', {
-  // A whole definition can be tried before it is stored, as relations can.
+  // A whole definition can be tried before it is stored, like a relation.
   ...Type.Partial(SentPipeline).properties,
   source: PipelineSource,
   format: PipelineFormat,
@@ -258,20 +258,20 @@ export const WirePreview = titled('PipelinePreview', {
   }),
   catalog: Type.Optional(WirePreviewCatalog),
 });
-/** `catalog` is there if requested, and if the mapping is complete. */
+/** `catalog` is present if it was requested and the mapping is complete. */
 export type Preview = Sent<Static<typeof WirePreview>>;
 
-/** What an invalid row does to a run: fails it, is skipped, or is skipped up to a share of all rows. */
+/** What an invalid row does to a run: it fails the run, it is skipped, or it is skipped up to a share of all rows. */
 export type RejectedRowPolicy = NonNullable<SentPipeline['onRejectedRow']>;
 
-/** Source: docs/interface §13.1, with its defaults filled in. */
+/** A definition with its defaults filled in. Source: docs/interface §13.1. */
 export type PipelineDefinition = Readonly<
   Pick<SentPipeline, 'name' | 'source' | 'format' | 'mapping' | 'relationId' | 'tableName'>
 > &
   Readonly<Required<Pick<SentPipeline, 'mode' | 'maxDeletePercent' | 'onRejectedRow' | 'minProducts'>>> &
   Readonly<{ trigger: Trigger }>;
 
-/** What the service records about a pipeline. */
+/** The state of a pipeline, which the service records. */
 export interface PipelineState {
   /** The last part of the webhook's URL. */
   readonly triggerId: string;
@@ -281,26 +281,28 @@ export interface PipelineState {
 
 export type Pipeline = Defined<PipelineDefinition, PipelineState>;
 
-/** An uploaded file, stored until its run has ended: in pieces, so that it is never in memory completely. */
+/**
+ * An uploaded file, stored until its run has ended. It is stored in pieces, so that it is never in memory as a whole.
+ */
 export interface UploadedFile {
   readonly name: string;
   readonly charset: string | undefined;
   readonly sizeBytes: number;
-  /** Payloads, in order. */
+  /** The payloads, in order. */
   readonly pieces: readonly string[];
 }
 
 export const NO_COUNTS: RunCounts = Value.Create(Counts);
 
-/** A definition to try; without a mapping one is suggested. */
+/** A definition to try. If it has no mapping, the preview suggests one. */
 export type TriedDefinition = Pick<PipelineDefinition, 'source' | 'format' | 'mapping' | 'mode'>;
 
 export type BatchCounts = Pick<RunCounts, 'rows' | 'products' | 'filtered' | 'rejected'>;
 
-/** What was read from a source, and what was rejected. */
+/** What a run read from a source, and what it rejected. */
 export interface ReadSummary extends BatchCounts {
   readonly stamp: SourceStamp | undefined;
-  /** The first lines of the report; the others are only counted. */
+  /** The first lines of the report. Further lines are only counted. */
   readonly report: readonly ReportLine[];
   readonly unreported: number;
   /** The revision of the pipeline that was read. */

@@ -41,7 +41,7 @@ const table: DueTable<Pipeline, InProject> = {
   }),
 };
 
-/** The index pipeline_by_schedule finds what is due, pipeline_by_trigger a webhook. */
+/** The index pipeline_by_schedule finds due pipelines, and pipeline_by_trigger finds the pipeline of a webhook. */
 export const PIPELINES = { ...table, ...createStore(table) };
 
 const writeStamp = (stamp: SourceStamp | undefined) => (stamp === undefined ? null : JSON.stringify(stamp));
@@ -53,7 +53,7 @@ export const RUNS = createRunStore({
   owner: 'pipeline_id',
 });
 
-/** @returns pipelines of any project whose source may have unsealed headers, by id */
+/** @returns pipelines of any project whose source may have unsealed headers, ordered by id */
 export async function listUnsealed(rows: Rows, after: number, limit: number): Promise<Pipeline[]> {
   const found = await rows
     .selectFrom('pipeline')
@@ -74,8 +74,8 @@ interface Window {
 }
 
 /**
- * Counts a call of the webhook, unless one was accepted within the window.
- * @returns undefined if it is counted, else ms until the window ends
+ * Counts a call of the webhook, unless a call was accepted within the window.
+ * @returns undefined if the call was counted, otherwise the milliseconds until the window ends
  */
 export async function countTrigger(tx: ControlTransaction, window: Window, { now }: Pick<Database, 'now'>) {
   const counted = await tx
@@ -90,7 +90,7 @@ export async function countTrigger(tx: ControlTransaction, window: Window, { now
   return Number(counted.numUpdatedRows) > 0 ? undefined : findWindow(tx, window, { now });
 }
 
-/** @returns ms until the window of the last accepted call ends; 0 when it has ended */
+/** @returns the milliseconds until the window of the last accepted call ends; 0 if it has ended */
 export async function findWindow(
   rows: Rows,
   { projectId, id, windowMs }: Window,
@@ -105,7 +105,7 @@ export async function findWindow(
   return Math.min(windowMs, Math.max(0, Number(row?.rest ?? 0)));
 }
 
-/** Saves the stamp that recognises an unchanged source, unless the pipeline was changed since the run began. */
+/** Saves the stamp that recognises an unchanged source, unless the pipeline has changed since the run began. */
 export async function saveStamp(
   database: Database,
   { projectId, id, revision }: Pick<Pipeline, 'projectId' | 'id' | 'revision'>,
@@ -115,7 +115,7 @@ export async function saveStamp(
   await database.write('rows', (tx) => control.update(tx, 'pipeline', change));
 }
 
-/** @returns what a run has stored; `read` once the writes are accepted */
+/** @returns what a run has stored; `read` is set after the writes were accepted */
 export async function findRun(database: Database, { projectId, number: taskNumber }: TaskKey) {
   const row = await control.find(database.read, 'pipeline_run', { projectId, taskNumber });
   return (
@@ -126,7 +126,7 @@ export async function findRun(database: Database, { projectId, number: taskNumbe
   );
 }
 
-/** Saved when the writes are accepted: after a crash the source cannot be read again. */
+/** Saved when the writes are accepted, because the source cannot be read again after a crash. */
 export async function saveRead(
   tx: ControlTransaction,
   { projectId, number: taskNumber }: TaskKey,

@@ -1,6 +1,6 @@
 /**
- * @returns the last part of the given name, or else of the one in Content-Disposition (RFC 6266); for logs
- * and guesses, never a path to open
+ * @returns the last part of the given name, or else of the name in Content-Disposition (RFC 6266). It is for logs and
+ * guesses, and never a path to open.
  */
 export function readFileName(given: string | undefined, disposition: string | undefined): string {
   const name = (given || readDisposition(disposition ?? '')).split(/[/\\]/).at(-1) ?? '';
@@ -19,7 +19,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // The name is for people, so an invalid encoding is shown as it came.
+    // The name is for people, so a name with an invalid encoding is shown unchanged.
     return text;
   }
 }

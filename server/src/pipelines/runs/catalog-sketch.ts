@@ -22,19 +22,19 @@ interface SeenAttribute {
 /** As many as a person can look through. */
 const SHOWN_CATEGORIES = 200;
 const SHOWN_ATTRIBUTES = 500;
-/** How many names a preview counts: a feed with more has something else in their place. */
+/** How many names a preview counts. A feed with more names has other data in the place of names. */
 const COUNTED_NAMES = 20_000;
 const EXAMPLES = 3;
 const EXAMPLE_CHARACTERS = 100;
 const REJECTED_EXAMPLES = 5;
 
-/** The catalog that a feed would make: counts products as they are mapped, and stores none. */
+/** Describes the catalog that a feed would make. It counts products as they are mapped, and stores none. */
 export class CatalogSketch {
   readonly #mode: PipelineMode;
   #rows = 0;
   #filtered = 0;
   readonly #rejected = { count: 0, examples: [] as { row: number; reason: string }[] };
-  /** What the last row with each identifier was counted under. */
+  /** By identifier: the categories and attributes under which its last row was counted. */
   readonly #identifiers = new Map<string, { categories: string[]; attributes: string[] }>();
   readonly #categories = new Map<string, number>();
   readonly #attributes = new Map<string, SeenAttribute>();
@@ -43,7 +43,7 @@ export class CatalogSketch {
     this.#mode = mode;
   }
 
-  /** @returns how many rows there were so far */
+  /** @returns the number of rows so far */
   add(outcomes: readonly RowOutcome[]): number {
     for (const outcome of outcomes) {
       const { product, problems: [problem] = [] } = judgeRow(outcome, this.#mode);
@@ -100,7 +100,7 @@ export class CatalogSketch {
     this.#identifiers.set(identifier, { categories: counted, attributes: [...seen] });
   }
 
-  /** Of rows with one identifier the last one counts: the previous one is not part of the catalog. */
+  /** Of several rows with one identifier only the last is used, so this removes the counts of the previous row. */
   #dropReplaced(identifier: string): void {
     const before = this.#identifiers.get(identifier);
     for (const path of before?.categories ?? [])

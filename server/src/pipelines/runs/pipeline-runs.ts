@@ -31,7 +31,7 @@ export interface RunRequest {
   readonly upload?: UploadedFile | undefined;
   /** Reads the source even if it is unchanged since the last run. */
   readonly isForced?: boolean | undefined;
-  /** Written in the transaction that accepts the run. */
+  /** Called in the transaction that accepts the run. */
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
 
@@ -46,19 +46,21 @@ interface RunPayload extends Pick<RunRequest, 'isForced'> {
   readonly pipelineId: number;
 }
 
-/** How long a caller should wait while a run is in progress, as its end is unknown. Source: docs/interface §4.9. */
+/**
+ * How long a caller should wait while a run is in progress, because its end is not known. Source: docs/interface §4.9.
+ */
 export const RUNNING_SECONDS = 30;
 
-/** What a source is read with: the stamp of the last run, unless the run is forced, and the uploaded file. */
+/** Inputs of reading a source: the stamp of the last run, unless the run is forced, and the uploaded file. */
 type ReadFrom = Pick<ReadOrder, 'last' | 'upload'>;
 
-/** Accepted writes. */
+/** The accepted writes of a run. */
 interface Accepted {
   readonly parts: readonly Task[];
   readonly read: ReadSummary;
 }
 
-/** Runs of pipelines: they fetch, read, map and write. Source: docs/interface §13.2. */
+/** Runs of pipelines fetch, read, map and write. Source: docs/interface §13.2. */
 export class PipelineRuns {
   readonly #parts: PipelineRunParts;
   readonly #task: TaskDefinition<RunPayload>;
@@ -71,7 +73,7 @@ export class PipelineRuns {
       increment: 'STEP_BASED',
       acceptedAs: 'RUNNING',
       isOrdered: false,
-      /** Each has a thread of its own; a project or account with slow sources leaves room for others. */
+      /** Each run has its own thread. The limits leave room for others if a project or account has slow sources. */
       atOnce: { inProcess: 6, inAccount: 4, inProject: 3 },
       run: (payload, taskRun) => this.#run(payload, taskRun),
       eventOfEnd: ({ pipelineId }, { name, failure: error }) =>
@@ -81,13 +83,13 @@ export class PipelineRuns {
     parts.tasks.define([this.#task]);
   }
 
-  /** @throws pipeline_running, pipeline_file_missing; then nothing `alongside` is written */
+  /** @throws pipeline_running, pipeline_file_missing; then `alongside` has written nothing */
   start(
     { id, projectId, definition }: Pipeline,
     project: Pick<ChosenProject, 'id' | 'name'>,
     { startedBy, upload, isForced = false, alongside }: RunRequest,
   ): Promise<Task> {
-    // With a schedule or a webhook the run fails, as there is no caller to send a file.
+    // Started by a schedule or a webhook, the run itself fails, because no caller can send a file.
     const isByCaller = startedBy === 'manual' || startedBy === 'upload';
     if (takesFile(definition.source) && upload === undefined && isByCaller)
       throw new ServiceError('pipeline_file_missing');
@@ -95,7 +97,7 @@ export class PipelineRuns {
       project,
       payload: { pipelineId: id, isForced },
       origin: 'PIPELINE',
-      // A slow source delays no other pipeline.
+      // Each pipeline has its own lane, so that a slow source delays no other pipeline.
       lane: String(id),
       name: definition.name,
       async alongside(tx, task) {
@@ -123,7 +125,7 @@ export class PipelineRuns {
     if (accepted !== undefined) await this.#conclude(taskRun, pipelineId, accepted);
   }
 
-  /** @returns what a process that died since had accepted, which only has to be waited for */
+  /** @returns the writes that a process accepted before it died, so that only waiting for them remains */
   async #resume(taskRun: TaskRun, read: ReadSummary | undefined): Promise<Accepted | undefined> {
     const parts = await this.#parts.tasks.parts.list(taskRun.task);
     if (parts.length === 0 || read === undefined) return undefined;
@@ -133,7 +135,7 @@ export class PipelineRuns {
     return { parts, read };
   }
 
-  /** @returns undefined if there is nothing new */
+  /** @returns undefined if the source has not changed */
   async #write(taskRun: TaskRun, pipeline: Pipeline, from: ReadFrom): Promise<Accepted | undefined> {
     const { mode, maxDeletePercent } = pipeline.definition;
     const gathered = await this.#gather(taskRun.task, pipeline.definition);
@@ -163,7 +165,7 @@ export class PipelineRuns {
     return mode === 'links' ? relations.links.gather(task, relationId) : catalog.gatherWrites(task, mode);
   }
 
-  /** @throws rows_rejected, products_too_few and whatever makes a source unreadable */
+  /** @throws rows_rejected, products_too_few, and all refusals of an unreadable source */
   async #readSource(
     taskRun: TaskRun,
     pipeline: Pipeline,

@@ -23,7 +23,9 @@ export interface SentFile {
   readonly name: string;
   readonly charset: string | undefined;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Whether it may have been sent before, in which case its answer is known whatever the pipeline does now. */
+  /**
+   * Whether the file may have been sent before. Then its stored answer is returned, whatever the pipeline is doing now.
+   */
   readonly mayBeRepeated: boolean;
 }
 
@@ -49,17 +51,20 @@ export function createPipelineTriggers({ database, payloads }: Base, runs: Pipel
     ): Promise<Task> => runs.start(pipeline, project, { ...request, startedBy: 'manual' }),
 
     /**
-     * Stores a file, and has a run read it.
-     * @param accept starts the run, called once the file is durable; pieces that it does not use are removed
-     * @throws pipeline_running, request_invalid if the pipeline takes no file, or the file is empty; and any
-     * error of reading the body
+     * Stores a file, and starts a run that reads it.
+     * @param accept starts the run; called when the file is durable. Pieces that it does not use are removed.
+     * @throws pipeline_running; request_invalid if the pipeline takes no file, or if the file is empty; any error of
+     * reading the body
      */
     upload: <Answer>(
       upload: FileUpload,
       accept: (digest: string, start: (alongside: AlongsideRun) => Promise<Task>) => Promise<Answer>,
     ): Promise<Answer> => storeAndAccept(parts, upload, accept),
 
-    /** @returns the pipeline that a webhook starts; undefined if there is none, or it has another trigger now */
+    /**
+     * @returns the pipeline that a webhook starts; undefined if no pipeline has this id, or if its trigger is another
+     * now
+     */
     async findWebhook(triggerId: string): Promise<Found<Pipeline> | undefined> {
       const found = await PIPELINES.findByToken(database.read, 'trigger_id', triggerId);
       return found?.resource.definition.trigger.type === 'webhook' ? found : undefined;
@@ -94,7 +99,7 @@ async function storeAndAccept<Answer>(
   try {
     return await accept(digest, start);
   } finally {
-    // It was refused, or an earlier file with the same bytes was answered already.
+    // The run was refused, or an earlier file with the same bytes was already answered.
     if (!acceptance.mayBeStored) await removePieces(pieces, store).catch(() => {});
   }
 }

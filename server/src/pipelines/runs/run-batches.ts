@@ -11,26 +11,26 @@ import {
 } from '../mapping/mapping.ts';
 import type { BatchCounts } from '../pipeline-definitions/pipeline-definitions.ts';
 
-/** A batch of what a run has read. */
+/** A batch of the products that a run has read. */
 export interface RunBatch {
   /** In shared memory, in the form of an upload; absent if no row made a product. */
   readonly bytes: Uint8Array | undefined;
   readonly counts: BatchCounts;
-  /** Rejected rows, a line for each reason. */
+  /** The rejected rows, with a line for each reason. */
   readonly report: readonly ReportLine[];
-  /** Lines beyond the limit of a run's report. */
+  /** The number of lines beyond the limit of a run's report. */
   readonly unreported: number;
 }
 
-/** In characters; a batch is parsed and written at once. */
+/** In characters. A batch is parsed and written as a whole. */
 const BATCH_CHARACTERS = 8 * 1024 * 1024;
-/** For links: about 10,000 pairs are staged at once. */
+/** For links: about 10,000 pairs are staged as a whole. */
 const LINK_CHARACTERS = 256 * 1024;
-/** Rows without a product fill a batch too: the serving thread takes a few milliseconds for this many lines. */
+/** Rows without a product also fill a batch. The serving thread needs a few milliseconds for this many lines. */
 const BATCH_LINES = 1_000;
-/** Whatever the rows, a run has to report its progress from time to time. */
+/** A run has to report its progress from time to time, whatever its rows are. */
 const BATCH_ROWS = 100_000;
-/** Names chosen by a source may be of any length, and a report is in memory until its run ends. */
+/** A source may choose names of any length, and a report is in memory until its run ends. */
 const COLUMN_CHARACTERS = 1_000;
 const MESSAGE_CHARACTERS = 2_000;
 
@@ -48,7 +48,7 @@ interface BatchOptions {
   readonly stopsAtProblem: boolean;
 }
 
-/** Collects what rows make, up to the size of one request. */
+/** Collects the products of rows, up to the size of one request. */
 export function createBatches({ mode, stopsAtProblem }: BatchOptions) {
   const mostCharacters = isOfPairs(mode) ? LINK_CHARACTERS : BATCH_CHARACTERS;
   let batch = beginBatch();
@@ -83,8 +83,8 @@ export function createBatches({ mode, stopsAtProblem }: BatchOptions) {
 
   return {
     /**
-     * @param file named in the report if there are several
-     * @returns whether it is time to take the batch
+     * @param file the name for the report, if there are several files
+     * @returns whether the batch is full, so that the caller should take it
      */
     add(outcome: RowOutcome, file: string | undefined): boolean {
       batch.counts.rows += 1;
@@ -111,9 +111,10 @@ export function createBatches({ mode, stopsAtProblem }: BatchOptions) {
 }
 
 /**
- * The mapping has checked what it mapped, which is everything for deletes and links; products taken as they are have not
- * been checked.
- * @returns the product of a row, and the problems found by the mapping or the catalog; neither if the filter excludes it
+ * The mapping has checked what it mapped. For deletes and links that is everything. Products that a source contains in
+ * the form of an upload are not checked yet.
+ * @returns the product of a row, and the problems that the mapping or the catalog found; neither if the filter excludes
+ * the row
  */
 export function judgeRow(
   outcome: RowOutcome,
@@ -127,7 +128,7 @@ export function judgeRow(
   return { product, problems: errors.map((reason) => ({ field: 'product', reason })) };
 }
 
-/** @returns the written form of a product */
+/** @returns the form of a product in an upload */
 export function toSent(product: MappedProduct, mode: PipelineMode): object | string {
   if (mode === 'delete') return product.identifier;
   return isOfPairs(mode) ? { source: product.identifier, targets: product.targets ?? [] } : product;

@@ -1,4 +1,7 @@
-/** The client side of a run's thread: orders, limits of time, and what it reports. Its operations are in `run-thread.ts`. */
+/**
+ * The serving thread's side of a run's thread: its orders, its time limits, and its reports. The operations of the
+ * thread are in `run-thread.ts`.
+ */
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';
 import { createThreadSupply } from '../../storage/threads/threads.ts';
@@ -13,22 +16,25 @@ import type { SourceSettings } from '../sources/sources.ts';
 import type { PreviewOrder } from './run-preview.ts';
 import { describeUnread, type ReadEvent, type ReadOrder } from './run-reading.ts';
 
-/** The data that the thread of a run is started with. */
+/** The data with which the thread of a run starts. */
 export interface RunThreadData {
   readonly place: ThreadPlace;
   readonly sources: SourceSettings;
 }
 
-/** For objects of a thread: 600 MB suffice for any format and what the mapping makes of it. */
+/** The limit for objects of a thread. 600 MB suffice for any format and its mapping. */
 const HEAP_MIB = 1_024;
 const HOUR_MS = 3_600_000;
-/** Limit of a preview, for which a person waits. */
+/** The limit of a preview, because a person waits for it. */
 const PREVIEW_MS = 60_000;
-/** Limit of a run without its writes: the largest file from a slow source, with an expression for every row, takes a night. */
+/**
+ * The limit of a run without its writes. The largest file from a slow source, with an expression for every row, takes a
+ * night.
+ */
 const READ_HOURS = 12;
-/** The share of reading in a run's progress; the rest is for its writes. */
+/** The share of reading in a run's progress. The rest belongs to its writes. */
 const READ_SHARE = 0.6;
-/** Stored for a run that continues after a crash; while it runs the report is complete. */
+/** How many lines are stored for a run that continues after a crash. While the run works, its report is complete. */
 const STORED_LINES = 1_000;
 
 export type RunThreads = ReturnType<typeof createRunThreads>;
@@ -36,11 +42,11 @@ export type RunThreads = ReturnType<typeof createRunThreads>;
 export interface ReadParts {
   readonly run: TaskRun;
   readonly onRejectedRow: RejectedRowPolicy;
-  /** @returns when there is room for more */
+  /** @returns when there is room for more products */
   onProducts(bytes: Uint8Array): Promise<void>;
 }
 
-/** A run has a thread of its own, which ends with it if the run is stopped midway. */
+/** A run has its own thread. The thread ends with the run if the run is stopped midway. */
 export function createRunThreads(entry: URL, data: RunThreadData) {
   const threads = createThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
 
@@ -60,7 +66,7 @@ export function createRunThreads(entry: URL, data: RunThreadData) {
   }
 
   return {
-    /** @returns what was read; undefined if the source is unchanged */
+    /** @returns a summary of what was read; undefined if the source is unchanged */
     read: (order: ReadOrder, parts: ReadParts) =>
       use(
         async (thread) => {
@@ -121,7 +127,7 @@ async function takeEvents(
     const step = await coming;
     if (step.kind === 'nothing-new') return undefined;
     if (step.kind === 'end') return end(step);
-    // The thread reads on while this step is stored; its failure counts when its turn comes.
+    // The thread reads ahead while this step is stored. If it fails, the failure is handled when the next step is due.
     coming = next();
     coming.catch(() => {});
     if (step.kind === 'opened') await run.log(`reading ${describeFiles(step.files)}`);
@@ -141,7 +147,7 @@ async function logEnd(
     await run.log(`no row has ${missing.map((name) => JSON.stringify(name)).join(', ')}`);
 }
 
-/** The first ones are in the failure, all of them in the report. */
+/** Lists the first rejected rows in the failure. The report has all of them. */
 function refuseRows({ rows, rejected }: BatchCounts, report: readonly ReportLine[]): ServiceError {
   const shown = report.slice(0, 10).map(({ row, column, message }) => {
     const place = column === undefined ? `row ${row}` : `row ${row}, column ${column}`;

@@ -38,28 +38,28 @@ type PreviewRow = Preview['rows'][number];
 
 export interface PreviewOrder extends TriedDefinition {
   readonly projectId: number;
-  /** The file to try an upload source with. */
+  /** The file with which to try an upload source. */
   readonly file: TriedFile | undefined;
-  /** Also tells what the catalog would be; numbers are read as people with this locale write them. */
+  /** Set to describe also the resulting catalog. Numbers are read as people with this locale write them. */
   readonly catalog: DraftSettings | undefined;
 }
 
 interface TriedFile {
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** The file continues after these bytes, so where they end means nothing. */
+  /** Whether the file continues after these bytes. Then the end of the bytes is not the end of the file. */
   readonly isBeginning: boolean;
 }
 
-/** Rows that are shown; suggestions and warnings use more. */
+/** The number of rows that are shown. Suggestions and warnings use more rows. */
 const SHOWN = 20;
 const SAMPLE = 1_000;
-/** 32 MiB. */
+/** At most 32 MiB in memory. */
 const SAMPLE_CHARACTERS = 16 * 1024 * 1024;
-/** Characters of a value, for a person to read. */
+/** The maximum number of characters of a value that are shown. */
 const VALUE_CHARACTERS = 2_000;
 
-/** Limits for counting a catalog, as a person waits for it. */
+/** Limits for counting a catalog, because a person waits for it. */
 const COUNTED_ROWS = 50_000;
 const COUNTED_MS = 8_000;
 
@@ -87,7 +87,7 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
   const suggestion = suggestFor(order, columns, rows);
   const format = suggestFormat(type, columns);
   const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as Mapping) };
-  // A suggestion may lack what a mapping needs; then only the rows are shown.
+  // A suggestion may lack parts that a mapping needs. Then only the rows are shown.
   await using mapper = listMissingParts(tried).length > 0 ? undefined : openMapper(tried);
   // Expressions are tried on a few rows only.
   const outcomes = (await mapper?.mapRows(mapper.hasExpressions ? rows.slice(0, SHOWN) : rows)) ?? [];
@@ -119,7 +119,7 @@ function suggestFor({ mode, format }: PreviewOrder, columns: readonly string[], 
 
 interface Counting {
   readonly outcomes: readonly RowOutcome[];
-  /** Further rows that were read with the sample. */
+  /** Rows that were read with the sample but do not belong to it. */
   readonly rest: readonly SourceRow[];
   readonly pieces: Pieces;
   readonly mapper: RowMapper;
@@ -147,14 +147,14 @@ async function sketchCatalog(
 
 const isMapped = ({ format }: PreviewOrder) => getInputFormat(format.type).mapping !== 'none';
 
-/** The parts that a suggestion found no column for. */
+/** Lists the parts for which a suggestion found no column. */
 const listMissingParts = (order: PreviewOrder): PreviewWarning[] =>
   isMapped(order) ? listMissing(order.mapping ?? {}, order.mode) : [];
 
 const findLists = (order: PreviewOrder, rows: readonly SourceRow[], columns: readonly string[]) =>
   isMapped(order) ? findUnsplit(order.mapping, rows, columns) : [];
 
-/** Warnings about the file itself, whatever the mapping. */
+/** Lists warnings about the file itself, whatever the mapping is. */
 const warnOfFile = (
   { found: { sheet, otherSheets }, columns, unread }: SourceReading,
   lists: readonly FoundList[],
@@ -178,7 +178,10 @@ const productsOf = (outcomes: readonly RowOutcome[]): MappedProduct[] =>
 
 type Pieces = AsyncGenerator<readonly SourceRow[], void, undefined>;
 
-/** @returns the rows, except the last one of a beginning, where the file was cut, and errors after it */
+/**
+ * @returns the rows. If the file is only a beginning, the last row and the errors after it are omitted, because the
+ * file was cut there.
+ */
 async function* readOn(reading: SourceReading, isBeginning: boolean): Pieces {
   if (!isBeginning) return yield* reading;
   let last: SourceRow | undefined;
@@ -192,7 +195,7 @@ async function* readOn(reading: SourceReading, isBeginning: boolean): Pieces {
   }
 }
 
-/** Whether a format or packing only reports a missing end, which is expected of a beginning. */
+/** Whether a format or packing reports only a missing end, which is expected if the file is only a beginning. */
 const isCut = (error: unknown): boolean =>
   (error instanceof FormatProblem || error instanceof SourceProblem) &&
   (error.reason === 'damaged' || error.reason === 'broken_off');

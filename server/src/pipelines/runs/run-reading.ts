@@ -22,7 +22,7 @@ import { createBatches, type RunBatch } from './run-batches.ts';
 
 const SAMPLE_ROWS = 1_000;
 
-/** What a thread has to read for a run. */
+/** What a thread reads for a run. */
 export interface ReadOrder extends TriedDefinition {
   readonly projectId: number;
   /** The stamp of the last successful run. */
@@ -48,16 +48,16 @@ export type ReadEvent =
       readonly kind: 'end';
       readonly stamp: SourceStamp | undefined;
       readonly found: Readonly<Record<string, string>>;
-      /** Read by the mapping, but in no row. */
+      /** Columns that the mapping reads and that no row has. */
       readonly missing: readonly string[];
-      /** Paths of elements that made no value, with counts. */
+      /** Paths of elements that made no value, with their counts. */
       readonly unread: ReadonlyMap<string, number>;
-      /** Lists that the mapping takes as single link targets. */
+      /** Columns that look like lists, but are mapped as single link targets. */
       readonly unsplit: readonly FoundList[];
     };
 
 /**
- * Reads a source to its end, in steps that wait for their reader.
+ * Reads a source to its end. Each step waits until the caller asks for the next one.
  * @throws source_unreadable, format_unreadable, mapping_unfit
  */
 export async function* readSource(parts: ReadingParts, order: ReadOrder): AsyncGenerator<ReadEvent> {
@@ -120,7 +120,7 @@ function* fillBatches(
   for (const outcome of outcomes) if (batch.add(outcome, label)) yield batch.take();
 }
 
-/** @param label names the file if there are several */
+/** @param label names the file if there are several files */
 async function* mapFile(
   reading: SourceReading,
   { format, mapping, mode }: ReadOrder,
@@ -130,7 +130,7 @@ async function* mapFile(
     sample,
   }: { mapper: RowMapper; label: string | undefined; sample: SourceRow[] },
 ): AsyncGenerator<readonly RowOutcome[]> {
-  // A default mapping fits files that have some of its columns.
+  // A default mapping also fits files that have only some of its columns.
   let isChecked = mapping === undefined || getInputFormat(format.type).isTable !== true;
   for await (const rows of reading) {
     if (!isChecked) refuseMissing(mapper.columns, reading.columns, label);
@@ -148,7 +148,7 @@ export function openReading(
   return readRows(format, sources.unpack(file, source), { tempDir, charset: file.charset });
 }
 
-/** @throws MappingProblem if the mapping cannot be used, or is missing for a format that needs one */
+/** @throws MappingProblem if the mapping cannot be used, or if a format that needs a mapping has none */
 export function openMapper({ format, mapping, mode }: Omit<TriedDefinition, 'source'>): RowMapper {
   if (getInputFormat(format.type).mapping === 'none')
     return {
@@ -178,7 +178,7 @@ function uploadedSource({ readPiece }: ReadingParts, projectId: number, { pieces
   return { ...file, bytes: read() };
 }
 
-/** The progress of reading all files, if their senders declared the sizes. */
+/** Measures the progress of reading all files, if their senders declared the sizes. */
 function createMeter(files: readonly SourceFile[]) {
   const sizes = files.map(({ sizeBytes }) => sizeBytes);
   const total = sizes.includes(undefined) ? 0 : sizes.reduce<number>((sum, size = 0) => sum + size, 0);
@@ -203,7 +203,7 @@ export function translateProblem(error: unknown): unknown {
   return error;
 }
 
-/** A product that the source has in upload form. */
+/** Takes a product that the source contains in the form of an upload. */
 function takeNative(row: SourceRow): RowOutcome {
   const { number, source, problems = [] } = row;
   if (problems.length > 0)

@@ -3,7 +3,7 @@ import type { RunThreadData } from './run-client.ts';
 import { type PreviewOrder, previewSource } from './run-preview.ts';
 import { type ReadEvent, type ReadingParts, type ReadOrder, readSource } from './run-reading.ts';
 
-/** The operations of a run's thread: reads one source step by step, or the beginning of one. */
+/** The operations of a run's thread. The thread reads one source step by step, or only its beginning for a preview. */
 export function runThreadOperations({
   sources: settings,
   readPiece,
@@ -14,9 +14,9 @@ export function runThreadOperations({
     open(order: ReadOrder) {
       reading = readSource(parts, order);
     },
-    /** The next step; undefined after the last one. */
+    /** @returns the next step; undefined after the last one */
     next: async () => (await reading?.next())?.value as ReadEvent | undefined,
-    /** Closes a source that is not read to its end. */
+    /** Closes a source that was not read to its end. */
     async close() {
       await reading?.return(undefined);
       reading = undefined;

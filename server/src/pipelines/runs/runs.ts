@@ -1,4 +1,4 @@
-/** The door of runs: what starts a pipeline and what a run does. A run is a task that reads in a thread of its own. */
+/** The door of runs: what starts a pipeline, and what a run does. A run is a task that reads in its own thread. */
 export { type PipelineRunParts, PipelineRuns } from './pipeline-runs.ts';
 export { createPipelineSchedule } from './pipeline-schedule.ts';
 export { createPipelineTriggers } from './pipeline-triggers.ts';

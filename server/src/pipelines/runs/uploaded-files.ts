@@ -2,14 +2,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import { cutPieces } from '../../kernel/pieces.ts';
 import type { Base } from '../../storage/storage.ts';
 
-/** The size of a piece, and so how much of a file is held at a time. */
+/** The size of a piece, which is also how much of a file is in memory at a time. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 
 type PiecePlace = Pick<Base, 'payloads'> & { readonly projectId: number };
 
 /**
- * Writes a file in pieces, durable when it returns.
- * @returns the payloads, in order, with the size and digest of the file
+ * Writes a file in pieces. The file is durable when this returns.
+ * @returns the payloads in order, with the size and digest of the file
  * @throws any error of reading or writing; then no piece is left
  */
 export async function storePieces(chunks: AsyncIterable<Uint8Array>, { payloads, projectId }: PiecePlace) {
@@ -27,22 +27,25 @@ export async function storePieces(chunks: AsyncIterable<Uint8Array>, { payloads,
   try {
     for await (const piece of cutPieces(measured(), PIECE_BYTES)) {
       const next = `${name}-${pieces.length}`;
-      // Listed before it exists, so that a partly written one is removed too.
+      // Listed before it exists, so that a partly written piece is also removed.
       pieces.push(next);
       await payloads.write(projectId, next, piece);
     }
   } catch (error) {
-    // A piece that cannot be removed now belongs to no run, and is removed at a later start.
+    // A piece that cannot be removed now belongs to no run, and a later start removes it.
     await removePieces(pieces, { payloads, projectId }).catch(() => {});
     throw error;
   }
   return { pieces, sizeBytes, digest: digest.end() };
 }
 
-/** In the header of gzip: its first bytes, and where it has the time at which the file was packed. Source: RFC 1952 §2.3. */
+/**
+ * The header of gzip: its first bytes, and the position of the time at which the file was packed. Source: RFC 1952
+ * §2.3.
+ */
 const GZIP = { magic: Buffer.from([0x1f, 0x8b]), time: { from: 4, to: 8 } };
 
-/** Digests a file without the time at which gzip packed it, so that the same file packed again is the same. */
+/** Digests a file without the time at which gzip packed it, so that the same file packed again has the same digest. */
 function digestFile() {
   const hash = createHash('sha256');
   let head: Buffer = Buffer.alloc(0);

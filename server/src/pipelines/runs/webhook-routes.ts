@@ -30,7 +30,7 @@ export const webhookRoutes =
   (server) => {
     const found = new WeakMap<FastifyRequest, Found<Pipeline>>();
 
-    /** In the order of §4.9 rule 9: the URL, the credentials, then the rate. */
+    /** Checks in the order of §4.9 rule 9: the URL, the credentials, then the rate. */
     async function check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       reply.header('cache-control', 'no-store');
       const { triggerId } = request.params as { triggerId: string };

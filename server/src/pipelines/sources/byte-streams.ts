@@ -1,4 +1,4 @@
-/** Bounded byte streams: in size, and in what they unpack to. */
+/** Byte streams with limits: for their size, and for the size to which they unpack. */
 
 import { pipeline, Readable, type Transform } from 'node:stream';
 import zlib from 'node:zlib';
@@ -6,7 +6,7 @@ import { type ByteStream, peekBytes } from '../../formats/streams/streams.ts';
 import { SourceProblem } from './source.ts';
 
 export const MIB = 1024 * 1024;
-/** Files of products hardly ever shrink to a hundredth; a bomb of zeros shrinks to a thousandth. */
+/** Files of products hardly ever shrink to a hundredth. A zip bomb of zeros shrinks to a thousandth. */
 const RATIO = 200;
 /** Small files may shrink by any factor. */
 const RATIO_FROM_BYTES = 10 * MIB;
@@ -27,7 +27,10 @@ export function tooLarge(what: string, maxBytes: number): SourceProblem {
   return new SourceProblem('too_large', `${what} is larger than ${most}, the limit`);
 }
 
-/** @throws SourceProblem damaged, too_large, with `what` as its subject; errors of the stream pass through */
+/**
+ * @param what the subject of the messages
+ * @throws SourceProblem damaged, too_large; errors of the stream pass through
+ */
 export async function* unpackStream(
   bytes: ByteStream,
   { what, maxBytes, createTransform }: { what: string; maxBytes: number; createTransform(): Transform },
@@ -41,7 +44,7 @@ export async function* unpackStream(
   }
   const transform = createTransform();
   let source: unknown;
-  // The callback receives errors too; they are thrown where the transform is read.
+  // The callback also receives errors. They are thrown where the transform is read.
   const input = Readable.from(count(), { objectMode: false });
   input.once('error', (error) => {
     source = error;
@@ -80,21 +83,21 @@ function describeUnpacking(error: unknown, what: string): unknown {
 
 export const ACCEPT_ENCODING = 'gzip, deflate, br, zstd';
 
-/** A cache that compresses compressed content sends two; more is an attack. */
+/** A cache that compresses compressed content sends two encodings. More encodings are an attack. */
 const ENCODINGS = 2;
 const chunkSize = 64 * 1024;
 
 const createTransforms: Readonly<Record<string, (head: Buffer) => Transform>> = {
   gzip: () => zlib.createGunzip({ chunkSize }),
   'x-gzip': () => zlib.createGunzip({ chunkSize }),
-  // The standard means zlib; some servers send the raw stream. RFC 9110 §8.4.1.2.
+  // The standard means zlib, but some servers send the raw stream. RFC 9110 §8.4.1.2.
   deflate: (head) =>
     isZlib(head) ? zlib.createInflate({ chunkSize }) : zlib.createInflateRaw({ chunkSize }),
   br: () => zlib.createBrotliDecompress({ chunkSize }),
   zstd: () => zlib.createZstdDecompress({ chunkSize }),
 };
 
-/** @throws SourceProblem damaged, for an encoding that was not accepted; reading throws broken_off, too_large, damaged */
+/** @throws SourceProblem damaged for an unsupported encoding; reading throws broken_off, too_large, damaged */
 export function undoEncodings(bytes: ByteStream, header: string | undefined, maxBytes: number): ByteStream {
   const names = (header ?? '')
     .split(',')

@@ -23,8 +23,8 @@ export const directory = defineSource({
   },
   check: ({ pattern }) => ({ pattern: globProblem(pattern) }),
   /**
-   * Finds the files that match, to be read in the order of their names, by code unit. A file that changes while
-   * it is read fails the run: programs should write under another name, or a hidden one, and then rename.
+   * Finds the files that match, to be read in the order of their names, by code unit. A file that changes while it is
+   * read fails the run. So programs should write a file under another or a hidden name, and then rename it.
    */
   async open({ pattern, take }, { projectId, last }, { importDir, maxPackedBytes: maxBytes }) {
     const root = await findFolder(importDir, projectId);
@@ -36,11 +36,11 @@ export const directory = defineSource({
 });
 
 const READ_BYTES = 256 * 1024;
-/** A link that replaced the file after the check is not followed, and a pipe is not waited for. */
+/** These flags neither follow a link that replaced the file after the check, nor wait for a pipe. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 interface FoundFile extends MatchingFile {
-  /** The real path, links resolved. Its `name` is relative to the project's folder, with `/`. */
+  /** The real path, with links resolved. Its `name` is relative to the project's folder, with `/`. */
   readonly path: string;
   readonly stats: BigIntStats;
 }
@@ -51,7 +51,7 @@ async function findFolder(importDir: string | undefined, projectId: number): Pro
     throw new SourceProblem('no_file', 'RELATA_IMPORT_DIR is not set, so no directory is read');
   const missing = new SourceProblem('no_file', `There is no folder ${projectId} in the import directory`);
   const folder = join(await orProblem(realpath(importDir), GONE, missing), String(projectId));
-  // A link here would give a project the files of another one.
+  // A link here would give a project the files of another project.
   if ((await orProblem(realpath(folder), GONE, missing)) !== folder)
     throw new SourceProblem('outside', `The import folder ${projectId} is a link`);
   if (!(await stat(folder)).isDirectory()) throw missing;
@@ -69,13 +69,13 @@ const orProblem = <Result>(work: Promise<Result>, codes: readonly string[], prob
 
 interface Folder {
   readonly path: string;
-  /** As in FoundFile, with a trailing `/`; empty for the root. */
+  /** Relative to the project's folder, like FoundFile, with a trailing `/`; empty for the root. */
   readonly name: string;
-  /** Itself and all folders above, links resolved: a link to one of them is a cycle. */
+  /** The folder itself and all folders above, with links resolved. A link to one of them is a cycle. */
   readonly folders: readonly string[];
 }
 
-/** @throws SourceProblem outside, for a matching link that leaves the folder */
+/** @throws SourceProblem outside, for a matching link that leads out of the folder */
 function findFiles(root: string, pattern: string) {
   const start: Folder = { path: root, name: '', folders: [root] };
   return walkFolders(compileGlob(pattern), start, {
@@ -95,7 +95,7 @@ function findFiles(root: string, pattern: string) {
   });
 }
 
-/** @returns undefined for a name that no longer exists, or is nothing that can be read here */
+/** @returns undefined if the name no longer exists, or if the service cannot read it */
 async function resolveName(name: string, given: string): Promise<FoundFile | undefined> {
   try {
     const path = await realpath(given);

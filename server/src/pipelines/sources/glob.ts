@@ -1,18 +1,18 @@
 /**
- * Patterns for paths: `*` is any part of one name, `?` one character, `**` any number of folders. No regular
- * expression is made of a pattern: the time is bounded by the length of the pattern times that of the path.
+ * Patterns for paths: `*` matches any part of one name, `?` one character, and `**` any number of folders. A pattern
+ * never becomes a regular expression, so the time is bounded by the length of the pattern times the length of the path.
  */
 
 /** Longer patterns are mistakes. */
 export const GLOB_LENGTH = 255;
 const GLOB_NAMES = 16;
 
-/** The positions in a pattern that the names so far can have reached. */
+/** The positions in a pattern that the previous names can have reached. */
 export type GlobState = ReadonlySet<number>;
 
 export type Glob = ReturnType<typeof compileGlob>;
 
-/** @returns the problem of a pattern, for the details of a refusal; undefined if there is none */
+/** @returns the problem of a pattern, for the details of a refusal; undefined if it has none */
 export function globProblem(pattern: string): string | undefined {
   const names = pattern.split('/');
   const hasWildName = names.some((name) => name !== '**' && name.includes('**'));
@@ -28,7 +28,7 @@ export function globProblem(pattern: string): string | undefined {
   return found && `A pattern ${found[1]}`;
 }
 
-/** `pattern` has passed `globProblem`. */
+/** @param pattern has passed `globProblem` */
 export function compileGlob(pattern: string) {
   const names = pattern.normalize('NFC').split('/');
   const start = withFolders(names, [0]);
@@ -41,7 +41,7 @@ export function compileGlob(pattern: string) {
   }
 
   const isMatch = (state: GlobState) => state.has(names.length);
-  /** `path` is written with `/` on every system. */
+  /** @param path is written with `/` on every system */
   function matches(path: string): boolean {
     let state: GlobState | undefined = start;
     for (const name of path.split('/')) {
@@ -58,14 +58,14 @@ function stepOne(segment: string | undefined, at: number, name: string): number[
   return segment !== undefined && matchesName(segment, name) ? [at + 1] : [];
 }
 
-/** `**` may match no folder at all. */
+/** `**` may also match no folder. */
 function withFolders(names: readonly string[], states: readonly number[]): GlobState {
   const all = new Set(states);
   for (const at of all) if (names[at] === '**') all.add(at + 1);
   return all;
 }
 
-/** A name that begins with a dot is hidden; uploads in progress often have such names. */
+/** A name that begins with a dot is hidden. Uploads in progress often have such names. */
 function matchesName(segment: string, name: string): boolean {
   if (name.startsWith('.') && !segment.startsWith('.')) return false;
   const [first = '', ...pieces] = segment.split('*');
@@ -73,7 +73,7 @@ function matchesName(segment: string, name: string): boolean {
   if (last === undefined) return name.length === first.length && fits(first, name, 0);
   const end = name.length - last.length;
   if (first.length > end || !fits(first, name, 0) || !fits(last, name, end)) return false;
-  // The earliest match leaves the most room for the remaining pieces, so no other has to be tried.
+  // The earliest match leaves the most room for the remaining pieces, so no later match has to be tried.
   let at = first.length;
   for (const piece of pieces) {
     while (at + piece.length <= end && !fits(piece, name, at)) at++;

@@ -47,7 +47,10 @@ export const http = defineSource({
     url: checkHttpUrl(url),
     headers: checkSourceHeaders(headers),
   }),
-  /** One GET, plus redirects. Reading the file throws too, if it is too large, too slow or truncated. */
+  /**
+   * Sends one GET, and follows redirects. Reading the file also throws, if the file is too large, too slow or
+   * truncated.
+   */
   async open(source, { last }, settings) {
     const fetching: Fetching = { last, settings, via: outboundOf(settings) };
     const { response, url } = await follow(source, fetching);
@@ -75,14 +78,14 @@ interface Fetching {
 const REDIRECTS = 5;
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
-/** Each redirect is read, looked up and checked like the first address. */
+/** Each redirect is read, resolved and checked like the first address. */
 async function follow(
   source: { readonly url: string; readonly headers?: Readonly<Record<string, string>> },
   { settings, via, last }: Fetching,
 ) {
   let url = readHttpUrl(source.url);
   let own = source.headers ?? {};
-  // Node's own error would come too late and not name the header.
+  // Node's own error would come too late, and would not name the header.
   const problem = checkSourceHeaders(own);
   if (problem !== undefined) throw new SourceProblem('url', problem);
   for (let redirects = 0; redirects <= REDIRECTS; redirects++) {
@@ -99,7 +102,7 @@ async function follow(
     if (!REDIRECT_STATUSES.has(response.statusCode ?? 0)) return { response, url };
     response.destroy();
     const next = readRedirect(response, url);
-    // They may be credentials; once withheld they stay so, wherever the next redirect leads.
+    // The headers may be credentials. Once dropped, they stay dropped, wherever the next redirect leads.
     if (next.origin !== url.origin) own = {};
     url = next;
   }
@@ -130,7 +133,7 @@ function describeStatus({ statusCode = 0 }: IncomingMessage, url: URL): SourcePr
   return new SourceProblem('status', answered + hint);
 }
 
-/** @throws SourceProblem too_large before anything is read; reading throws it too */
+/** @throws SourceProblem too_large before the file is read; reading throws it too */
 function describeFile(response: IncomingMessage, url: URL, { settings, via }: Fetching): SourceFile {
   const { maxPackedBytes, maxUnpackedBytes } = settings;
   const { 'content-encoding': encoding, 'content-type': contentType } = response.headers;
@@ -146,7 +149,7 @@ function describeFile(response: IncomingMessage, url: URL, { settings, via }: Fe
   };
 }
 
-/** They are sent back unchanged; an unreasonable header is dropped. */
+/** Takes the headers that are sent back unchanged with the next request. An unreasonable header is dropped. */
 function stampOf({ headers }: IncomingMessage): SourceStamp | undefined {
   const isSensible = (text: string | undefined) =>
     text !== undefined && /^[\x21-\x7e][\x20-\x7e]{0,1000}$/.test(text);

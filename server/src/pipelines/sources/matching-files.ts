@@ -1,4 +1,7 @@
-/** The common part of files in a directory, on a server and in a bucket: which matching files are read, and whether they are new. */
+/**
+ * Shared by sources that read files of a directory, a server or a bucket: which matching files a run reads, and whether
+ * they are new.
+ */
 import { createHash } from 'node:crypto';
 import type { ByteStream } from '../../formats/streams/streams.ts';
 import { optional } from '../../kernel/optional.ts';
@@ -6,7 +9,7 @@ import { tooLarge } from './byte-streams.ts';
 import type { Glob } from './glob.ts';
 import { type OpenedSource, openOrClose, SourceProblem, type SourceStamp } from './source.ts';
 
-/** Limits of names seen, and files read, in one run; more is a mistake in the pattern or the folder. */
+/** Limits of the names seen and the files read in one run. More are a mistake in the pattern or the folder. */
 const NAMES_SEEN = 100_000;
 const FILES = 1_000;
 
@@ -14,7 +17,7 @@ export interface MatchingFile {
   readonly name: string;
   readonly sizeBytes: number;
   readonly modifiedAt: number | bigint | string;
-  /** What differs, besides the name, if it is another file. */
+  /** Values besides the name that differ if it is another file. */
   readonly mark: readonly unknown[];
 }
 
@@ -22,25 +25,25 @@ export interface FileChoice {
   readonly take: 'all' | 'newest' | undefined;
   readonly maxBytes: number;
   readonly last: SourceStamp | undefined;
-  /** For the texts, as `sftp://host/path`. */
+  /** The place for messages, such as `sftp://host/path`. */
   readonly where: string;
 }
 
-/** `all`: a catalog may come in parts. `newest`: of dated exports only the last one counts. */
+/** `all`: a catalog may come in parts. `newest`: of several dated exports, only the last is read. */
 export const takeOption = (files: string) =>
   optional.choice(['all', 'newest'], `all matching ${files} (default), or the newest one alone`);
 
 interface Matching<File> {
-  /** All names; undefined for those that do not match. */
+  /** All names; undefined for names that do not match. */
   readonly names: AsyncIterable<File | undefined>;
-  /** Called at once for each file to be read, which is opened when its turn comes. */
+  /** Called immediately for each file to read. The file itself is opened only when reading reaches it. */
   read(file: File): ByteStream;
   close?(): void;
 }
 
 /**
- * Lets files be read in the order of their names, by code unit. A file that changes meanwhile fails the run.
- * @returns undefined if their marks are those of `last`
+ * Opens files to be read in the order of their names, by code unit. A file that changes while it is read fails the run.
+ * @returns undefined if the marks of the files are the same as in `last`
  * @throws SourceProblem no_file, too_large; reading throws changed
  */
 export const openMatching = <File extends MatchingFile>(
@@ -88,7 +91,7 @@ interface Folders<Folder, Name, File> {
   visit(folder: Folder, name: Name, isMatch: boolean): Promise<{ file?: File | undefined; below?: Folder }>;
 }
 
-/** Yields once for each name that was seen; undefined for one that does not match. */
+/** Yields once for each name that was seen; undefined for a name that does not match. */
 export async function* walkFolders<Folder, Name extends { readonly name: string }, File>(
   glob: Glob,
   root: Folder,

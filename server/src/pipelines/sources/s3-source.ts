@@ -57,7 +57,7 @@ async function openObject(s3: S3, key: string, reading: S3Reading): Promise<Open
   });
 }
 
-/** Yields once for each key; undefined for one that does not match. */
+/** Yields once for each key; undefined for a key that does not match. */
 async function* findObjects(s3: S3, pattern: string) {
   const glob = compileGlob(pattern);
   const prefix = /^[^*?]*/.exec(pattern)?.[0] ?? '';
@@ -67,7 +67,7 @@ async function* findObjects(s3: S3, pattern: string) {
   }
 }
 
-/** Fetched when its turn comes. */
+/** Fetches an object when reading reaches it. */
 async function* readListed(s3: S3, { name, etag }: { name: string; etag: string }, reading: S3Reading) {
   const read = await s3.read(name, { ifMatch: etag });
   if (read !== undefined) yield* readAnswer(read, reading);
@@ -75,7 +75,7 @@ async function* readListed(s3: S3, { name, etag }: { name: string; etag: string 
 
 function readAnswer(read: S3Read, { maxBytes, maxUnpackedBytes }: S3Reading): ByteStream {
   if ((read.sizeBytes ?? 0) > maxBytes) throw tooLarge('The object', maxBytes);
-  // The encoding of the upload to the server, which has undone it.
+  // The encoding aws-chunked belongs to the upload to the server, which has already undone it.
   const encoding = read.headers['content-encoding']?.replace(/aws-chunked\s*,?/, '').trim();
   return undoEncodings(boundBytes(read.bytes, maxBytes, 'The object'), encoding, maxUnpackedBytes);
 }

@@ -42,19 +42,19 @@ export const sftp = defineSource({
 
 type SftpFile = MatchingFile & { readonly modifiedAt: number };
 
-/** Yields once for each name; undefined for one that does not match. */
+/** Yields once for each name; undefined for a name that does not match. */
 async function* findFiles(sftp: SftpSession, path: string): AsyncGenerator<SftpFile | undefined> {
   const names = path.split('/');
   const at = names.findIndex((name) => /[*?]/.test(name));
   if (at < 0) return yield await findOne(sftp, path);
   const fixed = names.slice(0, at).join('/');
-  // A folder has a trailing /; the login folder is empty.
+  // A folder has a trailing /, and the login folder is empty.
   const start = fixed === '' && !path.startsWith('/') ? '' : `${fixed}/`;
   yield* walkFolders(compileGlob(names.slice(at).join('/')), start, {
     list: (folder) => sftp.list(folder || '.'),
     async visit(folder, found: SftpName, isMatch): Promise<{ file?: SftpFile | undefined; below?: string }> {
       const { name, kind } = found;
-      // A server may send any name; one with a / is invalid.
+      // A server may send any name. A name with a / is invalid.
       if (name.includes('/') || name === '.' || name === '..') return {};
       if (kind === 'folder') return { below: `${folder}${name}/` };
       return isMatch ? { file: await findFile(sftp, found, folder + name) } : {};
@@ -62,7 +62,7 @@ async function* findFiles(sftp: SftpSession, path: string): AsyncGenerator<SftpF
   });
 }
 
-/** Follows links to files only: links to folders may form cycles. */
+/** Follows links to files only, because links to folders may form cycles. */
 async function findFile(sftp: SftpSession, found: SftpName, name: string): Promise<SftpFile | undefined> {
   const orMissing = (error: unknown): undefined => {
     if (!(error instanceof SourceProblem && error.reason === 'no_file')) throw error;

@@ -20,29 +20,32 @@ import {
 } from '../../outbound/outbound.ts';
 import { GLOB_LENGTH } from './glob.ts';
 
-/** A file that a pipeline reads, from any source. Its bytes can be read once; they may be packed (`unpack.ts`). */
+/** A file that a pipeline reads, from any source. Its bytes can be read once, and they may be packed (`unpack.ts`). */
 export interface SourceFile {
-  /** For logs, reports and guesses; never a path to open. */
+  /** The name for logs, reports and guesses; never a path to open. */
   readonly name: string;
-  /** As named by the sender, e.g. `iso-8859-1`. */
+  /** The name that the sender gave, such as `iso-8859-1`. */
   readonly charset?: string | undefined;
-  /** As declared; undefined if the sender does not know it, in which case the length does not show if the file is complete. */
+  /**
+   * The declared size; undefined if the sender does not know it. Then the length does not show whether the file is
+   * complete.
+   */
   readonly sizeBytes: number | undefined;
-  /** May fail with a SourceProblem in the middle of a file. */
+  /** Reading may fail with a SourceProblem in the middle of a file. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Disposing closes what was not read; it may be done more than once. */
+/** Disposing closes everything that was not read. It may be repeated. */
 export interface OpenedSource extends AsyncDisposable {
-  /** At least one, to be read in this order as if they were one file. */
+  /** At least one file. The files are read in this order like one file. */
   readonly files: readonly SourceFile[];
-  /** To be stored when the run has succeeded, and passed to the next one. */
+  /** Stored when the run has succeeded, and passed to the next run. */
   readonly stamp: SourceStamp | undefined;
 }
 
 type FoundFiles = Pick<OpenedSource, 'files' | 'stamp'>;
 
-/** Closes the connection if there are no files to read; otherwise the source does so when it is disposed of. */
+/** Closes the connection if there are no files to read. Otherwise the source closes it when the source is disposed. */
 export async function openOrClose(
   close: () => void,
   find: () => FoundFiles | undefined | Promise<FoundFiles | undefined>,
@@ -58,13 +61,13 @@ export async function openOrClose(
 }
 
 /**
- * Identifies an unchanged source. It says nothing about the pipeline: a change of a definition has to delete
- * the stamp, or the new definition would never read the old file.
+ * Identifies an unchanged source. It does not depend on the definition of the pipeline. So a change of a definition has
+ * to delete the stamp, or the new definition would never read the old file.
  */
 export interface SourceStamp {
   readonly etag?: string;
   readonly lastModified?: string;
-  /** Digest of names, sizes and instants of the files of a directory, a server by SFTP or a bucket. */
+  /** Digest of the names, sizes and instants of the files of a directory, a server by SFTP or a bucket. */
   readonly files?: string;
 }
 
@@ -82,17 +85,17 @@ export const SourceProblem = OutboundProblem<SourceReason>;
 export type SourceProblem = OutboundProblem<SourceReason>;
 
 export interface SourceSettings extends WaitLimits {
-  /** Has a folder for each project; undefined: directories cannot be read. */
+  /** The folder that contains a folder for each project; undefined: directories cannot be read. */
   readonly importDir: string | undefined;
-  /** An existing folder; a zip archive is stored there, without a name, while it is read. */
+  /** An existing folder. A zip archive is stored there, without a name, while it is read. */
   readonly tempDir: string;
   /** `RELATA_FETCH_ALLOW`: CIDR ranges that may be fetched from although they are not public. */
   readonly allow: readonly string[];
   readonly userAgent: string;
-  /** As received, or as stored on the disk. */
+  /** The size as received, or as stored on the disk. */
   readonly maxPackedBytes: number;
   readonly maxUnpackedBytes: number;
-  /** Looks names up; default: the system. */
+  /** Resolves host names; default: the system. */
   readonly resolve?: Resolve;
 }
 
@@ -100,7 +103,7 @@ export interface SourceRun {
   readonly projectId: number;
   /** The stamp of the last successful run, unless the definition of the pipeline has changed since. */
   readonly last?: SourceStamp | undefined;
-  /** The body sent to an upload source. */
+  /** The body that was sent to an upload source. */
   readonly upload?: SourceFile | undefined;
 }
 
@@ -123,7 +126,7 @@ interface SourceParts<
   readonly type: Type;
   /** The title of its schema in docs/openapi.json. */
   readonly title: string;
-  /** The name shown to people. */
+  /** The name that people see. */
   readonly label: string;
   readonly description: string;
   /** The options besides `entry`, which every source has. */
@@ -132,15 +135,15 @@ interface SourceParts<
   readonly takesFile?: true;
   /** @returns problems that the schema cannot express, by option */
   check(source: Sent): Readonly<Record<string, string | undefined>>;
-  /** @returns undefined if nothing is new since the last run. @throws SourceProblem */
+  /** @returns undefined if the source has not changed since the last run. @throws SourceProblem */
   open(source: Sent, run: SourceRun, settings: OpenSettings): Promise<OpenedSource | undefined>;
-  /** For the log of a run, without anything that may be secret. */
+  /** For the log of a run, without any text that may be secret. */
   describe(source: Sent): string;
   /** Which options are secret. */
   readonly secrets?: SecretMembers<Sent>;
 }
 
-/** A source of the list, for code that opens any; `Source` is how a definition describes it. */
+/** A source of the list, for code that opens any source. `Source` is its type in a definition. */
 export type FileSource<Source> = Pick<
   SourceParts<string, TProperties, Source>,
   'type' | 'takesFile' | 'check' | 'open' | 'describe' | 'secrets'
@@ -153,7 +156,7 @@ const entry = optional.text({
   description: 'which file to take out of a zip archive with several: a pattern with *, ? and **',
 });
 
-/** Adds the schema of a source in a definition. */
+/** Adds the schema of the source in a definition. */
 export function defineSource<const Type extends string, Options extends TProperties>(
   source: SourceParts<Type, Options>,
 ) {
@@ -165,7 +168,7 @@ export function defineSource<const Type extends string, Options extends TPropert
   return { ...source, schema };
 }
 
-/** An uploaded file is meant to be read, even if it was sent before. */
+/** An uploaded file is always read, even if it was sent before. */
 export const upload = defineSource({
   type: 'upload',
   title: 'UploadSource',

@@ -1,6 +1,7 @@
 /**
- * What pipelines read: one GET of a URL, files of a directory, a server or a bucket, an uploaded file. Opens what is new since
- * the last run as byte streams, bounded in size and time, and undoes gzip and zip. The contents of a file are for the formats.
+ * What pipelines read: one GET of a URL, files of a directory, a server or a bucket, or an uploaded file. A source
+ * opens what has changed since the last run as byte streams with limits of size and time, and undoes gzip and zip.
+ * Formats read the contents of a file.
  */
 import { type Static, Type } from 'typebox';
 import type { ByteStream } from '../../formats/streams/streams.ts';
@@ -29,14 +30,14 @@ import { unpackBytes } from './unpack.ts';
 export type { OpenedSource, SourceFile, SourceSettings, SourceStamp } from './source.ts';
 export { readCharset, SourceProblem } from './source.ts';
 
-/** Everything else about sources is derived from this list: docs/openapi.json, checks, masks, the console's choice. */
+/** All other uses of sources are derived from this list: docs/openapi.json, checks, masks, and the console's choice. */
 const SOURCES = [http, upload, directory, sftp, s3] as const;
 
 /** Source: docs/interface §13.1. */
 export const SourceSchema = Type.Union(SOURCES.map(({ schema }) => schema));
 export type Source = Static<(typeof SOURCES)[number]['schema']>;
 
-/** @throws Error for an unknown type: stored ones were checked */
+/** @throws Error for an unknown type; the type of a stored source was checked before */
 function getSource({ type }: Source): FileSource<Source> {
   const source: FileSource<Source> | undefined = SOURCES.find((one) => one.type === type);
   if (source === undefined) throw new Error(`There is no source ${type}`);
@@ -55,21 +56,21 @@ export function checkSource(source: Source): string[] {
 /** @returns whether a run needs the file that started it */
 export const takesFile = (source: Source): boolean => getSource(source).takesFile === true;
 
-/** @returns what a run reads, for its log; contains no secrets */
+/** @returns what a run reads, for its log, without secrets */
 export const describeSource = (source: Source): string => getSource(source).describe(source);
 
-/** @returns the source as it may be shown and stored: *** in place of secrets */
+/** @returns the source in the form for answers and storage, with *** in place of secrets */
 export const maskSource = <Any extends Source>(source: Any): Any =>
   maskMembers(source, getSource(source).secrets);
 
-/** @returns the secrets of a source, to be sealed; undefined if there are none, or only masked ones */
+/** @returns the secrets of a source, to be sealed; undefined if it has none, or only masked ones */
 export const secretsOf = (source: Source): object | undefined =>
   pickSecrets(source, getSource(source).secrets);
 
 /** @returns the members of a source that were sent as *** */
 export const listMaskedMembers = (source: Source): string[] => listMasked(source, getSource(source).secrets);
 
-/** Fills in what is masked in a definition that was read and sent back. @returns undefined if there is no value */
+/** Fills in the masked values of a definition that was read and sent back. @returns undefined if a value is missing */
 export function unmaskSource<Any extends Source>(sent: Any, stored: Source | undefined): Any | undefined {
   const known = stored?.type === sent.type ? stored : undefined;
   return fillMembers(sent, known, getSource(sent).secrets) as Any | undefined;
@@ -77,7 +78,7 @@ export function unmaskSource<Any extends Source>(sent: Any, stored: Source | und
 
 const GIB = 1024 * 1024 * 1024;
 
-/** An export is often made while it is fetched, so the first byte may take long; the rest then follows quickly. */
+/** An export is often made while it is fetched, so the first byte may take long. The rest then follows quickly. */
 export const SOURCE_LIMITS = {
   connectMs: 15_000,
   idleMs: 120_000,
@@ -88,15 +89,18 @@ export const SOURCE_LIMITS = {
 
 export type Sources = ReturnType<typeof createSources>;
 
-/** @throws Error for an invalid range in `allow`: settings are checked at the start */
+/** @throws Error for an invalid range in `allow`; settings are checked at the start */
 export function createSources(settings: SourceSettings) {
   const opening = { ...settings, allows: allowAddresses(settings.allow) };
   const { tempDir, maxPackedBytes, maxUnpackedBytes } = settings;
   return {
-    /** @returns undefined if nothing is new since the last run. @throws SourceProblem, as reading the files does */
+    /**
+     * @returns undefined if the source has not changed since the last run. @throws SourceProblem, like reading the
+     * files
+     */
     open: async (source: Source, run: SourceRun): Promise<OpenedSource | undefined> =>
       getSource(source).open(source, run, opening),
-    /** @returns the bytes for the reader of a format: gzip and zip are undone, workbooks unchanged */
+    /** @returns the bytes for the reader of a format: gzip and zip are undone, and workbooks stay unchanged */
     unpack: (file: SourceFile, { entry }: Source): ByteStream =>
       unpackBytes(file.bytes, { entry, tempDir, maxPackedBytes, maxUnpackedBytes }),
   };

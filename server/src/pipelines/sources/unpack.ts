@@ -1,6 +1,6 @@
 /**
- * Undoes gzip and zip, which are recognised by the first bytes, not by the file name. Nothing is unpacked twice:
- * a workbook (xlsx is a zip) is passed on unchanged, and any other archive within an archive is refused.
+ * Undoes gzip and zip. The first bytes show the packing, not the file name. Nothing is unpacked twice: a workbook (xlsx
+ * is a zip) stays unchanged, and any other archive within an archive is refused.
  */
 import { crc32, createGunzip } from 'node:zlib';
 import type { Entry } from 'yauzl';
@@ -19,7 +19,7 @@ import { compileGlob } from './glob.ts';
 import { SourceProblem } from './source.ts';
 
 export interface UnpackOptions {
-  /** A pattern (`glob.ts`) for the file to read from an archive with several. */
+  /** A pattern (`glob.ts`) for the file to read from an archive with several files. */
   readonly entry?: string | undefined;
   /** Where a zip is stored while it is read. */
   readonly tempDir: string;
@@ -27,13 +27,13 @@ export interface UnpackOptions {
   readonly maxUnpackedBytes: number;
 }
 
-/** The mark of a tar archive, and where it is. */
+/** The mark of a tar archive, and its position. */
 const TAR_MARK = { at: 257, text: 'ustar' };
 const HEAD_BYTES = TAR_MARK.at + TAR_MARK.text.length;
-/** Bytes read from the inflater at a time. */
+/** The number of bytes that are read from the inflater at a time. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Packings that people try; only gzip and zip are supported. */
+/** Packings that people try. Only gzip and zip are supported. */
 const PACKINGS: readonly (readonly [string, string])[] = [
   ['\x1f\x8b', 'gzip'],
   ['PK\x03\x04', 'zip'],
@@ -46,7 +46,7 @@ const PACKINGS: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * @returns the bytes of the one file inside, or the given ones if they are not packed
+ * @returns the bytes of the only file inside, or the given bytes if they are not packed
  * @throws SourceProblem too_large, damaged, broken_off, archive
  */
 export async function* unpackBytes(given: ByteStream, options: UnpackOptions): ByteStream {
@@ -66,7 +66,7 @@ async function* unpackGzip(bytes: ByteStream, { maxUnpackedBytes: maxBytes }: Un
   yield* refuseNested(unpackStream(bytes, { what: 'The gzip file', maxBytes, createTransform }), 'gzip');
 }
 
-/** A zip has its directory at its end, so it has to be complete before anything can be read. */
+/** A zip has its directory at its end, so it has to be complete before it can be read. */
 async function* unpackZip(bytes: ByteStream, options: UnpackOptions): ByteStream {
   await using file = await openNamelessFile(options.tempDir);
   const packed = boundBytes(bytes, options.maxPackedBytes, 'The zip archive');
@@ -99,14 +99,14 @@ async function peekPacking(bytes: ByteStream) {
 const NAME_LENGTH_AT = 26;
 const NAME_AT = 30;
 
-/** Nearly every program writes this part first; `chooseEntry` finds it anywhere. */
+/** Nearly every program writes this part first. If not, `chooseEntry` recognises the workbook. */
 function isWorkbookHead(head: Buffer): boolean {
   if (head.length < NAME_AT) return false;
   const name = head.toString('latin1', NAME_AT, NAME_AT + head.readUInt16LE(NAME_LENGTH_AT));
   return /^(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/.test(name);
 }
 
-/** An archive for a pipeline has one file, or a few of which one is chosen. */
+/** An archive for a pipeline has one file, or a few files from which a pattern chooses one. */
 const ENTRIES = 1_000;
 const NAMES_SHOWN = 5;
 
@@ -127,7 +127,7 @@ const limits: ZipLimits = {
     new SourceProblem('archive', `The zip archive cannot be read: ${cause.message.slice(0, 200)}`, { cause }),
 };
 
-/** Ignores folders, hidden files and what a Mac adds to an archive. */
+/** Ignores folders, hidden files, and files that a Mac adds to an archive. */
 function chooseOne(entries: readonly Entry[], pattern: string | undefined): Entry {
   const files = entries.filter(({ fileName }) => !/(^|\/)(\.|__MACOSX\/)|\/$/.test(fileName));
   const glob = pattern === undefined ? undefined : compileGlob(pattern);
@@ -146,7 +146,7 @@ function chooseOne(entries: readonly Entry[], pattern: string | undefined): Entr
 const quote = ({ fileName }: Entry): string =>
   JSON.stringify(fileName.length > 100 ? `${fileName.slice(0, 100)}…` : fileName);
 
-/** The library checks the length; the checksum of the content is checked here. */
+/** The library checks the length, and this function checks the checksum of the content. */
 async function* readEntry(zip: Zip, entry: Entry, options: UnpackOptions): ByteStream {
   const what = `${quote(entry)} in the archive`;
   let total = 0;

@@ -1,4 +1,4 @@
-/** The client side of the process without permissions, which evaluates expressions (`expression-process.ts`). */
+/** The parent's side of the process without permissions, which evaluates expressions (`expression-process.ts`). */
 import { type ChildProcess, fork } from 'node:child_process';
 import { on } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ExpressionResult, type PatternReading, TEXT_LENGTH } from '../mapping-columns.ts';
 
-/** A question to the process, which answers its items one by one. */
+/** A question to the process, which answers the items of the question one by one. */
 export type ToProcess =
   | { readonly kind: 'expressions'; readonly items: readonly string[]; readonly limits: ProcessLimits }
   /** Patterns beyond the limit of steps are not compiled. */
@@ -21,24 +21,29 @@ export interface ProcessLimits {
   readonly listLength: number;
 }
 
-/** The problem of an expression, or null; the reading of a pattern; the results of the expressions for a row. */
+/** The problem of an expression, or null; the reading of a pattern; or the results of the expressions for a row. */
 export type ProcessAnswer = string | null | PatternReading | readonly ExpressionResult[];
 
 export interface ExpressionLimits {
-  /** For all expressions of one row together. */
+  /** The time for all expressions of one row together. */
   readonly rowMs: number;
-  /** The memory for values; Node itself needs 40 MiB on top. */
+  /** The memory for values. Node itself needs 40 MiB in addition. */
   readonly memoryMib: number;
-  /** How many rows may exceed the limits before the rest is abandoned: each costs time that other work needs. */
+  /**
+   * How many rows may exceed the limits before the run is abandoned. Each such row takes time that other work needs.
+   */
   readonly runaways: number;
 }
 
 export const EXPRESSION_LIMITS: ExpressionLimits = { rowMs: 1_000, memoryMib: 96, runaways: 50 };
 
-/** Why a process is gone: it was too slow and we ended it, or it ended by itself, which only happens for lack of memory. */
+/**
+ * Why a process was lost: the service ended it because it was too slow, or it ended itself, which only a lack of memory
+ * causes.
+ */
 export type Lost = 'time' | 'memory';
 
-/** Has fewer answers than the question has items if the process is gone. */
+/** Has fewer answers than the question has items if the process was lost. */
 export interface Answered<Answer> {
   readonly answers: readonly Answer[];
   readonly lost?: Lost;
@@ -48,7 +53,7 @@ export type Child = ReturnType<typeof startChild>;
 
 /** A machine under load takes seconds to start a process. */
 const START_MS = 30_000;
-/** Added to the time of a row: the process itself stops most rows, at the next step of the expression. */
+/** Added to the time of a row. The process itself stops most rows, at the next step of the expression. */
 const GRACE_MS = 2_000;
 
 export function startChild(limits: ExpressionLimits) {
@@ -62,7 +67,10 @@ export function startChild(limits: ExpressionLimits) {
   let lost: Lost = 'memory';
   let isReady = false;
 
-  /** @returns the next answers, none when the process is ready; undefined if it is gone. @throws Error if it did not start */
+  /**
+   * @returns the next answers, an empty list when the process is ready, or undefined if the process was lost. @throws
+   * Error if it did not start
+   */
   async function next(): Promise<readonly ProcessAnswer[] | undefined> {
     const allowedMs = isReady ? limits.rowMs + GRACE_MS : START_MS;
     const timer = setTimeout(() => {
@@ -76,7 +84,7 @@ export function startChild(limits: ExpressionLimits) {
   }
 
   return {
-    /** @param ms the limit for all answers together, in addition to that for each */
+    /** @param ms the limit for all answers together, in addition to the limit of each answer */
     async ask<Answer extends ProcessAnswer>(
       question: ToProcess,
       ms = Number.POSITIVE_INFINITY,
@@ -98,7 +106,7 @@ export function startChild(limits: ExpressionLimits) {
   };
 }
 
-/** What the process may read besides itself: the packages of the expressions and of their patterns. */
+/** What the process may read besides its own file: the packages of the expressions and of their patterns. */
 const jsonataUrl = import.meta.resolve('jsonata');
 const re2Url = import.meta.resolve('re2js');
 
@@ -125,13 +133,13 @@ function forkWithoutRights(memoryMib: number): ChildProcess {
 }
 
 const WATCH_MS = 50;
-/** Node itself, its code and what V8 holds besides values. */
+/** The memory of Node itself: its code, and what V8 holds besides values. */
 const BASE_MIB = 128;
 const PAGE_BYTES = 4_096;
 
 /**
- * V8 checks its limit when it collects, but a single text of half a gigabyte is made before. Linux reports
- * the real memory of a process, and ends this process first when the machine runs out.
+ * V8 checks its limit only when it collects garbage, but it may allocate a single text of half a gigabyte before. So
+ * the parent compares the real memory of the process, which Linux reports, with the limit.
  */
 function watchMemory(child: ChildProcess, memoryMib: number): NodeJS.Timeout {
   const maxBytes = (memoryMib + BASE_MIB) * 1024 * 1024;
@@ -140,7 +148,10 @@ function watchMemory(child: ChildProcess, memoryMib: number): NodeJS.Timeout {
   }, WATCH_MS).unref();
 }
 
-/** The serving thread takes precedence, as with parsing threads, and in a shortage of memory this process is ended. */
+/**
+ * Lowers the priority of the process below the serving thread, like that of parsing threads. In a shortage of memory,
+ * Linux ends this process first.
+ */
 function giveWay({ pid = 0 }: ChildProcess): void {
   const acts = [
     () => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
@@ -150,11 +161,11 @@ function giveWay({ pid = 0 }: ChildProcess): void {
     try {
       act();
     } catch {
-      // Not permitted, not Linux, or it has ended already.
+      // The change is not permitted, the system is not Linux, or the process has ended.
     }
 }
 
-/** @returns 0 if the system does not tell, or the process has ended */
+/** @returns 0 if the system does not report the memory, or if the process has ended */
 function residentBytes({ pid }: ChildProcess): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
@@ -163,7 +174,7 @@ function residentBytes({ pid }: ChildProcess): number {
   }
 }
 
-/** @returns for each expression its problem, null if there is none */
+/** @returns for each expression its problem, or null if it has none */
 export const loadExpressions = (child: Child, items: readonly string[], { rowMs }: ExpressionLimits) =>
   child.ask<string | null>({
     kind: 'expressions',

@@ -1,8 +1,8 @@
 /**
- * Entry of the process in which the expressions of a mapping run. It is a process and not a thread because V8
- * ends the whole process when a single large text or list exceeds the memory of a thread: `$pad("x",
- * 500000000)` would crash the service. It starts without any permissions: no files, no network, no
- * environment, no code made from text. It receives rows and answers the results of the expressions.
+ * Entry of the process in which the expressions of a mapping run. It is a process and not a thread, because V8 ends the
+ * whole process when a single large text or list exceeds the memory of a thread. In a thread, `$pad("x", 500000000)`
+ * would crash the service. The process starts without any permissions: no files, no network, no environment, no code
+ * made from text. It receives rows and answers with the results of the expressions.
  */
 import type jsonataOf from 'jsonata';
 import type { Expression, JsonataOptions } from 'jsonata';
@@ -10,22 +10,22 @@ import type { RE2JS as Re2js } from 're2js';
 import type { ExpressionResult, PatternReading } from '../mapping-columns.ts';
 import type { ProcessAnswer, ProcessLimits, ToProcess } from './expression-child.ts';
 
-/** Named by the parent: this process may read these packages and nothing else. */
+/** The parent names the only packages that this process may read. */
 const [jsonataUrl = '', re2Url = ''] = process.argv.slice(2);
 const { default: jsonata } = (await import(jsonataUrl)) as { default: typeof jsonataOf };
 const { RE2JS } = (await import(re2Url)) as { RE2JS: typeof Re2js };
 
-/** Answers are sent at least this often, so that the parent knows which rows are done. */
+/** Answers are sent at least this often, so that the parent can see which rows are done. */
 const FLUSH_MS = 50;
-/** Limit of nested evaluations; tail recursion needs only one. */
+/** The limit of nested evaluations. Tail recursion needs only one. */
 const STACK = 500;
 const SEQUENCE = 100_000;
-/** Expressions can create patterns from texts. */
+/** The cache is limited because expressions can create patterns from texts. */
 const CACHED_PATTERNS = 1_000;
 
 const patterns = new Map<string, Re2js>();
 
-/** Replaces RegExp, whose time is unbounded. JSONata uses its `lastIndex` and `exec`. */
+/** Replaces RegExp, whose time is unbounded. JSONata uses only its `lastIndex` and `exec`. */
 class LinearPattern {
   lastIndex = 0;
   readonly #pattern: Re2js;
@@ -59,7 +59,7 @@ function compilePattern(source: string, flags: string): Re2js {
 
 /** JSONata reads `timeout` when an evaluation begins. */
 const options: JsonataOptions = {
-  // It uses no more of a RegExp than this class has.
+  // JSONata uses only the members of RegExp that this class has.
   RegexEngine: LinearPattern as unknown as RegExpConstructor,
   timeout: 0,
   stack: STACK,
@@ -68,7 +68,7 @@ const options: JsonataOptions = {
 let loaded: Expression[] = [];
 let limits: ProcessLimits = { rowMs: 0, textLength: 0, listLength: 0 };
 
-/** @returns the problem of each expression, null if there is none */
+/** @returns the problem of each expression, or null if it has none */
 function load(texts: readonly string[]): (string | null)[] {
   loaded = [];
   return texts.map((text) => {
@@ -78,13 +78,16 @@ function load(texts: readonly string[]): (string | null)[] {
       loaded.push(expression);
       return null;
     } catch (error) {
-      // An error in the expression, which is user input: its author gets it as the answer.
+      // The expression is user input, so its error is the answer to its author.
       return describeError(error);
     }
   });
 }
 
-/** A pattern that RE2 does not support is refused when the mapping is written, not when the first row meets it. */
+/**
+ * Compiles all patterns, so that a pattern that RE2 does not support is refused when the mapping is written, and not at
+ * the first row that uses it.
+ */
 function compilePatternsIn(node: unknown, seen: Set<unknown>): void {
   if (typeof node !== 'object' || node === null || seen.has(node)) return;
   seen.add(node);
@@ -92,7 +95,7 @@ function compilePatternsIn(node: unknown, seen: Set<unknown>): void {
   else for (const part of Object.values(node)) compilePatternsIn(part, seen);
 }
 
-/** Each is answered at once: if one exceeds the limits, it is the one after the last answer. */
+/** Answers each pattern separately. If a pattern exceeds the limits, it is the one after the last answer. */
 async function readPatterns(texts: readonly string[], maxSteps: number): Promise<void> {
   let steps = 0;
   for (const text of texts) {
@@ -107,7 +110,7 @@ function readPattern(text: string): PatternReading {
     const pattern = RE2JS.compile(text);
     return { steps: pattern.programSize(), groups: pattern.groupCount() };
   } catch (error) {
-    // As with expressions.
+    // The pattern is user input too, so its error is the answer.
     return { problem: describeError(error) };
   }
 }
@@ -120,7 +123,7 @@ async function evaluateRow(row: unknown): Promise<ExpressionResult[]> {
     try {
       results.push(toResult(await expression.evaluate(row)));
     } catch (error) {
-      // A row that the expression cannot process is reported; the others continue.
+      // A row that the expression cannot process is reported, and the other rows continue.
       const isRunaway = (error as { code?: unknown }).code === 'D1012';
       results.push({ problem: describeError(error), ...(isRunaway && { isRunaway }) });
     }
@@ -152,7 +155,7 @@ function toList(list: readonly unknown[]): ExpressionResult {
   return length > limits.textLength ? tooLong : texts;
 }
 
-/** Numbers as JSONata writes them: 15 digits, so that 0.1 + 0.2 is 0.3. */
+/** Writes numbers like JSONata, with 15 digits, so that 0.1 + 0.2 is 0.3. */
 function toText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
@@ -182,8 +185,8 @@ async function evaluateRows(rows: readonly unknown[]): Promise<void> {
 }
 
 /**
- * Waits until the answers are sent. The parent may be gone, with rows left that take a second each: a failed
- * send shows this, as the event loop has no turn between rows for `disconnect`.
+ * Waits until the answers are sent. If the parent has gone while rows remain that take a second each, only a failed
+ * send shows it, because the event loop has no turn between rows for `disconnect`.
  */
 function send(answers: readonly ProcessAnswer[]): Promise<void> {
   return new Promise((resolve) => {
@@ -204,5 +207,5 @@ process.on('message', (question: ToProcess) => {
     void send(load(question.items));
   }
 });
-// Ready for questions.
+// An empty answer reports that the process is ready for questions.
 await send([]);

@@ -1,6 +1,6 @@
 /**
- * The door of expressions: those of a mapping are evaluated in a process without permissions (`expression-process.ts`), bounded in
- * time and memory.
+ * The door of expressions. The expressions of a mapping are evaluated in a process without permissions
+ * (`expression-process.ts`), with limits of time and memory.
  */
 export { EXPRESSION_LIMITS, type ExpressionLimits } from './expression-child.ts';
 export { RowExpressions } from './row-expressions.ts';

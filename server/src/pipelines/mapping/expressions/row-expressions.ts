@@ -17,9 +17,9 @@ const LOST: Readonly<Record<Lost, string>> = {
 type Result = readonly ExpressionResult[];
 
 /**
- * The expressions of a mapping, evaluated row by row. Their process starts with the first rows and lives until `close`. A row
- * whose expressions exceed the limits gets the reason as its answer. If the process was lost, it is replaced and continues with
- * the next rows.
+ * Evaluates the expressions of a mapping row by row. Their process starts with the first rows and lives until `close`.
+ * If the expressions of a row exceed the limits, the reason is the answer for that row. A lost process is replaced, and
+ * the new process continues with the next rows.
  */
 export class RowExpressions {
   readonly #texts: readonly string[];
@@ -33,7 +33,8 @@ export class RowExpressions {
   }
 
   /**
-   * It is not known which of several rows lost the process, so they are sent one by one until it happens again.
+   * If several rows were sent, the row that lost the process is not known. So these rows are sent one by one until the
+   * process is lost again.
    * @returns for each row the results of the expressions
    * @throws MappingProblem if too many rows exceeded the limits
    */
@@ -56,8 +57,8 @@ export class RowExpressions {
   }
 
   /**
-   * @param isAlone whether there is one row, so that it is the one that loses the process
-   * @returns `lost` if the process was lost, in the row after the answers, or in the only one
+   * @param isAlone whether only one row is sent, so that this row is known to lose the process
+   * @returns `lost` if the process was lost, in the row after the answers or in the only row
    */
   async #ask(rows: readonly unknown[], isAlone: boolean): Promise<Answered<Result>> {
     try {
@@ -76,7 +77,7 @@ export class RowExpressions {
     }
   }
 
-  /** @returns the process, or why it was lost while reading the expressions */
+  /** @returns the process, or why it was lost while it read the expressions */
   async #getChild(): Promise<Child | Lost> {
     if (this.#child !== undefined) return this.#child;
     const child = startChild(this.#limits);

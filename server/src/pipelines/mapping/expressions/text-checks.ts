@@ -9,13 +9,13 @@ import {
   startChild,
 } from './expression-child.ts';
 
-/** Problems of a mapping's texts, by text. */
+/** The problems of a mapping's expressions and patterns, by text. */
 export interface TextProblems {
   readonly expressions: ReadonlyMap<string, string>;
   readonly patterns: ReadonlyMap<string, string>;
 }
 
-/** For all patterns together; each takes a millisecond, the worst permitted one 30. */
+/** The time for all patterns together. A pattern takes a millisecond; the slowest permitted pattern takes 30. */
 const PATTERNS_MS = 10_000;
 
 const UNREADABLE = 'it cannot be read together with the other expressions: it takes too much time or memory';
@@ -26,12 +26,12 @@ export interface CheckedTexts {
   readonly patterns: PatternList;
 }
 
-/** A process takes up to 224 MiB and 13 s; most take 80 MiB and a fifth of a second. */
+/** A process takes up to 224 MiB and 13 s. Most processes take 80 MiB and a fifth of a second. */
 const CHECKS = { inProcess: 2, inAccount: 1, waiting: 20 } as const;
 
 export type TextChecks = (requester: Requester) => (texts: CheckedTexts) => Promise<TextProblems>;
 
-/** Checks for callers, as many at a time as there are places. */
+/** Checks texts for callers, with as many checks at a time as there are places. */
 export function createTextChecks(): TextChecks {
   const places = new AccountPlaces(CHECKS);
   return (requester) => async (texts) => {
@@ -42,9 +42,9 @@ export function createTextChecks(): TextChecks {
 }
 
 /**
- * Reads the expressions and patterns of a mapping as for its rows, in a process without permissions: a definition
- * is checked while others wait, and one pattern of ten characters may take a second and half a gigabyte.
- * @param signal aborts the check, which then throws its reason
+ * Reads the expressions and patterns of a mapping like a run, in a process without permissions. A definition is checked
+ * while other requests wait, and one pattern of ten characters may take a second and half a gigabyte.
+ * @param signal aborts the check, which then throws the reason of the signal
  */
 export async function checkTexts(
   { expressions, patterns }: CheckedTexts,
@@ -78,7 +78,7 @@ export async function checkTexts(
   }
 }
 
-/** @returns a reading of each; if the process was lost, or took too long, the next one is the problem */
+/** @returns a reading of each pattern; if the process was lost or took too long, the problem is at the next pattern */
 async function readPatterns(child: Child, items: readonly string[]) {
   const question = { kind: 'patterns', items, maxSteps: PATTERN_STEPS } as const;
   const { answers, lost } = await child.ask<PatternReading | null>(question, PATTERNS_MS);

@@ -26,19 +26,22 @@ export { FoundList, findUnsplit, listLinkColumns } from './suggestion-lists.ts';
 export { SuggestionReason } from './suggestion-values.ts';
 export { listMissing, listWarnings, PreviewWarning, suggestFormat } from './suggestion-warnings.ts';
 
-/** Never published, or not values of the row's product: files that are paid for, the variants of a Magento product. */
+/**
+ * Columns that are never published, or are not values of the row's product: files that customers pay for, and the
+ * variants of a Magento product.
+ */
 const IGNORED = /^Download \d+ (ID|name|URL)$|^configurable_variation(s|_labels)$/i;
 
-/** More rows add little; fewer are read from a file with very many columns. */
+/** More rows add little. Fewer rows are read from a file with very many columns. */
 const ROWS = 1_000;
 const CELLS = 1_000_000;
 const IMAGES = 20;
 
 /**
- * Guesses a mapping from the names of the columns, in English and German, and from their contents. It is a
- * suggestion: a person checks it before anything is written.
+ * Guesses a mapping from the names of the columns, in English and German, and from their contents. It is a suggestion,
+ * which a person checks before any product is written.
  * @param own the format's mapping; takes precedence if the file has its columns
- * @returns a mapping without `identifier` or `name` if no column looks like one: then a person has to choose
+ * @returns a mapping without `identifier` or `name` if no column looks like one, so that a person has to choose
  */
 export function suggestMapping(columns: readonly string[], rows: readonly SourceRow[], own?: DefaultMapping) {
   const count = Math.min(ROWS, Math.ceil(CELLS / Math.max(1, columns.length)));
@@ -65,17 +68,20 @@ export function suggestMapping(columns: readonly string[], rows: readonly Source
   return { mapping, reasons: chooser.reasons };
 }
 
-/** Attributes that the format names, except the brand, which may be another column. */
+/** The attributes that the format names, except the brand, for which another column may be chosen. */
 function listAttributes(columns: readonly string[], own: DefaultMapping | undefined): Record<string, string> {
   const { attributes = '*' } = own ?? {};
   const named = attributes === '*' ? [] : Object.entries(attributes);
   return Object.fromEntries(named.filter(([key, column]) => key !== 'Brand' && columns.includes(column)));
 }
 
-/** Fields that one column has. */
+/** Fields that take only one column. */
 const SINGLE_FIELDS = ['identifier', 'groupIdentifier', 'name', 'productUrl', 'categories', 'brand'] as const;
 
-/** First by the format, then by names, for every field: a column of paths could be taken for names. Values come last. */
+/**
+ * Chooses for every field first by the format and then by names, because a column of paths could be mistaken for names.
+ * Values come last.
+ */
 function chooseColumns(chooser: Chooser, own: DefaultMapping | undefined) {
   const given = Object.fromEntries(
     SINGLE_FIELDS.map((field) => [field, chooser.ofFormat(field, own)[0]]),
@@ -114,13 +120,13 @@ function suggestCategories(
   return separator === undefined ? { from } : { from, separator };
 }
 
-/** For Magento, where pipes separate several values; after a pipe, a key begins a new row. */
+/** For Magento, where a pipe separates several values. A key after a pipe begins a new row. */
 function suggestKeyValues({ name, values }: ColumnSample) {
   const isSplit = values.some((value) => /\|(?![^|=,]{1,100}=)/.test(value));
   return { column: name, ...(isSplit && { split: '|' }) };
 }
 
-/** All remaining columns, and the values that the service could not read as written: numbers and lists. */
+/** All remaining columns, and the columns that need a transformation: numbers and lists. */
 function suggestAttributes(
   chooser: Chooser,
   named: Record<string, string>,
@@ -145,19 +151,19 @@ function suggestAttribute({ name, values, isList }: ColumnSample, { reasons }: C
   return { column: name, split: list.separator, trim: true };
 }
 
-/** A few rows may repeat an identifier, to update it. With more, another column may be meant. */
+/** A few rows may repeat an identifier to update it. If more rows do, another column may be meant. */
 const DISTINCT_SHARE = 0.9;
 
 const hasNoUrl = ({ values }: ColumnSample) => !values.some(isUrl);
 const isAddress = (value: string) => isUrl(value) || value.startsWith('/');
-/** A column called Name may hold prices, in a file of prices. */
+/** A column called Name may contain prices, in a file of prices. */
 const isNameText = ({ values }: ColumnSample) => !values.some(isUrl) && !isMostly(values, isAmount);
 
 function isMostly(values: readonly string[], is: (value: string) => boolean): boolean {
   return values.length > 0 && values.filter(is).length * 2 > values.length;
 }
 
-/** If the name identifies a column, a few rows may lack or repeat it, which a preview will show. */
+/** If the name identifies a column, a few rows may lack or repeat the value. A preview shows this. */
 function chooseIdentifier(chosen: Chooser): ColumnSample | undefined {
   const named = chosen.named('identifier').filter(({ values, rows }) => values.length * 2 >= rows);
   const find = (share: number) => named.find(({ distinct, values }) => distinct >= values.length * share);
@@ -216,7 +222,7 @@ function chooseBrand(chosen: Chooser): ColumnSample | undefined {
   return chosen.choose('brand', isPlain ? undefined : sample, { ...NAMED, confidence: 'medium' });
 }
 
-/** Columns whose cells hold attributes with their keys, as `color=red,size=M`. */
+/** Chooses columns whose cells contain attributes with their keys, such as `color=red,size=M`. */
 function chooseKeyValues(chosen: Chooser): ColumnSample[] {
   const isPairs = (value: string) => /^[^=,\s][^=,]{0,100}=[^=]{0,5000},[^=,\s][^=,]{0,100}=/.test(value);
   const found = chosen.rest().filter(({ values }) => isMostly(values, isPairs));
@@ -269,19 +275,19 @@ const looksLikePaths = ({ values }: ColumnSample): boolean =>
 
 interface ColumnSample {
   readonly name: string;
-  /** The values of all rows, without empty ones. */
+  /** The values of all rows, without empty values. */
   readonly values: readonly string[];
-  /** How many of them differ. */
+  /** The number of different values. */
   readonly distinct: number;
-  /** The rows of the file that were read. */
+  /** The number of rows of the file that were read. */
   readonly rows: number;
-  /** Every row has a value, and no two are the same. */
+  /** Whether every row has a value, and no two rows have the same value. */
   readonly isUnique: boolean;
-  /** Some row has several values, which the file itself separates. */
+  /** Whether a row has several values, which the file itself separates. */
   readonly isList: boolean;
 }
 
-/** The columns that formats map by themselves follow the listed names. */
+/** After the listed names come the columns that formats map by default. */
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(COLUMN_NAMES).map(([field, names]) => {
     const own = DEFAULT_MAPPINGS.flatMap((mapping) => columnsOf(mapping, field as SuggestedField));
@@ -289,7 +295,7 @@ const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 );
 
-/** @returns the columns that a format maps to a field by itself */
+/** @returns the columns that a format maps to a field by default */
 function columnsOf(mapping: DefaultMapping, field: SuggestedField): readonly string[] {
   if (field === 'brand') {
     const { attributes = '*' } = mapping;
@@ -325,7 +331,7 @@ class Chooser {
     return this.#samples.filter(({ name }) => !this.#chosen.has(name));
   }
 
-  /** @returns the columns whose names fit, the surest first */
+  /** @returns the columns whose names fit, the most certain first */
   named(field: SuggestedField): ColumnSample[] {
     return this.rest()
       .map((sample) => ({ sample, rank: rankName(sample.name, field) }))
@@ -348,7 +354,7 @@ class Chooser {
     return samples;
   }
 
-  /** The columns that the format maps by itself, if the file has values in them. */
+  /** Chooses the columns that the format maps by default, if the file has values in them. */
   ofFormat(field: SuggestedField, own: DefaultMapping | undefined): ColumnSample[] {
     const names = own === undefined ? [] : columnsOf(own, field);
     const found = this.rest().filter(({ name, values }) => names.includes(name) && values.length > 0);
@@ -357,9 +363,9 @@ class Chooser {
   }
 }
 
-/** @returns the position in the list of names, -1 if the name is not in it */
+/** @returns the position in the list of names; -1 if the list does not contain the name */
 function rankName(column: string, field: SuggestedField): number {
-  // In JSON and XML the path precedes a name, as `product/sku`, `g:id`.
+  // In JSON and XML, a path or prefix precedes the name, such as `product/sku` or `g:id`.
   const spellings = [column, column.split(/[/.:@]/).at(-1) ?? ''].map(plainName);
   const plain = field === 'images' ? spellings.map((name) => name.replace(/\d+$/, '')) : spellings;
   return NAMES.get(field)?.findIndex((name) => plain.includes(name)) ?? -1;
@@ -376,13 +382,13 @@ interface Suggested {
   readonly reasons: readonly SuggestionReason[];
 }
 
-/** A table usually has two columns, the source's value first. */
+/** A table usually has two columns, with the source's value first. */
 export const suggestPairs = ([source, target]: readonly string[]): Suggested => ({
   mapping: { ...(source !== undefined && { source }), ...(target !== undefined && { target }) },
   reasons: [],
 });
 
-/** Guesses a mapping of links: the identifier of the products, and the columns that name others. */
+/** Guesses a mapping of links: the identifier of the products, and the columns that name other products. */
 export function suggestLinks(
   columns: readonly string[],
   rows: readonly SourceRow[],

@@ -3,7 +3,7 @@ import type { SourceRow } from '../../../formats/input/input.ts';
 import type { Mapping, PipelineMode } from '../mapping-schemas.ts';
 import { describeList, findList, findPictures, LIST_SIGNS } from './suggestion-values.ts';
 
-/** A column whose cells look like lists but are taken as single values. Source: docs/interface §13.5 rule 11. */
+/** A column whose cells look like lists but are mapped as single values. Source: docs/interface §13.5 rule 11. */
 export const FoundList = Type.Object(
   {
     field: Type.String({ description: 'the part of the mapping, as attributes.Socket' }),
@@ -16,7 +16,9 @@ export const FoundList = Type.Object(
 );
 export type FoundList = Static<typeof FoundList>;
 
-/** The parts of a mapping that may mistake a list for one value: attributes, flat categories, images, targets of links. */
+/**
+ * The parts of a mapping that may mistake a list for one value: attributes, flat categories, images, targets of links.
+ */
 function listParts(mapping: Partial<Mapping>, columns: readonly string[]): [field: string, spec: unknown][] {
   const { attributes = {}, categories, targets, separator, ignore = [], ...fields } = mapping;
   const named = typeof attributes === 'string' ? [] : Object.entries(attributes);
@@ -34,7 +36,7 @@ function listParts(mapping: Partial<Mapping>, columns: readonly string[]): [fiel
   ];
 }
 
-/** Columns that a part of a mapping names. */
+/** Lists the columns that a part of a mapping names. */
 function listColumns(spec: unknown): string[] {
   if (Array.isArray(spec)) return spec.flatMap(listColumns);
   if (typeof spec === 'string') return [spec];
@@ -43,7 +45,7 @@ function listColumns(spec: unknown): string[] {
   return [column ?? [], columns, from === undefined ? [] : listColumns(from)].flat();
 }
 
-/** Those of them that are not split. */
+/** Lists the columns of a part that are not split. */
 const plainOf = (spec: unknown): string[] =>
   [spec ?? []].flat().flatMap((one) => (isDivided(one) ? [] : listColumns(one)));
 
@@ -53,7 +55,7 @@ const isDivided = (spec: unknown): boolean =>
 /** More rows add little. */
 const ROWS = 1_000;
 
-/** @returns columns that a mapping takes as single values but that look like lists */
+/** @returns the columns that a mapping takes as single values although they look like lists */
 export function findUnsplit(
   mapping: Partial<Mapping> = {},
   rows: readonly SourceRow[],
@@ -72,13 +74,16 @@ export function findUnsplit(
   });
 }
 
-/** Columns of links: Magento's related, upsell and cross-sell products, WooCommerce's, BMEcat's references, and similar names. */
+/**
+ * Columns of links: related, upsell and cross-sell products of Magento and WooCommerce, references of BMEcat, and
+ * similar names.
+ */
 const LINK_COLUMNS =
   /^(upsells|cross-sells)$|^REFERENCE\.|^(linked|related|up_?sell|cross_?sell|accessory|accessories|compatible|associated|similar|recommended|spare_?part)[ _-]?(skus?|ids?|products?|articles?|identifiers?)$/i;
 
 export const namesLinks = (column: string): boolean => LINK_COLUMNS.test(column);
 
-/** @returns the separator of the identifiers in cells of link columns; a comma if nothing shows it */
+/** @returns the separator of the identifiers in cells of link columns; a comma if no cell has a separator */
 export function findTargetSeparator(rows: readonly SourceRow[], targets: readonly string[]): string {
   const cells = rows.slice(0, ROWS).flatMap(({ values }) => targets.flatMap((name) => values[name] ?? []));
   const counts = LIST_SIGNS.map(({ separator }) => cells.filter((cell) => cell.includes(separator)).length);
@@ -86,6 +91,6 @@ export function findTargetSeparator(rows: readonly SourceRow[], targets: readonl
   return most === 0 ? ',' : (LIST_SIGNS[counts.indexOf(most)]?.separator ?? ',');
 }
 
-/** A mapping of products leaves links to a separate pipeline. */
+/** A mapping of products does not read links. A separate pipeline imports them. */
 export const listLinkColumns = (mode: PipelineMode, columns: readonly string[]) =>
   mode === 'full' || mode === 'incremental' ? columns.filter(namesLinks) : [];

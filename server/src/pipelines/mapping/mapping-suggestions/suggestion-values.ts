@@ -19,18 +19,18 @@ export function findImageSplit(values: readonly string[]): string | undefined {
   );
 }
 
-/** @returns the separator of a list of words, as `red, blue`; undefined if a cell is a single text */
+/** @returns the separator of a list of words, such as `red, blue`; undefined if a cell is a single text */
 export function findListSplit(values: readonly string[]): string | undefined {
   const countOf = (sign: string) => values.filter((value) => value.includes(sign)).length;
   return ['|', ';', ','].find((sign) => countOf(sign) * 4 >= values.length);
 }
 
-/** A number, with an optional currency or short unit: `19.90 EUR`, `€ 5`, `1.299,00`. */
+/** A number with an optional currency or short unit: `19.90 EUR`, `€ 5`, `1.299,00`. */
 export const isAmount = (text: string): boolean =>
   text.length <= 40 &&
   /^(\p{Sc}|[A-Z]{3} )?\s?[-+]?\d[\d.,']*\s?(\p{Sc}|%|[°"]|\p{L}{1,4})?$/u.test(text.trim());
 
-/** `19.9`: products are seldom numbered like this. */
+/** A number such as `19.9`. Products are seldom numbered like this. */
 export const isFraction = (text: string): boolean => /^-?\d{1,15}[.,]\d{1,6}$/.test(text);
 
 export const isDate = (text: string): boolean =>
@@ -40,8 +40,8 @@ const comma = compileNumber({ decimal: 'comma' });
 const point = compileNumber({ decimal: 'point' });
 
 /**
- * @returns the format of numbers with a decimal comma or with groups; undefined for numbers that can stay as
- * they are, and if not every value is a number of the format
+ * @returns the format of numbers with a decimal comma or with groups; undefined if the numbers can stay unchanged, or
+ * if a value is not a number of the format
  */
 export function findNumberFormat(values: readonly string[]): NumberFormat | undefined {
   const isComma =
@@ -52,25 +52,25 @@ export function findNumberFormat(values: readonly string[]): NumberFormat | unde
   return isGrouped && values.every((value) => point(value) !== undefined) ? { decimal: 'point' } : undefined;
 }
 
-/** Evidence in the cells of a column that they hold several values. */
+/** Evidence that the cells of a column contain several values. */
 export interface ListEvidence {
-  /** What stands between them. */
+  /** The separator of the values. */
   readonly separator: string;
-  /** The number of different ones. */
+  /** The number of different values. */
   readonly values: number;
 }
 
-/** How reliable a sign is: a comma also occurs in texts and numbers, so its parts must recur in other cells. */
+/** How reliable each separator is. A comma also occurs in texts and numbers, so its parts must recur in other cells. */
 export const LIST_SIGNS = [
   { separator: '|', cells: 2, reused: 0 },
   { separator: '\n', cells: 2, reused: 0.2 },
   { separator: ';', cells: 2, reused: 0.3 },
   { separator: ',', cells: 3, reused: 0.5 },
 ] as const;
-/** Limits of a list's value; longer ones are sentences. */
+/** Limits of a value in a list. Longer values are sentences. */
 const PART_LENGTH = 60;
 const PART_WORDS = 5;
-/** The least share of cells that contain the sign. */
+/** The least share of cells that contain the separator. */
 const SHARE = 0.05;
 
 const splitCell = (cell: string, separator: string): string[] => {
@@ -84,7 +84,7 @@ const isPart = (part: string) =>
   part.split(/\s+/).length <= PART_WORDS &&
   !/[<>{}=]|&\w+$/.test(part);
 
-/** Whether commas only occur within numbers, as in `10,5 kg` or `1,5 x 2 cm`; `36,37,38` are three numbers. */
+/** Whether commas only occur within numbers, as in `10,5 kg` or `1,5 x 2 cm`. `36,37,38` are three numbers. */
 const isDecimal = (cell: string) => !/(?<!\d),|,(?!\d)/.test(cell) && !/^\d+(,\d+){2,}$/.test(cell.trim());
 
 /** @returns undefined if the cells appear to be single values */
@@ -98,10 +98,10 @@ export function findList(cells: readonly string[]): ListEvidence | undefined {
   return undefined;
 }
 
-/** An address may contain a comma, in which case its parts are not addresses. */
+/** The forms of addresses and file names. If an address contains a comma, its parts are not addresses. */
 const PICTURES = [/^https?:\/\/\S+$/i, /^\S.*\.(?:jpe?g|png|gif|webp|avif|svg)$/i];
 
-/** Addresses and file names of pictures, none of which has to recur. @returns undefined if each cell has one */
+/** Finds addresses and file names of pictures. They do not have to recur. @returns undefined if no cell has several */
 export function findPictures(cells: readonly string[]): ListEvidence | undefined {
   for (const { separator } of LIST_SIGNS) {
     const all = cells.map((cell) => splitCell(cell, separator));
@@ -112,7 +112,7 @@ export function findPictures(cells: readonly string[]): ListEvidence | undefined
   return undefined;
 }
 
-/** @returns how many different values the cells list with a sign; 0 if it is not a separator */
+/** @returns the number of different values that the cells list with a separator; 0 if it is not a separator */
 function countListed(
   cells: readonly string[],
   { separator, cells: least, reused }: (typeof LIST_SIGNS)[number],
@@ -129,7 +129,7 @@ function countListed(
 export const describeList = ({ values, separator }: ListEvidence): string =>
   `${values} different values stand in this column, separated by ${separator === '\n' ? 'line breaks' : separator}`;
 
-/** `by`: whether the format, the name of the column or its contents determined it. */
+/** `by` states whether the format, the name of the column or its contents determined the choice. */
 export const SuggestionReason = Type.Object({
   field: Type.String(),
   column: Type.String(),
@@ -153,8 +153,9 @@ export type SuggestedField =
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
- * Names that columns have in exports, the surest first; only letters and digits, in lower case. Taken from common feeds
- * and from German and English shop and ERP systems. What formats map by themselves is known without being listed.
+ * Names that columns have in exports, the most certain first. They have only letters and digits, in lower case. They
+ * come from common feeds, and from German and English shop and ERP systems. Names that formats map by default are not
+ * listed.
  */
 export const COLUMN_NAMES: Readonly<Record<SuggestedField, readonly string[]>> = {
   identifier: words(`
@@ -200,7 +201,7 @@ export const COLUMN_NAMES: Readonly<Record<SuggestedField, readonly string[]>> =
 
 /** Columns that contain amounts of money. */
 export const PRICE_NAME = /price|preis|prix|precio|prezzo|cost\b|\bcost|uvp|msrp|rrp/i;
-/** Columns that hold a list of words in one cell, in letters and digits. */
+/** Columns that contain a list of words in one cell. The names have only letters and digits. */
 export const LIST_NAMES = new Set(
   words(`
     tags tag producttags keywords metakeywords searchkeywords labels schlagworte schlagwoerter
@@ -208,12 +209,12 @@ export const LIST_NAMES = new Set(
   `),
 );
 
-/** Separators of the levels of a path, the surest first; the last four occur in names as well. */
+/** Separators of the levels of a path, the most certain first. The last four also occur in names. */
 const LEVEL_SIGNS = ['>', '»', '→', '::', '\\', '|', '/', ';'];
 const IN_NAMES = new Set(['|', '/', ';']);
-/** Separators of paths, if another one separates levels. */
+/** Separators of paths, if another character separates the levels. */
 const PATH_SIGNS = ['\n', '||', '|', ';', ',', '#'];
-/** `Hoodies &amp; Sweatshirts`: the sign that ends an entity is not a separator. */
+/** In `Hoodies &amp; Sweatshirts`, the semicolon of the entity is not a separator. */
 const ENTITY = /&(?:[a-z]{2,8}|#\d{1,6});/gi;
 
 interface PathFormat extends Pick<SuggestionReason, 'confidence' | 'reason'> {
@@ -221,7 +222,7 @@ interface PathFormat extends Pick<SuggestionReason, 'confidence' | 'reason'> {
   readonly split?: string;
 }
 
-/** @returns how the cells of a column of categories are written, as far as can be seen */
+/** @returns how the cells of a column of categories are written, as far as the cells show it */
 export function findPathFormat(cells: readonly string[]): PathFormat {
   const values = cells.map((cell) => cell.replace(ENTITY, '&'));
   const sign = findLevelSign(values);
@@ -241,7 +242,7 @@ export function findPathFormat(cells: readonly string[]): PathFormat {
   return { ...found, confidence: 'high', reason: `${show(separator)} stands between levels${between}` };
 }
 
-/** For flat categories: a sign that may be a separator makes it uncertain. */
+/** Describes flat categories. A character that may be a separator makes the result uncertain. */
 function describeFlat(values: readonly string[]): PathFormat {
   const list = findList(values);
   if (list !== undefined) return { split: list.separator, confidence: 'medium', reason: describeList(list) };
@@ -259,7 +260,7 @@ function findLevelSign(values: readonly string[]): string | undefined {
   return found.count * 2 > values.length || sharesTops(values, found.sign) ? found.sign : undefined;
 }
 
-/** A sign that also occurs in names separates levels if several values begin alike. */
+/** A character that also occurs in names separates levels if several values begin with the same top. */
 function sharesTops(values: readonly string[], sign: string): boolean {
   const distinct = [...new Set(values)].filter((value) => value.includes(sign));
   return new Set(distinct.map((value) => topOf(value, sign))).size < distinct.length;
@@ -268,19 +269,19 @@ function sharesTops(values: readonly string[], sign: string): boolean {
 const topOf = (path: string, separator: string): string => path.split(separator, 1)[0]?.trim() ?? '';
 
 /**
- * Some cell has several parts, and each part begins like a path: with a top that another cell begins with, or
- * with levels of its own. Neither is true after the comma of `Nuts, bolts`.
+ * Whether a cell has several parts, and each part begins like a path: with a top that another cell begins with, or with
+ * its own levels. Neither is true after the comma of `Nuts, bolts`.
  */
 function separatesPaths(values: readonly string[], sign: string, between: string): boolean {
   const several = values.filter((value) => value.includes(between));
   const tops = new Set(values.map((value) => topOf(value.split(between, 1)[0] ?? '', sign)));
-  // `Tops, Tees/Shirts`: after a comma with a space, the rest of a name is more likely than a new top.
+  // In `Tops, Tees/Shirts`, the text after a comma with a space is more likely the rest of a name than a new top.
   const isContinued = (part: string) => between === ',' && part.startsWith(' ');
   const isPath = (part: string) => tops.has(topOf(part, sign)) || (part.includes(sign) && !isContinued(part));
   return several.length > 0 && several.every((value) => value.split(between).slice(1).every(isPath));
 }
 
-/** A sign that would separate paths in some cells but not in others. */
+/** Finds a character that would separate paths in some cells but not in others. */
 function findLooseSign(values: readonly string[], sign: string): string | undefined {
   const tops = new Set(values.map((value) => topOf(value, sign)));
   const isTop = (part: string) => tops.has(topOf(part, sign));
@@ -289,7 +290,7 @@ function findLooseSign(values: readonly string[], sign: string): string | undefi
   );
 }
 
-/** A name may contain the sign without spaces, as `TV/HiFi / Audio`. */
+/** A name may contain the separator without spaces, such as `TV/HiFi / Audio`. */
 function withSpaces(values: readonly string[], sign: string): string {
   const spaced = ` ${sign} `;
   const all = values.filter((value) => value.includes(sign));

@@ -4,13 +4,13 @@ import type { MappedProduct } from '../mapping-parts.ts';
 import { isOfPairs, type Mapping, type PipelineMode } from '../mapping-schemas.ts';
 import { isAmount, isFraction, isUrl, PRICE_NAME } from './suggestion-values.ts';
 
-/** What a person would notice about the products that a mapping makes. */
+/** Warnings about problems that a person would notice in the products that a mapping makes. */
 export const PreviewWarning = Type.Object({ field: Type.String(), message: Type.String() });
 export type PreviewWarning = Static<typeof PreviewWarning>;
 
-/** With fewer products, what they have in common means nothing. */
+/** With fewer products, equal values mean nothing. */
 const PRODUCTS = 3;
-/** A shop has a dozen. */
+/** The number of top categories that is still plausible. A shop has a dozen. */
 const TOPS = 20;
 
 type Products = readonly MappedProduct[];
@@ -21,7 +21,7 @@ export const listWarnings = (products: Products): PreviewWarning[] =>
     check(products),
   );
 
-/** @returns what a product of the mode needs but the mapping has no column for */
+/** @returns the parts that a product of this mode needs, and for which the mapping has no column */
 export function listMissing(
   { identifier, name, source, targets, target }: Partial<Mapping>,
   mode: PipelineMode,
@@ -93,7 +93,10 @@ const isMost = (some: readonly string[], all: readonly string[]) => some.length 
 const isOne = (values: readonly string[]) => values.length >= PRODUCTS && new Set(values).size === 1;
 const show = (text: string | undefined) => JSON.stringify((text ?? '').slice(0, 60));
 
-/** Columns that only files of one format have, with the names that the readers of general formats in `readAs` give them. */
+/**
+ * Columns that only files of one format have. They have the names that the readers of the general formats in `readAs`
+ * give them.
+ */
 const SIGNS: readonly {
   readonly readAs: readonly InputFormatSettings['type'][];
   readonly type: InputFormatSettings['type'];
@@ -135,7 +138,7 @@ const SIGNS: readonly {
   },
 ];
 
-/** @returns the format of a file that was read as a more general one */
+/** @returns the specific format of a file that was read as a general format */
 export function suggestFormat(type: InputFormatSettings['type'], columns: readonly string[]) {
   const hasOne = (column: RegExp) => columns.some((name) => column.test(name));
   const found = SIGNS.find((sign) => sign.readAs.includes(type) && sign.columns.every(hasOne));
