@@ -15,16 +15,16 @@ function read(space: CacheSpace, key: string): Uint8Array | undefined {
   return bytes;
 }
 
-test('bytes are found until their space has another version', () => {
+test('the cache returns an entry until its space has another version', () => {
   const cache = createByteCache(MIB);
   cache.of('one', 1).keep('A', bytesOf(10));
   assert.deepEqual(read(cache.of('one', 1), 'A'), bytesOf(10));
   assert.equal(read(cache.of('two', 1), 'A'), undefined, 'another space');
   assert.equal(read(cache.of('one', 2), 'A'), undefined);
-  assert.equal(read(cache.of('one', 1), 'A'), undefined, 'an older version does not come back');
+  assert.equal(read(cache.of('one', 1), 'A'), undefined, 'a replaced version does not become valid again');
 });
 
-test('findAll finds each key where find does, and what is not here nowhere', () => {
+test('findAll returns the same positions as find, also for missing keys', () => {
   const space = createByteCache(MIB).of('one', 1);
   const keys = Array.from({ length: 5_000 }, (_, at) => `key ${at}`);
   for (const [at, key] of keys.entries()) if (at % 3 > 0) space.keep(key, bytesOf(at % 50));
@@ -37,7 +37,7 @@ test('findAll finds each key where find does, and what is not here nowhere', () 
     assert.equal(read(space, key)?.length, at % 3 > 0 ? at % 50 : undefined);
 });
 
-test('a limit below one MiB keeps nothing, and what would fill a quarter of it is never kept', () => {
+test('the cache stores nothing below a limit of 1 MiB, and no entry of 256 KiB or more', () => {
   const none = createByteCache(0).of('one', 1);
   none.keep('A', bytesOf(1));
   assert.equal(read(none, 'A'), undefined);
@@ -46,7 +46,7 @@ test('a limit below one MiB keeps nothing, and what would fill a quarter of it i
   assert.equal(read(some, 'A'), undefined);
 });
 
-test('a request marks an entry once', () => {
+test('mark returns true only for the first mark of a request', () => {
   const space = createByteCache(MIB).of('one', 1);
   space.keep('A', bytesOf(1));
   assert.deepEqual(
@@ -55,7 +55,7 @@ test('a request marks an entry once', () => {
   );
 });
 
-test('when it is full, one miss in eight is kept, and what was used since stays before what was not', () => {
+test('a full cache admits one miss in eight and evicts unused entries first', () => {
   const space = createByteCache(2 * MIB).of('one', 1);
   const size = MIB / 8;
   const keys = Array.from({ length: 14 }, (_, at) => `${at}`);
@@ -68,10 +68,10 @@ test('when it is full, one miss in eight is kept, and what was used since stays 
   assert.ok(read(space, 'new'));
   assert.ok(read(space, '1'), 'used');
   assert.equal(read(space, '0'), undefined, 'not used');
-  assert.ok(read(space, '13'), 'of a younger slab');
+  assert.ok(read(space, '13'), 'this entry is in a newer slab');
 });
 
-test('the entries of a version that is over go first', () => {
+test('the cache evicts entries of a replaced version first, even used ones', () => {
   const cache = createByteCache(MIB);
   const old = cache.of('one', 1);
   for (const key of ['A', 'B', 'C', 'D', 'E', 'F', 'G']) old.keep(key, bytesOf(MIB / 8));
@@ -80,14 +80,14 @@ test('the entries of a version that is over go first', () => {
   for (let miss = 1; miss <= 8; miss += 1) present.keep('new', bytesOf(MIB / 8));
   assert.ok(read(present, 'new'));
   old.keep('A', bytesOf(1));
-  assert.equal(old.find('A'), -1, 'what is over takes no more');
+  assert.equal(old.find('A'), -1, 'a replaced version stores nothing');
 });
 
-test('what is over makes room for all that comes, and memory grows no further, also beside a quiet space', () => {
+test('new versions reuse the memory of replaced ones, also beside a space that rarely changes', () => {
   const cache = createByteCache(512 * MIB);
   const keys = Array.from({ length: 16 }, (_, at) => `${at}`);
   const quiet = cache.of('quiet', 1);
-  // The test's own arrays are made once: garbage would count as growth.
+  // The test reuses its own arrays, because their garbage would count as growth.
   const [kept, found] = [bytesOf(MIB / 8), bytesOf(MIB / 8)];
   const before = process.memoryUsage().rss;
   for (let version = 1; version <= 200; version += 1) {
@@ -103,15 +103,15 @@ test('what is over makes room for all that comes, and memory grows no further, a
   const grown = (process.memoryUsage().rss - before) / MIB;
   assert.ok(grown < 20, `${grown} MiB, of 400 that were kept and 2 that are valid`);
   for (let version = 1; version <= 200; version += 1)
-    assert.deepEqual(read(quiet, `${version}`), bytesOf(100, version), 'what is valid stays');
+    assert.deepEqual(read(quiet, `${version}`), bytesOf(100, version), 'valid entries remain');
 });
 
-test('an entry of another origin takes the place of the one before, and says in which state it was seen', () => {
+test('an entry of another origin replaces the former one, and an entry reports the state in which it was last confirmed', () => {
   const space = createByteCache(MIB).of('one', 1);
   const origin = { state: 1, document: 2 ** 40, at: 1_700_000_000_000 };
   space.keep('A', bytesOf(3), origin);
   space.keep('A', bytesOf(4), { ...origin, state: 2 });
-  assert.equal(read(space, 'A')?.length, 3, 'of the same origin');
+  assert.equal(read(space, 'A')?.length, 3, 'the origin is the same');
   assert.equal(space.seenIn(space.find('A')), 1);
   space.see(space.find('A'), 2);
   assert.equal(space.seenIn(space.find('A')), 2);
@@ -128,7 +128,7 @@ test('an entry of another origin takes the place of the one before, and says in 
 interface Step {
   space: string;
   newVersion: boolean;
-  /** The number of versions since the space was requested. */
+  /** The number of versions since this one was current. */
   age: number;
   key: string;
   length: number;
@@ -136,7 +136,7 @@ interface Step {
   document: number;
 }
 
-/** A cache, compared with a map of everything ever stored. */
+/** A cache that is compared with a map of everything that was ever stored. */
 class Comparison {
   private readonly cache = createByteCache(2 * MIB);
   private readonly versions = new Map<string, CacheSpace[]>();
@@ -163,7 +163,7 @@ class Comparison {
   }
 }
 
-test('what is found is what was kept for that key and version, however full it gets', () => {
+test('a lookup in the cache returns nothing or the bytes stored for its key and version, also when the cache is full', () => {
   const step = fc.record({
     space: fc.constantFrom('one', 'two', 'three'),
     newVersion: fc.nat(40).map((dice) => dice === 0),

@@ -1,6 +1,6 @@
 const FIRST_SLOTS = 1 << 12;
 
-/** Open addressing: each slot holds a hash and a position plus one; 0 is free. */
+/** A hash table with open addressing. Each slot has a hash and a position plus one; 0 means free. */
 class PositionTable {
   private slots = new Int32Array(2 * FIRST_SLOTS);
   private mask = FIRST_SLOTS - 1;
@@ -15,7 +15,7 @@ class PositionTable {
     }
   }
 
-  /** @returns the first position with this hash, for any key; -1 when there is none */
+  /** @returns the first position with this hash, whatever its key; -1 when there is none */
   guess(hash: number): number {
     const { slots, mask } = this;
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
@@ -34,7 +34,7 @@ class PositionTable {
     this.slots[2 * this.slotOf(hash, from) + 1] = to + 1;
   }
 
-  /** Moves the following entries up, so that no probe stops at a gap. */
+  /** Moves the following entries up, so that no search stops at a gap. */
   remove(hash: number, position: number): void {
     const { slots, mask } = this;
     let gap = this.slotOf(hash, position);
@@ -73,7 +73,7 @@ class PositionTable {
   }
 }
 
-/** What an entry was made from, and the state that it was read in; a later state may well have left it unchanged. */
+/** The source of an entry, and the state in which it was read. A later state may have left the source unchanged. */
 export interface Origin {
   readonly state: number;
   readonly document: number;
@@ -83,16 +83,19 @@ export interface Origin {
 const NO_ORIGIN: Origin = { state: 0, document: 0, at: 0 };
 
 const SLAB_BYTES = 1024 * 1024;
-/** Entries begin at multiples of 8 bytes, so that a position of 31 bits reaches over 16 GiB. */
+/** Entries begin at multiples of 8 bytes, so that a position of 31 bits covers 16 GiB. */
 const ALIGN_BITS = 3;
 const SLAB_POSITION_BITS = 20 - ALIGN_BITS;
 const POSITION_MASK = (1 << SLAB_POSITION_BITS) - 1;
-/** Larger entries would waste the rest of a slab. */
+/** The size limit of an entry, because a larger one would waste the rest of a slab. */
 const LARGEST_BYTES = SLAB_BYTES / 4;
-/** When full, the cache admits one miss in this many: with more data than memory, each would evict another. */
+/**
+ * A full cache admits one miss in this many. With more data than memory, each admitted entry would otherwise evict
+ * another.
+ */
 const ADMIT_ONE_IN = 8;
 
-/** The fields of an entry: six integers, two numbers of its origin, the key in UTF-16, the bytes. */
+/** The fields of an entry: six integers, two numbers of its origin, the key in UTF-16, and the bytes. */
 const HASH = 0;
 const SPACE = 1;
 const MARK = 2;
@@ -104,14 +107,17 @@ const HEADER_BYTES = 40;
 /** The space of an entry that was replaced. */
 const NO_SPACE = 0;
 
-/** Shared memory, which V8 does not count: as slabs filled, counted memory made it collect the whole heap again and again. */
+/**
+ * A slab is shared memory, which V8 does not count. With counted memory, V8 collected the whole heap repeatedly while
+ * slabs filled.
+ */
 class Slab {
   readonly memory = new SharedArrayBuffer(SLAB_BYTES);
   readonly bytes = Buffer.from(this.memory);
   readonly integers = new Int32Array(this.memory);
   readonly units = new Uint16Array(this.memory);
   readonly numbers = new Float64Array(this.memory);
-  /** By space, the bytes of its valid entries. */
+  /** The bytes of its valid entries, by space. */
   readonly spaces = new Map<number, number>();
   valid = 0;
   used = 0;
@@ -137,7 +143,7 @@ class Slab {
     this.used = 0;
   }
 
-  /** @returns whether it had entries of this space */
+  /** @returns whether the slab had entries of this space */
   invalidate(space: number): boolean {
     this.valid -= this.spaces.get(space) ?? 0;
     return this.spaces.delete(space);
@@ -148,26 +154,27 @@ const alignedSize = (keyLength: number, byteLength: number) =>
   (HEADER_BYTES + 2 * keyLength + byteLength + (1 << ALIGN_BITS) - 1) & ~((1 << ALIGN_BITS) - 1);
 
 /**
- * Slabs in a ring: when all are full, the oldest is overwritten, except for entries used since. A stale slab, whose entries
- * mostly belong to ended versions, is reused before another is made: otherwise updates would fill the memory with the past.
+ * Slabs in a ring. When all are full, the oldest is overwritten, except for entries that were used since. A stale slab,
+ * whose entries mostly belong to replaced versions, is reused before a new one is made. Otherwise updates would fill
+ * the memory with old versions.
  */
 class SlabRing {
   private readonly slabs: Slab[] = [];
   private readonly table = new PositionTable();
   private readonly most: number;
   private readonly seed = (Math.random() * 2 ** 32) | 0;
-  /** Slabs found stale, which may have taken new entries since. */
+  /** Slabs that became stale. They may have received new entries since. */
   private readonly staleSlabs = new Set<number>();
   private present = 0;
   private misses = 0;
-  /** The value is unused; storing it keeps the reads from being optimised away. */
+  /** The value is never read. It is stored so that the compiler does not remove the reads. */
   touched = 0;
 
   constructor(limitBytes: number) {
     this.most = Math.floor(limitBytes / SLAB_BYTES);
   }
 
-  /** Lets its entries make room for others; until then, whoever still reads this version finds them. */
+  /** Makes the memory of a version's entries reusable. Until it is reused, readers of this version still find them. */
   endVersion(space: number): void {
     for (const [at, slab] of this.slabs.entries())
       if (slab.invalidate(space) && slab.isStale) this.staleSlabs.add(at);
@@ -177,7 +184,7 @@ class SlabRing {
     return this.table.find(this.hash(space, key), (position) => this.isKey(position, space, key));
   }
 
-  /** Three short loops without dependent branches, so that the processor loads many cache lines at once. */
+  /** Three short loops without dependent branches, so that the processor loads many cache lines at the same time. */
   findAll(space: number, keys: readonly string[]): Int32Array {
     const places = new Int32Array(keys.length);
     for (let at = 0; at < keys.length; at += 1) places[at] = this.hash(space, keys[at] as string);
@@ -281,7 +288,7 @@ class SlabRing {
     return true;
   }
 
-  /** Seeded, so that callers cannot construct identifiers that collide in one slot. */
+  /** The hash is seeded, so that callers cannot construct identifiers that collide. */
   private hash(space: number, key: string): number {
     let hash = this.seed ^ Math.imul(space, 0x9e3779b1);
     for (let at = 0; at < key.length; at += 1) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
@@ -290,7 +297,7 @@ class SlabRing {
     return hash ^ (hash >>> 16);
   }
 
-  /** @returns the slab to write to; undefined when the new entry is not worth evicting others */
+  /** @returns the slab to write to; undefined when the new entry is not worth an eviction */
   private makeRoom(size: number): Slab | undefined {
     const slab = this.slabs[this.present] ?? this.addSlab();
     if (slab.used + size <= SLAB_BYTES) return slab;
@@ -318,8 +325,8 @@ class SlabRing {
   }
 
   /**
-   * Keeps the valid entries of a stale slab, or those of another slab used since, up to half a slab; they
-   * must be used again to stay another time.
+   * Keeps the valid entries of a stale slab, or the used entries of any other slab, up to half a slab. They must be
+   * used again to survive the next time.
    */
   private compact(slab: Slab): void {
     const base = this.present << SLAB_POSITION_BITS;
@@ -351,28 +358,37 @@ class SlabRing {
 /** Index of the entry's first integer within its slab. */
 const headerOf = (position: number) => (position & POSITION_MASK) << (ALIGN_BITS - 2);
 
-/** The entries of one version of a space. @param isOver whether another version has replaced it */
+/**
+ * The entries of one version of a space.
+ * @param isOver whether another version has replaced this one
+ */
 const openSpace = (ring: SlabRing, id: number, isOver: () => boolean) => ({
-  /** @returns its offset, valid until the next `keep` of any space; -1 when it is not cached */
+  /** @returns the entry's position, valid until the next `keep` of any space; -1 when the key is not cached */
   find: (key: string) => ring.find(id, key),
-  /** @returns their offsets. 100 of them take half the time of 100 `find`: memory is read for all at once. */
+  /**
+   * @returns the positions of the entries. 100 keys take half the time of 100 calls of `find`, because the memory of
+   * all is loaded together.
+   */
   findAll: (keys: readonly string[]) => ring.findAll(id, keys),
   /**
-   * Stores a copy, replacing one of another origin. A full cache takes only some entries, and no large ones;
-   * a version that has ended takes none.
+   * Stores a copy, which replaces an entry of another origin. A full cache accepts only some entries and no large ones,
+   * and a replaced version accepts none.
    */
   keep(key: string, bytes: Uint8Array, origin?: Origin): void {
     if (!isOver()) ring.keep(id, key, { bytes, origin });
   },
   isOf: (position: number, origin: Origin) => ring.isOf(position, origin),
   originOf: (position: number) => ring.originOf(position),
-  /** @returns the state in which the entry was last seen to be right */
+  /** @returns the state in which the entry was last confirmed */
   seenIn: (position: number) => ring.seenIn(position),
   see: (position: number, state: number) => ring.see(position, state),
   lengthAt: (position: number) => ring.lengthAt(position),
-  /** @returns how many bytes it wrote to `target` from `at` on */
+  /** @returns the number of bytes written to `target`, beginning at `at` */
   copy: (position: number, target: Uint8Array, at: number) => ring.copy(position, target, at),
-  /** Marks it as used by a request. @returns false when this request marked it before */
+  /**
+   * Marks the entry as used by a request.
+   * @returns false when this request has marked it before
+   */
   mark: (position: number, request: number) => ring.mark(position, request),
 });
 
@@ -380,10 +396,11 @@ export type CacheSpace = ReturnType<typeof openSpace>;
 export type ByteCache = ReturnType<typeof createByteCache>;
 
 /**
- * Bytes by key in memory, outside V8's heap: entries are consecutive in slabs, and a table of integers indexes them. So
- * the collector visits one object for a thousand answers; with a Map of arrays it visited 66,000 at every collection of
- * the serving thread, and a lookup took twice the time (bench lookup). An entry is valid for one version of its space.
- * The limit in bytes covers all spaces, in whole MiB; the index takes up to 32 bytes an entry on top.
+ * Bytes by key in memory, outside V8's heap. Entries lie one after another in slabs, and a table of integers indexes
+ * them. So the collector visits one object for a thousand answers. With a Map of arrays it visited 66,000 objects at
+ * every collection of the serving thread, and a lookup took twice as long (bench lookup). An entry is valid for one
+ * version of its space. The limit in bytes covers all spaces, in whole MiB; the index takes up to 32 more bytes per
+ * entry.
  */
 export function createByteCache(limitBytes: number) {
   const spaces = new Map<string, { version: number; id: number; space: CacheSpace }>();
@@ -391,7 +408,10 @@ export function createByteCache(limitBytes: number) {
   let lastId = 0;
 
   return {
-    /** @returns the cache of this version; entries of another version of the space are dropped */
+    /**
+     * Drops the entries of any other version of the space.
+     * @returns the cache of this version
+     */
     of(name: string, version: number): CacheSpace {
       const known = spaces.get(name);
       if (known?.version === version) return known.space;
@@ -402,7 +422,10 @@ export function createByteCache(limitBytes: number) {
       spaces.set(name, { version, id, space });
       return space;
     },
-    /** Lets the entries count for another version of the space from now on, if it has the present one and `areRight`. */
+    /**
+     * Makes the entries of a space valid for another version, if the space has the expected version and `areRight`
+     * confirms the entries.
+     */
     keepFor(
       version: number,
       present: { readonly name: string; readonly version: number },

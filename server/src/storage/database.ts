@@ -1,10 +1,10 @@
 import { type Generated, type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
 
-/** Columns by the type of their values. A flag is a number, 0 or 1; JSON and bytes in hexadecimal are text. */
+/** Columns by the type of their values. A flag is a number, 0 or 1. JSON is text, and bytes are hexadecimal text. */
 type Numbers<Names extends string> = Record<Names, number>;
 type Texts<Names extends string> = Record<Names, string>;
 type OrNull<Columns> = { [Name in keyof Columns]: Columns[Name] | null };
-/** Columns that the database fills in if an insert omits them. */
+/** Columns that the database fills if an insert omits them. */
 type Filled<Columns> = { [Name in keyof Columns]: Generated<Columns[Name]> };
 type Id = Filled<Numbers<'id'>>;
 
@@ -64,7 +64,7 @@ export interface ControlSchema {
     OrNull<Texts<'commit_task_id' | 'opened_by'>> &
     OrNull<Numbers<'replaced_by' | 'batch_count' | 'product_count'>> &
     Filled<Numbers<'last_batch_failed' | 'batch_at'>>;
-  /** The last three only exist in PostgreSQL, which several processes share. */
+  /** The last three tables exist only in PostgreSQL, which several processes share. */
   upload_process: Numbers<'seen_at'> &
     Texts<'id'> &
     Filled<Numbers<'schema_version' | 'takes_batches'> & Texts<'place'>>;
@@ -121,7 +121,7 @@ export interface ControlSchema {
 
 export type ControlTransaction = Transaction<ControlSchema>;
 
-/** What statements can run on, alone or in a transaction. */
+/** Runs statements, either separately or in a transaction. */
 export type Rows = Database['read'] | ControlTransaction;
 
 type Camel<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : Name;
@@ -129,7 +129,9 @@ type Snake<Name> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
   : Name;
 
-/** There are few columns, so each name is converted once: converting takes longer than the rest. */
+/**
+ * Each column name is converted only once, because there are few names and the conversion takes longer than all else.
+ */
 function renaming(toName: (name: string) => string) {
   const names = new Map<string, string>();
   return (row: object): object => {
@@ -139,12 +141,12 @@ function renaming(toName: (name: string) => string) {
   };
 }
 
-/** @returns a row with its columns named as fields, `created_at` as `createdAt` */
+/** @returns a row whose fields are named in camelCase, such as `createdAt` for `created_at` */
 export const toCamel = renaming((name) =>
   name.replace(/_[a-z]/g, ([, letter = '']) => letter.toUpperCase()),
 ) as <Row extends object>(row: Row) => { [Name in keyof Row as Camel<Name>]: Row[Name] };
 
-/** @returns fields named as columns; every field must be a column */
+/** @returns the fields, named like the columns; each field must be a column */
 export const toSnake = renaming((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)) as <
   Fields extends object,
 >(
@@ -165,7 +167,7 @@ export const areEqual = (fields: object) =>
 type Table = keyof ControlSchema;
 type Row<Name extends Table> = Selectable<ControlSchema[Name]>;
 
-/** Some fields of the rows of a table, with their values or what the database computes. */
+/** Some fields of the rows of a table, each with a value or with an expression that the database computes. */
 export type Fields<Name extends Table> = {
   readonly [Column in keyof Row<Name> as Camel<Column>]?:
     | Row<Name>[Column]
@@ -173,7 +175,7 @@ export type Fields<Name extends Table> = {
     | undefined;
 };
 
-/** Statements on rows of the control database that have certain values. */
+/** Statements on rows of the control database, chosen by the values of their columns. */
 export const control = {
   /** @returns the first row with these values */
   async find<Name extends Table>(rows: Rows, table: Name, where: Fields<Name>) {
@@ -188,7 +190,7 @@ export const control = {
       returning *`.execute(tx);
     return rows[0] as Row<Name>;
   },
-  /** @returns how many rows have these values, and were changed */
+  /** @returns the number of rows that had these values and were changed */
   async update<Name extends Table>(
     tx: ControlTransaction,
     table: Name,
@@ -197,7 +199,7 @@ export const control = {
     const update = sql`update ${sql.table(table)} set ${assignFields(set)} where ${areEqual(where)}`;
     return Number((await update.execute(tx)).numAffectedRows);
   },
-  /** @returns how many rows had these values */
+  /** @returns the number of rows that had these values */
   async remove<Name extends Table>(tx: ControlTransaction, table: Name, where: Fields<Name>) {
     const remove = sql`delete from ${sql.table(table)} where ${areEqual(where)}`;
     return Number((await remove.execute(tx)).numAffectedRows);
@@ -205,25 +207,29 @@ export const control = {
 };
 
 /**
- * What a write locks while it runs. `all`: every other write with this scope, for example of keys and projects. A
- * project's id: writes of that project. `rows`: only what its statements lock. The embedded store has one writer for all.
+ * The writes that a write excludes while it runs. `all`: every other write with this scope, for example of keys and
+ * projects. A project's id: writes of that project. `rows`: only writes of the rows that its statements lock. The
+ * embedded store runs one write at a time.
  */
 export type WriteScope = 'all' | 'rows' | number;
 
 export interface Database {
   /** Whether other processes write to the database as well. */
   readonly isShared: boolean;
-  /** The name of this process among those. */
+  /** The name of this process among those that share the database. */
   readonly processId: string;
   readonly read: Kysely<ControlSchema>;
-  /** The database's clock in epoch milliseconds, the same for all processes. */
+  /** The database's clock in epoch milliseconds, which all processes use. */
   readonly now: RawBuilder<number>;
   /** Runs a transaction, durable when the promise resolves. */
   write<Result>(of: WriteScope, work: (tx: ControlTransaction) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
-/** Reads the one clock that all processes share. @returns epoch milliseconds */
+/**
+ * Reads the database's clock.
+ * @returns epoch milliseconds
+ */
 export async function readNow(rows: Rows, { now }: Pick<Database, 'now'>): Promise<number> {
   const { rows: found } = await sql<{ now: number }>`select ${now} as now`.execute(rows);
   return Number(found[0]?.now);

@@ -28,7 +28,7 @@ import {
 } from './sqlite/sqlite.ts';
 import { refuseUnfinishedMove } from './unfinished-move.ts';
 
-/** Where catalogs are stored; plain data, from which threads open them. */
+/** Where catalogs are stored. It is plain data that can be passed to threads, which open the catalogs from it. */
 type CatalogPlace =
   | {
       readonly kind: 'embedded';
@@ -36,14 +36,14 @@ type CatalogPlace =
       readonly payloads: string;
       /** Counts changes of the marks of damaged catalogs. */
       readonly markMoves: MarkMoves;
-      /** Whether only the continuous backup writes the files' logs back, once they are copied. */
+      /** Whether only the continuous backup writes the files' logs back, after it has copied them. */
       readonly keepsLog: boolean;
       /** Not 0 while another service writes these files. */
       readonly follows: Follows;
     }
   | ({ readonly kind: 'postgres' } & PostgresSettings);
 
-/** What a thread opens; includes replicas, for reads that may use them. */
+/** What a thread opens, including replicas for reads that may use them. */
 export type ThreadPlace =
   | Extract<CatalogPlace, { kind: 'embedded' }>
   | ({ readonly kind: 'postgres' } & ReplicatedSettings);
@@ -58,7 +58,10 @@ export interface Storage {
   readonly payloads: PayloadFiles;
   /** This thread's connections, if catalogs are in PostgreSQL. */
   readonly postgres: Postgres | undefined;
-  /** Whether the database answers. @throws schema_moved once a newer program has migrated it */
+  /**
+   * Checks that the database answers.
+   * @throws schema_moved once a newer program has migrated it
+   */
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -71,7 +74,10 @@ export async function openStorage(settings: {
   readonly follows?: Follows;
   /** Why an empty PostgreSQL database cannot be used. */
   readonly emptyRefusal?: string | undefined;
-  /** A start that waits for PostgreSQL without limit tells this how it goes; undefined: it waits for a minute. */
+  /**
+   * Receives the progress of a start that waits for PostgreSQL without a limit. If undefined, the start waits for a
+   * minute.
+   */
   readonly waiting?: StartWaiting | undefined;
 }): Promise<Storage> {
   return settings.database === undefined
@@ -79,14 +85,14 @@ export async function openStorage(settings: {
     : openPostgresStorage(settings.database, settings);
 }
 
-/** Opens the service's own tables, without creating or migrating any, for a program that only reads them in the newest schema. */
+/** Opens the service's own tables for a program that only reads them. Creates and migrates nothing. */
 export function openControl(settings: {
   readonly database: PostgresSettings | undefined;
   readonly dataDir: string;
 }): Pick<Database, 'read' | 'close'> {
   if (settings.database === undefined) return openControlDatabase(dataFolderAt(settings.dataDir).control);
   const postgres = openPostgres({ ...settings.database, connections: 1 });
-  // It writes nothing, so that no other process has to know about it.
+  // This program writes nothing, so other processes need not find it.
   const database = openPostgresDatabase(postgres, '');
   return {
     read: database.read,
@@ -121,14 +127,14 @@ function openEmbeddedStorage(
   };
 }
 
-/** Processes and their database are often started together, so a start waits for the database. */
+/** How long a start waits for the database, because both are often started together. */
 const START_MS = 60_000;
-/** A probe of readiness waits a second or two for its answer, so the check of the database must be faster. */
+/** The check of the database must be faster than a readiness probe, which waits a second or two. */
 const ANSWER_MS = 1_000;
 
 /**
  * Opens a PostgreSQL database with the newest schema.
- * @throws Error with the database's words when it refuses all writes; not_ready when it is unreachable for a minute
+ * @throws Error with the database's message when it refuses all writes; not_ready when it is unreachable for a minute
  */
 async function openPostgresStorage(
   own: PostgresSettings,

@@ -2,12 +2,12 @@ import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../kernel/errors.ts';
 import { isEmpty, isWorkerAway, migratePostgres, type Postgres, tryWrites } from './postgres/postgres.ts';
 
-/** How a start that has to wait reports it. */
+/** How a waiting start reports its progress. */
 export interface StartWaiting {
   /** Called for each new reason. */
   onWait(reason: string): void;
   onContinue(): void;
-  /** Called when the start goes on although a worker of Citus does not answer. */
+  /** Called when the start continues although a worker of Citus does not answer. */
   onWorkerAway(reason: string): void;
 }
 
@@ -17,12 +17,12 @@ export interface WaitTerms {
   readonly waiting?: StartWaiting | undefined;
 }
 
-/** The pause between two attempts, which doubles up to the longest. */
+/** The pause between two attempts. It doubles up to the longest. */
 const PAUSE_MS = { first: 500, longest: 5_000 };
 
 /**
- * Migrates the database to the newest schema, as soon as it can be reached.
- * @throws Error with the database's words when it refuses all writes, or when the time is up
+ * Migrates the database to the newest schema as soon as it can be reached.
+ * @throws Error with the database's message when it refuses all writes, or when the time is up
  */
 export async function migrateSoon(postgres: Postgres, terms: WaitTerms): Promise<void> {
   const reasons = new Set<string>();
@@ -57,7 +57,7 @@ async function refuseEmpty(postgres: Postgres, refusal: string | undefined): Pro
   if (refusal !== undefined && (await isEmpty(postgres))) throw new Error(refusal);
 }
 
-/** More reasons than a database has; beyond it they are no longer reported. */
+/** More reasons than a database has. Further ones are not reported. */
 const MOST_REASONS = 20;
 
 /** @throws Error when the time is up */
@@ -71,14 +71,17 @@ function noteWait(reasons: Set<string>, reason: string, { until, waiting }: Wait
   waiting?.onWait(reason);
 }
 
-/** An address with several hosts fails with an error of each, in one without a text. */
+/** An address with several hosts fails with an AggregateError without a text, which contains an error for each host. */
 function describeAway(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const first = cause instanceof AggregateError ? cause.errors[0] : cause;
   return first instanceof Error && first.message !== '' ? first.message : 'it does not answer';
 }
 
-/** @returns the error that ends a start, in the words of a database that refuses writes; undefined while it is unreachable */
+/**
+ * @returns the error that ends a start, with the message of a database that refuses writes; undefined while the
+ * database is unreachable
+ */
 async function judgeStart(postgres: Postgres, error: unknown): Promise<unknown> {
   const { severity, cause } = error as Error & { severity?: string; cause?: Error & { code?: string } };
   if (severity === 'ERROR') return refuseUnwritable(error as Error);
@@ -88,7 +91,7 @@ async function judgeStart(postgres: Postgres, error: unknown): Promise<unknown> 
   return error instanceof ServiceError && error.code === 'not_ready' ? undefined : error;
 }
 
-/** SQLSTATE read_only_sql_transaction: from a standby, or because of a setting. */
+/** SQLSTATE read_only_sql_transaction: the database is a standby, or a setting makes it read-only. */
 const READ_ONLY = '25006';
 
 async function isStandby(postgres: Postgres): Promise<boolean> {

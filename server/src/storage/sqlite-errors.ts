@@ -1,15 +1,18 @@
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 
 const SQLITE_BUSY = 5;
-/** Primary codes: a file that opens only for reading, one whose bytes cannot be read (also EIO), one that does not open. */
+/**
+ * Primary result codes: a file that can only be opened read-only, a file whose bytes cannot be read (also EIO), a file
+ * that cannot be opened.
+ */
 const [READONLY, IOERR, FULL, CANTOPEN] = [8, 10, 13, 14];
-/** The file is not one that SQLite wrote, or is malformed. */
+/** The file is malformed, or SQLite did not write it. */
 const [CORRUPT, NOTADB] = [11, 26];
 const DAMAGED: ReadonlySet<number> = new Set([CORRUPT, NOTADB]);
 const FAILED: ReadonlySet<number> = new Set([READONLY, IOERR, CANTOPEN, ...DAMAGED]);
 /** The WAL index could not grow. */
 const IOERR_SHMSIZE = (19 << 8) | IOERR;
-/** As long as a task waits before it tries again. */
+/** The same time after which a task is retried. */
 const RETRY_SECONDS = 5;
 
 /** Errors of the file system. Source: errno(3). */
@@ -20,10 +23,10 @@ const CODES = {
 };
 
 /**
- * @param projectId whose catalog was in use; without one a damaged file is the control database
- * @returns `catalog_damaged` for a file that SQLite cannot read as its own; `storage_full` when the disk is full,
- * `storage_failed` when it cannot read or write, whether SQLite or the file system reported it; `not_ready` when another
- * program (for example `relata restore`) holds the file, or too many files are open; any other error unchanged
+ * @param projectId the project whose catalog was in use; without it, a damaged file is the control database
+ * @returns `catalog_damaged` for a catalog file that SQLite cannot interpret; `storage_full` for a full disk and
+ * `storage_failed` for a disk that cannot read or write, as SQLite or the file system reports it; `not_ready` when
+ * another program (such as `relata restore`) holds the file, or too many files are open; any other error unchanged
  */
 export function translateSqliteError(error: unknown, projectId?: number): unknown {
   if (!(error instanceof Error) || error instanceof ServiceError) return error;
@@ -44,30 +47,33 @@ function findCode(error: Error): FailureCode | undefined {
   return FAILED.has(primary(errcode)) ? 'storage_failed' : undefined;
 }
 
-/** Whether another connection holds the file; extended codes included. */
+/** Whether another connection holds the file, including extended codes. */
 export const isBusy = (error: unknown) => primaryOf(error) === SQLITE_BUSY;
 
-/** Whether a connection only reads, because its file could not be opened for writing. */
+/** Whether a connection is read-only because its file could not be opened for writing. */
 export const isReadOnly = (error: unknown) => primaryOf(error) === READONLY;
 
-/** Whether SQLite found that a file, or what it read of it, is malformed. */
+/** Whether SQLite found a file, or a part of it, malformed. */
 export const isDamaged = (error: unknown) => DAMAGED.has(primaryOf(error));
 
 const primaryOf = (error: unknown) => primary((error as { errcode?: number }).errcode ?? 0);
 const primary = (errcode: number) => errcode & 0xff;
 
 /**
- * Whether a transaction that failed with this error may have been stored all the same, because the answer to its commit was
- * lost with the connection or the disk. What it needs then stays: payloads without an owner are removed at a later start.
+ * Whether a failed transaction may have been stored anyway, because the answer to its commit was lost with the
+ * connection or the disk. Its payload must then remain; a later start removes payloads without an owner.
  */
 export function mayBeStored(thrown: unknown): boolean {
   const error = translateSqliteError(thrown);
   return error instanceof ServiceError && (error.code === 'not_ready' || error.code === 'storage_failed');
 }
 
-/** A write among other work: if any of it fails, what the write needs must stay if it may have been stored. */
+/**
+ * Observes one write among other work. If any of that work fails, the payload of the write must remain if the write may
+ * have been stored.
+ */
 export class WatchedWrite {
-  /** Whether it was stored, or may have been. */
+  /** Whether the write was stored, or may have been. */
   mayBeStored = false;
 
   async run<Result>(work: () => Promise<Result>): Promise<Result> {

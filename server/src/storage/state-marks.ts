@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from '../kernel/errors.ts';
 
-/** Marks of the states that may be replaced; undefined: any. */
+/** Marks of the states that may be replaced; undefined if any state may. */
 export type ExpectedStates = readonly string[] | undefined;
 
 /** The resource to change, and the states in which it may be changed. */
@@ -10,16 +10,17 @@ export interface Chosen<Id = number> {
   readonly expected?: ExpectedStates;
 }
 
-/** 132 bits: no two states ever share a mark. */
+/** A hash of 132 bits, so no two states ever have the same mark. */
 const MARK_CHARACTERS = 22;
 
-/** @returns the same text for the same JSON; a concurrent change gives another */
+/** @returns the same text for the same JSON; a concurrent change results in another text */
 export function markOf(state: unknown): string {
   return createHash('sha256').update(JSON.stringify(state)).digest('base64url').slice(0, MARK_CHARACTERS);
 }
 
 /**
- * Call this in the transaction that replaces the state, so that the second of two concurrent changes sees the first.
+ * Call this in the transaction that replaces the state, so that the second of two concurrent changes sees the result of
+ * the first.
  * @throws changed_meanwhile
  */
 export function refuseOtherState(expected: ExpectedStates, present: string): void {

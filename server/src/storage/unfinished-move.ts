@@ -1,12 +1,12 @@
 import { byEngine, cell, type Program, row, sql, text } from './programs/programs.ts';
 
-/** The table that `relata migrate-store` keeps in its target until the copy is verified; such a store is not served. */
+/** The table that `relata migrate-store` keeps in its target until the copy is verified. Such a store is not served. */
 export const MOVE_PROGRESS = 'move_progress';
 
-/** The row of the move itself in `move_progress`; the other rows are for tables. */
+/** The row of the move itself in `move_progress`. The other rows are about tables. */
 export const MOVE_ROW = 'move';
 
-/** @returns the identity of the store that is being moved here, and whether only the end of the move is missing */
+/** @returns the identity of the store that is being moved here, and whether the finished copy has been compared */
 export function* findMove(): Program<{ identity: string; isCompared: boolean } | undefined> {
   const table = yield* cell<string | null>(
     byEngine({
@@ -25,7 +25,10 @@ export const unfinished = (name: string): Error =>
     `${name} holds a part of a store that is moved to it: run relata migrate-store again until it has ended, or empty it`,
   );
 
-/** Called before a store is served. @throws Error when it is the target of an unfinished move */
+/**
+ * Call this before a store is served.
+ * @throws Error when the store is the target of an unfinished move
+ */
 export function* refuseUnfinishedMove(name: string): Program<void> {
   if ((yield* findMove()) !== undefined) throw unfinished(name);
 }

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from '../sqlite-errors.ts';
 import { makeFolders } from './durable-files.ts';
 
-/** Paths below the data folder. A backup has the same shape. */
+/** Paths below the data folder. A backup has the same structure. */
 export type DataFolder = Readonly<ReturnType<typeof dataFolderAt>>;
 
 export const dataFolderAt = (root: string) => ({
@@ -12,9 +12,9 @@ export const dataFolderAt = (root: string) => ({
   control: join(root, 'control.db'),
   catalogs: join(root, 'catalogs'),
   payloads: join(root, 'payloads'),
-  /** Not in any backup. */
+  /** No backup contains this file. */
   secretKeys: join(root, 'secret-keys'),
-  /** Records the last backup; not in any backup itself. */
+  /** Records the last backup. No backup contains this file. */
   lastBackup: join(root, 'last-backup.json'),
 });
 
@@ -29,14 +29,17 @@ export function makeDataFolder(root: string): void {
   throw refuseRoot(root, 'is no folder');
 }
 
-/** For commands that need an existing store: none of them creates one. @throws Error that names the setting */
+/**
+ * For commands that need an existing store and create none.
+ * @throws Error that names the setting
+ */
 export function existingDataFolder(root: string): DataFolder {
   const folder = dataFolderAt(root);
   if (fs.existsSync(folder.control)) return folder;
   throw refuseRoot(resolve(root), 'holds no store, there is no control.db');
 }
 
-/** @throws Error when a directory that is to be filled contains anything other than `besides` */
+/** @throws Error when the directory to be filled contains anything other than `besides` */
 export function refuseFilled(root: string, besides?: string): void {
   if (fs.existsSync(root) && fs.readdirSync(root).some((name) => name !== besides))
     throw new Error(`${resolve(root)} is not empty: name a directory that is empty or not there yet`);
@@ -59,8 +62,8 @@ export const catalogPath = (folder: Pick<DataFolder, 'catalogs'>, projectId: num
   join(folder.catalogs, `${projectId}.db`);
 
 /**
- * Keeps a second server out of a data folder. The lock is SQLite's exclusive lock on a file of its own: the
- * operating system drops it with the process, so a crash leaves none behind.
+ * Prevents a second server in a data folder. The lock is SQLite's exclusive lock on a separate file. The operating
+ * system releases it with the process, so a crash leaves no lock behind.
  * @throws Error when another server holds the folder, or it cannot be locked
  */
 export function lockDataFolder(root: string): DatabaseSync {

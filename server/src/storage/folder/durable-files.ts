@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** Makes names in a folder durable: otherwise a power cut loses a new one, with everything below it. */
+/** Makes the names in a folder durable. Otherwise a power cut may lose a new name, with everything below it. */
 export async function syncFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r');
   await folder.sync();
@@ -13,14 +13,15 @@ export function syncFolderNow(path: string): void {
   fs.fsyncSync(folder.fd);
 }
 
-/** Closed at the end of the block that it is used in. */
+/** Closed at the end of the block that declares it. */
 export function openNow(path: string, flags: 'r' | 'r+' | 'w') {
   const fd = fs.openSync(path, flags, 0o600);
   return { fd, [Symbol.dispose]: () => fs.closeSync(fd) };
 }
 
 /**
- * Creates missing folders one by one, durably: below /proc, where none can be created, Node's own recursion never ends.
+ * Creates missing folders durably, one by one. Node's own recursion never ends below /proc, where no folder can be
+ * created.
  * @param mode of the folders that are created
  */
 export function makeFolders(path: string, mode = 0o700): void {
@@ -30,14 +31,17 @@ export function makeFolders(path: string, mode = 0o700): void {
     try {
       fs.mkdirSync(folder, { mode });
     } catch (error) {
-      // Another process may create it at the same time.
+      // Another process may create the folder at the same time.
       if ((error as { code?: string }).code !== 'EEXIST') throw error;
     }
     syncFolderNow(dirname(folder));
   }
 }
 
-/** Writes a file for the service's own user, durable when it returns. @throws Error when it must be new and exists */
+/**
+ * Writes a file that only the service's user may read, durable when it returns.
+ * @throws Error when the file must be new and exists
+ */
 export function writeOwnFile(path: string, text: string, flag: 'w' | 'wx'): void {
   fs.writeFileSync(path, text, { mode: 0o600, flag, flush: true });
   syncFolderNow(dirname(path));

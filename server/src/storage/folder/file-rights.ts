@@ -2,14 +2,16 @@ import fs from 'node:fs';
 import { join } from 'node:path';
 import type { DataFolder } from './data-folder.ts';
 
-/** What a data folder contains. If there is anything else, e.g. RELATA_IMPORT_DIR, other users may need access. */
+/**
+ * The contents of a data folder. If it contains anything else, such as RELATA_IMPORT_DIR, other users may need access.
+ */
 const OURS =
   /^(?:control\.db.*|server\.lock.*|first-account-key|secret-keys|last-backup\.json|backup-state\.json.*|catalogs|payloads|temp|lost\+found)$/;
 const OTHERS = 0o077;
 
 /**
- * Removes the access that older versions gave to everybody: 0.1 s for 10,000 catalogs.
- * @returns the paths that others can still access: those of another owner, and a root that holds more than a store
+ * Removes the access that older versions gave to all users: 0.1 s for 10,000 catalogs.
+ * @returns the paths that others can still access: those of another owner, and a root that contains more than a store
  */
 export const tightenDataFolder = (folder: DataFolder): string[] => listExposed(folder, tighten);
 
@@ -17,7 +19,7 @@ export const tightenDataFolder = (folder: DataFolder): string[] => listExposed(f
 export const listExposedPaths = (folder: DataFolder): string[] =>
   listExposed(folder, (path) => !isOpenToOthers(path));
 
-/** @param isClosed whether others cannot access one of our paths, or no longer */
+/** @param isClosed whether others cannot access one of our paths; it may remove their access first */
 function listExposed({ root, catalogs, payloads }: DataFolder, isClosed: (path: string) => boolean) {
   // Windows has no such modes.
   if (process.getuid === undefined) return [];
@@ -35,7 +37,7 @@ function isOpenToOthers(path: string): boolean {
   return ((fs.statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS) !== 0;
 }
 
-/** Files of another owner are left alone, even by root. Some file systems have no modes. */
+/** Returns false for files of another owner, which even root does not change. Some file systems have no modes. */
 function tighten(path: string): boolean {
   const found = fs.statSync(path, { throwIfNoEntry: false });
   if (found === undefined || (found.mode & OTHERS) === 0) return true;

@@ -1,4 +1,4 @@
-/** The door of the folder: where a data folder has its files, who may read them, and how a file is written durably. */
+/** The door of the folder: the paths of a data folder, who may read them, and how a file is written durably. */
 
 export {
   catalogPath,

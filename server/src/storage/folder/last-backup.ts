@@ -10,8 +10,9 @@ export interface LastBackup {
 }
 
 /**
- * Records a backup for the service's metrics and `relata doctor`, in a file of the folder's owner even if root makes the backup.
- * @returns whether it could be written: a backup counts even if the data folder is full or read-only
+ * Records a backup for the service's metrics and `relata doctor`. The file belongs to the owner of the folder, even if
+ * root makes the backup.
+ * @returns whether it could be written; a backup counts even if the data folder is full or read-only
  */
 export function recordBackup({ root, lastBackup }: DataFolder, made: LastBackup): boolean {
   try {
@@ -24,7 +25,7 @@ export function recordBackup({ root, lastBackup }: DataFolder, made: LastBackup)
   }
 }
 
-/** @returns undefined if no backup was made, or the file is unreadable */
+/** @returns undefined if there was no backup, or the file is unreadable */
 export function findLastBackup({ lastBackup }: DataFolder): LastBackup | undefined {
   try {
     const { at, directory } = JSON.parse(fs.readFileSync(lastBackup, 'utf8'));

@@ -21,7 +21,7 @@ for (const kind of ['control', 'catalog'] satisfies DatabaseKind[]) {
     );
   });
 
-  test(`an empty ${kind} database gets the newest schema, and a second time changes nothing`, () => {
+  test(`migrating an empty ${kind} database creates the newest schema, and repeating it changes nothing`, () => {
     const database = new DatabaseSync(':memory:');
     migrate(database, kind);
     assert.equal(versionOf(database), files.length);
@@ -32,7 +32,7 @@ for (const kind of ['control', 'catalog'] satisfies DatabaseKind[]) {
     assert.equal(database.isTransaction, false);
   });
 
-  test(`a ${kind} database of a newer program is refused and left as it is`, () => {
+  test(`migrate refuses a ${kind} database of a newer program and leaves it unchanged`, () => {
     const database = new DatabaseSync(':memory:');
     migrate(database, kind);
     database.exec('pragma user_version = 9000');
@@ -42,7 +42,7 @@ for (const kind of ['control', 'catalog'] satisfies DatabaseKind[]) {
     assert.equal(database.isTransaction, false);
   });
 
-  test(`a migration of ${kind} that fails leaves the database as it was`, () => {
+  test(`a failed ${kind} migration leaves the database unchanged`, () => {
     const database = new DatabaseSync(':memory:');
     const conflict = kind === 'control' ? 'task' : 'document';
     database.exec(`create table ${conflict} (somebody text)`);
@@ -53,7 +53,7 @@ for (const kind of ['control', 'catalog'] satisfies DatabaseKind[]) {
   });
 }
 
-test('migrations are numbered from 1 without a gap: of two with one number a store would skip one', () => {
+test('migrations are numbered from 1 without a gap, because a store would skip one of two with the same number', () => {
   for (const kind of ['catalog', 'control', 'postgres'] as const) {
     const versions = readMigrations(kind).map(({ version }) => version);
     assert.deepEqual(

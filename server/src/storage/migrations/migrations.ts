@@ -1,24 +1,27 @@
-/** The door of migrations: the versions of the schemas, and how a file is migrated to the newest one. */
+/** The door of migrations: the versions of the schemas, and the migration of a file to the newest one. */
 
 import { existsSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { catalogPath, type DataFolder, listCatalogs, openNow } from '../folder/folder.ts';
 import { isDamaged } from '../sqlite-errors.ts';
 
-/** Which of the two kinds of database a file is: the service's own tables, or one project's catalog. */
+/** The two kinds of database files: the service's own tables, or one project's catalog. */
 export type DatabaseKind = 'control' | 'catalog';
 
 export interface Migration {
   readonly version: number;
   readonly sql: string;
-  /** Whether its first line is `-- compatible`: programs that know only the schema before keep working with this one. */
+  /**
+   * Whether its first line is `-- compatible`: programs that know only the previous schema keep working with this one.
+   */
   readonly isCompatible: boolean;
 }
 
 const migrationsOf = new Map<DatabaseKind | 'postgres', readonly Migration[]>();
 
 /**
- * Migrates a database to the newest schema: forward only, all in one transaction, the version in `user_version`.
+ * Migrates a database to the newest schema, in one transaction. `user_version` records the version; no migration can be
+ * undone.
  * @throws Error when the file was written by a newer program, whose schema this one does not know.
  */
 export function migrate(database: DatabaseSync, kind: DatabaseKind): void {
@@ -38,7 +41,7 @@ export function migrate(database: DatabaseSync, kind: DatabaseKind): void {
   }
 }
 
-/** @throws Error with the same text for each file and for PostgreSQL */
+/** @throws Error with the same text for files and PostgreSQL */
 export function refuseNewer(what: string, present: number, known: number): void {
   if (present <= known) return;
   throw new Error(`${what} has schema ${present}, this program knows ${known}: use a newer program.`);
@@ -50,7 +53,7 @@ export function refuseNewerDatabase(database: DatabaseSync, kind: DatabaseKind):
 }
 
 /**
- * Checks all files of a data folder or backup that is not in use, before any of them is changed.
+ * Checks all files of a data folder or backup that is not in use, before the caller changes any of them.
  * @throws Error that names the first file written by a newer program
  */
 export function refuseNewerFiles(folder: DataFolder): void {
@@ -60,7 +63,7 @@ export function refuseNewerFiles(folder: DataFolder): void {
     refuseNewer(`The file ${path}`, readVersion(path), newestOf('catalog'));
 }
 
-/** Whether a file has the newest schema of its kind; it is opened for reading only. */
+/** Whether a file has the newest schema of its kind. It is opened read-only. */
 export function isNewest(path: string, kind: DatabaseKind): boolean {
   return readVersion(path) === newestOf(kind);
 }
@@ -69,13 +72,14 @@ export function isNewest(path: string, kind: DatabaseKind): boolean {
 export const newestOf = (kind: DatabaseKind | 'postgres'): number =>
   readMigrations(kind).at(-1)?.version ?? 0;
 
-/** Where SQLite keeps `user_version`, 4 bytes big-endian (sqlite.org/fileformat2.html, "The Database Header"). */
+/** The offset of `user_version` in a file: 4 bytes, big-endian (sqlite.org/fileformat2.html, "The Database Header"). */
 export const USER_VERSION_AT = 60;
 const MAGIC = 'SQLite format 3';
 
 /**
- * Reads the version of a file that this process does not have open: closing any handle drops SQLite's locks
- * on it. Without a WAL the header is enough: 10,000 files take 0.1 to 0.3 s, with SQLite 2.9 s.
+ * Reads the version of a file that this process does not have open, because closing any descriptor of a file drops
+ * SQLite's locks on it. Without a WAL it reads only the header: 10,000 files take 0.1 to 0.3 s, instead of 2.9 s with
+ * SQLite.
  * @returns 0 for a file without a schema
  */
 export function readVersion(path: string): number {
@@ -83,7 +87,7 @@ export function readVersion(path: string): number {
   using file = openNow(path, 'r');
   const header = Buffer.alloc(USER_VERSION_AT + 4);
   const isWhole = readSync(file.fd, header, 0, header.length, 0) === header.length;
-  // A damaged file does not count as newer: it must not keep all others from being served.
+  // A damaged file does not count as newer, because it must not keep the others from being served.
   return isWhole && header.toString('latin1', 0, MAGIC.length) === MAGIC
     ? header.readInt32BE(USER_VERSION_AT)
     : 0;

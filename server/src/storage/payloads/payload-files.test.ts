@@ -15,7 +15,7 @@ async function openFolder(t: TestContext) {
 
 const isDamaged = (error: unknown) => error instanceof ServiceError && error.code === 'payload_damaged';
 
-test('a payload is read as it was written, in one piece or in several', async (t) => {
+test('reading a payload returns the bytes that were written, in one piece or in several', async (t) => {
   const { payloads } = await openFolder(t);
   const bytes = new Uint8Array(9 * 1024 * 1024).map((_, at) => (at * 7) % 251);
   const writer = payloads.open(1, 'one');
@@ -26,7 +26,7 @@ test('a payload is read as it was written, in one piece or in several', async (t
   assert.deepEqual(await payloads.read(1, 'one'), bytes.slice(0, 10));
 });
 
-test('a payload that was cut anywhere, or in which one byte differs, is damaged', async (t) => {
+test('a payload that is truncated, or has a changed byte, is refused as damaged', async (t) => {
   const { payloads, path } = await openFolder(t);
   await payloads.write(1, 'one', Buffer.from('{"id":1}\n{"id":2}\n'));
   const whole = await readFile(path);
@@ -42,7 +42,7 @@ test('a payload that was cut anywhere, or in which one byte differs, is damaged'
   await assert.rejects(payloads.read(1, 'one'), isDamaged);
 });
 
-test('a payload of version 0.1.0, which has no header, is read as it is', async (t) => {
+test('a payload of version 0.1.0, which has no header, is returned unchanged', async (t) => {
   const { payloads, path } = await openFolder(t);
   await writeFile(path, '{"products":[]}');
   assert.equal(Buffer.from(await payloads.read(1, 'one')).toString(), '{"products":[]}');

@@ -1,4 +1,4 @@
-/** The door of payloads: accepted bodies until their task has ended, as files or as rows. */
+/** The door of payloads: accepted bodies, stored as files or as rows until their tasks have ended. */
 
 import { fstatSync, readSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
@@ -15,10 +15,10 @@ import type { Postgres } from '../postgres/postgres.ts';
 import { translateSqliteError } from '../sqlite-errors.ts';
 
 const MIB = 1024 * 1024;
-// A window of 8 MiB is the largest that RFC 9659 allows; Node would accept one of 128 MiB.
+// A window of 8 MiB, the largest that RFC 9659 allows. Node would accept one of 128 MiB.
 const ZSTD = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
 
-/** `flush` makes a truncated body yield what there is. */
+/** With `flush`, a truncated body yields the bytes that can be unpacked. */
 const UNPACKERS = {
   identity: undefined,
   gzip: { now: zlib.gunzipSync, open: zlib.createGunzip, flush: zlib.constants.Z_SYNC_FLUSH },
@@ -35,7 +35,7 @@ const UNPACKERS = {
   },
 };
 
-/** How a body was packed by its sender. */
+/** The encoding with which the sender packed a body. */
 export type BodyEncoding = keyof typeof UNPACKERS;
 
 const OTHER_NAMES = new Map([
@@ -51,7 +51,10 @@ export function readEncoding(header: string | undefined): BodyEncoding {
   throw new ServiceError('body_encoding', `Content-Encoding ${name} is not known`);
 }
 
-/** On the calling thread. Stops at the limit, so that a small body cannot fill memory. @throws body_not_unpacked, body_too_large */
+/**
+ * Unpacks on the calling thread. It stops at the limit, so that a small body cannot fill memory.
+ * @throws body_not_unpacked, body_too_large
+ */
 export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number): Buffer {
   try {
     return UNPACKERS[encoding]?.now(bytes, { maxOutputLength: maxMib * MIB }) ?? bytes;
@@ -60,10 +63,10 @@ export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number)
   }
 }
 
-/** The most that is unpacked of the beginning of a body, on the calling thread. */
+/** The most that is unpacked from the beginning of a body, on the calling thread. */
 const BEGINNING_BYTES = 64 * 1024;
 
-/** @returns what can be read of the beginning of a body; undefined if nothing */
+/** @returns the readable part of the beginning of a body; undefined if there is none */
 export function unpackBeginning(bytes: Uint8Array, encoding: BodyEncoding): Uint8Array | undefined {
   const unpacker = UNPACKERS[encoding];
   try {
@@ -74,7 +77,10 @@ export function unpackBeginning(bytes: Uint8Array, encoding: BodyEncoding): Uint
   }
 }
 
-/** Unpacks the parts of a body as they arrive, holding at most one. @throws body_not_unpacked, body_too_large */
+/**
+ * Unpacks the parts of a body as they arrive, and holds at most one part.
+ * @throws body_not_unpacked, body_too_large
+ */
 export async function* unpackParts(
   parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   encoding: BodyEncoding,
@@ -100,9 +106,11 @@ function refuseUnpacking(error: unknown, encoding: BodyEncoding, maxMib: number)
   return new ServiceError('body_not_unpacked', message, { values: [encoding], cause: error });
 }
 
-/** Bodies of accepted requests, kept until their tasks have ended. The service makes the names, never from input. */
+/**
+ * Bodies of accepted requests, stored until their tasks have ended. The service generates the names, never from input.
+ */
 export interface PayloadFiles {
-  /** Begins a payload that is still being received. */
+  /** Begins a payload while its body is still being received. */
   open(projectId: number, name: string): PayloadWriter;
   /** Durable when it returns. @throws storage_full */
   write(projectId: number, name: string, bytes: Uint8Array): Promise<void>;
@@ -110,8 +118,8 @@ export interface PayloadFiles {
   read(projectId: number, name: string): Promise<Uint8Array<ArrayBuffer>>;
   remove(projectId: number, name: string): Promise<void>;
   /**
-   * @returns orphaned payloads, too old to belong to an upload in progress; the project is 0 for files, whose
-   * names are enough
+   * @returns orphaned payloads that are too old to belong to an upload in progress; for files the project is 0, because
+   * their names suffice
    */
   listOlderThan(ms: number): Promise<readonly { readonly projectId: number; readonly name: string }[]>;
 }
@@ -142,7 +150,7 @@ export function createPayloadFiles(folder: string): PayloadFiles {
   };
 }
 
-/** Precedes the bytes of a file: this mark, then their number and their CRC-32. */
+/** The header of a file: this mark, then the number of bytes and their CRC-32. */
 const MARK = Buffer.from('\0payload');
 const HEADER_BYTES = MARK.length + 12;
 
@@ -159,12 +167,15 @@ function readStored(name: string, stored: Buffer): Buffer {
   const bytes = stored.subarray(HEADER_BYTES);
   const header = stored.subarray(0, HEADER_BYTES);
   if (header.equals(headerOf(bytes.length, zlib.crc32(bytes)))) return bytes;
-  // Also a file that was truncated within its header; no body, piece or list is empty.
+  // True also for a file that was truncated within its header, because no body, piece or list is empty.
   const isMarked = MARK.subarray(0, stored.length).equals(stored.subarray(0, MARK.length));
   return isMarked ? refuseDamaged(name) : stored;
 }
 
-/** @param file a descriptor. @returns whether a payload is complete: its header is written last */
+/**
+ * @param file a descriptor
+ * @returns whether a payload is complete, because its header is written last
+ */
 export function isWholePayload(file: number): boolean {
   const header = Buffer.alloc(HEADER_BYTES);
   const read = readSync(file, header, 0, HEADER_BYTES, 0);
@@ -173,10 +184,13 @@ export function isWholePayload(file: number): boolean {
   return !isMarked || Number(header.readBigUInt64LE(MARK.length)) === fstatSync(file).size - HEADER_BYTES;
 }
 
-/** Checksumming this many bytes takes 0.3 ms of the serving thread. */
+/** The checksum of this many bytes takes 0.3 ms of the serving thread. */
 const SUMMED_BYTES = 1024 * 1024;
 
-/** Complete once it is closed: a file that a crash leaves incomplete belongs to no task, and is removed at the next start. */
+/**
+ * A payload file, complete once it is closed. A file that a crash leaves incomplete belongs to no task, and the next
+ * start removes it.
+ */
 async function openFile(folder: string, name: string): Promise<PieceTarget> {
   const path = join(folder, name);
   const file = await change(async () => {
@@ -201,7 +215,7 @@ async function openFile(folder: string, name: string): Promise<PieceTarget> {
       await file.close();
     },
     async drop() {
-      // A failed disk may have closed it already; removing the file is what matters.
+      // A failed disk may have closed the file already. It must be removed in any case.
       await file.close().catch(() => {});
       await changes.take(() => rm(path, { force: true }));
     },
@@ -215,7 +229,10 @@ async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): Promise
   }
 }
 
-/** Limited, as on a stalled disk they would take all four threads that also pack answers and hash passwords. */
+/**
+ * Limited, because on a stalled disk these calls would block all four threads that also pack answers and hash
+ * passwords.
+ */
 const changes = new Turns(2);
 
 const change = <Result>(work: () => Promise<Result>) => changes.take(() => orRefuse(work));
@@ -229,21 +246,24 @@ async function orRefuse<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** A payload that is written while it is received. */
+/** Writes a payload while its body is received. */
 export type PayloadWriter = ReturnType<typeof createPayloadWriter>;
 
 /** The destination of the pieces of one payload. */
 interface PieceTarget {
   write(piece: Uint8Array): Promise<void>;
   close(): Promise<void>;
-  /** Removes what was written. */
+  /** Removes the written pieces. */
   drop(): Promise<void>;
 }
 
-/** Smaller bodies are written at once when complete: an open file or a packer costs more than it saves. */
+/**
+ * Smaller bodies are written only when they are complete, because an open file or a packer would cost more than it
+ * saves.
+ */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
-/** Writes piece by piece, one after another; `open` is called for the first. */
+/** Writes the pieces one after another. `open` is called for the first piece. */
 function createPayloadWriter(name: string, open: () => Promise<PieceTarget>) {
   let target: PieceTarget | undefined;
   /** How many bytes are written, or will be when `writing` resolves. */
@@ -258,12 +278,12 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>) {
       target ??= await open();
       await target.write(piece);
     });
-    // `finish` reports the error; it may not be awaited yet.
+    // `finish` reports the error, but it may not be awaited yet.
     writing.catch(() => {});
   }
 
   async function drop(): Promise<void> {
-    // `finish` has thrown the error; a file that remains is removed at the next start.
+    // `finish` has thrown the error. A file that remains is removed at the next start.
     await writing.catch(() => {});
     await target?.drop().catch(() => {});
     target = undefined;
@@ -271,11 +291,14 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>) {
 
   return {
     name,
-    /** Passes all bytes received so far, from the first one. */
+    /** Takes all bytes received so far, from the first one. */
     received(bytes: Uint8Array): void {
       if (bytes.length - issued >= PIECE_BYTES) write(bytes);
     },
-    /** Writes all bytes. Durable when it returns; leaves nothing if it fails. @throws storage_full */
+    /**
+     * Writes all bytes. They are durable when it returns, and none remain if it fails.
+     * @throws storage_full
+     */
     async finish(bytes: Uint8Array): Promise<void> {
       isFinished = true;
       write(bytes);
@@ -287,7 +310,7 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>) {
         throw error;
       }
     },
-    /** Leaves nothing behind unless `finish` was called; may be called after it. Never rejects. */
+    /** Removes what was written unless `finish` was called, before or after it. Never rejects. */
     async abandon(): Promise<void> {
       if (isFinished) return;
       writing = drop();
@@ -299,14 +322,14 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>) {
 
 const decompress = promisify(zlib.zstdDecompress);
 
-/** The size of one value in PostgreSQL; a part is read and written as one message. */
+/** The size of one value in PostgreSQL. A part is read and written as one message. */
 const PART_BYTES = 4 * 1024 * 1024;
 /** The size of the packer's output chunks. */
 const PACKED_BYTES = 256 * 1024;
 
 /**
- * Bodies as rows, so that any process can run the task that they belong to. They are compressed: JSON shrinks
- * to a tenth, which the network, the write-ahead log and the replicas have to carry.
+ * Bodies as rows, so that any process can run their task. They are compressed: JSON shrinks to a tenth, which saves
+ * network, write-ahead log and replication.
  */
 export function createPayloadRows(postgres: Postgres): PayloadFiles {
   const insert = (projectId: number, name: string, packed: Buffer) =>
@@ -330,7 +353,7 @@ export function createPayloadRows(postgres: Postgres): PayloadFiles {
         [projectId, name],
       );
       const packed = Buffer.concat(parts.map((part) => part.bytes));
-      // Also fails when its rows are missing.
+      // This also fails when rows are missing.
       return viewOf(await decompress(packed).catch((cause: unknown) => refuseDamaged(name, cause)));
     },
     async remove(projectId, name) {
@@ -346,7 +369,10 @@ export function createPayloadRows(postgres: Postgres): PayloadFiles {
   };
 }
 
-/** Packs while the rest is received; the rows are written once all of it is there, so no connection waits for a sender. */
+/**
+ * Packs the body while the rest is received. The rows are written once all of it has arrived, so no connection waits
+ * for a sender.
+ */
 function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
   const packer = zlib.createZstdCompress({
     chunkSize: PACKED_BYTES,
@@ -354,7 +380,7 @@ function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
   });
   const packed: Buffer[] = [];
   packer.on('data', (chunk: Buffer) => packed.push(chunk));
-  // The writer receives the error.
+  // The writer gets the error instead.
   packer.on('error', () => {});
   return {
     write: promisify((piece: Uint8Array, done: (error?: Error | null) => void) => packer.write(piece, done)),

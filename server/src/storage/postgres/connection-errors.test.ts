@@ -4,14 +4,14 @@ import { test } from 'node:test';
 import { ServiceError } from '../../kernel/errors.ts';
 import { translatePostgresError } from './connection-errors.ts';
 
-/** The classification of a database error: a temporary outage, or a wrong statement. */
+/** The classification of a database error: an outage that may pass, or a wrong statement. */
 
 const codeOf = (message: string, code?: string) => {
   const found = translatePostgresError(Object.assign(new Error(message), code && { code }));
   return found instanceof ServiceError ? found.code : undefined;
 };
 
-test('a worker that a coordinator lost is away, whatever its words; other internal errors are faults', () => {
+test('a Citus error about a lost worker counts as an outage, and other internal errors do not', () => {
   const lost = [
     'failure on connection marked as essential: 127.0.0.1:5433',
     'could not commit transaction for shard 102010 on at least one active node',
@@ -32,7 +32,7 @@ test('a worker that a coordinator lost is away, whatever its words; other intern
   assert.equal(codeOf('could not send data to server', '22023'), undefined, 'a text of a user');
 });
 
-test('a database that is away, full or failing is said so, and a refused statement is an error', () => {
+test('errors of an unreachable, full or failing database become refusals, and a refused statement remains an error', () => {
   for (const code of ['08006', '57P01', '53300', '40001', 'ECONNREFUSED'])
     assert.equal(codeOf('', code), 'not_ready');
   assert.equal(codeOf('Connection terminated unexpectedly'), 'not_ready');

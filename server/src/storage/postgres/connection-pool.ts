@@ -4,41 +4,44 @@ import { isRefusedStatement, refuseAway, translatePostgresError } from './connec
 import { watchPool } from './pool-watch.ts';
 import type { SchemaWatch } from './schema-watch.ts';
 
-/** How a thread reaches the database; plain data that can be passed to threads. */
+/** How a thread reaches the database. It is plain data that can be passed to threads. */
 export interface PostgresSettings {
   readonly url: string;
   /** The most connections that this thread opens. */
   readonly connections: number;
-  /** Whether statements are prepared once per connection; impossible behind a PgBouncer older than 1.21. */
+  /** Whether each connection prepares a statement once. This fails behind a PgBouncer older than 1.21. */
   readonly prepares: boolean;
-  /** For a process that serves the database: it stops writing once a newer program has migrated it. */
+  /** Set for a process that serves the database: it stops writing once a newer program has migrated the database. */
   readonly schema?: SchemaWatch;
-  /** For such a process, too. */
+  /** Also set only for a process that serves the database. */
   readonly processId?: string;
 }
 
-/** @returns the `application_name` of a process, by which others find the sessions that it left behind */
+/** @returns the `application_name` of a process, by which other processes find the sessions that it left behind */
 export const nameSessions = (processId?: string) => ['relata', processId ?? []].flat().join(' ');
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A read that takes longer is a bug; PostgreSQL ends it, or the client does if a proxy hides the timeout. */
+/** A read that takes longer is a bug. PostgreSQL ends it, or the client does where a proxy hides the timeout. */
 const READ_TIMEOUT_MS = 60_000;
 export const CLIENT_TIMEOUT_MS = READ_TIMEOUT_MS + 10_000;
-/** Either side notices within 20 s that the other machine is gone. By default both wait for two hours. */
+/** Each side notices within 20 s that the other machine is gone. The default of both is two hours. */
 const KEEPALIVE_MS = 10_000;
-/** For the server's socket. Behind a proxy that is its connection to the server; its own settings apply to ours. */
+/**
+ * For the server's socket. Behind a proxy, this is the proxy's connection to the server; the proxy's settings apply to
+ * ours.
+ */
 const KEEPALIVE = `set tcp_keepalives_idle = ${KEEPALIVE_MS / 1_000}; set tcp_keepalives_interval = 2;
   set tcp_keepalives_count = 5; set tcp_user_timeout = ${READ_TIMEOUT_MS}`;
 
 /** A connection in use. */
 export interface HeldConnection {
-  /** @throws errors of the database as `translatePostgresError` returns them */
+  /** @throws errors of the database, converted by `translatePostgresError` */
   use<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result>;
-  /** The connection is reused if the database refused a statement, and closed after any other failure. */
+  /** The connection is reused if the database refused a statement, and it is closed after any other failure. */
   release(): void;
 }
 
-/** A bounded pool of connections. Sessions hold no state, so that a proxy may pool them per transaction. */
+/** A bounded pool of connections. Sessions have no state, so a proxy may pool them per transaction. */
 export class ConnectionPool {
   private readonly pool: pg.Pool;
   private readonly watch: ReturnType<typeof watchPool>;
@@ -118,7 +121,7 @@ function createPool({ url, connections, processId }: PostgresSettings): pg.Pool 
     onConnect: keepAliveThere,
     types: { getTypeParser: parserOf },
   });
-  // The database may close an idle connection: the next statement opens another.
+  // The database may close an idle connection. The next statement then opens another.
   pool.on('error', () => {});
   return pool;
 }

@@ -1,4 +1,7 @@
-/** Rows in PostgreSQL's binary COPY format, which takes text and bytes as they are. Source: its documentation of COPY. */
+/**
+ * Rows in PostgreSQL's binary COPY format, which needs no escaping of text and bytes. Source: its documentation of
+ * COPY.
+ */
 export class CopyRows {
   private buffer: Buffer<ArrayBuffer>;
   private used = 0;
@@ -9,7 +12,7 @@ export class CopyRows {
     this.columns = columns;
     this.buffer = Buffer.allocUnsafe(Math.max(expectedBytes, 1024));
     this.used = this.buffer.write('PGCOPY\n\xff\r\n\0', 0, 'latin1');
-    // No flags, no extension.
+    // No flags and no extension.
     this.used = this.buffer.writeUInt32BE(0, this.used);
     this.used = this.buffer.writeUInt32BE(0, this.used);
   }
@@ -48,7 +51,7 @@ export class CopyRows {
     return this;
   }
 
-  /** @returns all rows and the trailer; nothing can be added afterwards */
+  /** @returns all rows and the trailer; no row can be added afterwards */
   finish(): Uint8Array {
     this.grow(2);
     this.used = this.buffer.writeInt16BE(-1, this.used);

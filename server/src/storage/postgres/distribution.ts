@@ -1,14 +1,15 @@
 import type { SqlSession } from '../programs/programs.ts';
 import type { SqlTransaction } from './postgres-session.ts';
 
-/** Determines where the rows of a project are: the shards of the other tables are colocated with its own. */
+/** The table that determines the shard of a project. The shards of the other tables are colocated with its shards. */
 const FIRST = 'document';
 
 /**
- * Tables stored on the worker of their project, by `project_id`, so that a statement on a project runs on a single worker, when the
- * database is a Citus coordinator (docs/operating/postgresql.md, "Sharding"). All others are on the coordinator: small rows, written in
- * transactions of many tables and read across projects. No statement on a distributed table reads one, so none has to be a reference
- * table, which is changed on all workers each time. distributed-sql.test.ts fails for a new table of catalogs that is not listed.
+ * Tables that are distributed by `project_id` when the database is a Citus coordinator (docs/operating/postgresql.md,
+ * "Sharding"). A statement on a project then runs on a single worker. All other tables are on the coordinator: they
+ * have small rows, which are written in transactions over many tables and read across projects. No statement on a
+ * distributed table reads them, so they need not be reference tables, which Citus changes on all workers each time.
+ * distributed-sql.test.ts fails for a new catalog table that is not listed.
  */
 export const DISTRIBUTED =
   `${FIRST} product attribute attribute_id past_ontology category staged_batch undo_created
@@ -31,15 +32,17 @@ export async function inspectCluster(session: SqlSession) {
     `select logicalrelid::text as name, count(*) as shards from pg_dist_shard group by 1`,
   );
   return {
-    /** The Citus version, as people write it; undefined for plain PostgreSQL. */
+    /** The Citus version as people write it; undefined for plain PostgreSQL. */
     version: extension.version,
     workers: nodes?.workers ?? 0,
-    /** Distributed tables, each with its number of shards. */
+    /** The distributed tables, each with its number of shards. */
     distributed: new Map(tables.map(({ name, shards }) => [name, shards])),
   };
 }
 
-/** Whether a failed statement can be that of a worker: the coordinator answers, and projects are on workers. */
+/**
+ * Whether a worker may have caused the failure of a statement: the coordinator answers, and projects are on workers.
+ */
 export async function isWorkerAway(coordinator: SqlSession): Promise<boolean> {
   return inspectCluster(coordinator).then(
     ({ distributed }) => distributed.has(FIRST),
@@ -56,7 +59,7 @@ export function planDistribution({ distributed }: Cluster, shards: number): stri
   });
 }
 
-/** After a migration of a distributed database, distributes the tables that it created like the others. */
+/** Distributes the tables that a migration created, if the database is distributed. */
 export async function distributeNew(tx: SqlTransaction): Promise<void> {
   const cluster = await inspectCluster(tx);
   if (cluster.distributed.has(FIRST)) await runDistribution(tx, planDistribution(cluster, 0));
@@ -64,7 +67,7 @@ export async function distributeNew(tx: SqlTransaction): Promise<void> {
 
 export async function runDistribution(tx: SqlTransaction, statements: readonly string[]): Promise<void> {
   if (statements.length === 0) return;
-  // One connection to each worker, so that statements of a transaction see what the ones before them created.
+  // Uses one connection to each worker, so that each statement sees what earlier ones in the transaction created.
   await tx.run(`set local citus.multi_shard_modify_mode = 'sequential'`);
   for (const statement of statements) await tx.rows(statement);
 }

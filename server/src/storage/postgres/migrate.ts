@@ -5,16 +5,19 @@ import { distributeNew } from './distribution.ts';
 import { openPostgres, type Postgres } from './open-postgres.ts';
 import type { SqlTransaction } from './postgres-session.ts';
 
-/** A process that shows no sign of life for this long is gone; the same time as the lease of a task. */
+/** A process without a sign of life for this long is considered gone. A task has a lease of the same length. */
 export const GONE_MS = 10_000;
-/** How long a start waits for older processes to end, which were stopped at the same time or killed just now. */
+/**
+ * How long a start waits for older processes to end, for example those that were stopped at the same time or just
+ * killed.
+ */
 const OTHERS_MS = 15_000;
 /** The first schema in which each process records the version that it knows. */
 const NOTED_SINCE = 22;
 
 /**
- * Migrates a PostgreSQL database to the newest schema; of several processes that start together, one does it.
- * @throws Error when the database was written by a newer program, or an older one still runs on it
+ * Migrates a PostgreSQL database to the newest schema. If several processes start together, only one of them migrates.
+ * @throws Error when a newer program wrote the database, or an older one still runs on it
  */
 export async function migratePostgres(
   postgres: Postgres,
@@ -26,19 +29,22 @@ export async function migratePostgres(
          id bigint primary key check (id = 1), schema_version bigint not null, beat_at bigint not null default 0)`,
     )
     .catch((error: { code?: string }) => {
-      // Despite `if not exists`, two processes that create a table at once collide in PostgreSQL's own tables.
+      // Despite `if not exists`, two processes that create a table at the same time collide in PostgreSQL's own tables.
       if (!['23505', '42P07'].includes(error.code ?? '')) throw error;
     });
   await postgres.run('insert into service (id, schema_version) values (1, 0) on conflict do nothing');
   for (const until = performance.now() + OTHERS_MS; ; await setTimeout(500)) {
-    // A transaction for each attempt: it locks the row in which older processes show their signs of life.
+    // Each attempt is a transaction, because it locks the row in which older processes record their signs of life.
     const older = await postgres.transaction((tx) => bringToNewest(tx, migrations));
     if (older === undefined) return;
     if (performance.now() > until) throw new Error(older);
   }
 }
 
-/** @returns the older processes that kept it from changing anything @throws Error when a newer program wrote the database */
+/**
+ * @returns the older processes that prevent the migration; none after it
+ * @throws Error when a newer program wrote the database
+ */
 async function bringToNewest(tx: SqlTransaction, migrations: readonly Migration[]) {
   const newest = migrations.at(-1)?.version ?? 0;
   const [row] = await tx.rows<{ version: number }>(
@@ -64,9 +70,9 @@ ${older.join('; ')}. Stop all older processes, then start this one again (docs/o
 }
 
 /**
- * @param needed the schema that a program must know to keep working with the new one
- * @returns the processes that cannot, with when they were last seen. Earlier programs only show that there is
- * at least one: each raises the beat of `service` every five seconds.
+ * @param needed the schema that a program must know to work with the new one
+ * @returns the processes that cannot work with it, and when each was last seen. Programs before these records show only
+ * that at least one of them runs: each raises the beat of `service` every five seconds.
  */
 async function listOlder(tx: SqlTransaction, present: number, needed: number): Promise<string[]> {
   const seen =
@@ -93,16 +99,16 @@ async function apply(tx: SqlTransaction, { version, sql }: Migration): Promise<v
 }
 
 /**
- * If the server has lz4, it compresses uploads of more than 2 KB, which stay in their row; a product of 3.3
- * KB then writes half as much to the WAL. Otherwise they stay uncompressed, as pglz takes too long. Decided
- * at each start, since a database may have come from another server.
+ * Makes a server with lz4 compress uploads of more than 2 KB, which then stay in their row. So a product of 3.3 KB
+ * writes half as much to the WAL. Other servers leave uploads uncompressed, because pglz takes too long. This is
+ * decided at each start, because a database may have come from another server.
  */
 async function chooseCompression(tx: SqlTransaction): Promise<void> {
   const [row] = await tx.rows<{ knowsLz4: boolean; present: string }>(`
     select 'lz4' = any(enumvals) as "knowsLz4", attstorage::text || attcompression::text as present
     from pg_settings, pg_attribute
     where name = 'default_toast_compression' and attrelid = 'document'::regclass and attname = 'raw'`);
-  // Main: only what fits no page goes to the TOAST table.
+  // `main` moves a value to the TOAST table only if it does not fit on a page.
   const { mark, storage, method, target } = row?.knowsLz4
     ? { mark: 'ml', storage: 'main', method: 'lz4', target: 'reset (toast_tuple_target)' }
     : { mark: 'e', storage: 'external', method: 'default', target: 'set (toast_tuple_target = 8160)' };
@@ -114,7 +120,7 @@ async function chooseCompression(tx: SqlTransaction): Promise<void> {
     await tx.run(`alter table staged_batch alter column ${column} set compression ${method}`);
 }
 
-/** Whether the service has no keys there, because it has created no tables or was interrupted before its first key. */
+/** Whether the database has no keys of the service: it has no tables yet, or was interrupted before its first key. */
 export async function isEmpty(postgres: Postgres): Promise<boolean> {
   const [found] = await postgres.rows<{ table: string | null }>(
     `select to_regclass('api_key')::text as "table"`,
@@ -123,10 +129,13 @@ export async function isEmpty(postgres: Postgres): Promise<boolean> {
   return (await postgres.rows('select 1 from api_key limit 1')).length === 0;
 }
 
-/** Facts about a PostgreSQL server and the database on it, for a program that only reads. */
+/** Facts about a PostgreSQL server and its database, for a program that only reads. */
 export type PostgresFacts = Awaited<ReturnType<typeof inspectPostgres>>;
 
-/** Creates and migrates nothing. @throws not_ready when the server cannot be reached, or refuses the user */
+/**
+ * Creates and migrates nothing.
+ * @throws not_ready when the server cannot be reached or rejects the user
+ */
 export async function inspectPostgres(settings: PostgresSettings) {
   const postgres = openPostgres({ ...settings, connections: 1 });
   try {
@@ -145,13 +154,13 @@ export async function inspectPostgres(settings: PostgresSettings) {
         )
       : [];
     return {
-      /** As people write it, e.g. 18.1. */
+      /** As people write it, such as 18.1. */
       version: server?.version ?? '',
       major: Math.floor(Number(server?.number) / 10_000),
       isReplica: server?.isReplica === true,
-      /** 0: the service has created no tables yet. */
+      /** 0 if the service has created no tables yet. */
       schema: rows[0]?.schema ?? 0,
-      /** The last beat of a service, epoch milliseconds; 0: none. */
+      /** The last beat of a service in epoch milliseconds; 0 if there is none. */
       beat: rows[0]?.beat ?? 0,
     };
   } finally {

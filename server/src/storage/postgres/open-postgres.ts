@@ -10,17 +10,17 @@ import { beginOn, DRAFT, READ, REPEATABLE, runTransaction, SHORT_WRITE, WRITE } 
 /** `signal` cancels the running statement. */
 export interface Postgres extends SqlSession {
   rows<Row>(sql: string, values?: readonly SqlValue[], signal?: AbortSignal): Promise<Row[]>;
-  /** Durable when it resolves; rolled back when `work` throws. */
+  /** Durable when it resolves. Rolls back when `work` throws. */
   transaction<Result>(work: (tx: SqlTransaction) => Promise<Result>): Promise<Result>;
-  /** A transaction whose work can be repeated: a crash may lose it, but never what was durable before or after it. */
+  /** A transaction whose work can be repeated. A crash may lose it, but nothing that was durable before or after it. */
   repeatable<Result>(work: (tx: SqlTransaction) => Promise<Result>): Promise<Result>;
-  /** Several statements that see one state and write nothing. */
+  /** Several statements that read one state and write nothing. */
   snapshot<Result>(work: (session: SqlSession) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
-  /** Several statements that see one state and may fill temporary tables, which are dropped with it. */
+  /** Several statements that read one state and may fill temporary tables, which the transaction drops. */
   draft<Result>(work: (tx: SqlTransaction) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
-  /** How many connections of this thread are in use and idle, and how many callers wait for one. */
+  /** The number of connections of this thread in use and idle, and of callers that wait for one. */
   countConnections(): { readonly used: number; readonly idle: number; readonly waiting: number };
-  /** For Kysely, which brings its own transactions. */
+  /** For Kysely, which manages its own transactions. */
   connect(): Promise<PostgresPoolClient>;
   close(): Promise<void>;
 }
@@ -71,7 +71,7 @@ async function connectKysely(
 ): Promise<PostgresPoolClient> {
   const { use, release } = await pool.acquire();
   const query = async (text: string, values: readonly SqlValue[]) => {
-    // Not in `use`, which closes the connection after an error that is not the database's.
+    // Not within `use`, which would close the connection after any error that is not the database's.
     if (text === 'begin') refuseMoved(schema);
     return use<Pick<QueryResult, 'rows'>>(async (client) => {
       const order = { ...prepare(text, values), query_timeout: CLIENT_TIMEOUT_MS };
@@ -79,7 +79,7 @@ async function connectKysely(
       await beginOn(client, SHORT_WRITE, schema);
       return { rows: [] };
     }).catch((error: unknown) => {
-      // A lost connection has rolled back already.
+      // If the connection is lost, the database has already rolled back.
       if (text === 'rollback') return { rows: [] };
       throw error;
     });

@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net';
 import pg, { type ClientBase, type PoolClient } from 'pg';
 
-/** A connection silent for this long triggers a probe: most statements take a few milliseconds. */
+/** A connection that is silent for this long triggers a probe. Most statements take a few milliseconds. */
 const SILENT_MS = 1_500;
 const CHECK_MS = 500;
-/** Together with the two above 8 s, so that callers get an answer within 10. */
+/** With the two times above it makes 8 s, so that callers get an answer within 10. */
 const PROBE_MS = 6_000;
-/** A thread that was busy for longer may not have read an answer that has already arrived. */
+/** A thread that was busy for longer than this may not have read an answer that has already arrived. */
 const LATE_MS = 500;
 
 /**
- * Ends connections that wait for a database that hangs or that the network cuts off: TCP alone takes minutes
- * to notice. A statement may take as long as it needs while the database answers probes.
+ * Ends connections to a database that hangs or that the network cuts off, because TCP alone takes minutes to notice. A
+ * statement may take any time while the database answers probes.
  */
 export function watchPool(pool: pg.Pool, url: string) {
-  /** When each connection in use last received something. */
+  /** When each connection in use last received data. */
   const heardAt = new Map<PoolClient, number>();
   let lastHeardAt = 0;
   let isAway = false;
@@ -33,7 +33,7 @@ export function watchPool(pool: pg.Pool, url: string) {
   async function ask(): Promise<void> {
     const requestedAt = performance.now();
     const answers = await isAnswering(url);
-    // A probe may wait at a proxy whose connections are all busy.
+    // A probe may wait at a proxy whose connections are all busy, so later data on another connection also counts.
     isAway = !answers && lastHeardAt < requestedAt;
     for (const client of [...heardAt.keys()]) {
       if (isAway) socketOf(client).destroy();
@@ -61,7 +61,10 @@ export function watchPool(pool: pg.Pool, url: string) {
 const socketOf = (client: ClientBase) =>
   (client as ClientBase & { connection: { stream: Socket } }).connection.stream;
 
-/** A refusal is an answer too. @returns true also if the probe is inconclusive */
+/**
+ * Sends a probe; a refusal also counts as an answer.
+ * @returns true also if the probe is inconclusive
+ */
 async function isAnswering(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, application_name: 'relata' });
   client.on('error', () => {});
@@ -78,7 +81,7 @@ async function isAnswering(url: string): Promise<boolean> {
   );
   const answers = await promise;
   clearTimeout(timer);
-  // It answered, which is all we need to know; how the connection ends no longer matters.
+  // The database answered, so the way in which this connection ends does not matter.
   if (answers) client.end().catch(() => {});
   else socketOf(client).destroy();
   return answers;

@@ -11,10 +11,10 @@ export interface SqlTransaction extends SqlSession {
   copyIn(sql: string, bytes: Uint8Array): Promise<void>;
 }
 
-/** The beginning of a text of transaction settings, which may have several statements. */
+/** The beginning of a setting for one transaction; the text may hold several statements. */
 const SETTINGS = 'set local ';
 
-/** `timeout` in ms, after which the client gives up. */
+/** `timeout` is in ms; after it the client stops waiting. */
 export function sessionOn(
   client: PoolClient,
   prepare: Prepare,
@@ -43,16 +43,16 @@ export function sessionOn(
   };
 }
 
-/** Makes the order of a statement for the driver. */
+/** Makes the driver's query configuration for a statement. */
 export type Prepare = (text: string, values: readonly SqlValue[]) => QueryConfig;
 
-/** For a proxy that cannot keep prepared statements. */
+/** For a proxy that does not support prepared statements. */
 export const unprepared: Prepare = (text, values) => ({ text, values: toValues(values) });
 
 const names = new Map<string, string>();
 const PREPARED_NAMES = 2_000;
 
-/** The same text gets the same name on every connection, since a proxy shares connections between processes. */
+/** The same text has the same name on every connection, because a proxy shares connections between processes. */
 export function prepared(text: string, values: readonly SqlValue[]): QueryConfig {
   let name = names.get(text);
   if (name === undefined) {
@@ -98,8 +98,8 @@ interface Connected {
 const CANCEL_REQUEST = 80_877_102;
 
 /**
- * Runs a statement and cancels it when its caller stops waiting. Do not use the connection again after that:
- * the cancel request may arrive after the statement has ended.
+ * Runs a statement and cancels it when its caller stops waiting. Do not reuse the connection after that, because the
+ * cancel request may arrive after the statement has ended.
  * @throws the reason of the signal
  */
 async function cancelOn<Result>(
@@ -120,7 +120,10 @@ async function cancelOn<Result>(
   }
 }
 
-/** Uses a separate connection without TLS, which the server does not require here; PgBouncer passes the request on. */
+/**
+ * Uses a separate connection without TLS, which the server does not require for a cancel request. PgBouncer passes the
+ * request on.
+ */
 function sendCancel({ host, port, processID, secretKey }: Connected): void {
   const request = Buffer.alloc(16);
   for (const [at, value] of [request.length, CANCEL_REQUEST, processID, secretKey].entries()) {
@@ -128,7 +131,7 @@ function sendCancel({ host, port, processID, secretKey }: Connected): void {
   }
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
   socket.setTimeout(5_000, () => socket.destroy());
-  // If the server is unreachable, it has ended the statement, or its timeout will.
+  // An unreachable server has ended the statement already, or ends it at its timeout.
   socket.on('error', () => {});
   socket.end(request);
 }

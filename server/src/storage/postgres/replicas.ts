@@ -3,16 +3,16 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { PostgresSettings } from './connection-pool.ts';
 import { openPostgres, type Postgres } from './open-postgres.ts';
 
-/** How a thread reaches the primary, and the replicas that it may read from instead. */
+/** How a thread reaches the primary, and the replicas that may serve its reads. */
 export interface ReplicatedSettings extends PostgresSettings {
   readonly replicaUrls: readonly string[];
   readonly replicaMaxDelayMs: number;
 }
 
 const BEAT_EVERY_MS = 200;
-/** Without replicas the beat only tells other commands that a process is running (move.ts). */
+/** Without replicas, the beat only shows other commands that a process is running (move.ts). */
 const IDLE_BEAT_MS = 5_000;
-/** A beat younger than this was raised by another process just now. */
+/** If the beat is younger than this, another process has just raised it. */
 const BEAT_AGE_MS = 150;
 const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
@@ -24,9 +24,9 @@ interface Replica {
 }
 
 /**
- * Read replicas. The primary's row `service` carries a beat, an instant that every process raises; a replica
- * that shows an old beat lags, whatever the reason, and is not used until it has caught up. Replication keeps
- * the order of commits, so a replica that shows a beat shows everything that was committed before it.
+ * Chooses read replicas. The primary's row `service` has a beat, an instant that every process raises. A replica that
+ * shows an old beat lags, and it is not used until it has caught up. Replication keeps the order of commits, so a
+ * replica with a given beat shows everything that was committed before that beat.
  */
 export class Readers {
   private readonly primary: Postgres;
@@ -47,7 +47,9 @@ export class Readers {
     void this.check();
   }
 
-  /** @returns the next replica, or the primary when all lag too much; a replica that fails is no longer used */
+  /**
+   * @returns the next replica, or the primary when all replicas lag too much; a replica that fails is no longer used
+   */
   pick(): Postgres {
     const near = this.replicas.filter((replica) => this.isUsable(replica));
     this.turn += 1;
@@ -55,12 +57,12 @@ export class Readers {
     return chosen === undefined ? this.primary : withFallback(chosen, this.primary);
   }
 
-  /** Waits until every replica that a process reads from shows everything committed so far. */
+  /** Waits until every replica that any process reads from shows everything committed so far. */
   async catchUp(): Promise<void> {
     const { replicas } = this;
     if (replicas.length === 0) return;
     const newest = await raiseBeat(this.primary, 0);
-    // By then every process has seen that a replica without this beat lags too far behind.
+    // After this time every process has noticed that a replica without this beat lags too far behind.
     const until = performance.now() + this.maxDelayMs + 3 * BEAT_EVERY_MS;
     while (replicas.some(({ beat }) => beat < newest) && performance.now() < until) {
       await delay(20);
@@ -68,7 +70,7 @@ export class Readers {
     }
   }
 
-  /** In the order of the settings; infinite while a replica does not answer. */
+  /** Lists the delays in the order of the settings. The delay is infinite while a replica does not answer. */
   listDelaysMs(): number[] {
     return this.replicas.map(({ beat: shown }) =>
       shown === 0 ? Number.POSITIVE_INFINITY : Math.max(0, this.beat - shown),
@@ -84,7 +86,8 @@ export class Readers {
     try {
       this.beat = Math.max(this.beat, await raiseBeat(this.primary, BEAT_AGE_MS));
     } catch {
-      // While the primary is unreachable the lag is unknown; replicas in use stay in use for as long as they may lag.
+      // While the primary is unreachable, the lag is unknown. A replica remains in use until the assumed lag exceeds
+      // the limit.
       this.beat += BEAT_EVERY_MS;
     }
     await this.checkAll();
@@ -103,7 +106,7 @@ export class Readers {
       );
       replica.beat = Math.max(replica.beat, row?.beat ?? 0);
     } catch {
-      // A replica that does not answer is not used until it answers again; reads go to the primary.
+      // A replica that does not answer is not used until it answers again. Its reads go to the primary.
       replica.isNear = false;
       return;
     } finally {
@@ -118,7 +121,7 @@ export class Readers {
   }
 }
 
-/** @returns the newest beat, raised unless it is younger than the given age */
+/** @returns the newest beat, after raising it unless it is younger than the given age */
 async function raiseBeat(primary: Postgres, youngerThanMs: number): Promise<number> {
   const [row] = await primary.rows<{ beat: number }>(
     `with raised as (update service set beat_at = greatest(beat_at + 1, ${NOW})
@@ -129,7 +132,7 @@ async function raiseBeat(primary: Postgres, youngerThanMs: number): Promise<numb
   return row?.beat ?? 0;
 }
 
-/** Reads that a replica cannot answer go to the primary. */
+/** Sends reads that fail on a replica to the primary. */
 function withFallback(replica: Replica, primary: Postgres): Postgres {
   const onPrimary = (error: unknown, signal?: AbortSignal) => {
     if (!(error instanceof ServiceError) || signal?.aborted) throw error;

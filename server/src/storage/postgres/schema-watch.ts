@@ -2,16 +2,17 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { SqlSession } from '../programs/programs.ts';
 
 /**
- * What a process knows about the schema of its database, which a newer program may migrate meanwhile: it must not write what
- * that program does not expect. In shared memory, for all threads of the process; plain data that can be passed to them.
+ * What a process knows about the schema of its database. A newer program may migrate the database while the process
+ * runs, and then the process must not write. The array is in shared memory, and it can be passed to all threads of the
+ * process.
  */
 export type SchemaWatch = Float64Array<SharedArrayBuffer>;
 
 /** The newest schema that this program knows. */
 const KNOWN = 0;
-/** When the schema was read, in ms of the machine's monotonic clock; 0 before. */
+/** When the schema was read, in ms of the machine's monotonic clock; 0 before the first read. */
 const READ_AT = 1;
-/** The version that this program is too old for; 0 if none. */
+/** The schema version that this program is too old for; 0 if there is none. */
 const MOVED_TO = 2;
 
 /** Half of the time after which a newer program considers a process gone (`GONE_MS` in migrate.ts). */
@@ -33,10 +34,13 @@ interface PresentSchema {
   readonly newest: number;
 }
 
-/** A clock that continues while the process hangs, and is the same for all its threads. */
+/** A clock that continues while the process hangs and is the same for all its threads. */
 const now = () => Number(process.hrtime.bigint() / 1_000_000n);
 
-/** Whether a transaction has to read the schema itself, because the process hung or the database was unreachable. */
+/**
+ * Whether a transaction must read the schema itself, because the last periodic read is too old. This happens after the
+ * process hung or the database was unreachable.
+ */
 export function isStale(watch: SchemaWatch | undefined): watch is SchemaWatch {
   const readAt = watch?.[READ_AT] ?? 0;
   return readAt > 0 && now() - readAt > STALE_MS;
@@ -57,14 +61,17 @@ export function refuseMoved(watch: SchemaWatch | undefined): void {
   throw new ServiceError('schema_moved', { retryAfterSeconds: 10, details: [why] });
 }
 
-/** Reads the schema periodically. @returns a function that stops this */
+/**
+ * Reads the schema periodically.
+ * @returns a function that stops the reads
+ */
 export async function watchSchema(postgres: SqlSession, watch: SchemaWatch): Promise<() => void> {
   const read = async () => {
     const [present] = await postgres.rows<PresentSchema>(READ_SCHEMA);
     if (present !== undefined) noteSchema(watch, present);
   };
   await read();
-  // While the database is unreachable the watch becomes stale, and the next transactions read the schema themselves.
+  // If a read fails, the watch becomes stale, and the next transactions read the schema themselves.
   const timer = setInterval(() => void read().catch(() => {}), 1_000).unref();
   return () => clearInterval(timer);
 }

@@ -1,32 +1,34 @@
 import type { SqlSession } from '../programs/programs.ts';
 
 /**
- * Keeps the planner's statistics of tables that this thread fills. Until they exist, and as long as they describe a small
- * catalog, PostgreSQL reads a whole table for each row of a list, and a plan that a connection keeps is not made anew
- * either: 10,000 changed products took a commit 42 s instead of 0.5. Autovacuum comes a minute later, or never.
- *
- * Not on Citus: workers plan each statement anew, by the present size of its tables, and `analyze` would read every shard.
+ * Updates the planner's statistics of tables that this thread fills. Without statistics, or with those of a small
+ * catalog, PostgreSQL reads a whole table for each row of a list. A connection also reuses such a plan: a commit of
+ * 10,000 changed products took 42 s instead of 0.5. Autovacuum runs a minute later or never. Citus needs none of this,
+ * because its workers plan each statement by the present size of their tables, and `analyze` would read every shard.
  */
 export interface Statistics {
-  /** Counts rows that an open transaction writes. */
+  /** Counts the rows that an open transaction writes. */
   openCount(): WrittenRows;
-  /** Call it when that transaction has committed; analyses tables that it, with earlier ones, changed largely. */
+  /**
+   * Call this after that transaction has committed. It analyses the tables that have changed much since they were last
+   * analysed.
+   */
   settle(written: WrittenRows): Promise<void>;
 }
 
 export interface WrittenRows {
-  /** By table. */
+  /** Rows that were written, by table. */
   readonly rows: ReadonlyMap<string, number>;
   add(statement: string, rows: number): void;
 }
 
-/** Rows written to a table from which on its statistics are compared with its size. */
+/** When this many rows have been written to a table, its statistics are compared with its size. */
 const LARGE = 1_000;
 const WRITES = /^\s*(?:insert into|update|delete from|copy)\s+(\w+)/;
 
-/** @param session runs a statement in a transaction of its own */
+/** @param session runs each statement in its own transaction */
 export function keepStatistics(session: Pick<SqlSession, 'rows'>): Statistics {
-  /** Rows by table, since it was last compared. */
+  /** Rows that were written since the last comparison, by table. */
   const since = new Map<string, number>();
   return {
     openCount() {
@@ -44,21 +46,21 @@ export function keepStatistics(session: Pick<SqlSession, 'rows'>): Statistics {
       const large = [...since].filter(([, count]) => count >= LARGE);
       if (large.length === 0) return;
       for (const [table] of large) since.delete(table);
-      // The rows are committed: without statistics, later statements are slow, and autovacuum makes them then.
+      // The rows are committed, so a failure only makes later statements slow until autovacuum runs.
       await analyse(session, large).catch(() => {});
     },
   };
 }
 
-/** Tables that grew by half, or of which half was written, since they were last analysed. */
+/** Finds tables that grew by half, or half of whose rows were written, since they were last analysed. */
 const OUTDATED = `select c.relname as name from unnest($1::text[], $2::bigint[]) w (name, written)
   join pg_class c on c.oid = to_regclass(w.name)
   where current_setting('citus.version', true) is null and (w.written > 0.5 * c.reltuples
     or pg_relation_size(c.oid) / current_setting('block_size')::bigint > 1.5 * c.relpages)`;
 
 /**
- * In a transaction of its own for each table, so that it waits for none and none waits for it: `analyze` within the transaction of
- * a change would keep its lock until the end, and two of them could wait for each other.
+ * Analyses each table in its own transaction. Within the transaction of a change, `analyze` would hold its lock until
+ * the end, and two such transactions could block each other.
  */
 async function analyse(
   { rows }: Pick<SqlSession, 'rows'>,

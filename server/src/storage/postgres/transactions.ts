@@ -4,18 +4,18 @@ import { type Prepare, type SqlTransaction, sessionOn } from './postgres-session
 import { isStale, noteSchema, READ_SCHEMA, refuseMoved, type SchemaWatch } from './schema-watch.ts';
 import type { WrittenRows } from './table-statistics.ts';
 
-/** A commit of ten million products takes minutes, and other changes of its project wait for it. */
+/** A commit of ten million products takes minutes, and other changes of its project wait for it meanwhile. */
 const WRITE_TIMEOUT_MS = 3_600_000;
 /**
- * How long a transaction may wait for its process. Others end the sessions of a hanging one within 11 s
- * (catalog/updates/upload-process-store.ts); this is for when there are none. The longest gap measured between
- * two statements is 3.3 s: the members of 10,000 products in eight relations, beside much other work.
+ * How long a transaction may stay idle between two statements. Other processes end the sessions of a hanging process
+ * within 11 s (catalog/updates/upload-process-store.ts), so this limit matters only without other processes. The
+ * longest measured gap is 3.3 s: the members of 10,000 products in eight relations, under load.
  */
 const GAP_MS = 120_000;
 
 /**
- * Begins in one round trip, with settings for this transaction only: a proxy lends the session to others. Not
- * by `set local`, which a Citus coordinator would pass on, with all of the text, to its workers.
+ * Begins a transaction in one round trip, with settings for this transaction only, because a proxy lends the session to
+ * other clients. It does not use `set local`, whose whole text a Citus coordinator would pass on to its workers.
  */
 function begin(mode: string, settings: Readonly<Record<string, number | string>> = {}): string {
   const all = { idle_in_transaction_session_timeout: GAP_MS, ...settings };
@@ -28,11 +28,11 @@ export const WRITE = begin('', PATIENTLY);
 export const REPEATABLE = begin('', { ...PATIENTLY, synchronous_commit: 'off' });
 export const READ = begin(' isolation level repeatable read read only');
 export const DRAFT = begin(' isolation level repeatable read', PATIENTLY);
-/** For the service's own tables, where no statement takes long. */
+/** For the service's own tables, which have only short statements. */
 export const SHORT_WRITE = begin(' isolation level read committed');
 
 interface TransactionParts {
-  /** The statements that begin and end it. */
+  /** The statements that begin and end the transaction. */
   readonly between: readonly [begin: string, end: string];
   readonly prepare: Prepare;
   readonly signal?: AbortSignal | undefined;
@@ -54,21 +54,24 @@ export async function runTransaction<Result>(
       await client.query(end);
       return result;
     } catch (error) {
-      // A lost connection has rolled back already.
+      // If the connection is lost, the database has already rolled back.
       await client.query('rollback').catch(() => {});
       throw error;
     }
   });
 }
 
-/** Begins a transaction, and reads the schema with it if that is due. @throws schema_moved */
+/**
+ * Begins a transaction, and reads the schema in the same round trip if a check is due.
+ * @throws schema_moved
+ */
 export async function beginOn(
   client: PoolClient,
   begin: string,
   watched: SchemaWatch | undefined,
 ): Promise<void> {
   if (!isStale(watched)) return void (await client.query(begin));
-  // Several statements answer with a list, which the driver's types do not know.
+  // The driver returns a list for several statements, but its types do not declare it.
   const answers = (await client.query(`${begin}; ${READ_SCHEMA}`)) as unknown as QueryResult[];
   noteSchema(watched, answers.at(-1)?.rows[0]);
   try {

@@ -3,12 +3,15 @@ import { CopyRows, copyInto } from './copy-rows.ts';
 import type { Postgres } from './open-postgres.ts';
 import type { SqlTransaction } from './postgres-session.ts';
 
-/** An id that no project, account or task has. Given explicitly, as an identity column never gives a number again. */
+/**
+ * An id that no project, account or task has. The trial sets ids explicitly, because an identity column never issues a
+ * number again.
+ */
 const NONE = -1;
 
 /**
- * Makes one write of each kind that the service makes, in every table, and rolls them back, so that a
- * database on which some would fail is detected before requests are accepted.
+ * Makes one write of each kind that the service makes, in every table, and rolls them all back. So a start detects a
+ * database that would refuse some writes before it accepts requests.
  * @throws not_ready, or the error of the database
  */
 export function tryWrites(postgres: Postgres): Promise<void> {
@@ -20,7 +23,7 @@ export function tryWrites(postgres: Postgres): Promise<void> {
   });
 }
 
-/** Privileges are checked even for statements that match no rows. The database may hold tables of others. */
+/** PostgreSQL checks privileges even for a statement that matches no rows. Only the service's own tables are tried. */
 function inEveryTable(): string {
   const tables = readMigrations('postgres').flatMap(({ sql }) =>
     [...sql.matchAll(/^create table (\w+)/gm)].map(([, name]) => `'${name}'`),
@@ -37,7 +40,10 @@ function inEveryTable(): string {
 end $$`;
 }
 
-/** What distributing databases may refuse: references, queries among values, locks in joins, the clock in an update. */
+/**
+ * Statements that a distributed database may refuse: references, queries among values, locks in joins, the clock in an
+ * update.
+ */
 async function acceptAndClaim(tx: SqlTransaction): Promise<void> {
   await tx.run('insert into account (id, name, created_at) values ($1, $2, 0)', [NONE, 'trial of the start']);
   await tx.run(

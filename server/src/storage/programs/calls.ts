@@ -1,8 +1,9 @@
 import type { Program } from './program.ts';
 
 /**
- * A table of operations is an interface: a method for each, from its input to its result. Its programs and the calls
- * that other rooms make are derived from it by type; a call finds its program by name, in this thread or in another.
+ * A table of operations is an interface: it has a method for each operation, from its input to its result. Its programs
+ * and the calls of other rooms are derived from it by type. A call finds its program by name, in this thread or in
+ * another.
  */
 
 /** A program for each operation. */
@@ -12,7 +13,7 @@ export type Programs<Table> = {
     : never;
 };
 
-/** A call for each operation. `Given`: arguments that precede its input, for example the project. */
+/** A call for each operation. `Given` are arguments that precede its input, for example the project. */
 export type Calls<Table, Given extends unknown[] = []> = {
   [Name in keyof Table]: Table[Name] extends (...input: infer Input) => infer Result
     ? (...input: [...Given, ...Input]) => Promise<Result>
@@ -46,7 +47,7 @@ export const callsOfProject = <Table>(
         perform(projectId, program(...input)),
   ) as OfProject<Table>;
 
-/** Calls on threads, which serve the operations by the same names. `names`: any object with those keys. */
+/** Calls on threads, which serve the operations by the same names. `names` is any object with those keys. */
 export const callsOfThreads = <Table>(
   names: { readonly [Name in keyof Table]: unknown },
   call: (name: keyof Table & string, projectId: number, input: never) => Promise<unknown>,

@@ -1,12 +1,12 @@
 import { renderFor, type Sql, type SqlSession, sql } from './statement.ts';
 
 /**
- * Control flow that is written once for both engines: a generator that yields statements and receives their rows, immediately
- * from a file, later from PostgreSQL. docs/decisions/0019-one-program-two-dialects.md says why it is not an async function.
+ * Control flow that both engines share: a generator that yields statements and receives their rows. A file returns them
+ * immediately, PostgreSQL later. docs/decisions/0019-one-program-two-dialects.md says why it is not an async function.
  */
 export type Program<Result> = Generator<(session: ProgramSession) => unknown, Result, unknown>;
 
-/** What a driver provides: answers, or promises of answers. */
+/** What a driver returns: answers, or promises of answers. */
 export interface ProgramSession {
   rows(statement: Sql): unknown;
   run(statement: Sql): unknown;
@@ -44,7 +44,10 @@ export function* pairs<Key, Value>(...given: Given): Program<Map<Key, Value>> {
   return new Map(found.map((row) => Object.values(row) as [Key, Value]));
 }
 
-/** Rows of the service's own tables, which the embedded store has in another file; `PROJECT` is the catalog's project. */
+/**
+ * Reads rows of the service's own tables, which the embedded store keeps in another file. `PROJECT` is the catalog's
+ * project.
+ */
 export function* controlRows<Row>(...given: Given): Program<Row[]> {
   return (yield (session) => session.controlRows(toSql(given))) as Row[];
 }
@@ -69,7 +72,10 @@ export function performNow<Result>(program: Program<Result>, session: ProgramSes
   return next.value;
 }
 
-/** Runs a program on a project's rows in PostgreSQL; an empty statement, of what only the other engine does, asks nothing. */
+/**
+ * Runs a program on a project's rows in PostgreSQL. A statement that only the other engine needs is empty and is not
+ * sent.
+ */
 export async function performOn<Result>(session: SqlSession, projectId: number, program: Program<Result>) {
   const answer = (ask: 'rows' | 'run') => (statement: Sql) => {
     const { text, values } = renderFor('postgres', statement, projectId);
@@ -82,5 +88,5 @@ export async function performOn<Result>(session: SqlSession, projectId: number, 
   return next.value;
 }
 
-/** In place of a project, whose ids begin at 1. */
+/** Replaces the id of a project in statements without one. Ids of projects begin at 1. */
 export const SERVICE = 0;

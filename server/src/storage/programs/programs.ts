@@ -1,6 +1,6 @@
 /**
- * The door of programs: statements that both engines run, programs of several statements, and the calls that are made of
- * tables of programs (docs/decisions/0019-one-program-two-dialects.md).
+ * The door of programs: statements that both engines run, programs of several statements, and the calls that are
+ * derived from tables of programs (docs/decisions/0019-one-program-two-dialects.md).
  */
 
 export {

@@ -2,23 +2,29 @@ import { toSnake } from '../database.ts';
 
 export type SqlValue = string | number | bigint | boolean | null | Uint8Array | readonly unknown[];
 
-/** Runs statements one at a time, each in its own transaction unless the session is one. Values are `$1`, `$2`, … */
+/**
+ * Runs statements one at a time. Each has its own transaction, unless the session is a transaction. Values are `$1`,
+ * `$2`, …
+ */
 export interface SqlSession {
-  /** @throws not_ready when the database cannot be reached, storage_full when its disk is full, schema_moved for a write */
+  /**
+   * @throws not_ready when the database cannot be reached, storage_full when its disk is full, schema_moved for a write
+   * after a newer program has migrated the database
+   */
   rows<Row>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
-  /** @returns how many rows were changed */
+  /** @returns the number of rows that were changed */
   run(sql: string, values?: readonly SqlValue[]): Promise<number>;
 }
 
 /**
- * Statements that both engines run. A value fills a hole of the template and becomes a parameter. `own` and
- * similar parts differ by engine: a row in PostgreSQL belongs to a project, a file holds one project.
+ * Statements that both engines run. A value fills a hole of the template and becomes a parameter. `own` and similar
+ * parts differ by engine, because a row in PostgreSQL belongs to a project and a file holds only one project.
  */
 export type Sql = { readonly parts: readonly string[]; readonly holes: readonly Hole[] } | Difference;
 
 type Hole = Sql | SqlValue | typeof PROJECT;
 
-/** A function if preparing the values for the engine costs something. */
+/** A function if preparing the values for the engine is expensive. */
 type Choice = Sql | (() => Sql);
 
 interface Difference {
@@ -26,7 +32,7 @@ interface Difference {
   readonly postgres: Choice;
 }
 
-/** The project whose rows the statement reads or writes; only on PostgreSQL. */
+/** The project whose rows the statement reads or writes; set only on PostgreSQL. */
 export const PROJECT: unique symbol = Symbol('project');
 
 export const sql = (parts: readonly string[], ...holes: Hole[]): Sql => ({ parts, holes });
@@ -48,13 +54,16 @@ export const ownKey = (columns: string): Sql => ({
   postgres: text(`(project_id, ${columns})`),
 });
 
-/** The beginning of `insert into … (…) select …`: the values of the columns follow, with a condition if they are of a table. */
+/**
+ * The beginning of `insert into … (…) select …`. The values of the columns follow it, and a condition if they come from
+ * a table.
+ */
 export const insertInto = (table: string, columns: string): Sql => ({
   sqlite: text(`insert into ${table} (${columns}) select`),
   postgres: sql`${text(`insert into ${table} (project_id, ${columns}) select`)} ${PROJECT},`,
 });
 
-/** `in` a list that is passed as a parameter. */
+/** Makes `in` with a list that is passed as one parameter. */
 export const among = (values: readonly (number | string)[]): Sql => ({
   sqlite: () => sql`in (select value from json_each(${JSON.stringify(values)}))`,
   postgres: sql`= any(${values})`,
@@ -94,7 +103,7 @@ export const insertRow = (table: string, values: Readonly<Record<string, SqlValu
   return sql`${insertInto(table, Object.keys(toSnake(values)).join(', '))} ${joined(holes, ', ')}`;
 };
 
-/** Inserts rows; has a condition, because `on conflict` may follow. */
+/** Inserts rows. It has a condition, because SQLite needs one before `on conflict`. */
 export const insertRows = (
   table: string,
   columns: Readonly<Record<string, 'bigint' | 'text'>>,
@@ -103,8 +112,9 @@ export const insertRows = (
   sql`${insertInto(table, Object.keys(columns).join(', '))} n.* from ${tabled('n', columns, values)} where true`;
 
 /**
- * Joins the row of `table` that `on` finds by an index, row by row. A limit forces PostgreSQL to do so: with a plain join it
- * may read the whole table instead, when it has no statistics yet or plans for any list (14 s for 10,000 of 60,000 rows).
+ * Joins the row of `table` that `on` finds by an index, row by row. A limit forces PostgreSQL to use the index. With a
+ * plain join it may read the whole table, because it has no statistics yet or plans for a list of any length (14 s for
+ * 10,000 of 60,000 rows).
  */
 export const lookupJoin = (table: string, alias: string, on: Sql): Sql => ({
   sqlite: sql`cross join ${text(`${table} ${alias} on`)} ${on}`,
@@ -112,7 +122,10 @@ export const lookupJoin = (table: string, alias: string, on: Sql): Sql => ({
       where ${own(alias)} and ${on} limit 1) ${text(alias)}`,
 });
 
-/** Deletes at most a given number of a project's rows: in a file by their key, in PostgreSQL by their addresses. */
+/**
+ * Deletes at most a given number of a project's rows: by their key in a file, by their physical addresses in
+ * PostgreSQL.
+ */
 export const deleteSome = (
   table: string,
   key: string,
@@ -129,7 +142,7 @@ export const joined = (parts: readonly Sql[], comma: string): Sql =>
 const isSql = (hole: Hole): hole is Sql =>
   typeof hole === 'object' && hole !== null && ('parts' in hole || 'sqlite' in hole);
 
-/** Renders the same text for the same template, whatever the values, so that it is prepared once. */
+/** Renders the same text for the same template, whatever its values are, so that the text is prepared only once. */
 export function renderFor(engine: 'sqlite' | 'postgres', statement: Sql, projectId?: number) {
   const values: SqlValue[] = [];
   const mark = engine === 'sqlite' ? () => '?' : () => `$${values.length}`;

@@ -1,6 +1,6 @@
 /**
- * The door of secrets: what others trust the service with (passwords of servers, keys that sign webhooks) is
- * sealed before it is stored, with a key that is in no backup. Source: docs/operating/settings.md, "Secrets".
+ * The door of secrets. Credentials for other systems (passwords of servers, keys that sign webhooks) are sealed before
+ * they are stored. The key is in no backup. Source: docs/operating/settings.md, "Secrets".
  */
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
@@ -11,7 +11,7 @@ import { readSecretKey } from '../../kernel/secret-key.ts';
 import type { Database } from '../database.ts';
 import { writeOwnFile } from '../folder/folder.ts';
 
-/** Where a sealed text is stored. In any other place it cannot be unsealed, so copying it there gains nothing. */
+/** Where a sealed text is stored. It can be unsealed only there, so copying it to another row gains nothing. */
 export interface SealedPlace {
   readonly table: string;
   readonly column: string;
@@ -21,21 +21,21 @@ export interface SealedPlace {
 
 export type Secrets = ReturnType<typeof createSecrets>;
 
-/** The name that sealed texts carry does not reveal the key: it is 32 bits of a digest of 256 random ones. */
+/** The key's name in sealed texts. It does not reveal the key, because it is 32 bits of a digest of 256 random bits. */
 const nameKey = (bytes: Uint8Array) => ({
   id: createHash('sha256').update('relata secret key').update(bytes).digest('hex').slice(0, 8),
   bytes,
 });
 
 const CIPHER = 'aes-256-gcm';
-/** The size that GCM is designed for (NIST SP 800-38D): random ones are safe for 2^32 texts of one key. */
+/** The nonce size of GCM (NIST SP 800-38D). Random nonces are safe for 2^32 texts of one key. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const TAG = { authTagLength: TAG_BYTES } as const;
 
 /**
- * @param keys the first one seals, all of them unseal
- * @param makeKey makes the first key when something is to be sealed; without it nothing can be
+ * @param keys the first one seals, and all of them unseal
+ * @param makeKey creates the first key when a text is to be sealed; without it, sealing is refused if there is no key
  */
 export function createSecrets(given: { keys: readonly Uint8Array[]; makeKey?: () => Uint8Array }) {
   const { makeKey } = given;
@@ -89,7 +89,10 @@ const refuse = (why: string, cause?: unknown) => new ServiceError('secret_unread
 
 const MAKE_ONE = 'write one made by openssl rand -base64 32';
 
-/** @returns the keys of a file, one a line; lines that begin with # are comments. @throws Error that names file and line */
+/**
+ * @returns the keys of a file, one on each line; lines that begin with # are comments
+ * @throws Error that names the file and the line
+ */
 export function readSecretKeyFile(path: string): Uint8Array[] {
   const lines = readFileSync(path, 'utf8').split(/\r?\n/);
   const keys = lines.flatMap((line, at) => {
@@ -107,7 +110,7 @@ export function readSecretKeyFile(path: string): Uint8Array[] {
 export function secretKeyFileAt(path: string) {
   return {
     keys: existsSync(path) ? readSecretKeyFile(path) : [],
-    /** The file is durable before anything is sealed with its key. */
+    /** The file is durable before its key seals any text. */
     makeKey(): Uint8Array {
       const key = randomBytes(32);
       writeOwnFile(path, `${key.toString('base64')}\n`, 'wx');
@@ -116,7 +119,7 @@ export function secretKeyFileAt(path: string) {
   };
 }
 
-/** A column that holds sealed texts, or null. */
+/** A column of sealed texts, which may be null. */
 export interface SealedColumn extends Omit<SealedPlace, 'row'> {
   /** The columns of the table's key. */
   readonly key: readonly string[];
@@ -125,8 +128,8 @@ export interface SealedColumn extends Omit<SealedPlace, 'row'> {
 type KeyedRow = Readonly<Record<string, string | number>> & { readonly sealed: string };
 
 /**
- * Seals anew what an earlier key sealed, row by row: a row that is changed meanwhile is left alone.
- * @returns how many texts were sealed anew, and how many no key can unseal
+ * Seals texts of earlier keys with the present key, row by row. A row that changes meanwhile remains as it is.
+ * @returns how many texts were resealed, and how many no key can unseal
  */
 export async function resealColumn(
   database: Pick<Database, 'read' | 'write'>,
@@ -152,7 +155,10 @@ export async function resealColumn(
   return counts;
 }
 
-/** @returns how many texts of a column no key can unseal; writes nothing */
+/**
+ * Writes nothing.
+ * @returns how many texts of a column no key can unseal
+ */
 export async function countUnreadable(
   database: Pick<Database, 'read'>,
   secrets: Secrets,
@@ -189,7 +195,7 @@ const placeOf = ({ table, column, key }: SealedColumn, row: KeyedRow): SealedPla
   row: key.map((name) => row[name] as string | number),
 });
 
-/** @returns undefined when no key can */
+/** @returns undefined when no key can unseal the text */
 function unsealRow(secrets: Secrets, column: SealedColumn, row: KeyedRow): string | undefined {
   try {
     return secrets.unseal(row.sealed, placeOf(column, row));

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { rows, run, sql } from '../programs/programs.ts';
 import { CatalogFile } from './catalog-file.ts';
 
-test('only what can be repeated is not synced when its transaction ends', (t) => {
+test('SQLite syncs each transaction except repeatable ones', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-'));
   const file = new CatalogFile(join(folder, '1.db'));
   t.after(() => {
@@ -24,7 +24,7 @@ test('only what can be repeated is not synced when its transaction ends', (t) =>
   assert.equal(file.transaction(readLevel), full);
 });
 
-test('a statement is done whatever row id the one before it left behind', (t) => {
+test('a statement succeeds after one that leaves a last row id beyond 2^53', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-'));
   const file = new CatalogFile(join(folder, '1.db'));
   t.after(() => {
@@ -36,6 +36,6 @@ test('a statement is done whatever row id the one before it left behind', (t) =>
   file.prepare("update far set name = 'A'").run();
   assert.equal(file.perform(run(sql`update far set name = 'B'`)), 1);
   assert.deepEqual(file.perform(rows(sql`select name from far`)), [{ __proto__: null, name: 'B' }]);
-  // Settings of PostgreSQL's plans are a select without rows here.
+  // Statements that only set PostgreSQL's planner are an empty select on this engine.
   file.perform(run(sql`select 1 where false`));
 });

@@ -9,7 +9,7 @@ import { PageCache } from './page-cache.ts';
 
 /**
  * page_size 16384: products of 1 to 4 KB then fill pages without overflow chains. cache_size in KiB. The WAL grows to
- * 64 MiB before it is written back, so that a batch of 10,000 products is written back at most once.
+ * 64 MiB before it is written back, so a batch of 10,000 products causes at most one write-back.
  */
 const CATALOG_PRAGMAS = `
   pragma page_size = 16384;
@@ -33,7 +33,7 @@ export function programSessionOf(
     rows: (statement) => bind(statement, (prepared, values) => prepared.all(...values)),
     run: (statement) =>
       bind(statement, (prepared, values) => {
-        // For a select too: a program that runs one reads nothing of it. See `CatalogFile.prepare`.
+        // Also used for a select whose rows a program ignores. See `CatalogFile.prepare`.
         prepared.setReadBigInts(true);
         return Number(prepared.run(...values).changes);
       }),
@@ -44,11 +44,11 @@ export function programSessionOf(
 interface CatalogFileOptions {
   readonly readControl?: (statement: Sql) => unknown[];
   readonly projectId?: number;
-  /** The installation that the file has to belong to. */
+  /** The installation that the file must belong to. */
   readonly installation?: string | undefined;
 }
 
-/** Refuses a file of another owner before it changes anything. */
+/** Refuses a file of another owner before anything in it changes. */
 function setUpCatalog(database: DatabaseSync, owner: CatalogOwner | undefined): void {
   try {
     if (owner !== undefined) refuseOtherOwner(database, owner);
@@ -70,19 +70,25 @@ interface ArrayStatement {
 /** An open catalog file with its prepared statements. */
 export class CatalogFile {
   readonly database: DatabaseSync;
-  /** Whether it opened read-only, as SQLite does for a file that it cannot write, e.g. on a read-only file system. */
+  /**
+   * Whether the file was opened read-only. SQLite does so for a file that it cannot write, for example on a read-only
+   * file system.
+   */
   isReadOnly = false;
   readonly prepare = onceByText((sql) => {
     const made = this.database.prepare(sql);
-    // FTS5 leaves a last row id of its own, beyond 2^53; read as a number it would make any later write fail.
+    // FTS5 leaves a last row id beyond 2^53. Reading it as a number would make every later write fail.
     if (made.columns().length === 0) made.setReadBigInts(true);
     return made;
   });
-  /** The same for a statement whose rows are read as arrays: objects cost twice as much, and fill the old generation of V8. */
+  /**
+   * The same for a statement whose rows are read as arrays. Objects cost twice as much and fill the old generation of
+   * V8.
+   */
   readonly prepareArrays = onceByText((sql) => {
     const made = this.database.prepare(sql);
     made.setReturnArrays(true);
-    // The types of Node do not follow that setting.
+    // Node's types do not reflect that setting.
     return made as unknown as ArrayStatement;
   });
   readonly pages = new PageCache((sql) => this.database.exec(sql));
@@ -90,8 +96,8 @@ export class CatalogFile {
   private readonly projectId: number | undefined;
 
   /**
-   * @param projectId undefined for a file of no installation
-   * @throws storage_full, storage_failed, and, with a project, catalog_damaged, catalog_foreign
+   * @param projectId undefined for a file that belongs to no installation
+   * @throws storage_full, storage_failed; with a project also catalog_damaged, catalog_foreign
    */
   constructor(path: string, { readControl = () => [], projectId, installation }: CatalogFileOptions = {}) {
     this.session = programSessionOf(this, readControl);
@@ -105,7 +111,7 @@ export class CatalogFile {
     }
   }
 
-  /** @returns the refusal for a result that a sound file cannot give */
+  /** @returns the refusal for a result that only a damaged file can give */
   refuseDamaged = () => new ServiceError('catalog_damaged', { values: [this.projectId ?? 0] });
 
   perform<Result>(program: Program<Result>): Result {
@@ -113,8 +119,8 @@ export class CatalogFile {
   }
 
   /**
-   * Runs a transaction whose work can be repeated. A loss of power may lose it, with what followed; the next
-   * synced transaction makes it durable, too.
+   * Runs a transaction whose work can be repeated. A loss of power may lose it and everything after it, until the next
+   * synced transaction makes them durable.
    */
   repeatable<Result>(work: () => Result): Result {
     this.database.exec('pragma synchronous = normal');
@@ -125,7 +131,7 @@ export class CatalogFile {
     }
   }
 
-  /** Runs `work` in one transaction, synced; rolled back when it throws. */
+  /** Runs `work` in one transaction, which is synced at its end. Rolls back when `work` throws. */
   transaction<Result>(work: () => Result): Result {
     return this.pages.whole(() => this.runTransaction(work));
   }
@@ -144,8 +150,9 @@ export class CatalogFile {
   }
 
   /**
-   * Runs `work` on one snapshot, so that several statements see the same catalog. Asynchronous work keeps it open,
-   * and other users of the file would read an old state, so only threads that run one operation at a time may wait.
+   * Runs `work` on one snapshot, so that several statements read the same catalog. Asynchronous work keeps the snapshot
+   * open, and other users of the file would read an old state. So only threads that run one operation at a time may
+   * wait in it.
    */
   snapshot<Result>(work: () => Result): Result {
     this.database.exec('begin');

@@ -12,13 +12,13 @@ import { createMarkMoves, type MarkMoves, openDamageMarks } from './file-check.t
 import { KEEP_LOG, onceByText } from './open-sqlite.ts';
 import { shareOfFile } from './page-cache.ts';
 
-/** Whether another service writes the files; may change while this service runs. */
+/** Whether another service writes the files; this may change while the service runs. */
 export type Follows = Int32Array<SharedArrayBuffer>;
 
 export const createFollows = (isFollowing = false): Follows =>
   new Int32Array(new SharedArrayBuffer(4)).fill(Number(isFollowing));
 
-/** Open files per thread: enough for a busy installation, few enough for memory and file handles. */
+/** The limit of open files per thread: enough for a busy installation, and few enough for memory and file handles. */
 const OPEN_CATALOGS = 64;
 
 /** How the catalog files of a thread are opened. */
@@ -26,11 +26,11 @@ interface CatalogFilesOptions {
   readonly markMoves?: MarkMoves;
   /** Another thread copies the logs and then writes them back. */
   readonly keepsLog?: boolean;
-  /** Nothing is written here. */
+  /** Not 0 if this service writes nothing here. */
   readonly follows?: Follows;
 }
 
-/** The catalog files of one thread; when there are too many, the least recently used one is closed. */
+/** The catalog files of one thread. When too many are open, the least recently used one is closed. */
 export class CatalogFiles {
   private readonly folder: string;
   private readonly keepsLog: boolean;
@@ -64,7 +64,7 @@ export class CatalogFiles {
     if (files.peek(projectId)?.isReadOnly) this.close(projectId);
     const known = files.peek(projectId);
     const file = known ?? this.openNew(projectId);
-    // At each use, so that the least recently used file is the one that is closed.
+    // Set at each use, so that the map closes the least recently used file.
     files.set(projectId, file);
     if (known === undefined) this.sharePages();
     return file;
@@ -77,7 +77,7 @@ export class CatalogFiles {
     const { control } = this;
     const installation = control.findInstallation();
     const file = new CatalogFile(path, { readControl: control.readFor(projectId), projectId, installation });
-    // The file may exist the next time.
+    // Marked as read-only, so that the next use opens the file if it exists by then.
     file.isReadOnly = path === ':memory:';
     if (this.keepsLog) file.database.exec(KEEP_LOG);
     return file;
@@ -95,13 +95,13 @@ export class CatalogFiles {
     this.control = openControlReader(this.folder);
   }
 
-  /** Only a step of the share changes the open files. */
+  /** Limits the page cache of each file. Statements run only when the share moves to another step. */
   private sharePages(): void {
     const kib = shareOfFile(this.files.size);
     for (const projectId of this.files.keys()) this.files.peek(projectId)?.pages.limit(kib);
   }
 
-  /** A file of another owner stays: the project that is removed has no products in it. */
+  /** Keeps a file of another owner, because it contains no products of the removed project. */
   remove(projectId: number): void {
     this.close(projectId);
     const path = this.pathOf(projectId);
@@ -114,7 +114,7 @@ export class CatalogFiles {
 }
 
 /**
- * Whether the writing service has created a file; a service that follows accepts no other.
+ * Whether the writing service has created the file; a service that follows may not create it.
  * @throws not_ready until the writer has migrated it to the newest schema
  */
 function isReady(path: string): boolean {
@@ -124,7 +124,7 @@ function isReady(path: string): boolean {
   return true;
 }
 
-/** Reads the control database beside the folder of catalogs, as last committed; opened at the first read. */
+/** Reads committed rows of the control database beside the folder of catalogs. It is opened at the first read. */
 function openControlReader(folder: string) {
   const path = dataFolderAt(dirname(folder)).control;
   let database: DatabaseSync | undefined;
@@ -135,7 +135,7 @@ function openControlReader(folder: string) {
   };
   const prepare = onceByText((text) => open().prepare(text));
   return {
-    /** @returns undefined without a control database, and on a standby whose writer is yet to record it */
+    /** @returns undefined without a control database, or on a standby whose writer has not recorded it yet */
     findInstallation(): string | undefined {
       if (installation === undefined && existsSync(path)) installation = readInstallation(open());
       return installation;

@@ -1,7 +1,7 @@
 /**
- * Which installation and project a catalog file belongs to. The control database and each catalog file are separate files, and
- * projects are numbered from 1 in every installation, so a number alone does not say whose products a file has. The file
- * records both in `meta`, at its creation or at the first open after an upgrade.
+ * Which installation and project a catalog file belongs to. Projects are numbered from 1 in every installation, so the
+ * number of a file does not show whose products it has. The file records both in `meta`, when it is created or first
+ * opened after an upgrade.
  */
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -26,7 +26,7 @@ const BUSY_TIMEOUT_MS = 10_000;
 const hasTable = (database: DatabaseSync, name: string): boolean =>
   database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(name) !== undefined;
 
-/** @returns undefined for a control database of before installations had an identity */
+/** @returns undefined for a control database that is older than identities of installations */
 export function readInstallation(control: DatabaseSync): string | undefined {
   if (!hasTable(control, 'installation')) return undefined;
   const row = control.prepare('select identity from installation where id = 1').get();
@@ -43,7 +43,7 @@ function readOwner(catalog: DatabaseSync): RecordedOwner {
   };
 }
 
-/** @returns why an open file is not the catalog of this owner; undefined if it is, or records no owner */
+/** @returns why an open file is not the catalog of this owner; undefined if it is, or if the file records no owner */
 export function findOtherOwner(catalog: DatabaseSync, owner: CatalogOwner): string | undefined {
   const { installation, projectId } = readOwner(catalog);
   if (installation !== undefined && installation !== owner.installation)
@@ -53,13 +53,19 @@ export function findOtherOwner(catalog: DatabaseSync, owner: CatalogOwner): stri
   return undefined;
 }
 
-/** Call it before a file is changed in any way. @throws catalog_foreign */
+/**
+ * Call this before any change of the file.
+ * @throws catalog_foreign
+ */
 export function refuseOtherOwner(catalog: DatabaseSync, owner: CatalogOwner): void {
   if (findOtherOwner(catalog, owner) !== undefined)
     throw new ServiceError('catalog_foreign', { values: [owner.projectId] });
 }
 
-/** Records the owner in a file of the newest schema that records none. @throws catalog_foreign if another owner was recorded meanwhile */
+/**
+ * Records the owner in a file of the newest schema that records none.
+ * @throws catalog_foreign if another owner was recorded at the same time
+ */
 export function recordOwner(catalog: DatabaseSync, { installation, projectId }: CatalogOwner): void {
   const recorded = readOwner(catalog);
   if (recorded.installation === undefined || recorded.projectId === undefined) {
@@ -70,8 +76,8 @@ export function recordOwner(catalog: DatabaseSync, { installation, projectId }: 
 }
 
 /**
- * The same for a file that may be in use, read-only.
- * @returns undefined also for a file that is missing, or too damaged to say
+ * Checks the owner read-only, in a file that may be in use.
+ * @returns undefined also for a file that is missing, or too damaged to read
  */
 export function findOtherOwnerOf(path: string, owner: CatalogOwner): string | undefined {
   return readFileNow(path, (catalog) => findOtherOwner(catalog, owner));
@@ -97,7 +103,10 @@ export interface ForeignCatalog {
   readonly reason: string;
 }
 
-/** Opens each catalog file of a folder, 0.3 ms each. @returns those of another owner, with the reason */
+/**
+ * Opens each catalog file of a folder, 0.3 ms each.
+ * @returns the files of another owner, with the reason
+ */
 export function listForeignCatalogs(folder: DataFolder): ForeignCatalog[] {
   const installation = findInstallation(folder);
   if (installation === undefined) return [];
@@ -108,9 +117,9 @@ export function listForeignCatalogs(folder: DataFolder): ForeignCatalog[] {
 }
 
 /**
- * Call it before a start creates or changes anything, while no other process uses the folder. A new control database beside
- * old catalogs would number its projects from 1 and answer with the products of the former ones.
- * @throws Error that says what to do, when the control database is missing or belongs to another installation
+ * Call this before a start creates or changes anything, while no other process uses the folder. A new control database
+ * beside old catalogs would number its projects from 1 and return the products of the old projects.
+ * @throws Error that names the remedy, when the control database is missing or belongs to another installation
  */
 export function refuseStrayCatalogs(folder: DataFolder): void {
   const catalogs = listCatalogs(folder);
@@ -120,13 +129,14 @@ export function refuseStrayCatalogs(folder: DataFolder): void {
   if (isOfAnother) throw strayCatalogs(folder, 'the control.db of another installation');
 }
 
-/** An empty control.db is one without tables. A damaged one is refused when it is opened. */
+/** An empty control.db is a database without tables. A damaged one is refused when it is opened. */
 const hasControl = ({ control }: DataFolder): boolean =>
   existsSync(control) && (statSync(control).size > 0 || readVersion(control) > 0);
 
 /**
- * Reads the newest files first: usually the first one belongs here. While none is found, all of them are read, 0.3 ms each.
- * @returns whether catalogs record an installation, and none of them records that of the control database
+ * Reads the newest files first, because usually the first one already belongs to this installation. Otherwise all files
+ * are read, 0.3 ms each.
+ * @returns whether catalogs record an installation, but none records that of the control database
  */
 function isOtherInstallation(folder: DataFolder, catalogs: readonly number[]): boolean {
   const own = findInstallation(folder);

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { openControlDatabase } from './control-database.ts';
 
-test('a read does not wait until another has ended', async (t) => {
+test('a read of the control database does not wait for another read', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-'));
   const database = openControlDatabase(join(folder, 'control.db'));
   t.after(async () => {

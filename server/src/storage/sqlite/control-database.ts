@@ -18,7 +18,7 @@ import { isDamaged, translateSqliteError } from '../sqlite-errors.ts';
 import { createThreadPool, type ThreadPool } from '../threads/threads.ts';
 import { onceByText, openSqlite } from './open-sqlite.ts';
 
-/** WAL lets readers run while the one writer commits. */
+/** In WAL mode, reads run while the only writer commits. */
 export const CONTROL_PRAGMAS = `
   pragma journal_mode = wal;
   pragma synchronous = full;
@@ -26,8 +26,8 @@ export const CONTROL_PRAGMAS = `
 `;
 
 /**
- * The control database: reads on the calling thread, writes on a thread of their own, because a commit waits
- * for the disk (0.3 ms idle, 100 ms beside a bulk load) and lookups must not wait with it.
+ * The control database. Reads run on the calling thread and writes on a separate thread, because a commit waits for the
+ * disk (0.3 ms idle, 100 ms during a bulk load) and must not delay lookups.
  * @param keepsLog whether another thread copies its log and then writes it back
  */
 export function openControlDatabase(path: string, keepsLog = false): Database {
@@ -60,8 +60,8 @@ export function openControlDatabase(path: string, keepsLog = false): Database {
 }
 
 /**
- * A read has finished when its call returns, so no read waits. Kysely's own queue wakes all waiting reads
- * whenever one starts: 12,000 reads at once took 10 s.
+ * A read has finished when its call returns, so no read needs to wait. Kysely's own queue wakes all waiting reads
+ * whenever one starts: 12,000 concurrent reads took 10 s.
  */
 class ReadingDialect extends SqliteDialect {
   override createAdapter(): SqliteAdapter {
@@ -75,7 +75,7 @@ class ReadingAdapter extends SqliteAdapter {
   }
 }
 
-/** The only connection of the writer's thread; one transaction uses it at a time. */
+/** The only connection of the writer's thread. One transaction at a time uses it. */
 function createThreadDriver(thread: ThreadPool): Driver {
   let turn: Promise<void> = Promise.resolve();
   let release: () => void = () => {};
@@ -105,7 +105,7 @@ function createThreadDriver(thread: ThreadPool): Driver {
   };
 }
 
-/** Kysely prepares a statement at every execution; this caches the prepared ones. */
+/** Caches prepared statements, because Kysely prepares a statement at every execution. */
 const preparingOnce = (database: DatabaseSync) => ({
   prepare: onceByText((text) => {
     const statement = database.prepare(text);
@@ -124,7 +124,7 @@ export function orRefuse<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    // SQLite does not say which file failed.
+    // Adds the path, because SQLite does not report which file failed.
     if (isDamaged(error)) (error as Error).message += ': control.db';
     throw translateSqliteError(error);
   }

@@ -4,14 +4,15 @@ import { serveOperations } from '../threads/threads.ts';
 import { CONTROL_PRAGMAS, orRefuse } from './control-database.ts';
 import { KEEP_LOG, onceByText, openSqlite } from './open-sqlite.ts';
 
-/** The thread that holds the one writing connection of the control database. */
+/** The thread with the only writing connection to the control database. */
 const { path, keepsLog } = workerData as { path: string; keepsLog: boolean };
 const database = openSqlite(path, keepsLog ? CONTROL_PRAGMAS + KEEP_LOG : CONTROL_PRAGMAS);
 const prepare = onceByText((sql) => database.prepare(sql));
 
 serveOperations({
   execute({ sql, parameters }: { sql: string; parameters: SQLInputValue[] }) {
-    // A full disk may end a transaction; report the disk to the caller, not the failed rollback.
+    // A full disk may have ended the transaction already. The caller gets the error of the disk, not that of the failed
+    // rollback.
     if (sql === 'rollback' && !database.isTransaction) return { rows: [] };
     const statement = prepare(sql);
     if (statement.columns().length > 0) return { rows: orRefuse(() => statement.all(...parameters)) };

@@ -6,28 +6,28 @@ import { writeOwnFile } from '../folder/folder.ts';
 import { isBusy, isDamaged } from '../sqlite-errors.ts';
 
 export interface FileCheck {
-  /** In SQLite's words, at most ten; empty if no damage was found. */
+  /** Messages of SQLite, at most ten; empty if it found no damage. */
   readonly problems: readonly string[];
-  /** Whether all of the file was read within the time limit. */
+  /** Whether the whole file was read within the time limit. */
   readonly isComplete: boolean;
 }
 
-/** The first ones suffice: a file that is half noise has thousands. */
+/** The first problems suffice, because a badly damaged file has thousands. */
 const MOST_PROBLEMS = 10;
 const BUSY_TIMEOUT_MS = 10_000;
 
 /**
- * Reads a database file with SQLite's `quick_check`: its pages, rows and the order of its keys, not whether
- * indexes agree with their tables. The file is opened read-only, beside others that write to it. A call reads
- * the whole file on the calling thread, and SQLite has no way to stop it: use it in a thread or a command.
- * @param limitMs with a limit, tables are checked one after another until it is reached, 0: none; problems of
- * pages that belong to two tables or to none stay unknown then. Without one the file is checked as a whole.
+ * Reads a database file with SQLite's `quick_check`, which checks pages, rows and the order of keys, but not whether
+ * indexes agree with their tables. The file is opened read-only, and other connections may write to it meanwhile. A
+ * call reads the whole file on the calling thread, and SQLite cannot stop it, so use it in a thread or a command.
+ * @param limitMs with a limit, tables are checked one after another until it is reached (0: no table), and problems of
+ * pages that belong to two tables or to none are not found; without one, the file is checked as a whole
  * @throws Error when the file is locked for ten seconds
  */
 export function checkSqliteFile(path: string, limitMs?: number): FileCheck {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined) return { problems: ['it is missing'], isComplete: true };
-  // For SQLite an empty file is a database without tables.
+  // SQLite would accept an empty file as a database without tables.
   if (size === 0) return { problems: ['it is empty'], isComplete: true };
   try {
     using database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
@@ -56,11 +56,11 @@ function findProblems(database: DatabaseSync, check: string): string[] {
 }
 
 /**
- * Reads a catalog file with SQLite's `integrity_check`, which also compares each index with its table:
- * nothing else finds damage within a key, which makes an existing row look absent. 100,000 products (140 MiB)
- * take 0.14 s of processor time, `quick_check` 0.12 s.
- * @param strays selects rows that no sound catalog has
- * @returns the problems, in SQLite's words; empty if no damage was found
+ * Reads a catalog file with SQLite's `integrity_check`, which also compares each index with its table: no other check
+ * finds damage within a key, which makes an existing row look absent. For 100,000 products (140 MiB) it takes 0.14 s of
+ * processor time, and `quick_check` 0.12 s.
+ * @param strays a query for rows that an undamaged catalog never has
+ * @returns SQLite's messages; empty if it found no damage
  * @throws Error when the file cannot be read now, because the disk fails or another process holds it
  */
 export function findDamage(path: string, strays: string): string[] {
@@ -75,26 +75,29 @@ export function findDamage(path: string, strays: string): string[] {
   }
 }
 
-/** Counts the marks added and removed, for all threads. */
+/** Counts how often marks were added or removed, in memory that all threads share. */
 export type MarkMoves = Int32Array<SharedArrayBuffer>;
 
 export const createMarkMoves = (): MarkMoves => new Int32Array(new SharedArrayBuffer(4));
 
 const MARK = /^(\d+)\.damaged$/;
 
-/** @returns the projects whose catalogs are marked; a damaged file that a restore moved aside, `7.db.damaged`, is no mark */
+/**
+ * @returns the projects whose catalogs are marked. A damaged file that a restore moved aside, such as `7.db.damaged`,
+ * does not count.
+ */
 export const listMarked = (folder: string): number[] =>
   (existsSync(folder) ? readdirSync(folder) : []).flatMap(
     (name) => MARK.exec(name)?.slice(1).map(Number) ?? [],
   );
 
 /**
- * Catalogs that are not served because their file is damaged, or may be. A mark is a file beside the catalog,
- * so it outlives the process; while no mark changes, a question costs one read of shared memory.
+ * Marks of catalogs that are not served because their file is damaged, or may be. A mark is a file beside the catalog,
+ * so it outlives the process. As long as no mark changes, a check costs one read of shared memory.
  */
 export function openDamageMarks(folder: string, moves: MarkMoves) {
   const known = new Map<number, boolean>();
-  /** Marks of this thread, which hold even if the disk could not store them. */
+  /** Marks of this thread. They count even if the disk could not store them. */
   const own = new Set<number>();
   let seen = 0;
   const pathOf = (projectId: number) => join(folder, `${projectId}.damaged`);
@@ -112,7 +115,10 @@ export function openDamageMarks(folder: string, moves: MarkMoves) {
     refuse(projectId: number): void {
       if (has(projectId)) throw new ServiceError('catalog_damaged', { values: [projectId] });
     },
-    /** @param why for people who look into the folder. @throws Error when it cannot be written; this thread honours it anyway */
+    /**
+     * @param why a text for people who look into the folder
+     * @throws Error when the mark cannot be written; this thread respects it anyway
+     */
     add(projectId: number, why: string): void {
       own.add(projectId);
       known.clear();

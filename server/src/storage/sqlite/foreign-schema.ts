@@ -3,15 +3,15 @@ import { pathToFileURL } from 'node:url';
 import { type DatabaseKind, newestOf, readMigrations } from '../migrations/migrations.ts';
 import { isDamaged } from '../sqlite-errors.ts';
 
-/** Tables that a file gets when it is used: those of the first search, the statistics of SQLite, the progress of a move. */
+/** Tables that are created on use: those of the first search, SQLite's statistics, and the progress of a move. */
 const MADE_LATER =
   /^(?:search_(?:lexeme(?:_data|_idx|_content|_docsize|_config)?|entry|word|progress)|sqlite_(?:stat\d|sequence)|move_progress)$/;
-/** Nobody reads more. */
+/** The most names in a list, because a reader needs no more. */
 const MOST_SHOWN = 10;
 
 const expected = new Map<string, ReadonlyMap<string, string>>();
 
-/** @returns by type and name, the statement of everything that the migrations up to a version make */
+/** @returns the statement of every object that the migrations up to a version create, by type and name */
 function readExpected(kind: DatabaseKind, version: number): ReadonlyMap<string, string> {
   return expected.getOrInsertComputed(`${kind} ${version}`, () => {
     using database = new DatabaseSync(':memory:');
@@ -27,9 +27,10 @@ function readSchema(database: DatabaseSync): Map<string, string> {
 }
 
 /**
- * Compares the schema of a database with that of its version. A trigger or view that the service did not make would act
- * at the next write or read.
- * @returns what the service did not make, such as `trigger take_over`, at most ten; a newer schema is not known here
+ * Compares the schema of a database with that of its version. SQLite would run a foreign trigger or view at the next
+ * write or read.
+ * @returns objects that the service did not create, such as `trigger take_over`, at most ten; none for a schema newer
+ * than this program
  */
 export function findForeignSchema(database: DatabaseSync, kind: DatabaseKind): string[] {
   const version = Number(database.prepare('pragma user_version').get()?.user_version ?? 0);
@@ -39,19 +40,19 @@ export function findForeignSchema(database: DatabaseSync, kind: DatabaseKind): s
     const [type = '', name = ''] = key.split(/ (.*)/s);
     if (known.get(key) === sql) return false;
     if (type === 'trigger' || type === 'view') return true;
-    // The service makes its tables in a file without a version, and refuses those that are there already.
+    // In a file without a version, the migrations create the tables and fail on those that exist already.
     return version > 0 && !MADE_LATER.test(name) && !name.startsWith('sqlite_autoindex_');
   });
   return foreign.slice(0, MOST_SHOWN).map(([key]) => key.slice(0, 100));
 }
 
-/** The same of a file that no other process uses: it is opened without its log, and no file is made beside it. */
+/** Checks a file that no other process uses. It is opened without its log, and no file is created beside it. */
 export function findForeignSchemaIn(path: string, kind: DatabaseKind): string[] {
   try {
     using database = new DatabaseSync(`${pathToFileURL(path).href}?immutable=1`, { readOnly: true });
     return findForeignSchema(database, kind);
   } catch (error) {
-    // SQLite refuses a damaged file itself; the service does not serve it.
+    // SQLite itself refuses a damaged file, so the service does not serve it.
     if (isDamaged(error)) return [];
     throw error;
   }

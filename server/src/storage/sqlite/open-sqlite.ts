@@ -1,16 +1,17 @@
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from '../sqlite-errors.ts';
 
-/** For a connection that writes where only a backup writes logs back. */
+/** For a connection that writes where only a backup may write logs back. */
 export const KEEP_LOG = 'pragma wal_autocheckpoint = 0;';
 
 const BUSY_TIMEOUT_MS = 10_000;
-/** More than enough: the second attempt finds the file already switched. */
+/** More attempts than needed, because the second one finds the file already switched to WAL. */
 const ATTEMPTS = 100;
 
 /**
- * Opens a database file and sets it up. When threads or processes open a new file at once and switch it to WAL, SQLite
- * refuses all except one, often despite the timeout (4 threads: 156 of 240 failed without it, 1 with it), hence the retries.
+ * Opens a database file and sets it up. When threads or processes open a new file at the same time and switch it to
+ * WAL, SQLite refuses all except one, often despite the timeout. Of 240 opens by 4 threads, 156 failed without the
+ * timeout and 1 with it. So the switch is retried.
  */
 export function openSqlite(path: string, pragmas: string): DatabaseSync {
   for (let attempt = 1; ; attempt += 1) {
@@ -25,7 +26,7 @@ export function openSqlite(path: string, pragmas: string): DatabaseSync {
   }
 }
 
-/** Adds the path to the error, as SQLite does not say which file failed. */
+/** Adds the path to the error, because SQLite does not report which file failed. */
 function openFile(path: string): DatabaseSync {
   try {
     return new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
@@ -35,7 +36,7 @@ function openFile(path: string): DatabaseSync {
   }
 }
 
-/** @returns what `make` returns for a text, made at its first use, for example the prepared statement */
+/** @returns what `make` returns for a text, such as a prepared statement; it is made at its first use */
 export function onceByText<Made>(make: (text: string) => Made): (text: string) => Made {
   const known = new Map<string, Made>();
   return (text) => known.getOrInsertComputed(text, make);

@@ -11,7 +11,7 @@ const MIB = 1024;
 const kibOf = ({ database }: CatalogFile): number =>
   -Number((database.prepare('pragma cache_size').get() as { cache_size: number }).cache_size);
 
-test('the catalogs that a thread has open share the memory for their pages', (t) => {
+test('the open catalogs of a thread share the memory for their pages', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-pages-'));
   const catalogs = join(folder, 'catalogs');
   mkdirSync(catalogs);
@@ -21,14 +21,14 @@ test('the catalogs that a thread has open share the memory for their pages', (t)
     rmSync(folder, { recursive: true });
   });
   const opened = [files.open(1)];
-  assert.deepEqual(opened.map(kibOf), [32 * MIB], 'a single catalog has as many pages as ever');
+  assert.deepEqual(opened.map(kibOf), [32 * MIB], 'a single catalog may use the whole cache');
   for (let projectId = 2; projectId <= 64; projectId += 1) opened.push(files.open(projectId));
   const sum = opened.map(kibOf).reduce((all, kib) => all + kib, 0);
   assert.ok(sum <= 64 * MIB, `${sum} KiB`);
 
   const [first] = opened as [CatalogFile];
   const inside = first.transaction(() => kibOf(first));
-  assert.deepEqual([inside, kibOf(first)], [32 * MIB, MIB], 'a transaction has a whole cache');
+  assert.deepEqual([inside, kibOf(first)], [32 * MIB, MIB], 'a transaction may use the whole cache');
   assert.throws(() =>
     first.transaction(() => {
       throw new Error('rolled back');
@@ -36,10 +36,10 @@ test('the catalogs that a thread has open share the memory for their pages', (t)
   );
   assert.equal(kibOf(first), MIB);
   for (let projectId = 2; projectId <= 64; projectId += 1) files.close(projectId);
-  assert.equal(kibOf(first), 32 * MIB, 'the share grows when others are closed');
+  assert.equal(kibOf(first), 32 * MIB, 'the share grows when other catalogs are closed');
 });
 
-test('a worker thread keeps at most 16 MiB of pages, or 1 MiB of each catalog', () => {
+test('a worker thread caches at most 16 MiB of pages, or 1 MiB of each catalog', () => {
   const kept = Array.from({ length: 64 }, (_, at) => (at + 1) * shareOfFile(at + 1, 16 * MIB));
   assert.equal(Math.max(...kept), 64 * MIB);
   assert.ok(kept.slice(0, 16).every((kib) => kib <= 16 * MIB));

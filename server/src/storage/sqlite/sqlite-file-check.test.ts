@@ -9,7 +9,7 @@ import { CatalogFile } from './sqlite.ts';
 
 const ROWS = 2_000;
 
-/** A closed catalog file with some hundred pages in a table and its index. */
+/** Makes a closed catalog file with some hundred pages in a table and its index. */
 function makeCatalog(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'relata-check-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -23,7 +23,7 @@ function makeCatalog(t: TestContext): string {
   return path;
 }
 
-/** Damage in the middle of a file, as from a disk that returns wrong bytes. */
+/** Overwrites the middle of a file, like a disk that returns wrong bytes. */
 function addNoise(path: string, bytes: number): void {
   const whole = readFileSync(path);
   whole.fill(0xa5, Math.floor(whole.length / 2), Math.floor(whole.length / 2) + bytes);
@@ -33,8 +33,8 @@ function addNoise(path: string, bytes: number): void {
 const LIMITS = [undefined, 600_000];
 
 for (const limitMs of LIMITS) {
-  const how = limitMs === undefined ? 'at once' : 'table by table';
-  test(`a whole file has no problem, ${how}, also while it is written`, (t) => {
+  const how = limitMs === undefined ? 'as a whole' : 'table by table';
+  test(`checking an undamaged file ${how} finds no problem, also during a write`, (t) => {
     const path = makeCatalog(t);
     assert.deepEqual(checkSqliteFile(path, limitMs), { problems: [], isComplete: true });
     const { database } = new CatalogFile(path);
@@ -43,7 +43,7 @@ for (const limitMs of LIMITS) {
     assert.deepEqual(checkSqliteFile(path, limitMs), { problems: [], isComplete: true });
   });
 
-  test(`a file that is cut, filled with noise, empty or away has problems, ${how}`, (t) => {
+  test(`checking a file ${how} detects that it is truncated, overwritten, empty or missing`, (t) => {
     const damages: [(path: string) => void, RegExp][] = [
       [(path) => truncateSync(path, 100_000), /malformed|invalid page|out of range/],
       [(path) => addNoise(path, 80_000), /malformed|page/i],
@@ -57,11 +57,11 @@ for (const limitMs of LIMITS) {
       const { problems } = checkSqliteFile(path, limitMs);
       assert.ok(problems.length > 0, `${expected}`);
       assert.match(problems.join('\n'), expected);
-      assert.ok(problems.length <= 10, 'a file that is all damage has no endless list');
+      assert.ok(problems.length <= 10, 'the list of problems is bounded');
     }
   });
 }
 
-test('a check whose time has ended says that it is not complete', (t) => {
+test('a check that reaches its time limit reports that it is incomplete', (t) => {
   assert.deepEqual(checkSqliteFile(makeCatalog(t), 0), { problems: [], isComplete: false });
 });

@@ -8,16 +8,16 @@ import { openNow } from '../folder/folder.ts';
 
 const WAL_HEADER = 32;
 const FRAME_HEADER = 24;
-/** Two copies of the wal-index header, which a reader accepts only if they agree. */
+/** The wal-index header is stored twice. A reader accepts it only if both copies agree. */
 const INDEX_BYTES = 96;
 const MAGIC = 0x377f0682;
 const VERSION = 3_007_000;
 
 /** The end of a log: its last committed frame. */
 export interface WalEnd {
-  /** Of this generation of the log; a log that starts over gets new ones. */
+  /** The salts of this generation of the log. A log that starts over gets new ones. */
   readonly salts: string;
-  /** How many frames it has. */
+  /** The number of its frames. */
   readonly frame: number;
   /** The checksum of all frames up to this one. */
   readonly sum: string;
@@ -26,16 +26,16 @@ export interface WalEnd {
 }
 
 /**
- * Descriptors of main files and indexes, which are closed only when nothing in this process uses the
- * database: closing one drops the locks of all connections of the process, and another process would remove
- * the log under them. Source: https://www.sqlite.org/howtocorrupt.html, section 2.2.
+ * Descriptors of main files and indexes. They are closed only when nothing in this process uses the database, because
+ * closing one drops the locks of all connections of the process, and another process could then remove the log. Source:
+ * https://www.sqlite.org/howtocorrupt.html, section 2.2.
  */
 const files = new Map<string, number>();
 
 export const openOnce = (path: string, flags: 'r' | 'r+' = 'r+'): number =>
   files.getOrInsertComputed(path, () => openSync(path, flags));
 
-/** Closes the files of databases without a log, which goes with the last connection. */
+/** Closes the files of databases that have no log, because the last connection removes the log. */
 export function closeUnused(): void {
   for (const [path, file] of files) {
     if (existsSync(`${path.replace(/-shm$/, '')}-wal`)) continue;
@@ -45,8 +45,8 @@ export function closeUnused(): void {
 }
 
 /**
- * Finds the end in the log itself, not in its index: see `openOnce`.
- * @param known where it ended before
+ * Finds the end by reading the log, not its index: see `openOnce`.
+ * @param known an earlier end of the log
  * @returns undefined while there is no log
  */
 export function findWalEnd(path: string, known?: WalEnd): WalEnd | undefined {
@@ -70,7 +70,8 @@ function findLastCommit(file: number, known: WalEnd): WalEnd {
     if (read < FRAME_HEADER || !isOurs(header)) return end;
     const [sum, pageCount] = [sumIn(header), header.readUInt32BE(4)];
     if (pageCount > 0) {
-      // The header is written before the page, and frames one after another, so the last one vouches for all.
+      // Each header is written before its page, and frames are written one after another, so a valid last frame proves
+      // all earlier ones.
       readSync(file, frame, 0, frame.length, frameAt(at, pageSize));
       if (addSum(addSum(before, frame.subarray(0, 8)), frame.subarray(FRAME_HEADER)) !== sum) return end;
       end = { salts, frame: at, sum, pageCount, pageSize };
@@ -79,7 +80,7 @@ function findLastCommit(file: number, known: WalEnd): WalEnd {
   }
 }
 
-/** @returns whether the header of a frame is of this generation of the log */
+/** @returns a function that tests whether the header of a frame belongs to this generation of the log */
 function belongsTo(salts: string): (header: Buffer) => boolean {
   const bytes = Buffer.from(salts, 'hex');
   return (header) => header.compare(bytes, 0, bytes.length, 8, 16) === 0;
@@ -104,12 +105,18 @@ export class WalReader {
     closeSync(this.file);
   }
 
-  /** @returns the checksum that a frame was written with; undefined if it belongs to another generation or does not exist */
+  /**
+   * @returns the checksum that a frame was written with; undefined if the frame does not exist or belongs to another
+   * generation
+   */
   sumOf(frame: number, salts: string): string | undefined {
     return this.readHeader(frame, belongsTo(salts)) ? sumIn(this.header) : undefined;
   }
 
-  /** @returns each page once, with the last frame that has it, in the order of the frames. @throws Error when the log started over */
+  /**
+   * @returns each page once, with the last frame that contains it, in the order of the frames
+   * @throws Error when the log started over
+   */
   listPages(from: number, to: number, salts: string) {
     const last = new Map<number, number>();
     const isOurs = belongsTo(salts);
@@ -121,7 +128,7 @@ export class WalReader {
     return [...last].map(([page, frame]) => ({ page, frame })).sort((a, b) => a.frame - b.frame);
   }
 
-  /** Reads consecutive frames with one call: one call per frame took a tenth of the processor time of a backup. */
+  /** Reads consecutive frames with one call. One call per frame took a tenth of the processor time of a backup. */
   readPages(frames: readonly number[], into: Buffer): void {
     const { file, header, pageSize } = this;
     for (let from = 0, to = 0; from < frames.length; from = to) {
@@ -138,11 +145,11 @@ export class WalReader {
   }
 }
 
-/** The most buffers that a system accepts for one read: IOV_MAX of Linux. */
+/** The most buffers that the system accepts for one read: IOV_MAX of Linux. */
 const MOST_PARTS = 1_024;
 const COPY_BYTES = 1024 * 1024;
 
-/** Copies the frames after a given one to the same offset in another file, which is a log of those frames only. */
+/** Copies the frames after a given one to the same offset in another file, which then contains only those frames. */
 export function copyFrames(
   { from, to }: { from: string; to: string },
   { frame, pageSize }: WalEnd,
@@ -159,8 +166,8 @@ export function copyFrames(
 }
 
 /**
- * Appends a transaction to a log that no connection writes to, page by page, while others read: they keep their state
- * until `commit` voids the wal-index, which the next reader rebuilds from the log, as after a crash of a writer.
+ * Appends a transaction, page by page, to a log that no connection writes to. Readers keep their state until `commit`
+ * invalidates the wal-index. The next reader then rebuilds it from the log, as after a crash of a writer.
  */
 export class WalAppender {
   private readonly path: string;
@@ -211,7 +218,7 @@ export class WalAppender {
     return sum;
   }
 
-  /** The last frame of a transaction carries the size of the database, so one frame is held back. */
+  /** Holds one frame back, because the last frame of a transaction must contain the size of the database. */
   private flush(pageCount: number): void {
     if (this.held === undefined) return;
     const header = Buffer.alloc(FRAME_HEADER);
@@ -227,7 +234,10 @@ export class WalAppender {
   }
 }
 
-/** The checksum of a log whose magic number ends in 2: over little-endian words of 32 bits; two words, as they are stored. */
+/**
+ * The checksum of a log whose magic number ends in 2, over little-endian words of 32 bits. The result is two words in
+ * their stored form.
+ */
 function addSum(sum: string, bytes: Buffer): string {
   let [a, b] = [Number.parseInt(sum.slice(0, 8), 16), Number.parseInt(sum.slice(8), 16)];
   for (let at = 0; at < bytes.length; at += 8) {

@@ -1,39 +1,39 @@
-/** What a question to a thread may take: time, and bytes of its answer. */
+/** The limits of a question to a thread: its time, and the bytes of its answer. */
 import { ServiceError } from '../../kernel/errors.ts';
 
-/** Non-zero: the caller has stopped waiting. Shared with the working thread. */
+/** Non-zero if the caller has stopped waiting. It is shared with the working thread. */
 export type StopFlag = Int32Array<SharedArrayBuffer>;
 
 const MIB = 1024 * 1024;
 /** The most bytes of an answer. Source: docs/interface §8. */
 const ANSWER_MIB = 32;
-/** How often work that waits elsewhere is checked. */
+/** How often the budget is checked while the work waits for a database. */
 const LOOK_EVERY_MS = 100;
 
-/** What the caller of a thread grants a question. */
+/** The limits that the caller sets for a question. */
 export interface BudgetTerms {
-  /** Counted from the moment at which the thread begins. */
+  /** Counted from the moment when the thread begins. */
   readonly ms: number;
   /** The refusal when the time is used up. */
   readonly refusal: 'search_too_long' | 'question_too_long';
 }
 
-/** @returns the refusal of a question that took longer than it may */
+/** @returns the refusal of a question that took too long */
 export const refuseTooLong = ({ ms, refusal }: BudgetTerms): ServiceError =>
   new ServiceError(refusal, {
     values: [ms / 1_000],
     ...(refusal === 'question_too_long' && { retryAfterSeconds: 10 }),
   });
 
-/** Steps and bytes are counted over a whole question, whatever parts it has. */
+/** Steps and bytes are counted over a whole question, including all its parts. */
 interface Spent {
   steps: number;
   bytes: number;
 }
 
 /**
- * The budget of a question in its thread. Whatever reads a catalog for a question takes it and checks it before
- * each read; loops charge each step, and the writer of the answer charges its bytes.
+ * The budget of a question in its thread. Code that reads a catalog for a question checks the budget before each read.
+ * Loops charge each step, and the writer of the answer charges its bytes.
  */
 export class Budget {
   private readonly terms: BudgetTerms;
@@ -48,12 +48,12 @@ export class Budget {
     this.spent = { steps: 0, bytes: 0 };
   }
 
-  /** For work whose end nobody limits, such as a write: it stops only with its thread. */
+  /** A budget for work without a limit, such as a write. It stops only with its thread. */
   static unlimited(stop?: StopFlag): Budget {
     return new Budget({ ms: Number.POSITIVE_INFINITY, refusal: 'question_too_long' }, stop);
   }
 
-  /** @returns a limit for a part of the work, which ends no later than the whole */
+  /** @returns a budget for a part of the work; it ends no later than the whole */
   within(ms: number): Budget {
     const isShorter = performance.now() + ms < this.until;
     const part = new Budget({ ...this.terms, ...(isShorter && { ms }) }, this.stop);
@@ -61,7 +61,7 @@ export class Budget {
     return Object.assign(part, { spent, ...(!isShorter && { until }) });
   }
 
-  /** Rows read and combinations judged so far. */
+  /** The number of rows read and combinations judged so far. */
   get steps(): number {
     return this.spent.steps;
   }
@@ -70,32 +70,45 @@ export class Budget {
     return Math.max(1, Math.ceil(this.until - performance.now()));
   }
 
-  /** Cheap enough to be called before every statement. @throws search_too_long, question_too_long, not_ready */
+  /**
+   * Cheap enough to be called before every statement.
+   * @throws search_too_long, question_too_long, not_ready
+   */
   check(): void {
     const end = this.findEnd();
     if (end !== undefined) throw end;
   }
 
-  /** Call it for each step of a loop over what a caller sent or a catalog holds. @throws as `check` */
+  /**
+   * Call this for each step of a loop over the values of a caller or of a catalog.
+   * @throws as `check`
+   */
   charge(steps = 1): void {
     this.spent.steps += steps;
     this.check();
   }
 
-  /** Call it before the bytes are part of an answer. @throws answer_too_large */
+  /**
+   * Call this before the bytes become part of an answer.
+   * @throws answer_too_large
+   */
   chargeBytes(bytes: number): void {
     this.spent.bytes += bytes;
     if (this.spent.bytes > ANSWER_MIB * MIB)
       throw new ServiceError('answer_too_large', { values: [ANSWER_MIB] });
   }
 
-  /** @returns the part of an answer, whose bytes as JSON are charged @throws answer_too_large */
+  /**
+   * Charges the bytes that a part of an answer has as JSON.
+   * @returns the part
+   * @throws answer_too_large
+   */
   measure<Part>(part: Part): Part {
     this.chargeBytes(Buffer.byteLength(JSON.stringify(part)));
     return part;
   }
 
-  /** @returns why the work has to end now */
+  /** @returns why the work must end now; undefined if it may continue */
   findEnd(): ServiceError | undefined {
     if (this.stop !== undefined && Atomics.load(this.stop, 0) !== 0)
       return new ServiceError('not_ready', { retryAfterSeconds: 1 });
@@ -106,7 +119,7 @@ export class Budget {
     return refuseTooLong(this.terms);
   }
 
-  /** Does work that waits for a database; the signal is aborted with the reason when the limit is reached. */
+  /** Runs work that waits for a database. The signal aborts with the reason when the budget is used up. */
   async heed<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const ended = new AbortController();
     const timer = setInterval(() => {
@@ -120,7 +133,7 @@ export class Budget {
     }
   }
 
-  /** @returns the same reads; each checks the budget first, and charges the rows that it returns */
+  /** @returns reads that check the budget first and charge the rows that they return */
   meter<Reads extends object>(reads: Reads): Reads {
     const metered = Object.entries(reads).map(([name, read]) => [name, this.meterOne(read)]);
     return Object.fromEntries(metered) as Reads;

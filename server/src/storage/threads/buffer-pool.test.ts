@@ -7,7 +7,7 @@ import { BufferPool, type Loan } from './threads.ts';
 const MIB = 1024 * 1024;
 const isSame = (a: Loan, b: Loan) => a.bytes.buffer === b.bytes.buffer;
 
-test('memory is used again once it was given back, for bytes of about the same number', () => {
+test('the pool reuses a buffer that was given back for a request of similar size', () => {
   const pool = new BufferPool();
   const first = pool.take(15_000_000);
   const second = pool.take(15_000_000);
@@ -18,26 +18,26 @@ test('memory is used again once it was given back, for bytes of about the same n
   assert.ok(isSame(pool.take(16_000_000), first));
 });
 
-test('what was given back cannot be given back again, nor by who handed it on', () => {
+test('a loan ends once, and a former owner cannot give it back', () => {
   const pool = new BufferPool();
   const former = pool.take(MIB);
   const present = former.move();
   former.giveBack();
-  assert.ok(!isSame(pool.take(MIB), present), 'the new owner has it');
+  assert.ok(!isSame(pool.take(MIB), present), 'the new owner still uses the buffer');
   present.giveBack();
   present.giveBack();
   const again = pool.take(MIB);
   assert.ok(isSame(again, present));
   present.giveBack();
-  assert.ok(!isSame(pool.take(MIB), again), 'it is kept once');
+  assert.ok(!isSame(pool.take(MIB), again), 'the pool has the buffer only once');
 });
 
-test('it is given back when its thread has answered or refused, and never when it failed or died', async () => {
+test('a loan ends when its thread has answered or refused, but not when the thread failed or died', async () => {
   const pool = new BufferPool();
   const { promise, resolve } = Promise.withResolvers<string>();
   const [answered, refused, died] = [pool.take(MIB), pool.take(MIB), pool.take(MIB)];
   const done = answered.until(promise);
-  assert.ok(!isSame(pool.take(MIB), answered), 'it is in use');
+  assert.ok(!isSame(pool.take(MIB), answered), 'the buffer is in use');
   resolve('done');
   assert.equal(await done, 'done');
   assert.ok(isSame(pool.take(MIB), answered));
@@ -46,10 +46,10 @@ test('it is given back when its thread has answered or refused, and never when i
   const refusal = new ServiceError('body_not_json');
   await assert.rejects(refused.unlessFailed(Promise.reject(refusal)), refusal);
   assert.ok(isSame(pool.take(MIB), refused));
-  assert.ok(!isSame(pool.take(MIB), died), 'it is left to the collector');
+  assert.ok(!isSame(pool.take(MIB), died), 'the buffer is left to the collector');
 });
 
-test('what waits is bounded in bytes and in count, and small memory is not kept', () => {
+test('the pool limits the bytes and the number of idle buffers, and drops small ones', () => {
   const pool = new BufferPool();
   const countKept = (bytes: number, taken: number) => {
     const given = Array.from({ length: taken }, () => pool.take(bytes));
@@ -63,7 +63,7 @@ test('what waits is bounded in bytes and in count, and small memory is not kept'
   assert.equal(countKept(128 * MIB, 1), 0);
 });
 
-test('what was given back last is used again, whatever sizes are idle', () => {
+test('the pool reuses the buffer that was given back last, even when buffers of other sizes are idle', () => {
   const pool = new BufferPool();
   for (const loan of [40, 40, 10].map((mib) => pool.take(mib * MIB))) loan.giveBack();
   const loan = pool.take(32 * MIB);

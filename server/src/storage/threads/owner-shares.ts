@@ -1,14 +1,14 @@
-/** How long after its last operation an owner counts as at work: a busy caller pauses for less. */
+/** How long an owner counts as active after its last operation. A busy caller pauses for less. */
 const RECENT_MS = 5_000;
 
-/** How many threads of a pool one owner may use at a time: a key, or its account. */
+/** Limits the threads of a pool that one owner may use at a time. An owner is a key, or its account. */
 export class OwnerShares {
   private readonly size: number;
   private readonly share: number | undefined;
-  /** The owner whose operation began last, and the last different one. */
+  /** The owner whose operation began last, and the last other owner. */
   private begun: readonly { readonly owner: number; readonly at: number }[] = [];
 
-  /** @param share the most threads of one owner; undefined: all */
+  /** @param share the most threads of one owner; undefined means all */
   constructor(size: number, share: number | undefined) {
     this.size = size;
     this.share = share;
@@ -19,7 +19,10 @@ export class OwnerShares {
     this.begun = [{ owner, at: performance.now() }, ...(other === undefined ? [] : [other])];
   }
 
-  /** A free thread is not enough for other owners while this one keeps all cores busy. */
+  /**
+   * Halves the share while another owner is active, because a free thread alone does not help if this owner keeps all
+   * cores busy.
+   */
   shareOf(owner: number): number {
     if (this.share === undefined) return this.size;
     const now = performance.now();

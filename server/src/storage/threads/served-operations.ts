@@ -6,10 +6,13 @@ import { Budget, type BudgetTerms, type StopFlag } from './budget.ts';
 import { countPassed } from './passed-bytes.ts';
 import { describeFailure, type ThreadAnswer } from './thread-failure.ts';
 
-/** An operation of a thread, which returns its output or `Passed` with it. The budget of work that is no question has no limits. */
+/**
+ * An operation of a thread. It returns its output, or a `Passed` with it. Work that is not a question has an unlimited
+ * budget.
+ */
 export type Operation = (input: never, budget: Budget) => unknown;
 
-/** An output with the buffers to transfer, and how many bytes of shared memory its thread no longer needs. */
+/** An output with the buffers to transfer, and the number of bytes of shared memory that its thread no longer needs. */
 export class Passed<Output> {
   readonly output: Output;
   readonly transfer: readonly ArrayBuffer[];
@@ -31,8 +34,8 @@ interface Message {
 }
 
 /**
- * Serves a pool of `createThreadPool` from inside a thread: one operation at a time, in order of arrival.
- * `isUrgent`: callers wait for its answers, so the thread keeps its priority.
+ * Serves a pool of `createThreadPool` from inside a thread: one operation at a time, in order of arrival. With
+ * `isUrgent`, callers wait for the answers, so the thread keeps its priority.
  */
 export function serveOperations(operations: Readonly<Record<string, Operation>>, { isUrgent = false } = {}) {
   if (!isUrgent) stepAside();
@@ -61,9 +64,10 @@ async function answer(
 }
 
 /**
- * Lets the serving thread run first: with fewer cores than threads the kernel gives a parsing thread its whole time slice
- * while a 1 KB answer waits. Linux has priorities per thread, and thread ids in /proc; elsewhere nothing changes. V8's own
- * threads keep theirs: garbage collection of the serving thread waits for those.
+ * Lowers the priority of this thread, so that the serving thread runs first. With fewer cores than threads, the kernel
+ * would give a parsing thread its whole time slice while a 1 KB answer waits. Linux has a priority per thread, and
+ * thread ids in /proc; on other systems nothing changes. V8's own threads keep their priority, because garbage
+ * collection of the serving thread waits for them.
  */
 function stepAside(): void {
   try {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 
-/** The refusal of a question whose thread was replaced: that thread may still use the memory of the question. */
+/** The refusal of a question whose thread was replaced. That thread may still use the memory of the question. */
 export class ThreadReplaced extends ServiceError {
   constructor({ code, facts }: ServiceError) {
     super(code, facts);
@@ -12,7 +12,7 @@ export interface ThreadAnswer {
   readonly failure?: ThreadFailure;
 }
 
-/** An error as it crosses threads: its class is lost, its code is kept. */
+/** An error in the form that crosses threads: its class is lost, but its code remains. */
 interface ThreadFailure {
   readonly message: string;
   readonly stack: string | undefined;
@@ -40,7 +40,7 @@ export function describeFailure(error: unknown): ThreadFailure {
     const { message, stack } = error instanceof Error ? error : new Error(String(error));
     return { message, stack, refusal: undefined };
   }
-  // The log shows facts.
+  // Adds the facts, because the log shows them.
   const { cause, ...facts } = error.facts;
   const why = cause instanceof Error && { cause: cause.message };
   const refusal = { code: error.code, facts: { ...facts, ...why } };

@@ -56,13 +56,13 @@ interface Span {
 
 const overlaps = (a: Span, b: Span) => a.from < b.to && b.from < a.to;
 
-test('an operation gets its input and answers its output', async (t) => {
+test('an operation receives its input and returns its output', async (t) => {
   const pool = startPool(t, 1);
   const output = await pool.run<{ input: object; workerData: object }>('echo', { a: [1, '2'] }, { key: 1 });
   assert.deepEqual([output.input, output.workerData], [{ a: [1, '2'] }, { folder: '/somewhere' }]);
 });
 
-test('a thread that was started before is the first one that works', async (t) => {
+test('the first operation uses the thread that was started in advance', async (t) => {
   let started = 0;
   const count = () => {
     started += 1;
@@ -76,15 +76,15 @@ test('a thread that was started before is the first one that works', async (t) =
   assert.equal(started, 1);
 });
 
-test('a transferred buffer is handed over there and back', async (t) => {
+test('a pool transfers a buffer to its thread and back without a copy', async (t) => {
   const pool = startPool(t, 1);
   const bytes = new Uint8Array([1, 2, 3]);
   const output = await pool.run<Uint8Array>('bytes', { bytes }, { key: 1, transfer: [bytes.buffer] });
   assert.deepEqual([...output], [1, 2, 3]);
-  assert.equal(bytes.length, 0, 'it is here no more');
+  assert.equal(bytes.length, 0, 'this thread no longer has the buffer');
 });
 
-test('operations of one key run one after another in order, those of other keys beside them', async (t) => {
+test('operations of one key run one after another in order, and those of other keys in parallel', async (t) => {
   const pool = startPool(t, 2);
   await Promise.all([1, 2].map((key) => pool.run('span', { ms: 1 }, { key })));
   const run = (key: number) => pool.run<Span>('span', { ms: 40 }, { key });
@@ -93,7 +93,7 @@ test('operations of one key run one after another in order, those of other keys 
   assert.ok([a1, a2, a3].some((a) => overlaps(a, b1)));
 });
 
-test('an unordered operation runs beside its own key', async (t) => {
+test('unordered operations of one key run in parallel', async (t) => {
   const pool = startPool(t, 2);
   await Promise.all([1, 2].map((key) => pool.run('span', { ms: 1 }, { key })));
   const run = () => pool.run<Span>('span', { ms: 60 }, { key: 1, unordered: true });
@@ -102,30 +102,33 @@ test('an unordered operation runs beside its own key', async (t) => {
   assert.notEqual(a.threadId, b.threadId);
 });
 
-test('keys take turns: one that has many waiting holds up none that has one', async (t) => {
+test('keys take turns, so a key with many operations does not delay one with a single operation', async (t) => {
   const pool = startPool(t, 1);
   const run = (key: number) => pool.run<Span>('span', { ms: 5 }, { key, unordered: true });
   const many = Promise.all([1, 1, 1, 1, 1, 1].map(run));
   const [b, c] = await Promise.all([run(2), run(3)]);
   const [first, second, third] = (await many) as [Span, Span, Span];
-  assert.ok(first.to <= b.from, 'what is under way is not interrupted');
+  assert.ok(first.to <= b.from, 'an operation in progress is not interrupted');
   assert.ok(b.to <= c.from && c.to <= second.from && second.to <= third.from);
 });
 
-test('a key with nothing under way goes before one that has a thread already', async (t) => {
+test('a key without a thread goes before one that already has a thread', async (t) => {
   const pool = startPool(t, 2);
   await Promise.all([1, 2].map((key) => pool.run('span', { ms: 1 }, { key })));
   const run = (key: number) => pool.run<Span>('span', { ms: 10 }, { key, unordered: true });
   const many = Promise.all([1, 1, 1, 1, 1, 1].map(run));
   const other = await run(2);
   const before = (await many).filter(({ from }) => from < other.from);
-  assert.ok(before.length <= 3, 'behind the two under way, and one that may begin at the same time');
+  assert.ok(
+    before.length <= 3,
+    'only the two in progress, and one that may begin at the same time, are before it',
+  );
 });
 
 /** Projects 1 to 9 belong to one account, 11 to 19 to another. */
 const accountOf = (project: number) => Math.floor(project / 10);
 
-test('accounts take turns, and the projects of each', async (t) => {
+test('accounts take turns, and so do the projects of each account', async (t) => {
   const pool = startPool(t, 1, { accountOf });
   const run = async (project: number) => {
     const { from } = await pool.run<Span>('span', { ms: 5 }, { key: project, unordered: true });
@@ -136,7 +139,7 @@ test('accounts take turns, and the projects of each', async (t) => {
   assert.deepEqual(order, [1, 11, 2, 12, 3, 1, 1]);
 });
 
-test('the projects of an account share its threads, so that another account finds one', async (t) => {
+test('the projects of an account share its threads, so another account gets a free one', async (t) => {
   const pool = startPool(t, 2, { accountOf, share: 1 });
   await Promise.all([1, 11].map((key) => pool.run('span', { ms: 1 }, { key })));
   const run = (key: number) => pool.run<Span>('span', { ms: 40 }, { key, unordered: true });
@@ -145,7 +148,7 @@ test('the projects of an account share its threads, so that another account find
   assert.ok(overlaps(a, c), 'and one for the other account');
 });
 
-test('a refusal keeps its code and facts, a bug its message and stack', async (t) => {
+test('a refusal keeps its code and facts between threads, and any other error its message and stack', async (t) => {
   const pool = startPool(t, 1);
   await assert.rejects(pool.run('refuse', {}, { key: 1 }), (error) => {
     assert.ok(error instanceof ServiceError);
@@ -161,10 +164,10 @@ test('a refusal keeps its code and facts, a bug its message and stack', async (t
     return true;
   });
   await assert.rejects(pool.run('no-such', {}, { key: 1 }), /no operation no-such/);
-  assert.ok(await pool.run('echo', {}, { key: 1 }), 'the thread goes on');
+  assert.ok(await pool.run('echo', {}, { key: 1 }), 'the thread continues');
 });
 
-test('a thread that dies fails its operation and no other, and a new one takes its place', async (t) => {
+test('a thread that dies fails only its own operation and is replaced', async (t) => {
   const pool = startPool(t, 1);
   const dying = pool.run('die', {}, { key: 1 });
   const behind = pool.run<{ input: number }>('echo', 5, { key: 1 });
@@ -172,7 +175,7 @@ test('a thread that dies fails its operation and no other, and a new one takes i
   assert.equal((await behind).input, 5);
 });
 
-test('closing waits for what is under way, refuses what waits and what comes', async (t) => {
+test('closing a pool waits for the operation in progress, and refuses waiting and new ones', async (t) => {
   const pool = startPool(t, 1);
   await pool.run('echo', {}, { key: 1 });
   const underWay = pool.run<Span>('span', { ms: 50 }, { key: 1 });
@@ -184,7 +187,7 @@ test('closing waits for what is under way, refuses what waits and what comes', a
   await closed;
 });
 
-test('owners take turns, however much one of them has waiting', async (t) => {
+test('owners take turns, even when one of them has many operations waiting', async (t) => {
   const pool = startPool(t, 1);
   const order: string[] = [];
   const run = async (key: number, name: string) => {
@@ -199,7 +202,7 @@ test('owners take turns, however much one of them has waiting', async (t) => {
   assert.deepEqual(order, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
 });
 
-test('an owner holds no more threads than its share, and another finds one at once', async (t) => {
+test('an owner uses no more threads than its share, so another owner gets one immediately', async (t) => {
   const pool = startPool(t, 2, { share: 1 });
   await Promise.all([1, 2].map((key) => pool.run('span', { ms: 1 }, { key })));
   const run = (key: number) => pool.run<Span>('span', { ms: 60 }, { key, unordered: true });
@@ -207,7 +210,7 @@ test('an owner holds no more threads than its share, and another finds one at on
   assert.ok(!overlaps(a1, a2) && overlaps(a1, b));
 });
 
-test('an owner holds half of its share while another one is at work', async (t) => {
+test('an owner uses half of its share while another owner is active', async (t) => {
   const pool = startPool(t, 3, { share: 2 });
   await Promise.all([1, 1, 1].map((key) => pool.run('span', { ms: 1 }, { key, unordered: true })));
   const run = (key: number) => pool.run<Span>('span', { ms: 60 }, { key, unordered: true });
@@ -221,7 +224,7 @@ test('an owner holds half of its share while another one is at work', async (t) 
 const LONG: BudgetTerms = { ms: 600_000, refusal: 'question_too_long' };
 const BRIEF: BudgetTerms = { ms: 50, refusal: 'search_too_long' };
 
-test('an operation that is taken back fails at once, and its thread stops', async (t) => {
+test('an aborted question fails immediately, and its thread stops', async (t) => {
   const pool = startPool(t, 1);
   const caller = new AbortController();
   const gone = new Error('the caller left');
@@ -235,7 +238,7 @@ test('an operation that is taken back fails at once, and its thread stops', asyn
   assert.equal(await pool.run('work', 1, { key: 1 }), 'done', 'the thread is free');
 });
 
-test('closing stops what can be stopped', async (t) => {
+test('closing a pool stops a question that checks its budget', async (t) => {
   const pool = startPool(t, 1);
   await pool.run('echo', {}, { key: 1 });
   const underWay = pool.ask('work', 600_000, { key: 1, terms: LONG });
@@ -243,7 +246,7 @@ test('closing stops what can be stopped', async (t) => {
   assert.equal(await underWay, 'stopped');
 });
 
-test('a question ends with a refusal when its loop has used up its time (§7.5)', async (t) => {
+test('a question is refused when its loop has used up its time (§7.5)', async (t) => {
   const replaced: ReplacedThread[] = [];
   const pool = startPool(t, 1, { onReplaced: (one) => replaced.push(one) });
   await assert.rejects(
@@ -252,7 +255,7 @@ test('a question ends with a refusal when its loop has used up its time (§7.5)'
   );
   const terms: BudgetTerms = { ...BRIEF, refusal: 'question_too_long' };
   await assert.rejects(pool.ask('charge', {}, { key: 1, terms }), refusedWith('question_too_long', [0.05]));
-  assert.deepEqual(replaced, [], 'the thread stopped by itself');
+  assert.deepEqual(replaced, [], 'the thread stopped without being replaced');
 });
 
 test('a question is refused as soon as the bytes of its answer exceed 32 MiB (§8)', async (t) => {
@@ -262,7 +265,7 @@ test('a question is refused as soon as the bytes of its answer exceed 32 MiB (§
   await assert.rejects(ask(16 * 1024 * 1024 + 1), refusedWith('answer_too_large', [32]));
 });
 
-test('a thread whose question ignores its budget is replaced, and the question of another account is answered', async (t) => {
+test('a pool replaces a thread whose question ignores its budget, and answers another account', async (t) => {
   const replaced: ReplacedThread[] = [];
   const pool = startPool(t, 1, { accountOf, graceMs: 50, onReplaced: (one) => replaced.push(one) });
   const forgotten = pool.ask('forget', {}, { key: 1, terms: BRIEF });
@@ -275,7 +278,7 @@ test('a thread whose question ignores its budget is replaced, and the question o
   );
 });
 
-test('a thread whose question goes on after its caller has left is replaced', async (t) => {
+test('a pool replaces a thread whose question continues after its caller has left', async (t) => {
   const replaced: ReplacedThread[] = [];
   const unanswered: string[] = [];
   const pool = startPool(t, 1, { graceMs: 50, onReplaced: (one) => replaced.push(one) });
@@ -306,12 +309,12 @@ test('closing a pool does not wait for a question that ignores its budget', asyn
   await refused;
 });
 
-test('work that is no question is never replaced', async (t) => {
+test('a pool never replaces a thread that runs work without a budget', async (t) => {
   const pool = startPool(t, 1, { graceMs: 1 });
   assert.equal(await pool.run('work', 100, { key: 1 }), 'done');
 });
 
-test('a thread that runs out of memory is replaced, and its operation is refused with the limit (§7.5)', async (t) => {
+test('a pool replaces a thread that exceeds its memory, and the refusal names the limit (§7.5)', async (t) => {
   const pool = startPool(t, 1, { heapMib: 32 });
   await assert.rejects(pool.run('hoard', {}, { key: 1 }), refusedWith('memory_exceeded', [32]));
   await assert.rejects(pool.ask('hoard', {}, { key: 1, terms: LONG }), refusedWith('memory_exceeded', [32]));
@@ -326,7 +329,7 @@ const refusedWith = (code: string, values: readonly number[]) => (error: unknown
 
 test('the compiler rejects a question without a budget, and unbudgeted work in a pool of questions', (t) => {
   const pool: QuestionPool = startPool(t, 1);
-  // The compiler checks these lines: each fails the check of types if the mistake beneath it compiles.
+  // The type check covers these lines. Each fails it if the mistake beneath compiles.
   const mistakes = [
     // @ts-expect-error A question has terms.
     () => pool.ask('echo', {}, { key: 1 }),
@@ -338,7 +341,7 @@ test('the compiler rejects a question without a budget, and unbudgeted work in a
   assert.equal(mistakes.length, 3);
 });
 
-test('a user who is refused does not wait for what its thread reads ahead, which ends with the supply', async (t) => {
+test('a refused user does not wait for the read-ahead of its thread, which ends with the supply', async (t) => {
   const supply = createThreadSupply(entry, { workerData: {} });
   t.after(() => supply.close());
   const ended: string[] = [];
@@ -355,7 +358,7 @@ test('a user who is refused does not wait for what its thread reads ahead, which
   assert.deepEqual(ended, ['the thread was ended']);
 });
 
-test('a user whose thread runs out of memory is refused, and the next user gets another thread', async (t) => {
+test('a user whose thread exceeds its memory is refused, and the next user gets another thread', async (t) => {
   const supply = createThreadSupply(entry, { workerData: {}, heapMib: 32 });
   t.after(() => supply.close());
   const { signal } = new AbortController();
@@ -366,7 +369,7 @@ test('a user whose thread runs out of memory is refused, and the next user gets 
   assert.equal(await supply.use(signal, (thread) => thread.run('work', 1, { key: 0 })), 'done');
 });
 
-test('who comes while an idle thread is being ended gets another one', async (t) => {
+test('a user that arrives while an idle thread is ending gets another thread', async (t) => {
   const supply = createThreadSupply(entry, { workerData: {} });
   t.after(() => supply.close());
   const use = () =>

@@ -5,28 +5,28 @@ import { type BudgetTerms, refuseTooLong, type StopFlag } from './budget.ts';
 import { OwnerShares } from './owner-shares.ts';
 import { explainDeath, reviveFailure, type ThreadAnswer, ThreadReplaced } from './thread-failure.ts';
 
-/** A pool of threads that only answers questions, none of which can be put without a budget. */
+/** A pool of threads that only answer questions. The compiler rejects a question without a budget. */
 export interface QuestionPool {
   /**
-   * Puts a question to one of the threads. Questions run in parallel and take turns, by account where the pool knows
-   * it. An input that is a function is called when a thread is free for it. A thread that still works on the question
-   * some seconds after its budget is used up, or after its caller has left, is replaced by another one.
+   * Sends a question to one of the threads. Questions run in parallel and take turns: by account if the pool knows the
+   * accounts, otherwise by key. An input that is a function is called when a thread is free for it. A thread is
+   * replaced if it still works on the question some seconds after the budget is used up or the caller has left.
    * @throws search_too_long, question_too_long, memory_exceeded
    */
   ask<Output>(question: string, input: unknown, options: AskOptions): Promise<Output>;
-  /** Starts the first thread before it is needed: loading its code takes longer than most operations. */
+  /** Starts the first thread before it is needed, because loading its code takes longer than most operations. */
   start(): void;
   /** Stops the operations in progress that can be stopped, waits for the others, then ends the threads. */
   close(): Promise<void>;
-  /** Ends the threads at once; operations in progress fail. */
+  /** Ends the threads immediately. Operations in progress fail. */
   end(): Promise<void>;
 }
 
 export interface ThreadPool extends QuestionPool {
   /**
-   * Runs work that has to end, such as a change: it has no budget, and its thread is never replaced. Operations with the
-   * same `key` run one after another, in the order of the calls; different keys run in parallel and take turns. Buffers in
-   * `transfer` are moved, not copied. An input that is a function is called when a thread is free for it.
+   * Runs work that must complete, such as a change. It has no budget, and its thread is never replaced. Operations with
+   * the same `key` run one after another, in the order of the calls. Different keys run in parallel and take turns.
+   * Buffers in `transfer` are moved, not copied. An input that is a function is called when a thread is free for it.
    */
   run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
 }
@@ -34,15 +34,20 @@ export interface ThreadPool extends QuestionPool {
 export interface PoolSettings {
   readonly size: number;
   readonly workerData: object;
-  /** The most threads that one key, or one account, may use at a time; default all. Half of that while another is at work, too. */
+  /**
+   * The most threads that one key, or one account, may use at a time (default: all). It may use half as many while
+   * another one is at work.
+   */
   readonly share?: number;
-  /** The account of a key, if keys are projects: accounts take turns and share threads. */
+  /** The account of a key, if keys are projects. Accounts take turns and share threads. */
   accountOf?(project: number): number;
-  /** Heap limit of a thread; beyond it the thread dies and its operation fails. */
+  /** The heap limit of a thread. A thread that exceeds it dies, and its operation fails. */
   readonly heapMib?: number;
-  /** The most memory for its young objects; default 48 MiB, which V8 fills before it collects. */
+  /** The most memory for its young objects. The default is 48 MiB, which V8 fills before it collects. */
   readonly youngMib?: number;
-  /** How long a thread may continue after the budget of its question is used up, or its caller has left; default 5 s. */
+  /**
+   * How long a thread may continue after the budget of its question is used up or its caller has left (default: 5 s).
+   */
   readonly graceMs?: number;
   /** Called when a thread is replaced. */
   onReplaced?(replaced: ReplacedThread): void;
@@ -51,7 +56,7 @@ export interface PoolSettings {
 /** Why a thread was replaced. */
 export interface ReplacedThread {
   readonly question: string;
-  /** The key of the question, which is the project where keys are projects. */
+  /** The key of the question: the project, if keys are projects. */
   readonly key: number;
   /** How long the thread has worked on the question. */
   readonly ms: number;
@@ -61,16 +66,16 @@ export interface ReplacedThread {
 interface RunOptions {
   readonly key: number;
   readonly transfer?: readonly ArrayBuffer[];
-  /** Operations of the same key may run in parallel: they need no order. */
+  /** Operations with the same key may run in parallel, in any order. */
   readonly unordered?: boolean;
 }
 
 export interface AskOptions {
   readonly key: number;
   readonly terms: BudgetTerms;
-  /** Withdraws the question: it fails at once, and its thread stops working on it. */
+  /** Withdraws the question when aborted: it fails immediately, and its thread stops working on it. */
   readonly signal?: AbortSignal | undefined;
-  /** Called after a question has failed, once no thread works on it any more. */
+  /** Called after a question has failed and no thread works on it any more. */
   readonly onUnanswered?: () => void;
 }
 
@@ -78,11 +83,11 @@ interface Job {
   readonly operation: string;
   readonly input: unknown;
   readonly key: number;
-  /** Who takes turns: the caller's key, even if no order is needed, or its account. */
+  /** The owner that takes turns: the caller's key, even for unordered operations, or its account. */
   readonly owner: number;
   /** The caller's key. */
   readonly part: number;
-  /** Of a question. */
+  /** Set for questions only. */
   readonly terms: BudgetTerms | undefined;
   readonly stop: StopFlag | undefined;
   readonly transfer: readonly ArrayBuffer[];
@@ -95,23 +100,29 @@ interface Slot {
   readonly worker: Worker;
   job: Job | undefined;
   lastKey: number | undefined;
-  /** When the thread is replaced unless its question has ended. */
+  /** Replaces the thread when it fires, unless the question has ended. */
   timer: NodeJS.Timeout | undefined;
 }
 
 const GRACE_MS = 5_000;
-/** The longest time that a timer takes. */
+/** The longest time that a timer accepts. */
 const LONGEST_MS = 2 ** 31 - 1;
-/** Replaced threads that are still in a statement, which nothing can interrupt; with more, fewer others start. */
+/**
+ * The most replaced threads that are still in a statement, which nothing can interrupt, before fewer new threads may
+ * start.
+ */
 const MOST_LEAVING = 2;
 
-/** A thread ends with the pool, or when it dies or is replaced; then its operation fails, and another thread starts. */
+/**
+ * A thread ends with the pool, or when it dies or is replaced. In the last two cases its operation fails, and another
+ * thread starts.
+ */
 class WorkerPool implements ThreadPool {
   private readonly entry: URL;
   private readonly settings: PoolSettings;
   private readonly shares: OwnerShares;
   private readonly waiting = new FairQueue<Job>();
-  /** Threads other than the first start when they are needed: each takes 20 to 40 MiB. */
+  /** All threads except the first start when they are needed, because each takes 20 to 40 MiB. */
   private readonly slots: Slot[] = [];
   /** Replaced threads that have not ended yet. */
   private readonly leaving = new Map<Worker, Promise<unknown>>();
@@ -169,7 +180,7 @@ class WorkerPool implements ThreadPool {
     return promise;
   }
 
-  /** Listens only while the operation runs: a caller's signal may outlive many of them. */
+  /** Listens only while the operation runs, because a caller's signal may outlive many operations. */
   private takeBackOn(signal: AbortSignal, job: Job, promise: Promise<unknown>): void {
     const onAbort = () => {
       this.withdraw(job);
@@ -193,7 +204,7 @@ class WorkerPool implements ThreadPool {
     while (this.mayStart() || slots.some(({ job }) => job === undefined)) {
       const job = this.waiting.take(this.mayBegin);
       if (job === undefined) return;
-      // The idle thread that served this key last, another idle one, or a new one.
+      // Uses the idle thread that last served this key, another idle one, or a new one.
       const idle = slots.filter((candidate) => candidate.job === undefined);
       const slot = idle.find(({ lastKey }) => lastKey === job.part) ?? idle[0] ?? this.addSlot();
       Object.assign(slot, { job, lastKey: job.part });
@@ -265,7 +276,7 @@ class WorkerPool implements ThreadPool {
     ).unref();
   }
 
-  /** Another thread takes its place as soon as it is needed. */
+  /** Removes a thread. Another one starts as soon as it is needed. */
   private removeThread(worker: Worker, error: Error): void {
     const at = this.slots.findIndex((candidate) => candidate.worker === worker);
     const [slot] = at < 0 ? [] : this.slots.splice(at, 1);

@@ -3,18 +3,18 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { ThreadReplaced } from './thread-failure.ts';
 import { createThreadPool, type PoolSettings, type ThreadPool } from './thread-pool.ts';
 
-/** A caller who waits for a thread is likely to ask again soon. */
+/** How long a thread stays idle, because its caller is likely to return soon. */
 const IDLE_MS = 60_000;
 
 /**
- * Threads that each work for one user at a time, and are stopped wherever they are when its signal aborts.
- * Starting one takes half a second of processor time, so the last one that finished waits a while for the
+ * Threads that each work for one user at a time. When the user's signal aborts, its thread is stopped at any point.
+ * Starting a thread takes half a second of processor time, so the last thread to finish stays idle for a while for the
  * next user. The operation `close` releases what a thread holds.
  */
 export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'size'>) {
   let idle: ThreadPool | undefined;
   let timer: NodeJS.Timeout | undefined;
-  /** Those whose user was refused: what they read ahead may take seconds, for which the refusal does not wait. */
+  /** Threads whose user was refused. Their read-ahead may take seconds, and the refusal does not wait for it. */
   const leaving = new Set<ThreadPool>();
 
   function keep(thread: ThreadPool): void {
@@ -26,7 +26,7 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
   async function leave(thread: ThreadPool): Promise<void> {
     leaving.add(thread);
     const isFree = await letGo(thread);
-    // `close` takes out what it ends.
+    // `close` removes the threads that it ends from the set.
     if (leaving.delete(thread) && isFree) keep(thread);
     else await thread.end();
   }
@@ -34,7 +34,7 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
   async function close(): Promise<void> {
     clearTimeout(timer);
     const threads = [idle, ...leaving];
-    // Before they have ended, so that no new user gets one of them.
+    // Cleared before the threads have ended, so that no new user gets one of them.
     idle = undefined;
     leaving.clear();
     await Promise.all(threads.map((thread) => thread?.end()));
@@ -42,7 +42,7 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
 
   return {
     close,
-    /** @param signal stops the thread wherever it is */
+    /** @param signal stops the thread at any point */
     async use<Result>(signal: AbortSignal, work: (thread: ThreadPool) => Promise<Result>): Promise<Result> {
       signal.throwIfAborted();
       const thread = idle ?? createThreadPool(entry, { ...settings, size: 1 });
@@ -55,7 +55,7 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
         keep(thread);
         return result;
       } catch (error) {
-        // A refusal leaves a sound thread behind; after any other error that is unknown.
+        // After a refusal the thread is intact. After any other error its state is unknown.
         if (error instanceof ServiceError && !(error instanceof ThreadReplaced)) void leave(thread);
         else await thread.end();
         throw error;
@@ -66,7 +66,7 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
   };
 }
 
-/** @returns whether the thread has let go of what it holds */
+/** @returns whether the thread has released what it holds */
 async function letGo(thread: ThreadPool): Promise<boolean> {
   const done = thread.run('close', {}, { key: 0 }).then(() => true);
   return Promise.race([done, delay(2_000, false, { ref: false })]).catch(() => false);

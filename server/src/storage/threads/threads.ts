@@ -1,4 +1,4 @@
-/** The door of threads: pools of workers that carry out named operations, and the memory that threads share. */
+/** The door of threads: pools of threads that run named operations, and the memory that threads share. */
 
 export { Budget, type BudgetTerms, isTooLong, type StopFlag } from './budget.ts';
 export { BufferPool, Loan } from './buffer-pool.ts';
