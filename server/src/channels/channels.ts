@@ -1,7 +1,7 @@
 /**
- * The door of channels: a catalog for others, as files that they read. A channel is a stored definition; a build
- * of it is a task, which reads one version of the catalog with related products, writes an immutable snapshot and
- * replaces the published one at once. Channels know catalogs and relations, and never how either is stored.
+ * The door of channels, which publish a catalog for others as files. A channel is a stored definition, and a build of
+ * it is a task. A build reads one version of the catalog with related products, writes an immutable snapshot, and
+ * replaces the published snapshot in one step. Channels know catalogs and relations, but never how either is stored.
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import { createDefinitions, type SentChange, type Shown } from '../definitions/definitions.ts';
@@ -41,11 +41,11 @@ export interface ChannelParts extends Base {
   readonly search: UcpParts['search'];
   readonly relations: Pick<Relations, 'list' | 'answer' | 'judgeFit'>;
   readonly projects: Pick<Projects, 'recordChange' | 'removeWithProject'>;
-  /** What callers without a key may cost. */
+  /** The budget of callers without a key. */
   readonly keyless: KeylessLimits;
 }
 
-/** Each has a thread of its own, for up to a minute. */
+/** Each preview has its own thread for up to a minute. */
 const PREVIEWS = { inProcess: 2, inAccount: 1, waiting: 4 } as const;
 
 export type Channels = ReturnType<typeof createChannels>;
@@ -67,12 +67,12 @@ export function createChannels(parts: ChannelParts) {
 
   return {
     ...definitions,
-    /** Gives the published files a new address; the old one is 404 from then on. @throws not_found */
+    /** Gives the published files a new address, after which the old address answers 404. @throws not_found */
     rotateUrl: (change: SentChange<Shown<Channel, Snapshot>>, { id }: { readonly id: number }) =>
       definitions.renew(change, { id, what: 'url-rotated' }, (state) => ({ ...state, token: makeToken() })),
-    /** Started where tasks run. */
+    /** Runs in the processes that run tasks. */
     schedule: createChannelSchedule(scheduled),
-    /** Started wherever catalogs are written; `noteWrite` notes a project whose catalog was. */
+    /** Runs in the processes that write catalogs. `noteWrite` notes the project of a written catalog. */
     ...createChangeNotices(scheduled),
     close: () => threads.close(),
 
@@ -84,7 +84,7 @@ export function createChannels(parts: ChannelParts) {
     },
 
     ucp: new Ucp(parts),
-    /** @returns the channel with this token, which the protocol serves @throws not_found */
+    /** @returns the channel with this token that the protocol serves @throws not_found */
     findUcp: (token: string): Promise<UcpChannel> => findUcpChannel(database, token),
     preview: createPreviews(parts, textChecks),
     /** @returns a file that the channel with this token serves now */
@@ -92,7 +92,7 @@ export function createChannels(parts: ChannelParts) {
   };
 }
 
-/** What the definition of a channel is checked against. */
+/** The parts of a catalog against which the definition of a channel is checked. */
 const readCheckedCatalog = async (
   { catalog, relations }: Pick<ChannelParts, 'catalog' | 'relations'>,
   projectId: number,
@@ -112,7 +112,7 @@ function createPreviews(parts: ChannelParts, textChecks: TextChecks) {
   const previews = new AccountPlaces(PREVIEWS);
 
   /**
-   * Creates the first rows, and stores nothing.
+   * Makes the first rows, and stores nothing.
    * @param sent a definition to try, instead of the stored one or without one
    * @throws request_invalid, rate_limited, not_ready, channel_unfit
    */

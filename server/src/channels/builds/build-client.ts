@@ -1,4 +1,7 @@
-/** The client side of a build's thread: orders, limits of time, and what it reports. Its operations are in `build-thread.ts`. */
+/**
+ * The serving thread's side of a build's thread: its orders, its time limits, and its reports. The operations of the
+ * thread are in `build-thread.ts`.
+ */
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';
 import { createThreadSupply } from '../../storage/threads/threads.ts';
@@ -9,11 +12,11 @@ import type { BuildEvent, BuildOrder } from './feed-writing.ts';
 
 export interface ChannelThreadData {
   readonly place: ThreadPlace;
-  /** CIDR ranges that may be delivered to although they are not public. */
+  /** CIDR ranges that accept deliveries although they are not public. */
   readonly allow: readonly string[];
 }
 
-/** For objects: pages of products and what is made of them. */
+/** The limit for objects: pages of products and the rows made of them. */
 const HEAP_MIB = 512;
 const PREVIEW_MS = 60_000;
 
@@ -21,13 +24,13 @@ export type BuildThreads = ReturnType<typeof createBuildThreads>;
 
 interface BuildParts {
   readonly run: TaskRun;
-  /** The number in the catalog a moment ago. */
+  /** The number of products in the catalog shortly before the build. */
   readonly products: number;
   /** Called before the payload is written. */
   onPiece(name: string): void;
 }
 
-/** A build has a thread of its own, which ends with it if the build is stopped midway. */
+/** A build has its own thread. The thread ends with the build if the build is stopped midway. */
 export function createBuildThreads(entry: URL, data: ChannelThreadData) {
   const builds = createThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
   const previews = createThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });

@@ -19,7 +19,8 @@ interface DeliveryParts extends Pick<Base, 'database' | 'payloads' | 'secrets'> 
 
 /**
  * Delivers the snapshot of a build to the destinations of its channel.
- * @throws secret_unreadable, channel_undelivered; what is published stays, and a build of changes starts from scratch
+ * @throws secret_unreadable, channel_undelivered; the published files stay, and the next build of changes writes all
+ * rows
  */
 export async function deliverSnapshot(
   { database, payloads, secrets, threads }: DeliveryParts,
@@ -49,7 +50,7 @@ export async function deliverSnapshot(
   throw new ServiceError('channel_undelivered', { details: failed });
 }
 
-/** @returns the names of the last files of a larger earlier build */
+/** @returns the names of files that only a larger earlier build had */
 function listStale({ definition: { format } }: Channel, { files }: Snapshot, former: readonly Snapshot[]) {
   const most = Math.max(...former.map((one) => one.files.length));
   const { nameOf } = planFiles(format);

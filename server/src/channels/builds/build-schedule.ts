@@ -1,7 +1,8 @@
 /**
  * Starts builds when a schedule is due or a catalog has changed. Source: docs/interface §16.4. A channel that follows
- * its catalog has a time before which it is not built again. If the catalog is unchanged at that time, the channel waits
- * without a time, and is no longer read. The next write of the catalog gives the waiting channels a time.
+ * its catalog has a time before which it is not built again. If the catalog is unchanged at that time, the channel
+ * waits without a time, and its catalog is no longer read. The next write of the catalog gives the waiting channels a
+ * time.
  */
 import { createSchedule, moveDue, startOnce } from '../../definitions/definitions.ts';
 import type { Found } from '../../projects/projects.ts';
@@ -18,11 +19,11 @@ import type { ChannelBuilds } from './channel-builds.ts';
 
 export interface ChannelScheduleParts extends Pick<Base, 'database' | 'logger'> {
   readonly builds: Pick<ChannelBuilds, 'start'>;
-  /** The version of a catalog, as last committed. */
+  /** Reads the version of a catalog as last committed. */
   readVersion(projectId: number): Promise<number>;
 }
 
-/** How often processes on a shared database look for changes that a process died before it noticed. */
+/** How often processes on a shared database look for changes that another process missed because it died. */
 const SWEEP_EVERY_MS = 60_000;
 
 export function createChannelSchedule(parts: ChannelScheduleParts) {
@@ -45,7 +46,7 @@ export function createChangeNotices(parts: Omit<ChannelScheduleParts, 'builds'>)
   async function listWritten(): Promise<number[]> {
     if (performance.now() >= sweepAt) {
       for (const projectId of await listUnnoticed(database)) written.add(projectId);
-      // With a single process, no write goes unnoticed while it lives.
+      // With a single process, no write is missed while the process lives.
       sweepAt = database.isShared ? performance.now() + SWEEP_EVERY_MS : Number.POSITIVE_INFINITY;
     }
     return [...written];
@@ -56,7 +57,7 @@ export function createChangeNotices(parts: Omit<ChannelScheduleParts, 'builds'>)
     subject: 'changes that channels wait for',
     listDue: async (after) => (after === undefined ? listWritten() : []),
     async startDue(projectId) {
-      // Before anything is read, so that a write meanwhile is noted again.
+      // Deleted before the catalog is read, so that a write during the reading is noted again.
       written.delete(projectId);
       try {
         await wakeFollowing(parts, projectId);
@@ -73,7 +74,7 @@ async function wakeFollowing(
   { database, readVersion }: Omit<ChannelScheduleParts, 'builds'>,
   projectId: number,
 ): Promise<void> {
-  // Before the channels are read: a channel with a later time reads the catalog after the write.
+  // Read before the channels: a channel with a later time reads the catalog after the write.
   const now = await readNow(database.read, database);
   const following = await listFollowing(database.read, projectId, now);
   if (following.length === 0) return;
@@ -81,7 +82,7 @@ async function wakeFollowing(
   const behind = following.filter(({ state }) => state.builtVersion !== version);
   if (behind.length === 0) return;
   await database.write(projectId, async (tx) => {
-    // A channel that is already due stays so, unless it begins to wait before this locks the project.
+    // A channel that is already due stays due, unless it begins to wait before this transaction locks the project.
     for (const channel of behind)
       await moveDue(tx, CHANNELS, { resource: { ...channel, dueAt: undefined }, next: { dueAt: now } });
   });
@@ -101,12 +102,15 @@ async function startDue(parts: ChannelScheduleParts, { resource, project }: Foun
   const isStarted = await startOnce(CHANNELS, { resource, next, busy: 'channel_building' }, (alongside) =>
     builds.start(resource, project, { startedBy, alongside }),
   );
-  // A change is not rescheduled during a build: it is still a change afterwards.
+  // A change is not rescheduled during a build, because it is still a change afterwards.
   if (!isStarted && !isChange)
     await database.write(projectId, (tx) => moveDue(tx, CHANNELS, { resource, next }));
 }
 
-/** Reads the version again under the lock that notices wait for: either this sees a change, or its notice sees the waiting channel. */
+/**
+ * Reads the version again under the lock that notices wait for. So either this transaction sees the change, or the
+ * notice sees the waiting channel.
+ */
 async function waitForChange({ database, readVersion }: ChannelScheduleParts, channel: Channel) {
   const { projectId, state } = channel;
   await database.write(projectId, async (tx) => {

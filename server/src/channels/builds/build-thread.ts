@@ -1,4 +1,4 @@
-/** The work of a build's thread: it reads one state of a catalog, and writes the files of a channel. */
+/** The work of a build's thread. It reads one state of a catalog, and writes the files of a channel. */
 import type { CatalogPasses } from '../../relations/relation-store/relation-store.ts';
 import { type Operation, shareText } from '../../storage/threads/threads.ts';
 import { type DeliveryOrder, type DeliveryParts, deliver } from './delivery.ts';
@@ -10,7 +10,7 @@ export interface BuildThreadParts extends DeliveryParts {
   readonly passes: CatalogPasses;
 }
 
-/** The build continues when an event is taken. */
+/** The build pauses at each event until the event is taken. */
 function buildFeed(parts: BuildThreadParts, order: BuildOrder) {
   const { readable, writable } = new TransformStream<BuildEvent>({}, {}, { highWaterMark: 0 });
   const events = readable.getReader();
@@ -28,14 +28,14 @@ function buildFeed(parts: BuildThreadParts, order: BuildOrder) {
   return { take: async () => (await events.read()).value };
 }
 
-/** The operations of the thread, one build or preview at a time. */
+/** The operations of the thread. It runs one build or preview at a time. */
 export function channelThreadOperations(parts: BuildThreadParts): Record<string, Operation> {
   let building: ReturnType<typeof buildFeed> | undefined;
   return {
     open(order: BuildOrder) {
       building = buildFeed(parts, order);
     },
-    /** Returns the next event; throws if the build fails. */
+    /** @returns the next event. @throws if the build fails */
     async next() {
       const taken = building;
       building = undefined;
@@ -43,12 +43,12 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
       if (event?.kind !== 'end') building = taken;
       return event;
     },
-    /** A build in progress holds its catalog open, so it can only end with the thread. */
+    /** A build in progress holds its catalog open, so it can end only with the thread. */
     close() {
       if (building !== undefined) throw new Error('a build cannot be let go of');
     },
     deliver: (order: DeliveryOrder) => deliver(parts, order),
-    /** @returns JSON: its values may be long, and the serving thread only sends it */
+    /** @returns JSON bytes, because the values may be long and the serving thread only sends them */
     preview: async (order: PreviewOrder) => shareText(JSON.stringify(await previewFeed(parts.passes, order))),
   };
 }

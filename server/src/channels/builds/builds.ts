@@ -1,6 +1,6 @@
 /**
- * The door of builds: what starts one, what it does, and the files that it has published. A build is a task;
- * it reads and writes in a thread of its own.
+ * The door of builds: what starts a build, what it does, and the files that it has published. A build is a task that
+ * reads and writes in its own thread.
  */
 
 export { type BuildThreads, type ChannelThreadData, createBuildThreads } from './build-client.ts';

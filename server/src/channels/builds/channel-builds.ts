@@ -19,7 +19,7 @@ import { dropPieces, publish } from './published-snapshots.ts';
 
 export interface BuildRequest {
   readonly startedBy: BuildStart;
-  /** Written in the transaction that accepts the build. */
+  /** Called in the transaction that accepts the build. */
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
 
@@ -33,7 +33,7 @@ interface BuildPayload {
   readonly channelId: number;
 }
 
-/** Each has a thread of its own and reads a whole catalog. */
+/** Each build has its own thread and reads a whole catalog. */
 const BUILDS_AT_ONCE = { inProcess: 2, inAccount: 2, inProject: 1 } as const;
 const BUILDING_RETRY_SECONDS = 10;
 
@@ -56,7 +56,7 @@ export class ChannelBuilds {
     parts.tasks.define([this.#task]);
   }
 
-  /** @throws channel_building; then nothing `alongside` is written */
+  /** @throws channel_building; then `alongside` has written nothing */
   start(
     { id, projectId, definition }: Channel,
     project: Pick<ChosenProject, 'id' | 'name'>,
@@ -86,7 +86,8 @@ export class ChannelBuilds {
     if (channel === undefined) throw new ServiceError('not_found');
     const snapshots = await listSnapshots(database.read, channel);
     run.clearDoubt();
-    // An earlier run, in a process that died or lost the answer, has published it: only delivery is left.
+    // If an earlier run has published the snapshot, in a process that died or lost the answer, only the delivery
+    // remains.
     if (!snapshots.some(({ taskNumber }) => taskNumber === number)) await this.#makeSnapshot(run, channel);
     await deliverSnapshot(this.#parts, run, channel);
   }
@@ -101,12 +102,12 @@ export class ChannelBuilds {
       const dropped = await run.takeEffect(() =>
         publication.run(() => publish(database, { channel, task: run.task, output })),
       );
-      // If not now, they are removed at a later start, as no snapshot has them any more.
+      // If this fails, a later start removes the pieces, because no snapshot has them any more.
       await dropPieces(payloads, dropped).catch(() => {});
       await run.log(describeResult(output));
     } catch (error) {
       const unserved = publication.mayBeStored ? [] : pieces;
-      // The failure of the build is what matters; pieces that remain are removed at a later start.
+      // The failure of the build is the one to report. A later start removes pieces that remain.
       for (const name of unserved) await payloads.remove(channel.projectId, name).catch(() => {});
       throw error;
     }
@@ -131,7 +132,7 @@ export class ChannelBuilds {
     return { warnings, ...output };
   }
 
-  /** Finds what the build is compared with: rows that were published and have reached their destinations. */
+  /** Finds the rows with which the build is compared: rows that were published and have reached their destinations. */
   async #findBefore(channel: Channel): Promise<PublishedBefore | undefined> {
     const { published, createdAt = 0 } = (await findPublished(this.#parts.database.read, channel)) ?? {};
     return published && { rows: published, since: createdAt };

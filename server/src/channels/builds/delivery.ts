@@ -1,4 +1,4 @@
-/** Brings what a build has published to a destination. Runs in the build's thread. Source: docs/interface §16.8. */
+/** Copies the published files of a build to a destination. Runs in the build's thread. Source: docs/interface §16.8. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   allowAddresses,
@@ -23,7 +23,7 @@ export interface DeliveryOrder {
 export interface Delivery {
   readonly files: number;
   readonly bytes: number;
-  /** Why it does not have all files, in words. */
+  /** In words, why the destination does not have all files. */
   readonly problem?: string;
 }
 
@@ -36,7 +36,7 @@ export interface DeliveryParts {
 const LIMITS: WaitLimits = { connectMs: 15_000, idleMs: 120_000, wholeMs: 3_600_000 };
 /** Delays before the second and the third attempt. */
 const RETRY_MS: readonly number[] = [5_000, 30_000];
-/** Transient problems. Repeating a wrong password would lock accounts. */
+/** Problems that may be transient. A wrong password is not one, because repeating it would lock accounts. */
 const PASSING: ReadonlySet<string> = new Set(['connection', 'timeout', 'broken_off']);
 
 /** Retries transient problems, within the time for all attempts. */

@@ -22,18 +22,19 @@ interface ChangeParts {
   readonly store: StorePiece;
 }
 
-/** A published product: its name for readers, a hash of its row, and the row that marks it as gone. */
+/** A published product: its name for readers, the hash of its row, and the row that marks it as removed. */
 type PublishedRow = readonly [name: string, hash: string, removal: string];
 
-/** 96 bits: two rows of a product never share them in practice. */
+/** With 96 bits, two rows of a product never share a hash in practice. */
 const hashRow = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 16);
 const versionOf = (name: string, hash: string) => `${name}\n${hash}`;
 
 type WriteTexts = (texts: readonly string[]) => Promise<void>;
 
 /**
- * Compares a build with the earlier rows while it is written, so that a change that was undone is none.
- * @returns undefined for a channel whose builds are complete. If columns differ, every row counts as changed and none as gone
+ * Compares a build with the earlier rows while it is written, so that a change that was undone does not count as a
+ * change. If columns differ, every row counts as changed, and no product as removed.
+ * @returns undefined for a channel whose builds are complete
  */
 export async function openFeedChanges(feed: FeedRows, { before, definition, ...parts }: ChangeParts) {
   if (!definition.changes) return undefined;
@@ -71,7 +72,11 @@ export async function openFeedChanges(feed: FeedRows, { before, definition, ...p
       counts.unchanged += made.length - changed.length;
       return changed.map(({ text }) => text);
     },
-    /** Called after the last row; `write` takes rows of products that are gone. @returns the basis of the next comparison */
+    /**
+     * Called after the last row.
+     * @param write receives the rows of removed products
+     * @returns the basis of the next comparison
+     */
     async end(write: WriteTexts): Promise<PublishedRows> {
       await writeRemoved(write);
       const [file] = await rows.end();
@@ -95,13 +100,13 @@ async function readVersions(
   return true;
 }
 
-/** The head of the file, then its rows. */
+/** Yields the head of the file, then its rows. */
 async function* readLines(
   { rows: { pieces } }: PublishedBefore,
   { projectId, payloads }: Pick<ChangeParts, 'projectId' | 'payloads'>,
 ): AsyncGenerator<string | PublishedRow> {
   const unpacked = createGunzip();
-  // An earlier failure makes reading it fail.
+  // If an earlier part fails, reading the stream fails.
   pipeline(Readable.from(readPieces(payloads, { projectId, pieces })), unpacked, () => {});
   const decoder = new TextDecoder();
   let begun = '';

@@ -14,12 +14,12 @@ interface FileParts {
   readonly store: StorePiece;
 }
 
-/** The size of a payload, and so how much of a file is read at a time. */
+/** The size of a payload, which is also how much of a file is read at a time. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 /** How many characters of rows are packed and hashed at a time. */
 const TEXT_CHARACTERS = 64 * 1024;
 
-/** Writes files in pieces, so that none is ever in memory completely. */
+/** Writes files in pieces, so that no file is ever in memory as a whole. */
 export function createFileWriter(parts: FileParts) {
   const { files, writer } = parts;
   const { rowsPerFile = Number.POSITIVE_INFINITY } = files.format;
@@ -34,7 +34,7 @@ export function createFileWriter(parts: FileParts) {
   }
 
   return {
-    /** Adds many rows at a time: waiting for each would cost as much as writing it. */
+    /** Adds many rows at a time, because waiting for each row would cost as much as writing it. */
     async add(rows: readonly string[]): Promise<void> {
       for (let at = 0; at < rows.length; ) {
         if (file?.countRows() === rowsPerFile) await endFile();
@@ -44,7 +44,7 @@ export function createFileWriter(parts: FileParts) {
         at += fitting.length;
       }
     },
-    /** @returns at least one file: a feed without products has one, too */
+    /** @returns at least one file, even for a feed without products */
     async end(): Promise<readonly FeedFile[]> {
       if (done.length === 0) file ??= openFile(parts, writer.head);
       await endFile();
@@ -56,7 +56,7 @@ export function createFileWriter(parts: FileParts) {
 function openFile({ files, store }: FileParts, head: string) {
   const pieces: { name: string; sizeBytes: number }[] = [];
   const hash = createHash('sha256');
-  // Level 5 takes two thirds of the time of 6 for 2 % more bytes.
+  // Level 5 takes two thirds of the time of level 6, for 2 % more bytes.
   const gzip = files.isPacked ? createGzip({ level: 5 }).on('data', take) : undefined;
   let rows = 0;
   let text = head;
@@ -77,7 +77,7 @@ function openFile({ files, store }: FileParts, head: string) {
     await storePieces(PIECE_BYTES);
   }
 
-  /** @param least the smallest number of bytes stored as a piece */
+  /** @param least the smallest number of bytes that is stored as a piece */
   async function storePieces(least: number): Promise<void> {
     while (chunkBytes >= least) {
       const bytes = Buffer.concat(chunks);

@@ -11,7 +11,9 @@ const SHOWN_IDENTIFIERS = 10;
 const TAKEN = 1_000;
 const READ = 20_000;
 
-/** The first products that pass the filter, as the file would have them, and what many of them lack. */
+/**
+ * Returns the first products that pass the filter, in the form of the file, and the required fields that products lack.
+ */
 export function previewFeed(passes: CatalogPasses, order: PreviewOrder): Promise<FeedPreview> {
   return passes.pass(order.projectId, async (pass) => {
     await using rows = new FeedRows(pass, order.definition);
@@ -54,7 +56,7 @@ function showRow({ identifier, row, problems, isLeftOut, absent }: ReadRow, colu
   return { ...shown, problems: [...problems, ...notes], isLeftOut };
 }
 
-/** @returns required fields that products lack, the most frequent first */
+/** @returns the required fields that products lack, the most frequent first */
 function listMissing(taken: readonly ReadRow[]): FeedPreview['missing'] {
   const found = taken.flatMap(({ identifier, problems }) =>
     problems.filter(({ code }) => code === 'field_missing').map((problem) => ({ identifier, ...problem })),

@@ -42,7 +42,7 @@ export const feedRoutes =
 
 function answerFile(request: FastifyRequest, reply: FastifyReply, file: ServedFile): RawAnswer {
   const { mediaType, sizeBytes, etag, modifiedAt } = file;
-  // The file's hash and ranges apply to its bytes as they are, so no proxy may compress it.
+  // The file's hash and ranges apply to its stored bytes, so no proxy may compress it.
   reply.header('cache-control', 'no-cache, no-transform').header('accept-ranges', 'bytes');
   reply.header('etag', etag).header('last-modified', new Date(modifiedAt).toUTCString());
   if (hasAlready(request.headers, file)) return reply.code(304).send() as RawAnswer;

@@ -1,4 +1,4 @@
-/** From one state of a catalog to the rows of a channel. Runs in a thread of its own. */
+/** Makes the rows of a channel from one state of a catalog. Runs in its own thread. */
 import { ComparisonProblem, viewUpload } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { planFiles } from '../../formats/formats.ts';
@@ -28,22 +28,25 @@ export interface ReadRow {
   readonly row: FeedRow;
   readonly problems: readonly FieldProblem[];
   readonly isLeftOut: boolean;
-  /** Related products that are not named, because they are not in the file themselves. */
+  /** Related products that are not named, because they are not in the file. */
   readonly absent: readonly string[];
 }
 
 export interface ReadPage {
   readonly products: number;
   readonly rows: readonly ReadRow[];
-  /** Earlier rows may name products that turned out not to be in the file: all rows are made anew, from the first one. */
+  /**
+   * Whether all rows are made again from the first one, because earlier rows may name products that are not in the
+   * file.
+   */
   readonly isAnew?: boolean;
 }
 
-/** A page of related products is one statement on PostgreSQL; a page of large products is some MB. */
+/** On PostgreSQL, a page of related products is one statement. A page of large products has several MB. */
 const PAGE = 200;
 /**
- * The first pages are smaller: PAGE products fill the young generation of a new thread, where all of them then survive, and V8
- * allocates what survives in the old generation ever after (docs/decisions/0010).
+ * The first pages are smaller. A full page fills the young generation of a new thread, where all its products then
+ * survive. After that, V8 always allocates such products in the old generation (docs/decisions/0010).
  */
 const FIRST_PAGE = 20;
 const PAGE_GROWTH = 1.2;
@@ -52,19 +55,19 @@ const PAGE_GROWTH = 1.2;
 export class FeedRows implements AsyncDisposable {
   readonly mapping: ChannelMapping;
   readonly columns: readonly string[];
-  /** About relations of the channel that name no product. */
+  /** Warnings about relations of the channel that name no product. */
   readonly warnings: readonly string[];
   readonly #pass: CatalogPass;
   readonly #format: OutputFormat;
   readonly #maker: ReturnType<typeof createRowMaker>;
   readonly #isTaken: (product: UploadedProduct) => boolean;
   readonly #relations: readonly PlannedRelation[];
-  /** The column by which readers know a product. */
+  /** The column by which readers identify a product. */
   readonly #identifiedAt: number;
   readonly #openWriter: () => RowWriter;
   #writer: RowWriter;
   readonly #expressions: RowExpressions | undefined;
-  /** Products that no row names, because they are not in the file themselves. */
+  /** Products that no row names, because they are not in the file. */
   readonly #absent = new HashedTexts();
   readonly #named: GroupNames | undefined;
   #pageSize = FIRST_PAGE;
@@ -100,20 +103,21 @@ export class FeedRows implements AsyncDisposable {
     this.#named = format.identity === undefined ? undefined : new GroupNames(pass);
   }
 
-  /** Remembers what it has written, so rows made anew get a new one. */
+  /** The writer keeps state about the rows it has written, so rows that are made again get a new writer. */
   get writer(): RowWriter {
     return this.#writer;
   }
 
-  /** The name by which readers know the product of a row. */
+  /** The name by which readers identify the product of a row. */
   nameOf({ identifier, row }: ReadRow): string {
     return row.values[this.#identifiedAt]?.[0] ?? identifier;
   }
 
   /**
-   * In the order of the products' ids. Most feeds omit nothing, so rows name all related products until a product
-   * is found that is not in the file. Only then are the others found out, before the rows are made anew.
-   * @param isPart whether few pages are read, whose related products are checked one by one
+   * Yields pages in the order of the products' ids. Most feeds omit no product, so rows name all related products until
+   * a product is found that is not in the file. Only then are all other such products determined, before the rows are
+   * made again.
+   * @param isPart whether only a few pages are read, whose related products are checked one by one
    */
   async *pages(isPart = false): AsyncGenerator<ReadPage> {
     if (isPart) return yield* this.#readAll({ isPart, firstPage: PAGE });
@@ -132,8 +136,9 @@ export class FeedRows implements AsyncDisposable {
   }
 
   /**
-   * @param firstPage of a preview: it looks at five full pages. Rows made anew come in the same pages again, as reports count by these.
-   * @returns, with `stops`, where it stopped because a product of the next page is not in the file
+   * @param firstPage the size of the first page; full for a preview, which reads five full pages. Rows that are made
+   * again come in the same pages, because reports count by pages.
+   * @returns with `stops`, the position where it stopped because a product of the next page is not in the file
    */
   async *#readAll({
     isPart = false,
@@ -160,7 +165,7 @@ export class FeedRows implements AsyncDisposable {
     return page.map(toRead);
   }
 
-  /** Makes the rows of all products after `after`, to find out which of them are not in the file. */
+  /** Makes the rows of all products after the id `after`, to find out which of them are not in the file. */
   async #survey(after: number): Promise<void> {
     for (let page = await this.#readAfter(after); page.length > 0; page = await this.#readAfter(lastOf(page)))
       await this.#makeRows(page);
@@ -185,7 +190,7 @@ export class FeedRows implements AsyncDisposable {
     const isAlone = relations.length === 0 || going.length === 0;
     const found = isAlone ? [] : await this.#pass.listRelated(going, relations);
     const listNamed = () => found.flat().flatMap((list) => list.identifiers);
-    // As a survey, of related products only.
+    // Like `#survey`, but of related products only.
     if (isPart) for await (const page of findPages(this.#pass, listNamed())) await this.#makeRows(page);
     await this.#named?.read(listNamed());
     let next = 0;
@@ -216,7 +221,7 @@ interface MadeRow {
   readonly made: ReturnType<ReturnType<typeof createRowMaker>['make']>;
 }
 
-/** Products that the filter excludes may be in another feed of the shop. */
+/** Products that the filter excludes may be in another feed of the shop, so they do not count as absent. */
 function noteAbsent(absent: HashedTexts, products: readonly ReadProduct[], made: readonly MadeRow[]): void {
   for (const { upload } of products) if (!isForEverybody(upload)) absent.add(upload.identifier);
   for (const { identifier, made: row } of made) if (row.isLeftOut) absent.add(identifier);
@@ -242,7 +247,10 @@ async function evaluate(expressions: RowExpressions | undefined, products: reado
   }
 }
 
-/** A product as expressions see it: attributes under their keys, several values of one as a list. */
+/**
+ * Returns a product in the form for expressions: attributes under their keys, and several values of one attribute as a
+ * list.
+ */
 function toInput({ attributes, settings: _, ...product }: UploadedProduct): object {
   const values: Record<string, string | string[]> = Object.create(null);
   for (const { key, value, userGroups } of attributes) {

@@ -19,7 +19,7 @@ export interface BuildOrder {
   readonly definition: ChannelDefinition;
   /** The prefix of the names of its payloads. */
   readonly pieceName: string;
-  /** For a build of changes: what was published before; absent where the build has to be whole. */
+  /** For a build of changes: the rows that were published before; absent if the build has to be complete. */
   readonly before?: PublishedBefore | undefined;
 }
 
@@ -32,12 +32,12 @@ export interface BuildOutput {
 }
 
 export type BuildEvent =
-  /** Named before it is there, so that one that was written by half goes too. */
+  /** Named before the payload exists, so that a partly written payload is also removed. */
   | { readonly kind: 'piece'; readonly name: string }
   | { readonly kind: 'page'; readonly counts: BuildCounts; readonly report: readonly ReportLine[] }
   | { readonly kind: 'end'; readonly output: BuildOutput };
 
-/** Events between two pages that say nothing new would cost a turn each. */
+/** An event is sent after this many products or report lines, because each event costs a turn of both threads. */
 const PRODUCTS_PER_EVENT = 2_000;
 
 interface Writing {
@@ -78,7 +78,7 @@ export async function writeFeed(payloads: PayloadFiles, { order, rows, offer }: 
 interface WritingParts extends Pick<Writing, 'rows' | 'offer'> {
   readonly writer: ReturnType<typeof createFileWriter>;
   readonly changes: Awaited<ReturnType<typeof openFeedChanges>>;
-  /** Products of which was said what there is to say, before their rows came anew. */
+  /** The number of products whose report lines were sent before their rows were made again. */
   readonly reported: number;
 }
 
@@ -130,7 +130,7 @@ function openWriting({ rows, offer, writer, changes, reported }: WritingParts) {
       const files = await writer.end();
       Object.assign(counts, changes?.counts);
       const { relatedLeftOut } = counts;
-      // One line for all, as there may be more than products.
+      // All related products share one line, because they may be more numerous than products.
       if (relatedLeftOut > 0) {
         const message = `${relatedLeftOut} related products are not named, because they do not go out themselves: ${absentShown.join(', ')}`;
         report.push({ code: 'related_absent', field: 'related', count: relatedLeftOut, message });

@@ -1,4 +1,4 @@
-/** The bytes of a file that a request names. Source: RFC 9110 §13, §14. Pure. */
+/** The bytes of a file that a request names. Pure. Source: RFC 9110 §13, §14. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { namesTag } from '../../kernel/entity-tag.ts';
 import type { ServedFile } from './served-files.ts';
@@ -15,7 +15,10 @@ export function hasAlready(headers: IncomingHttpHeaders, { etag, modifiedAt }: F
   return !Number.isNaN(since) && toSeconds(modifiedAt) <= toSeconds(since);
 }
 
-/** @returns the whole file if the request names no range, `to` excluded; undefined for a range outside the file */
+/**
+ * @returns the range, with `to` excluded. It is the whole file if the request names no range, and undefined if the
+ * range is outside the file.
+ */
 export function findRange(headers: IncomingHttpHeaders, file: FileState) {
   const { sizeBytes } = file;
   const range = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(headers.range?.trim() ?? '');
@@ -27,7 +30,7 @@ export function findRange(headers: IncomingHttpHeaders, file: FileState) {
   return from < to ? { from, to, isPart: true } : undefined;
 }
 
-/** Whether the reader's part belongs to the present file. */
+/** Whether the part that the reader has belongs to the current file. */
 function isSame(condition: string | string[] | undefined, { etag, modifiedAt }: FileState): boolean {
   if (condition === undefined) return true;
   const text = String(condition).trim();

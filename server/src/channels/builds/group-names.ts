@@ -2,18 +2,18 @@ import type { RelatedList } from '../../relations/matching/matching.ts';
 import type { CatalogPass } from '../../relations/relation-store/relation-store.ts';
 import { findPages, type ReadProduct } from './catalog-pages.ts';
 
-/** Groups of products, for a format that knows only these. */
+/** The groups of products, for a format that has only groups. */
 export class GroupNames {
   readonly #pass: CatalogPass;
   readonly #taken = new Set<string>();
-  /** The group of each product that was read last, by identifier. */
+  /** The groups of the products that were read last, by the identifier of the product. */
   #groups = new Map<string, string>();
 
   constructor(pass: CatalogPass) {
     this.#pass = pass;
   }
 
-  /** @returns the first product of each group that has not come before */
+  /** @returns the first product of each group that has not occurred before */
   takeFirst(products: readonly ReadProduct[]): ReadProduct[] {
     const taken = this.#taken;
     return products.filter(({ upload: { groupIdentifier } }) => taken.size < taken.add(groupIdentifier).size);

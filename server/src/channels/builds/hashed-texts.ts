@@ -1,9 +1,9 @@
-/** The table doubles its size when it is half full. */
+/** The first size of the table. The table doubles its size when it is half full. */
 const FIRST_PLACES = 1_024;
 
 /**
- * A set of texts that stores 64 bits of a hash of each: a million take 16 MB, as texts they would take 100.
- * Two of a million share their bits once in ten million catalogs.
+ * A set of texts that stores 64 bits of a hash of each text. A million texts take 16 MB; the texts themselves would
+ * take 100 MB. In one of ten million catalogs, two texts of a million have the same bits.
  */
 export class HashedTexts {
   #low = new Uint32Array(FIRST_PLACES);
@@ -30,7 +30,7 @@ export class HashedTexts {
     this.#high[at] = high;
   }
 
-  /** @returns its place, or the empty place for it */
+  /** @returns the position of the hash, or the empty position for it */
   #placeOf(low: number, high: number): number {
     const last = this.#low.length - 1;
     let at = low & last;

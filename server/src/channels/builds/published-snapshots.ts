@@ -13,10 +13,13 @@ import {
 } from '../channel-definitions/channel-definitions.ts';
 import type { BuildOutput } from './feed-writing.ts';
 
-/** Besides the one that is served, so that slow readers can read a file to its end. */
+/** The number of snapshots that are retained besides the served one, so that slow readers can finish reading a file. */
 const FORMER_SNAPSHOTS = 3;
 
-/** Replaces what a channel serves, in one transaction. @returns snapshots no longer served @throws changed_meanwhile */
+/**
+ * Replaces the served snapshot of a channel, in one transaction. @returns snapshots that are no longer served @throws
+ * changed_meanwhile
+ */
 export function publish(
   database: Database,
   { channel, task, output }: { channel: Channel; task: Task; output: BuildOutput },
@@ -47,7 +50,7 @@ export function publish(
   });
 }
 
-/** Removes the pieces of snapshots; call it when the snapshots are gone. */
+/** Removes the pieces of snapshots. Call it after the snapshots were removed. */
 export async function dropPieces(payloads: PayloadFiles, snapshots: readonly Snapshot[]): Promise<void> {
   for (const { projectId, files, published } of snapshots)
     for (const { name } of [...files, published].flatMap((file) => file?.pieces ?? []))

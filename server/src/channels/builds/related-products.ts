@@ -1,4 +1,7 @@
-/** The related products of a row: those that a channel asks for, that are in its file and that its format can name. */
+/**
+ * The related products of a row: products that the channel's relations name, that are in its file, and that its format
+ * can name.
+ */
 import type { OutputFormat, RelatedAs, RelatedProducts } from '../../formats/output/output.ts';
 import type { RelatedList, RelatedSearch } from '../../relations/matching/matching.ts';
 import type { CatalogPass } from '../../relations/relation-store/relation-store.ts';
@@ -9,7 +12,7 @@ import type { HashedTexts } from './hashed-texts.ts';
 /** The kind and relation of the identifiers at one position of an answer. */
 export type PlannedRelation = RelatedSearch & { readonly as: RelatedAs };
 
-/** @returns the relations that answer now, with a warning for each of the channel that does not */
+/** @returns the relations that answer now, with a warning for each relation of the channel that does not */
 export function planRelated(pass: CatalogPass, relations: readonly ChannelRelation[], rules: OutputFormat) {
   const planned = relations.map((relation) => ({ relation, found: findRelations(pass, relation) }));
   const searches = planned.flatMap(({ relation: { as, limit }, found }) =>
@@ -34,7 +37,7 @@ const findRelations = (pass: CatalogPass, { tag, id }: ChannelRelation) =>
 const describeRelation = ({ tag, id }: ChannelRelation) =>
   tag === undefined ? `relation ${id}` : `relation with the tag ${JSON.stringify(tag)}`;
 
-/** @returns what the format takes of related products, and what it does not */
+/** @returns the related products that the format accepts, and notes about the others */
 export function chooseRelated(
   relations: readonly PlannedRelation[],
   found: readonly RelatedList[],
@@ -58,7 +61,7 @@ export function chooseRelated(
   return { related, notes: [{ field: 'related', code: 'related_left_out', message }] };
 }
 
-/** @returns the related products that are in the file, and those that are not */
+/** @returns separately the related products that are in the file, and the ones that are not */
 export function partRelated(lists: readonly RelatedList[], absent: HashedTexts) {
   if (absent.size === 0) return { present: lists, absent: [] };
   const isAbsent = (identifier: string) => absent.has(identifier);

@@ -11,18 +11,18 @@ import {
 export interface ServedFile {
   readonly mediaType: string;
   readonly sizeBytes: number;
-  /** In quotes. */
+  /** The ETag, in quotes. */
   readonly etag: string;
   readonly modifiedAt: number;
-  /** @returns the bytes from `from` to `to`, excluded */
+  /** @returns the bytes from `from` to `to`, with `to` excluded */
   read(from: number, to: number): AsyncGenerator<Uint8Array>;
 }
 
 const INDEX = 'index.json';
-/** 192 bits, unique for each file. */
+/** 192 bits, which are unique for each file. */
 const ETAG_DIGITS = 48;
 
-/** @returns a file of the snapshot that the channel with this token now serves */
+/** @returns a file of the snapshot that the channel with this token serves now */
 export async function findServedFile(
   { database, payloads }: Pick<Base, 'database' | 'payloads'>,
   token: string,
@@ -36,7 +36,7 @@ export async function findServedFile(
   return file && serveFeedFile(payloads, snapshot, file);
 }
 
-/** @returns the bytes of a file from `from` to `to`, excluded */
+/** @returns the bytes of a file from `from` to `to`, with `to` excluded */
 export async function* readPieces(
   payloads: PayloadFiles,
   { projectId, pieces }: { readonly projectId: number; readonly pieces: FeedFile['pieces'] },
@@ -72,7 +72,7 @@ function serveFeedFile(
   };
 }
 
-/** The index, for readers of more than one file. */
+/** Serves the index, for readers of more than one file. */
 function serveIndex({ catalogVersion, rows, files, published, createdAt }: Snapshot): ServedFile {
   const listed = files.map(({ name, mediaType, rows: ofFile, sizeBytes, sha256 }) => ({
     name,

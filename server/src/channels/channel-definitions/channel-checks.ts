@@ -26,7 +26,7 @@ import {
 } from '../field-mapping/field-mapping.ts';
 import type { ChannelDefinition, ChannelRelation, SentChannel, Trigger } from './channel-schemas.ts';
 
-/** The most mistakes that a refusal lists. */
+/** The maximum number of mistakes that a refusal lists. */
 const SHOWN = 20;
 
 export interface CheckedCatalog {
@@ -39,7 +39,9 @@ interface ChannelChecks extends CheckedCatalog {
   readonly checkTexts: ReturnType<TextChecks>;
 }
 
-/** Fills in defaults, but not masked secrets of destinations. @throws request_invalid with every mistake and its path */
+/**
+ * Fills in defaults, but not masked secrets of destinations. @throws request_invalid with every mistake and its path
+ */
 export async function checkChannel(sent: SentChannel, checks: ChannelChecks): Promise<ChannelDefinition> {
   const definition = withDefaults(sent);
   const { mapping, relations } = definition;
@@ -84,7 +86,7 @@ function readTrigger({ type, ...rest }: NonNullable<SentChannel['trigger']> = { 
   return type === 'schedule' ? { type, cron, timeZone } : { type: 'manual' };
 }
 
-/** A served channel has no builds, and answers too fast for expressions, which a process of their own evaluates. */
+/** A served channel has no builds. It answers too fast for expressions, which a separate process evaluates. */
 function checkServed(
   { mapping = {}, trigger, destinations }: ChannelDefinition,
   { type, servedAs }: OutputFormat,
@@ -150,7 +152,7 @@ function checkChannelFilter(filter: Filter | undefined, { attributes }: CheckedC
   }
 }
 
-/** @throws ComparisonProblem for a comparison that does not work with these attributes */
+/** @throws ComparisonProblem for a comparison that is impossible with these attributes */
 export function compileChannelFilter(filter: Filter, attributes: readonly Attribute[]) {
   const known = indexByKey(attributes);
   return compileFilter(filter, (name) => {
@@ -208,7 +210,7 @@ function checkRelations(relations: readonly ChannelRelation[], known: CheckedCat
   });
 }
 
-/** Related products are named by identifier, which would point nowhere. */
+/** Related products are named by identifier. In a file without identifiers they would refer to nothing. */
 function checkIdentity(
   mapping: ChannelMapping | undefined,
   relations: readonly ChannelRelation[],

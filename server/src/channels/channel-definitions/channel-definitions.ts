@@ -1,6 +1,6 @@
 /**
- * The door of definitions: the record of channels, their checks, answers and rows, and what they have
- * published. Never reads a product.
+ * The door of definitions: the record of channels, with their checks, answers and rows, and their published snapshots.
+ * It never reads a product.
  */
 export { checkChannel, compileChannelFilter } from './channel-checks.ts';
 export { CHANNEL_SECRETS, channelKind, planNext } from './channel-kind.ts';

@@ -48,7 +48,7 @@ interface ChannelKindParts extends Pick<Base, 'clock' | 'database'> {
   dropSnapshots(snapshots: readonly Snapshot[]): Promise<void>;
 }
 
-/** @returns when a channel is next due; one that follows its catalog, after a wait */
+/** @returns when a channel is next due; a channel that follows its catalog is due after a wait */
 export function planNext(trigger: Trigger, now: number, waitMs: number): number | undefined {
   if (trigger.type === 'change') return now + waitMs;
   return trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined;
@@ -69,7 +69,8 @@ export const channelKind = ({
       checkTexts: parts.textChecks({ accountId, signal }),
     }),
   createState: () => ({ token: makeToken(), builtVersion: undefined, published: undefined }),
-  // The served files follow another definition: the channel no longer waits for a change, and is built at once.
+  // The served files belong to the former definition, so the channel no longer waits for a change and is built
+  // immediately.
   changeState: ({ state }) => ({ ...state, builtVersion: undefined }),
   secrets: CHANNEL_SECRETS,
   trigger: { of: ({ trigger }) => trigger, planNext: ({ trigger }, now) => planNext(trigger, now, 0) },

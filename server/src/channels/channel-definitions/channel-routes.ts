@@ -34,7 +34,7 @@ const PATH = '/management/projects/:id/channels';
 const about = { tags: ['Channels'], params: ChannelParams };
 const question = { guard: 'management', access: 'manage', maxBodyMib: 2, role: 'viewer' } as const;
 
-/** A mapping may name 2,000 fields; a filter holds many identifiers. */
+/** A mapping may name 2,000 fields, and a filter may contain many identifiers. */
 const takesDefinition = { body: SentChannel, config: { maxBodyMib: 2 } };
 
 type ChannelRouteParts = RouteTools & { readonly channels: Channels };
@@ -83,7 +83,7 @@ function serveChannels(server: Server, { channels, answerOnce, findBaseUrl }: Ch
 function serveBuilds(server: Server, { channels, answerOnce }: ChannelRouteParts): void {
   serve(server, `POST ${PATH}/:channelId/build`, {
     ...about,
-    // A caller who may change products may also publish them. Source: docs/interface §14.1.
+    // A caller that may change products may also publish them. Source: docs/interface §14.1.
     config: { guard: 'management', access: 'write', isOnce: true },
     summary: 'Build a channel now, and publish it',
     answer: { 200: BuildAnswer },

@@ -118,7 +118,7 @@ const answered = {
   lastBuild: Type.Optional(Type.Unknown()),
 };
 
-/** The answer of GET can be sent back; fields that the service adds are ignored. */
+/** The answer of GET can be sent back. Fields that the service adds are ignored. */
 export const SentChannel = closedAs('ChannelDefinition', { ...definition, ...answered });
 export type SentChannel = Static<typeof SentChannel>;
 
@@ -193,7 +193,7 @@ export const BuildAnswer = titled('StartedBuild', {
   task: WireTaskSchema,
 });
 
-/** May be omitted for a stored channel, which is then previewed. */
+/** May be omitted for a stored channel. Then the stored channel is previewed. */
 export const SentPreview = closedAs('ChannelToTry', {
   ...Type.Partial(Type.Object(definition)).properties,
   destinations: Type.Optional({ ...definition.destinations, description: 'a preview delivers nothing' }),
@@ -247,16 +247,19 @@ export type Trigger =
   | { readonly type: 'schedule'; readonly cron: string; readonly timeZone: string }
   | { readonly type: 'change'; readonly minSecondsBetween: number };
 
-/** Related products in the file: of one relation, or of all with a tag. */
+/** Related products in the file: of one relation, or of all relations with a tag. */
 export type ChannelRelation = Sent<Static<typeof Relation>> & {
   readonly as: RelatedAs;
   readonly limit: number;
 };
 
-/** Source: docs/interface §16.1, with its defaults filled in, and *** in place of sealed values of destinations. */
+/**
+ * A definition with its defaults filled in, and *** in place of sealed values of destinations. Source: docs/interface
+ * §16.1.
+ */
 export type ChannelDefinition = Sent<Pick<SentChannel, 'name' | 'format'>> &
   Sent<Required<Pick<SentChannel, 'filter' | 'destinations' | 'maxDeletePercent' | 'maxLeftOutPercent'>>> & {
-    /** Absent: each build suggests it from the ontology at that time. */
+    /** If absent, each build suggests a mapping from the ontology at that time. */
     readonly mapping?: ChannelMapping | undefined;
     readonly relations: readonly ChannelRelation[];
     readonly trigger: Trigger;
@@ -264,11 +267,11 @@ export type ChannelDefinition = Sent<Pick<SentChannel, 'name' | 'format'>> &
   };
 
 export interface ChannelState {
-  /** Part of the published address. */
+  /** A part of the published address. */
   readonly token: string;
-  /** The catalog version whose change the last build followed. */
+  /** The catalog version with the change that started the last build. */
   readonly builtVersion: number | undefined;
-  /** The task of the snapshot that is served. */
+  /** The task that made the served snapshot. */
   readonly published: number | undefined;
 }
 
@@ -284,13 +287,13 @@ export interface FeedFile {
   readonly pieces: readonly { readonly name: string; readonly sizeBytes: number }[];
 }
 
-/** What a channel has published, row by row, to compare the next build with. */
+/** The rows that a channel has published, for comparison with the next build. */
 export interface PublishedRows extends Omit<FeedFile, 'name' | 'mediaType'> {
-  /** The time of the build that this one was compared with; absent if all rows were written. */
+  /** The time of the build with which this one was compared; absent if all rows were written. */
   readonly since?: number;
 }
 
-/** The result of a build: one catalog version, immutable. */
+/** The result of a build. It is immutable, and belongs to one catalog version. */
 export interface Snapshot {
   readonly projectId: number;
   readonly channelId: number;
@@ -298,7 +301,7 @@ export interface Snapshot {
   readonly catalogVersion: number;
   readonly rows: number;
   readonly files: readonly FeedFile[];
-  /** Absent if builds are not compared, or if this one did not reach all its destinations. */
+  /** Absent if builds are not compared, or if this build did not reach all its destinations. */
   readonly published?: PublishedRows;
   readonly createdAt: number;
 }

@@ -21,7 +21,7 @@ const table: DueTable<Channel, InProject> = {
     const { definition, ...defined } = readDefined<ChannelDefinition>(row);
     return {
       ...defined,
-      // Channels stored before destinations existed have none.
+      // Channels that were stored before destinations existed have none.
       definition: { ...definition, destinations: definition.destinations ?? [] },
       dueAt: row.next_build_at ?? undefined,
       state: {
@@ -39,7 +39,7 @@ const table: DueTable<Channel, InProject> = {
   }),
 };
 
-/** The index channel_by_time finds what is due, channel_by_token a published file. */
+/** The index channel_by_time finds due channels, and channel_by_token finds the channel of a published file. */
 export const CHANNELS = { ...table, ...createStore(table) };
 
 /** Uses the index channel_build_by_channel. */
@@ -59,9 +59,10 @@ export async function listFollowing(read: Rows, projectId: number, now: number):
 }
 
 /**
- * Projects with a channel that waits for a change that may have happened already. In PostgreSQL the catalog
- * version shows it; in the embedded store the version is in a file of its own, so all of them may be.
- * A project whose catalog cannot be read, because its Citus worker is away, is not listed: the next sweep reads it again.
+ * Lists projects with a channel that waits for a change that may have happened already. In PostgreSQL, the catalog
+ * version shows it. In the embedded store, the version is in a separate file, so the projects of all waiting channels
+ * are listed. A project whose catalog cannot be read, because its Citus worker is unreachable, is not listed. The next
+ * sweep reads it again.
  */
 export async function listUnnoticed({ read, isShared }: Database): Promise<number[]> {
   const trigger = isShared
@@ -80,7 +81,9 @@ export async function listUnnoticed({ read, isShared }: Database): Promise<numbe
   return [...new Set(waiting.filter(isBehind).map(({ project_id: id }) => id))];
 }
 
-/** A separate statement: a distributed database cannot join the service's tables with those of catalogs. */
+/**
+ * A separate statement, because a distributed database cannot join the service's tables with the tables of catalogs.
+ */
 function readVersions(read: Rows, projects: readonly { project_id: number }[]) {
   type Row = { id: number; version: number };
   return readSeparately([...new Set(projects.map(({ project_id: id }) => id))], async (ids) => {
@@ -90,7 +93,7 @@ function readVersions(read: Rows, projects: readonly { project_id: number }[]) {
   });
 }
 
-/** @returns false if the definition was changed, or the channel deleted, since it was built */
+/** @returns false if the definition was changed, or the channel deleted, since the build */
 export async function savePublished(
   tx: ControlTransaction,
   { projectId, id, revision }: Pick<Channel, 'projectId' | 'id' | 'revision'>,

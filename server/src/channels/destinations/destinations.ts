@@ -1,6 +1,6 @@
 /**
- * The door of destinations: servers and buckets that a channel's files are delivered to. They know nothing
- * about channels and builds.
+ * The door of destinations: servers and buckets to which a channel's files are delivered. They do not depend on
+ * channels or builds.
  */
 
 import { type Static, type TObject, Type } from 'typebox';
@@ -24,33 +24,39 @@ import {
 } from '../../outbound/sftp/sftp.ts';
 
 interface OpenedDestination extends Disposable {
-  /** Readers see the old file or the new one, never a part; some servers show none for a moment. @throws OutboundProblem */
+  /**
+   * Readers see the old file or the new file, never a part of it. Some servers show no file for a moment. @throws
+   * OutboundProblem
+   */
   write(name: string, bytes: AsyncIterable<Uint8Array>, mediaType: string): Promise<number>;
   /** A missing file counts as removed. @throws OutboundProblem */
   remove(name: string): Promise<void>;
 }
 
-/** A kind of destination: one record in the list of `destinations.ts`. `Sent` is how a definition describes one. */
+/**
+ * A kind of destination: one record in the list of `destinations.ts`. `Sent` is the type of a destination in a
+ * definition.
+ */
 interface DestinationKind<Sent> {
   readonly type: string;
   /** @returns problems that the schema cannot express, by option */
   check(sent: Sent): Readonly<Record<string, string | undefined>>;
   /** @throws OutboundProblem */
   open(sent: Sent, via: Outbound): Promise<OpenedDestination>;
-  /** Its location, for people; contains no secrets. */
+  /** The location, for people. It contains no secrets. */
   describe(sent: Sent): string;
   readonly secrets: SecretMembers<Sent>;
-  /** The account that the secrets belong to, at one address. */
+  /** The account at an address to which the secrets belong. */
   accountOf(sent: Sent): string;
 }
 
-/** Shared by both kinds, with `checkFolder` and `pathIn`. */
+/** Shared by both kinds, like `checkFolder` and `pathIn`. */
 const folderOption = (description: string) =>
   Type.Optional(Type.String({ maxLength: 255, 'x-label': 'Folder', description }));
 
 /** @returns the problem of a folder, after removing its optional prefix */
 function checkFolder(folder: string): string | undefined {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the check refuses control characters.
   if (/[\u0000-\u001f\u007f\\]/.test(folder))
     return 'is written with / and without \\ and control characters';
   const names = folder.replace(/\/$/, '').split('/');
@@ -142,14 +148,17 @@ const sftp = defineDestination({
   accountOf: ({ user }) => user,
 });
 
-/** Everything else about destinations is derived from this list: docs/openapi.json, checks, masks, the console's choice. */
+/**
+ * All other uses of destinations are derived from this list: docs/openapi.json, checks, masks, and the console's
+ * choice.
+ */
 const DESTINATIONS = [sftp, s3] as const;
 
 /** Source: docs/interface §16.8. */
 export const DestinationSchema = Type.Union(DESTINATIONS.map(({ schema }) => schema));
 export type Destination = Static<(typeof DESTINATIONS)[number]['schema']>;
 
-/** @throws Error for an unknown type: stored ones were checked */
+/** @throws Error for an unknown type; the type of a stored destination was checked before */
 function getKind({ type }: Destination): DestinationKind<Destination> {
   const kind = DESTINATIONS.find((one) => one.type === type);
   if (kind === undefined) throw new Error(`There is no destination ${type}`);
@@ -175,11 +184,11 @@ function placeOf(one: Destination): string {
   return JSON.stringify([type, secrets.sentTo(one), accountOf(one), pathIn(one.folder, '')]);
 }
 
-/** @returns the destinations as they may be shown and stored: *** in place of secrets */
+/** @returns the destinations in the form for answers and storage, with *** in place of secrets */
 export const maskDestinations = (list: readonly Destination[]): Destination[] =>
   list.map((one) => maskMembers(one, getKind(one).secrets));
 
-/** @returns the secrets of each, to be sealed; undefined if there are none, or only masked ones */
+/** @returns the secrets of each destination, to be sealed; undefined if there are none, or only masked ones */
 export function secretsOf(list: readonly Destination[]): readonly (object | null)[] | undefined {
   const secrets = list.map((one) => pickSecrets(one, getKind(one).secrets) ?? null);
   return secrets.some((one) => one !== null) ? secrets : undefined;
@@ -209,7 +218,10 @@ export function fillMasked(sent: readonly Destination[], stored: readonly Destin
   return { filled, problems };
 }
 
-/** Destinations have no name: first the ones of the same account, then the one at the same place of the list. */
+/**
+ * Destinations have no name. So stored destinations of the same account come first, then the one at the same position
+ * of the list.
+ */
 function rankStored(sent: Destination, place: number, stored: readonly Destination[]) {
   const { accountOf } = getKind(sent);
   const ranked = stored
@@ -220,6 +232,6 @@ function rankStored(sent: Destination, place: number, stored: readonly Destinati
   return ranked.length === 0 ? [undefined] : ranked.map(({ one }) => one);
 }
 
-/** The caller closes it. @throws OutboundProblem */
+/** The caller closes the destination. @throws OutboundProblem */
 export const openDestination = (one: Destination, via: Outbound): Promise<OpenedDestination> =>
   getKind(one).open(one, via);

@@ -1,4 +1,7 @@
-/** The door of field mapping: from a product of the catalog to the fields of a format, and the problems found. Pure. */
+/**
+ * The door of field mapping: from a product of the catalog to the fields of a format, with the problems that were
+ * found. Pure.
+ */
 import { type Attribute, indexByKey, isBlank } from '../../catalog/ontology/ontology.ts';
 import { StoredUpload, StoredValues } from '../../catalog/products/documents/documents.ts';
 import { mainCategory, mainImage, type UploadedProduct } from '../../catalog/products/products.ts';
@@ -21,7 +24,7 @@ export interface FieldProblem {
   readonly message: string;
 }
 
-/** Published products are for everybody: those for some groups of customers are left out. */
+/** Published products are for all customers. A product for some groups of customers is left out. */
 export const isForEverybody = ({ settings }: UploadedProduct): boolean =>
   (settings?.includeUserGroups ?? []).length === 0;
 
@@ -36,10 +39,10 @@ interface Read {
 
 type Getter = (read: Read) => readonly string[] | { readonly problem: string };
 
-/** The attributes that are read, each in its own slot, so that values are found in one pass over a product. */
+/** The attributes that are read, each in its own slot, so that one pass over a product finds all values. */
 class Slots {
   readonly #attributes: ReadonlyMap<string, Attribute>;
-  /** By the key in an upload. */
+  /** The slot of each attribute, by its key in an upload. */
   readonly #places = new Map<string, number>();
   readonly #stored = new StoredValues((key) => this.#places.get(key));
   #count = 0;
@@ -61,7 +64,7 @@ class Slots {
     return at;
   }
 
-  /** Values for some groups of customers are not for all readers of a feed. */
+  /** Ignores values for some groups of customers, because not all readers of a feed may see them. */
   read(product: UploadedProduct): readonly (readonly string[])[] {
     if (this.#count === 0) return NO_SLOTS;
     const plain = product instanceof StoredUpload ? this.#stored.read(product) : undefined;
@@ -77,7 +80,7 @@ class Slots {
     return slots;
   }
 
-  /** @returns the rows of the values of each field that an attribute fills, unless one of them was left out */
+  /** @returns for each field that an attribute fills, the rows of its values, unless a value was left out */
   readRows({ attributes }: UploadedProduct, mapping: ChannelMapping, values: FeedRow['values']) {
     const slots = Map.groupBy(
       attributes.filter(({ key, userGroups }) => userGroups === undefined && this.#places.has(key)),
@@ -90,7 +93,7 @@ class Slots {
   }
 }
 
-/** @param attributes of the ontology; names that it no longer knows have no value */
+/** @param attributes of the ontology; a name that the ontology no longer has has no value */
 export function createRowMaker(
   format: OutputFormat,
   mapping: ChannelMapping,
@@ -112,7 +115,7 @@ export function createRowMaker(
 
   return {
     columns,
-    /** JSONata, each once; `make` takes their results in this order. */
+    /** The JSONata expressions, each once. `make` takes their results in this order. */
     expressions: expressions as readonly string[],
     make(product: UploadedProduct, results: readonly ExpressionResult[] = []) {
       const read = { product, slots: slots.read(product), results };
@@ -156,7 +159,7 @@ function readResult(result: ExpressionResult | undefined): ReturnType<Getter> {
   return 'problem' in result ? { problem: result.problem } : result;
 }
 
-/** Without a value for one of its names there is none: a price without an amount is not a price. */
+/** A template has no value if one of its names has none, because a price without an amount is not a price. */
 function openTemplate(template: string, slots: Slots): Getter {
   const parts = (readTemplate(template) ?? []).map((part): string | Getter => {
     if ('text' in part) return part.text;
@@ -272,7 +275,7 @@ export type FieldSource =
   | { readonly template: string }
   | { readonly expression: string };
 
-/** By the format's field names, in the order of the columns. */
+/** The sources by the format's field names, in the order of the columns. */
 export type ChannelMapping = Readonly<Record<string, FieldSource>>;
 
 const one = (text: string | undefined): readonly string[] => (text ? [text] : []);
@@ -307,7 +310,7 @@ export const findIdentifying = (mapping: ChannelMapping, identifiedBy: string | 
     return source !== undefined && 'field' in source && source.field === 'identifier';
   });
 
-/** A text between names in braces; `{{` and `}}` are literal braces. */
+/** Text, or a name in braces. `{{` and `}}` are literal braces. */
 type TemplatePart = { readonly text: string } | { readonly name: string };
 
 /** @returns undefined for an unmatched brace */
@@ -322,7 +325,9 @@ export function readTemplate(template: string): TemplatePart[] | undefined {
   return parts;
 }
 
-/** @returns the names of attributes that a source uses; in a template one may be a field that every product has */
+/**
+ * @returns the names of attributes that a source uses; a name in a template may also be a field that every product has
+ */
 export function* listNames(source: FieldSource): Generator<{ name: string; mayBeOwn: boolean }> {
   if ('attribute' in source) yield { name: source.attribute, mayBeOwn: false };
   if (!('template' in source)) return;
@@ -330,7 +335,7 @@ export function* listNames(source: FieldSource): Generator<{ name: string; mayBe
     if ('name' in part) yield { name: part.name, mayBeOwn: true };
 }
 
-/** `Ver­füg­barkeit (Lager)` and `verfugbarkeitlager` are one name. */
+/** `Ver­füg­barkeit (Lager)` and `verfugbarkeitlager` are the same name. */
 const plain = (name: string) =>
   name
     .normalize('NFD')
@@ -339,7 +344,7 @@ const plain = (name: string) =>
 
 /** @returns a source for each field that the products seem to have, for a channel without a mapping */
 export function suggestMapping(format: OutputFormat, attributes: readonly Attribute[]): ChannelMapping {
-  // Of attributes with the same plain name, the first one in the ontology takes precedence.
+  // If attributes have the same plain name, the first one in the ontology takes precedence.
   const byName = new Map(
     attributes
       .toReversed()

@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { UcpUse } from './ucp-schemas.ts';
 
-/** What the callers of a channel, who need no key, may cost together in a minute. */
+/** The budget per minute of all callers of a channel together, who need no key. */
 export interface KeylessLimits {
   readonly mibPerMinute: number;
   readonly secondsPerMinute: number;
@@ -10,12 +10,14 @@ export interface KeylessLimits {
 
 const MIB = 1024 * 1024;
 const MINUTE_MS = 60_000;
-/** Questions of a channel in progress: what each costs is only known at its end. */
+/**
+ * The maximum number of questions of a channel in progress, because the cost of a question is known only at its end.
+ */
 const AT_ONCE = 8;
-/** Budgets in memory; those of channels that were not used for a minute are dropped. */
+/** At this number of budgets in memory, budgets that are full again are dropped. */
 const MOST = 1_000;
 
-/** The budget of a channel: it refills evenly, and one that was overdrawn has to fill up again first. */
+/** The budget of a channel. It refills evenly, and an overdrawn budget has to fill up again first. */
 export class ChannelBudget {
   private readonly clock: Clock;
   private readonly whole: UcpUse;
@@ -30,14 +32,14 @@ export class ChannelBudget {
     this.filledAt = clock.now();
   }
 
-  /** Whether it equals a new one. */
+  /** Whether the budget equals a new one. */
   get isWhole(): boolean {
     this.fill();
     const { left, whole } = this;
     return this.running === 0 && left.bytes === whole.bytes && left.ms === whole.ms;
   }
 
-  /** @param work is given a function that charges what it has cost @throws channel_budget_used */
+  /** @param work receives a function that charges the cost @throws channel_budget_used */
   async use<Result>(work: (spend: ChannelBudget['spend']) => Promise<Result>): Promise<Result> {
     this.refuseOver();
     this.running += 1;

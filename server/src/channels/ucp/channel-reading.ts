@@ -9,16 +9,16 @@ import { isForEverybody } from '../field-mapping/field-mapping.ts';
 import { CATEGORY_LEVEL, openVariants, type UcpVariant } from './ucp-product.ts';
 import type { UcpUse } from './ucp-schemas.ts';
 
-/** Of one question. */
+/** The limits of one question. */
 export const LIMITS = {
-  /** A page ends early, and the next one continues after it. */
+  /** At this limit a page ends early, and the next page continues after it. */
   search: { bytes: 32 * 1024 * 1024, ms: 1_000 },
-  /** Beyond it the question is refused. */
+  /** Beyond this limit the question is refused. */
   named: { bytes: 128 * 1024 * 1024, ms: 3_000 },
 } as const;
-/** The most members of a group that are looked at. */
+/** The maximum number of members of a group that are read. */
 export const MEMBERS = 100;
-/** Uploads in memory at a time, of up to 2 MB each. */
+/** The number of uploads in memory at a time, of up to 2 MB each. */
 const AT_ONCE = 8;
 
 interface UcpQuestion<Asked> {
@@ -37,7 +37,7 @@ export class IndexMissing extends Error {}
 export interface ReadGroup {
   readonly id: string;
   readonly variants: readonly UcpVariant[];
-  /** Whether the limit ended before all members were read. */
+  /** Whether the limit was reached before all members were read. */
   readonly isCut: boolean;
 }
 
@@ -73,7 +73,10 @@ export class ChannelReading {
     return bytes >= this.limit.bytes || ms >= this.limit.ms;
   }
 
-  /** @returns what `use` makes of the groups that are found, with a function that reads one of them */
+  /**
+   * @returns the answer that `use` makes of the groups that are found; `use` also receives a function that reads one of
+   * them
+   */
   async find<Answer>(
     {
       categories = [],
@@ -101,7 +104,7 @@ export class ChannelReading {
     return outcome.answer;
   }
 
-  /** @returns a function that reads the members of a group that go out, as far as the limit allows */
+  /** @returns a function that reads the published members of a group, as far as the limit allows */
   private openGroup({ attributes, read }: OpenGroups) {
     const { definition } = this;
     const test = compileChannelFilter(definition.filter, attributes);
@@ -125,7 +128,9 @@ export class ChannelReading {
   }
 }
 
-/** @returns the groups that these identifiers or groups name, whole @throws request_invalid if they are too large */
+/**
+ * @returns the complete groups that these identifiers or group ids name @throws request_invalid if they are too large
+ */
 export async function resolve(reading: ChannelReading, ids: readonly string[]) {
   const whole = { offset: 0, limit: MEMBERS };
   if (ids.length === 0) return { groups: [] as ReadGroup[], isPartial: false };
@@ -139,7 +144,7 @@ export async function resolve(reading: ChannelReading, ids: readonly string[]) {
   });
 }
 
-/** @throws request_invalid when the limit is used up before all groups are read */
+/** @throws request_invalid when the limit is reached before all groups are read */
 async function readEach(
   reading: ChannelReading,
   { groups }: OpenGroups,

@@ -5,13 +5,13 @@ import { type ChannelReading, MEMBERS, resolve } from './channel-reading.ts';
 import type { UcpVariant } from './ucp-product.ts';
 
 export interface AskedCompatibility {
-  /** Answers of relations and of fit as JSON. */
+  /** The answers of relations and of fit, as JSON. */
   readonly related: Uint8Array | undefined;
   readonly fit: Uint8Array | undefined;
   readonly unknown: readonly string[];
 }
 
-/** Part of the compatibility extension. */
+/** Makes the `compatibility` member of an answer, which belongs to the compatibility extension. */
 export async function describeCompatibility(
   reading: ChannelReading,
   { related, fit, unknown }: AskedCompatibility,

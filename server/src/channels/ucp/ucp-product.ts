@@ -8,7 +8,7 @@ import { createRowMaker, suggestMapping } from '../field-mapping/field-mapping.t
 /** Products of the Universal Commerce Protocol: one per group, with its variants. Pure. */
 
 export interface UcpPrice {
-  /** In minor units. */
+  /** The amount in minor units. */
   readonly amount: number;
   readonly currency: string;
 }
@@ -16,7 +16,7 @@ export interface UcpPrice {
 export type UcpOption = { readonly name: string; readonly label: string };
 
 export const CATEGORY_LEVEL = ' > ';
-/** The most variants of a product in an answer. */
+/** The maximum number of variants of a product in an answer. */
 const VARIANTS = 100;
 
 export type UcpVariant = NonNullable<ReturnType<ReturnType<typeof openVariants>>>;
@@ -32,7 +32,7 @@ export function openVariants(
   const known = new Set(format.fields?.map(({ name }) => name));
   const optionNames = columns.map(({ name }) => name).filter((name) => !known.has(name));
   const byKey = indexByKey(attributes);
-  /** The unit of the attribute that a price comes from: `99.00` of one in EUR is a price. */
+  /** The attribute that supplies a price, for its unit: `99.00` of an attribute in EUR is a price. */
   const unitOf = (field: string) => {
     const source = chosen[field];
     return source !== undefined && 'attribute' in source ? byKey.get(source.attribute) : undefined;
@@ -78,7 +78,7 @@ export function openVariants(
 const omitEmpty = <Lists extends Record<string, readonly unknown[]>>(lists: Lists) =>
   Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)) as Partial<Lists>;
 
-/** As required by RFC 3986: letters beyond ASCII are percent-encoded. */
+/** As RFC 3986 requires, characters beyond ASCII are percent-encoded. */
 const toUris = (texts: readonly string[]): string[] =>
   texts.flatMap((text) => (URL.canParse(text) ? [new URL(text).href.replaceAll('|', '%7C')] : []));
 
@@ -103,7 +103,7 @@ function readAmount(text: string, attribute: Attribute | undefined): string {
   return /^\d+([.,]\d+)?$/.test(text.trim()) ? text.trim().replace(',', '.') : '';
 }
 
-/** With the number of digits that ISO 4217 gives a currency. */
+/** Uses the number of digits that ISO 4217 gives a currency. */
 const toMinorUnits = (amount: string, currency: string): number => {
   const form = new Intl.NumberFormat('en', { style: 'currency', currency });
   return Math.round(Number(amount) * 10 ** (form.resolvedOptions().maximumFractionDigits ?? 2));
@@ -113,7 +113,7 @@ const toMinorUnits = (amount: string, currency: string): number => {
 export function toUcpProduct(id: string, variants: readonly UcpVariant[]) {
   const [featured] = variants as readonly [UcpVariant];
   const { title, description, url, media, categories } = featured;
-  // A range has one currency, so prices in others are excluded.
+  // A range has one currency, so prices in other currencies are excluded.
   const ofCurrency = variants.filter(({ price }) => price.currency === featured.price.currency);
   const amounts = ofCurrency.map(({ price }) => price.amount);
   const priced = (amount: number): UcpPrice => ({ amount, currency: featured.price.currency });
@@ -144,8 +144,8 @@ const hasAll = ({ options = [] }: UcpVariant, selected: readonly UcpOption[]): b
   selected.every(({ name, label }) => options.some((one) => one.name === name && one.label === label));
 
 /**
- * A product as its page shows it: the variants with the selected options, and the options that can be
- * selected. If no variant has all options, those at the end of the preferences give way.
+ * Returns a product in the form of its page: the variants with the selected options, and the options that can be
+ * selected. If no variant has all selected options, options at the end of the preferences are dropped.
  */
 export function toDetail(
   id: string,

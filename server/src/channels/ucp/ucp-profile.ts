@@ -1,16 +1,16 @@
-/** What a channel says of itself. Source: Universal Commerce Protocol, release 2026-04-08. */
+/** How a channel describes itself. Source: Universal Commerce Protocol, release 2026-04-08. */
 
 const UCP_VERSION = '2026-04-08';
 const CAPABILITIES = {
   search: 'dev.ucp.shopping.catalog.search',
   lookup: 'dev.ucp.shopping.catalog.lookup',
 } as const;
-/** A name of our own, until the protocol has one. */
+/** Our own name, until the protocol has one. */
 const EXTENSION = 'dev.relata.shopping.compatibility';
 
 export type Capability = keyof typeof CAPABILITIES;
 
-/** @returns what an answer of a capability says of itself */
+/** @returns the description of itself that an answer of a capability contains */
 export function describeAnswer(capability: Capability) {
   const named = capability === 'lookup' ? [CAPABILITIES.lookup, EXTENSION] : [CAPABILITIES[capability]];
   const capabilities = Object.fromEntries(named.map((name) => [name, [{ version: UCP_VERSION }]]));
@@ -27,7 +27,7 @@ const describeCapability = (page: string, schema: string) => [
   },
 ];
 
-/** @param endpoint the address of the channel, which a shop may hide behind its own */
+/** @param endpoint the address of the channel, which a shop may hide behind its own address */
 export const describeProfile = (endpoint: string) => ({
   ucp: {
     version: UCP_VERSION,

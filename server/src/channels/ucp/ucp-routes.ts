@@ -29,11 +29,11 @@ const SearchRequest = Type.Object({
     limit: optional.integer({ minimum: 1 }),
   }),
 });
-/** The limit of a request; more are `request_too_large`. */
+/** The limit of a request. More ids are refused with `request_too_large`. */
 const MOST_IDS = 100;
 const Ids = Type.Array(Text, { minItems: 1 });
 const LookupRequest = Type.Object({ ids: Ids, filters: Type.Optional(UcpFilters) });
-/** The protocol has its own schemas: this one only describes what all answers share. */
+/** The protocol has its own schemas. This schema only describes what all answers share. */
 const UcpAnswer = Type.Record(Type.String(), Type.Unknown(), { title: 'UcpAnswer' });
 const failures = { '4xx': Type.Union([ErrorAnswer, UcpAnswer]) };
 const Sent = Type.Unknown({ description: 'a request of the protocol' });
@@ -41,7 +41,7 @@ const Sent = Type.Unknown({ description: 'a request of the protocol' });
 const config = { guard: 'none', hasSecretPath: true } as const;
 const params = Type.Object({ token: Type.String({ maxLength: 64 }) });
 const about = { config, tags: ['Channels'], params, answer: { 200: UcpAnswer }, failures };
-/** A question: it is checked by the schema of the protocol, and refused in its words. */
+/** A question of the protocol. The schema of the protocol checks it, and a refusal has the form of the protocol. */
 const question = { ...about, body: Sent, why: 'what is refused is said in the words of the protocol' };
 
 const PAGE = 10;
@@ -137,7 +137,7 @@ function serveCompatibility(server: Server, parts: UcpRouteParts): void {
   });
 }
 
-/** @returns the members of an answer as bytes, or a whole answer */
+/** Returns the members of an answer as bytes, or a whole answer. */
 type Work<Body> = (channel: UcpChannel, sent: Body, signal: AbortSignal) => Promise<object | Uint8Array>;
 
 interface UcpRequest {
@@ -145,7 +145,7 @@ interface UcpRequest {
   readonly body: unknown;
 }
 
-/** Refusals that the protocol defines are answered in its form. */
+/** A refusal that the protocol defines is answered in its form. */
 const answerWith =
   <Body extends TSchema>(
     channels: Channels,
@@ -167,7 +167,7 @@ const answerWith =
 const JSON_TYPE = 'application/json; charset=utf-8';
 const sendJson = (reply: FastifyReply, answer: object): RawAnswer =>
   sendRaw(reply, JSON_TYPE, Buffer.from(JSON.stringify(answer)));
-/** @param members of the answer, as a thread wrote them */
+/** @param members the members of the answer, as a thread wrote them */
 const sendMembers = (reply: FastifyReply, ucp: object, members: Uint8Array): RawAnswer =>
   sendRaw(
     reply,

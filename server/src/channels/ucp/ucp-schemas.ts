@@ -32,7 +32,9 @@ export interface UcpLookup {
   readonly filters: UcpFilters;
 }
 
-/** What a question of a channel has cost: bytes of uploads that were read, and ms of the thread that read them. */
+/**
+ * The cost of a question of a channel: bytes of uploads that were read, and milliseconds of the thread that read them.
+ */
 export interface UcpUse {
   readonly bytes: number;
   readonly ms: number;

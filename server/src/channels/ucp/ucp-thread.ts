@@ -1,5 +1,5 @@
 /**
- * The answers of the Universal Commerce Protocol, made in a thread that answers relations: it reads the uploads and
+ * The answers of the Universal Commerce Protocol. A thread that answers relations makes them: it reads the uploads and
  * writes the JSON, and the serving thread only sends the bytes.
  */
 import type { FindGroups, IndexOutcome } from '../../search/search.ts';
@@ -16,10 +16,13 @@ import { describeCompatibility } from './ucp-compatibility.ts';
 import { CATEGORY_LEVEL, toDetail, toUcpProduct, type UcpProduct, type UcpVariant } from './ucp-product.ts';
 import type { ProductRequest, UcpFilters, UcpLookup, UcpSearch, UcpUse } from './ucp-schemas.ts';
 
-/** What a question costs at most, charged for one whose end nobody saw. */
+/** The maximum cost of a question. It is charged for a question whose end was not observed. */
 export const LARGEST_USE: UcpUse = LIMITS.named;
 
-/** Groups per read, and reads per page: if the page is not full by then, the rest comes with the next one. */
+/**
+ * The number of groups per read, and of reads per page. If the page is not full then, the rest comes with the next
+ * page.
+ */
 const READ = 40;
 const ROUNDS = 10;
 
@@ -29,7 +32,7 @@ export interface UcpAnswer {
   readonly use: UcpUse;
 }
 
-/** A product, and what its compatibility is asked about. */
+/** A product, and the products with which its compatibility is judged. */
 export interface UcpProductAnswer extends UcpAnswer {
   readonly shown: string;
   readonly items: readonly { readonly identifier: string; readonly quantity: number }[];
@@ -67,7 +70,7 @@ interface SearchPage extends UcpSearch {
   isPartial: boolean;
 }
 
-/** A page of products, in the words of the protocol. */
+/** Writes a page of products in the form of the protocol. */
 async function searchProducts(reading: ChannelReading, asked: UcpSearch) {
   const page: SearchPage = { ...asked, products: [], isPartial: false };
   let next: number | undefined = asked.offset;
@@ -90,7 +93,7 @@ async function searchProducts(reading: ChannelReading, asked: UcpSearch) {
   };
 }
 
-/** @returns the place after the last group that was looked at; undefined after the last of all */
+/** @returns the position after the last group that was read; undefined after the last of all groups */
 function fillPage(reading: ChannelReading, page: SearchPage, from: number): Promise<number | undefined> {
   const { query, filters, products, limit } = page;
   const { categories = [] } = filters;
@@ -114,7 +117,7 @@ const PARTIAL = {
   content: 'Only a part of the catalog was looked through yet.',
 };
 
-/** Products with the named variant or their best one, and the identifiers that led to them. */
+/** Returns products with the named variant or their best variant, and the identifiers that led to them. */
 async function lookUpProducts(reading: ChannelReading, { ids, filters }: UcpLookup) {
   const { groups, isPartial } = await resolve(reading, ids);
   const products = groups.flatMap(({ id, variants }) => {
@@ -158,7 +161,7 @@ async function showProduct(
   return { json, shown, ...(await listItems(reading, named.length < 2 ? [] : named)) };
 }
 
-/** Products that the channel does not have are unknown to its callers. */
+/** Lists products for the judgement. A product that the channel does not have is unknown to its callers. */
 async function listItems(reading: ChannelReading, ids: readonly string[]) {
   const { groups } = await resolve(reading, ids);
   const items = ids.flatMap((id) => {
@@ -177,7 +180,7 @@ const isPriced =
   ({ price: { amount } }: UcpVariant): boolean =>
     amount >= min && amount <= max;
 
-/** A category by its path, or by the name of one of its levels. */
+/** Matches a category by its path, or by the name of one of its levels. */
 const isWithin =
   ({ categories = [] }: UcpFilters) =>
   ({ categories: own = [] }: UcpVariant): boolean =>

@@ -1,6 +1,7 @@
 /**
- * The door of UCP: a channel that is not built but served, by the schemas of the Universal Commerce Protocol.
- * Products come from the search of the catalog, related ones from relations. Threads read them and write the answers.
+ * The door of UCP: a channel that is served live and never built, by the schemas of the Universal Commerce Protocol.
+ * Its products come from the search of the catalog, and related products from relations. Threads read them and write
+ * the answers.
  */
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -32,7 +33,7 @@ export interface UcpChannel {
   readonly definition: ChannelDefinition;
 }
 
-/** What is asked of a thread. */
+/** A question to a thread. */
 interface UcpQuestion {
   readonly asked: object;
   readonly signal: AbortSignal;
@@ -58,7 +59,7 @@ export class Ucp {
     return this.#answer('ucpSearch', channel, { asked, signal });
   }
 
-  /** Products with the named variant or their best one, and the identifiers that led to them. */
+  /** Returns products with the named variant or their best variant, and the identifiers that led to them. */
   lookup(channel: UcpChannel, asked: UcpLookup, signal: AbortSignal): AnswerBytes {
     return this.#answer('ucpLookup', channel, { asked, signal });
   }
@@ -105,7 +106,7 @@ export class Ucp {
     return this.#budgets.of(token).use(work);
   }
 
-  /** One question to a thread, whose cost the callers of the channel share. */
+  /** Asks a thread one question, whose cost the callers of the channel share. */
   async #askThread<Answer extends UcpAnswer>(
     operation: string,
     { project, definition }: UcpChannel,
@@ -118,7 +119,7 @@ export class Ucp {
       spend(found.use);
       return found;
     } catch (error) {
-      // Of a question that failed or whose caller left, nobody knows what it has cost.
+      // The cost of a question is not known if it failed or if its caller left.
       const isFree = error instanceof ServiceError && error.code === 'query_invalid';
       if (!isFree) spend(LARGEST_USE);
       throw error;
