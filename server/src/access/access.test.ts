@@ -9,7 +9,7 @@ import { asWriter, createProjects } from '../projects/projects.ts';
 
 const unknownBrowser = { userAgent: undefined, sessionValue: undefined };
 
-test('the credential comes as Bearer, bare or in the URL, and the header counts (§5.1)', async (context) => {
+test('a key is accepted as Bearer, bare or in the URL, and the header takes precedence (§5.1)', async (context) => {
   const room = await startRoom(context);
   const { value: key } = await room.make({ type: 'project', id: room.drills });
   const inUrl = `${CHECK}?apiKey=${key}`;
@@ -38,7 +38,7 @@ test('the credential comes as Bearer, bare or in the URL, and the header counts 
   }
 });
 
-test('check-credentials answers success, or 401 for a project out of reach (§4.1 rule 3)', async (context) => {
+test('check-credentials answers 200, or 401 for a project out of reach (§4.1 rule 3)', async (context) => {
   const room = await startRoom(context);
   const { value: key } = await room.make({ type: 'project', id: room.drills });
   const good = await room.call(`${CHECK}?apiKey=${key}&projectId=${room.drills}`);
@@ -51,18 +51,18 @@ test('check-credentials answers success, or 401 for a project out of reach (§4.
   assert.deepEqual(
     [several.status, several.body],
     [200, { status: 'success' }],
-    'the key alone is asked about',
+    'without a project only the key is checked',
   );
 });
 
-test('management takes the key from the header alone (§5.1 rule 5)', async (context) => {
+test('management routes accept a key only in the header (§5.1 rule 5)', async (context) => {
   const room = await startRoom(context);
   const { status, body } = await room.call(`GET /management/api-keys?apiKey=${FIRST_KEY}`);
   assert.deepEqual([status, body.message], [401, 'No token set']);
   assert.equal((await room.call('GET /management/api-keys', { key: FIRST_KEY })).status, 200);
 });
 
-test('a key with a rate limit or an end makes no user, who has neither (§14.6 rule 1)', async (context) => {
+test('a key with a rate limit or an expiry cannot invite a user (§14.6 rule 1)', async (context) => {
   const room = await startRoom(context);
   const scope = { type: 'account' } as const;
   const limits = [{ rateLimit: { requestsPerMinute: 60 } }, { expiresAt: room.clock.time + 86_400_000 }];
@@ -77,7 +77,7 @@ test('a key with a rate limit or an end makes no user, who has neither (§14.6 r
   assert.equal(email, invitation.email);
 });
 
-test('an owner who lost the role meanwhile changes no user and no invitation (§14.6)', async (context) => {
+test('a user who has lost the role owner cannot change users or invitations (§14.6)', async (context) => {
   const { access } = await startRoom(context);
   const visitor = { address: '192.0.2.1', origin: 'http://localhost', ...unknownBrowser };
   const signUp = async (email: string) => {
@@ -106,7 +106,7 @@ test('an owner who lost the role meanwhile changes no user and no invitation (§
   assert.equal((await access.listUsers(present, {})).items.length, 2);
 });
 
-test('a deleted or expired key is refused at once, and before that it is not (§5.1 rule 8)', async (context) => {
+test('a key is accepted until the instant of its expiry or deletion (§5.1 rule 8)', async (context) => {
   const room = await startRoom(context);
   const scope: Scope = { type: 'project', id: room.drills };
   const expiring = await room.make(scope, { expiresAt: room.clock.time + 500 });
@@ -125,7 +125,7 @@ test('a deleted or expired key is refused at once, and before that it is not (§
   assert.equal((await room.call(`GET ${path}`, { key: FIRST_KEY })).status, 404);
 });
 
-test('a change of a key holds at once here and within a second elsewhere (§5.2)', async (context) => {
+test('a change of a key takes effect immediately in this process and within a second in others (§5.2)', async (context) => {
   const room = await startRoom(context);
   const made = await room.make({ type: 'account' });
   const list = () => room.call('GET /management/api-keys', { key: made.value });
@@ -149,14 +149,14 @@ test('a change of a key holds at once here and within a second elsewhere (§5.2)
   assert.equal((await list()).status, 401);
 });
 
-test('a limited key has n requests in 60 s from its first, then 429 (§5.3)', async (context) => {
+test('a key with a limit of n gets 429 after n requests within 60 s of its first request (§5.3)', async (context) => {
   const room = await startRoom(context);
   const scope: Scope = { type: 'project', id: room.drills };
   const limited = await room.make(scope, { rateLimit: { requestsPerMinute: 2 } });
   const free = await room.make(scope);
   mock.timers.enable({ apis: ['Date'], now: room.clock.time });
   context.after(() => mock.timers.reset());
-  /** PostgreSQL uses its own clock, so stored times are moved back instead. */
+  /** PostgreSQL uses its own clock, so the test moves the stored times back instead. */
   const pass = async (ms: number) => {
     mock.timers.tick(ms);
     if (room.store.kind === 'postgres')
@@ -170,7 +170,7 @@ test('a limited key has n requests in 60 s from its first, then 429 (§5.3)', as
   await pass(20_000);
   assert.deepEqual(await call(), [200, '"key";r=0;t=40', null, undefined]);
   assert.deepEqual(await call(), [429, '"key";r=0;t=40', '40', 'Too Many Requests']);
-  // A running clock may have used some of the last second.
+  // A part of the last second may have passed on a running clock.
   const rest = room.store.kind === 'postgres' ? 1_000 : 1;
   await pass(40_000 - rest);
   assert.deepEqual(await call(), [429, '"key";r=0;t=1', '1', 'Too Many Requests']);
@@ -187,7 +187,7 @@ test('a limited key has n requests in 60 s from its first, then 429 (§5.3)', as
   assert.deepEqual(await call(), [200, '"key";r=1;t=60', null, undefined]);
 });
 
-test('when and how a key was used is known at once and written in one statement (§5.1 rule 3)', async (context) => {
+test('the last use of a key is shown immediately, and stored when access closes (§5.1 rule 3)', async (context) => {
   const room = await startRoom(context);
   const { id, value: key } = await room.make({ type: 'project', id: room.drills });
   const usedAt = async (access = room.access) => {
@@ -212,7 +212,7 @@ test('when and how a key was used is known at once and written in one statement 
   assert.deepEqual(await usedAt(elsewhere), [firstAt + 10, firstAt]);
 });
 
-test('no value of a key is at rest in the store nor in the log (§5.1 rule 9, §5.2 rule 5)', async (context) => {
+test('neither the store nor the log contains the value of a key (§5.1 rule 9, §5.2 rule 5)', async (context) => {
   const room = await startRoom(context);
   const body = { name: 'Shop', scope: { type: 'project', id: room.drills } };
   const made = await room.call('POST /management/api-keys', { key: FIRST_KEY, body });
@@ -222,7 +222,7 @@ test('no value of a key is at rest in the store nor in the log (§5.1 rule 9, §
   await room.access.close();
 
   const bytes = await room.store.readAll();
-  assert.ok(bytes.includes('Shop'), 'the name is there, so the right bytes were read');
+  assert.ok(bytes.includes('Shop'), 'the bytes contain the name of the key, so they are those of the store');
   const log = room.logged.join('');
   assert.match(log, /check-credentials/);
   for (const value of values) {
@@ -233,7 +233,7 @@ test('no value of a key is at rest in the store nor in the log (§5.1 rule 9, §
   }
 });
 
-test('first starts that race make one account with one key (§10.2 rule 2)', async (context) => {
+test('processes that start at the same time create one account with one key (§10.2 rule 2)', async (context) => {
   const store = await makeTestStore();
   const clock = { now: () => 1_767_225_600_000 };
   const start = async () => {

@@ -1,7 +1,7 @@
 /**
- * The door of access: API keys and users, whom a presented key or console session identifies, what they may
- * do and how often. The server calls it before every request. It stores hashes and never a value, and leaves
- * decisions about projects to projects. It only wakes by itself to record when keys were used.
+ * The door of access: API keys and users, the caller that a key or console session identifies, and what and how often
+ * that caller may request. The server calls it before every request. It stores hashes and never a value. Decisions
+ * about projects are made in projects. Its only timer records when keys were used.
  */
 import { commandAuthor, type Projects } from '../projects/projects.ts';
 import type { Postgres } from '../storage/postgres/postgres.ts';
@@ -20,10 +20,10 @@ import { createUsers, removeRolesIn } from './users/users.ts';
 export type Access = ReturnType<typeof createAccess>;
 
 export interface AccessParts extends Pick<Base, 'clock' | 'database'> {
-  /** If several processes serve, the database in which they count requests together. */
+  /** The database in which several processes count requests together. */
   readonly postgres?: Postgres | undefined;
   readonly projects: Projects;
-  /** The company's provider; undefined: people sign in with passwords only. */
+  /** The company's provider; undefined if people sign in with passwords only. */
   readonly oidc?: ProviderSettings | undefined;
 }
 
@@ -45,9 +45,10 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
     ...management,
     ...users,
     /**
-     * On a store without an account: account "Main" with the key "First key" of that value, or of a new one.
-     * Several processes that start together make one account. Source: docs/interface §10.2.
-     * @returns undefined when there is an account already
+     * Creates the account "Main" and its key "First key" if the store has no account. Several processes that start
+     * together create one account. Source: docs/interface §10.2.
+     * @param accountKey the value of the key; undefined: a new value
+     * @returns undefined if the store already has an account
      */
     createFirstAccount: (accountKey?: string): Promise<{ key: string } | undefined> =>
       database.write('all', async (tx) => {
@@ -59,12 +60,12 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
         return { key: value };
       }),
     hasKeys: () => hasAnyKey(database.read),
-    /** Removes expired sessions, links and counts; called from time to time. */
+    /** Removes expired sessions, links and counts; called periodically. */
     async dropEnded(): Promise<void> {
       await dropEndedWindows();
       await dropEnded();
     },
-    /** Records when keys were used, before the database is closed; done every 10 seconds anyway. */
+    /** Records when keys were used. This also happens every 10 seconds. Call it before the database is closed. */
     close: () => lastUse.flush(),
   };
 }

@@ -20,7 +20,7 @@ import type {
 import type { DefinitionViews } from './definition-views.ts';
 import { openStored, type Sealable, type SecretPart, sealDefinition } from './sealed-definitions.ts';
 
-/** The limit for a kind in a project. */
+/** How many resources of one kind a project can have. */
 const MOST = 1_000;
 
 interface ChangeParts<Definition extends { readonly name: string }, State, Seen>
@@ -33,12 +33,12 @@ interface ChangeParts<Definition extends { readonly name: string }, State, Seen>
 type SentDefinition<Definition, State, Seen> = SentChange<ShownDefinition<Definition, State, Seen>>;
 
 interface Times {
-  /** By the clock of the database. */
+  /** Read from the clock of the database. */
   readonly now: number;
   readonly updatedAt: number;
 }
 
-/** The changes of resources of a kind: each is checked, sealed, planned and answered with what an answer shows. */
+/** Checks, seals, schedules and writes the changes of resources of a kind, and returns each as answers show it. */
 export class DefinitionChanges<Sent, Definition extends { readonly name: string }, State, Seen> {
   private readonly parts: ChangeParts<Definition, State, Seen>;
   private readonly kind: DefinitionKind<Sent, Definition, State, Seen>;
@@ -82,7 +82,11 @@ export class DefinitionChanges<Sent, Definition extends { readonly name: string 
     });
   }
 
-  /** Changes what the kind records, such as the token of an address. @param what for the audit log. @throws not_found */
+  /**
+   * Changes the state that the kind records, such as the token of an address.
+   * @param what the action in the audit log
+   * @throws not_found
+   */
   renew(
     sent: SentDefinition<Definition, State, Seen>,
     chosen: { readonly id: number; readonly what: string },
@@ -95,7 +99,7 @@ export class DefinitionChanges<Sent, Definition extends { readonly name: string 
     }));
   }
 
-  /** @throws not_found, changed_meanwhile, and the refusal of the kind while a run is open */
+  /** @throws not_found, changed_meanwhile, and `busy` of the kind while a run is open */
   async remove(sent: SentDefinition<Definition, State, Seen>, chosen: Chosen): Promise<void> {
     const { kind } = this;
     const follow = await this.parts.resources.remove(writerOf(sent), chosen, async (tx, resource) => {
@@ -127,7 +131,7 @@ export class DefinitionChanges<Sent, Definition extends { readonly name: string 
       updatedAt: createdAt,
     };
     const inserted = await store.insert(tx, { ...store.toColumns(added), projectId, createdAt });
-    // Secrets are bound to the id, which only exists now.
+    // Sealing binds a secret to the id of its row, which the insert has just created.
     const after = sealWith(part, { ...inserted, definition }, secrets);
     if (after.sealed !== undefined) await store.update(tx, after);
     return after;
@@ -148,7 +152,7 @@ export class DefinitionChanges<Sent, Definition extends { readonly name: string 
     return toShown(resource, shown);
   }
 
-  /** @param checked the new definition, perhaps with *** for secrets that stay. @throws secret_unreadable */
+  /** @param checked the new definition, with *** for each secret that stays the same. @throws secret_unreadable */
   private toReplaced(
     before: Defined<Definition, State>,
     checked: Definition,
@@ -164,7 +168,7 @@ export class DefinitionChanges<Sent, Definition extends { readonly name: string 
     return sealWith(part, this.plan({ ...before, definition: stored }, definition, times), secrets);
   }
 
-  /** The planned time stays if the trigger does: a new name a second before a run must not skip it. */
+  /** Keeps the planned time if the trigger is the same: a rename a second before a run must not skip the run. */
   private plan(
     before: Defined<Definition, State>,
     definition: Definition,
@@ -192,7 +196,7 @@ const toShown = <Resource, Seen>(
   { lastRun, seen }: Partial<Shown<Resource, Seen>> = {},
 ): Shown<Resource, Seen> => ({ resource, lastRun, seen });
 
-/** @param shown what the answer shows beside the resource */
+/** @param shown the last run and other content that the answer shows with the resource */
 const writerOf = <Resource, Seen>(
   { author, beside, place }: SentChange<Shown<Resource, Seen>>,
   shown?: Shown<Resource, Seen>,

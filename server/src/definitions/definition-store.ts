@@ -12,13 +12,13 @@ import {
 } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
 
-/** How a resource of a project is stored, whatever its kind. */
+/** The columns that the tables of all kinds in projects share. */
 type DefinedRow = Pick<
   Selectable<ControlSchema['channel']>,
   'id' | 'project_id' | 'definition' | 'secrets' | 'revision' | 'created_at' | 'updated_at'
 >;
 
-/** The common part of tables of kinds in projects. */
+/** The part of `Table` that is the same for all kinds in projects. */
 export const inProjectTable = {
   keyOf: ({ projectId, id }: { readonly projectId: number; readonly id: number }) => ({ projectId, id }),
   within: ({ id }: Pick<ChosenProject, 'id'>) => sql<SqlBool>`project_id = ${id}`,
@@ -34,7 +34,7 @@ export const readDefined = <Definition>(row: DefinedRow) => ({
   updatedAt: row.updated_at,
 });
 
-/** The columns of `readDefined` that a change writes. */
+/** The columns that `readDefined` reads and that a change writes. */
 export const toDefinedColumns = (
   defined: Pick<ReturnType<typeof readDefined>, 'definition' | 'sealed' | 'revision' | 'updatedAt'>,
 ) => ({
@@ -44,20 +44,20 @@ export const toDefinedColumns = (
   updatedAt: defined.updatedAt,
 });
 
-/** A resource with the instant when it is due, if any. */
+/** A resource that may be due at an instant. */
 export interface Due {
   readonly id: number;
   readonly projectId: number;
   readonly dueAt: number | undefined;
 }
 
-/** A table whose rows become due; an index leads from that column to the rows. */
+/** A table whose rows become due; `dueColumn` has an index. */
 export interface DueTable<Resource extends Due, Place> extends Table<Resource, Place> {
-  /** The column with the instant; null: none. */
+  /** The column with the instant at which a row is due; null if it is never due. */
   readonly dueColumn: string;
 }
 
-/** @returns what is due, the longest overdue first, after `after` */
+/** @returns the due resources that follow `after`, the longest overdue first */
 export async function listDue<Resource extends Due, Place>(
   { read, now }: Pick<Database, 'read' | 'now'>,
   table: DueTable<Resource, Place>,
@@ -66,18 +66,18 @@ export async function listDue<Resource extends Due, Place>(
   const due = sql.ref(`${table.name}.${table.dueColumn}`);
   const order = sql`${due}, ${sql.ref(`${table.name}.project_id`)}, ${sql.ref(`${table.name}.id`)}`;
   const behind = after && sql`and (${order}) > (${after.dueAt}, ${after.projectId}, ${after.id})`;
-  // A volatile clock function cannot bound an index scan; a value read beforehand can.
+  // A volatile clock function cannot bound an index scan; the value of a subquery can.
   const isDue = sql`${due} is not null and ${due} <= (select ${now}) ${behind ?? sql``}`;
   return selectFound(read, table, sql`${isDue} order by ${order} limit ${limit}`);
 }
 
-/** When a resource is next due, and what is written with it. */
+/** When a resource is next due, and other columns to write with that instant. */
 export interface NextDue {
   readonly dueAt: number | undefined;
   readonly columns?: Columns;
 }
 
-/** @returns false if another process has moved it, or the resource was changed */
+/** @returns false if the due instant was changed since it was read, or the resource was removed */
 export async function moveDue<Resource extends Due, Place>(
   tx: ControlTransaction,
   { name, dueColumn }: DueTable<Resource, Place>,
@@ -90,15 +90,15 @@ export async function moveDue<Resource extends Due, Place>(
   return Number(moved.numAffectedRows) > 0;
 }
 
-/** The table of a kind's runs: a row each, with the number of its task. An index leads from a resource to its runs. */
+/** The table of a kind's runs. Each row has the number of its task. An index finds the runs of a resource. */
 interface RunTable {
   readonly name: keyof ControlSchema;
-  /** The table of the resources, and the column with their ids. */
+  /** The table of the resources, and the column of the runs that refers to it. */
   readonly owners: keyof ControlSchema;
   readonly owner: string;
 }
 
-/** A resource that runs. */
+/** The key of a resource that has runs. */
 type RunKey = Pick<Due, 'projectId' | 'id'>;
 
 /** The task of a run, and what started it. */
@@ -121,8 +121,9 @@ export function createRunStore({ name, owners, owner }: RunTable) {
     name,
 
     /**
-     * Only the newest run can be open, so only that one is read: one seek in the index.
-     * @returns whether a run is open; call it under the project's write lock
+     * Reads only the newest run, in one seek of the index, because no earlier run can be open.
+     * Call it under the write lock of the project.
+     * @returns whether a run is open
      */
     async hasOpen(rows: Rows, { projectId, id }: RunKey): Promise<boolean> {
       const found = await sql<{ finish_time: number | null }>`select task.finish_time from ${runs} run
@@ -147,7 +148,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
       });
     },
 
-    /** @returns the newest first; `after` is the number of a task */
+    /** @returns the runs whose task number is below `after`, newest first */
     async list(rows: Rows, { projectId, id }: RunKey, { after = Number.MAX_SAFE_INTEGER, count }: PagePlace) {
       const found = await sql<RunPlace>`${selectPlaces}
         where run.project_id = ${projectId} and ${ownerId} = ${id} and run.task_number < ${after}
@@ -157,7 +158,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
 
     /** @returns the newest run of each resource within a range of ids */
     async listLast(rows: Rows, projectId: number, { from, to }: { from: number; to: number }) {
-      // One seek in the index for each resource, however many runs it has.
+      // Takes one seek in the index for each resource, even if it has many runs.
       const newest = sql`(select max(r.task_number) from ${runs} r
         where r.project_id = resource.project_id and ${sql.ref(`r.${owner}`)} = resource.id)`;
       const found = await sql<RunPlace>`${selectPlaces}

@@ -16,7 +16,7 @@ type ViewedKind<Definition extends { readonly name: string }, State, Seen> = Pic
   'runs' | 'see'
 >;
 
-/** Reads resources of a kind with what an answer shows beside each: its last run, and what the kind sees. */
+/** Reads resources of a kind with the content that answers show: the last run of each, and `Seen` of the kind. */
 export class DefinitionViews<Definition extends { readonly name: string }, State, Seen> {
   private readonly parts: ViewParts<Defined<Definition, State>>;
   private readonly kind: ViewedKind<Definition, State, Seen>;
@@ -33,7 +33,7 @@ export class DefinitionViews<Definition extends { readonly name: string }, State
     return shown ?? { resource, lastRun: undefined, seen: undefined };
   }
 
-  /** By id. @throws query_invalid */
+  /** Ordered by id. @throws query_invalid */
   async list(
     place: InProject,
     request: PageRequest,
@@ -66,7 +66,7 @@ export class DefinitionViews<Definition extends { readonly name: string }, State
     }));
   }
 
-  /** Leaves out runs whose task is deleted. */
+  /** Skips runs whose task has been deleted. */
   private async withTasks(projectId: number, runs: readonly RunPlace[]): Promise<Run[]> {
     const numbers = runs.map(({ taskNumber }) => taskNumber);
     const tasks = await this.parts.tasks.listNumbered(projectId, numbers);

@@ -1,7 +1,7 @@
 /**
- * The door of definitions: how resources that people define are stored, paged, changed, audited, sealed, planned and
- * run, whatever their kind. The room that owns a kind provides a record of it, which is data and plain functions;
- * docs/decisions/0026-kinds-are-records.md says how to add one. Definitions never know what a kind is for.
+ * The door of definitions: it stores, pages, changes, audits, seals, schedules and runs the resources that people
+ * define, of all kinds. The room that owns a kind provides a record of data and plain functions;
+ * docs/decisions/0026-kinds-are-records.md says how to add one. This room does not depend on any single kind.
  */
 
 import { type PageRequest, type ResourceParts, Resources } from '../projects/projects.ts';
@@ -48,7 +48,7 @@ interface DefinitionParts extends ResourceParts, Pick<Base, 'clock' | 'secrets'>
   readonly tasks: Pick<Tasks, 'listNumbered' | 'removeWithTask'>;
 }
 
-/** The lifecycle of a kind of resources of projects. */
+/** Makes the operations on the resources of one kind. */
 export function createDefinitions<Sent, Definition extends { readonly name: string }, State, Seen>(
   parts: DefinitionParts,
   kind: DefinitionKind<Sent, Definition, State, Seen>,
@@ -71,23 +71,27 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
     get: (place: InProject, id: number) => resources.get(place, id),
     /** @throws not_found */
     getShown: (place: InProject, id: number) => views.get(place, id),
-    /** By id. @throws query_invalid */
+    /** Ordered by id. @throws query_invalid */
     list: (place: InProject, request: PageRequest) => views.list(place, request),
     /** Newest first. @throws not_found, query_invalid */
     listRuns: (place: InProject, id: number, request: PageRequest) => views.listRuns(place, id, request),
-    /** Writes an entry of the audit log. */
+    /** Writes an entry to the audit log. */
     record: (...entry: Parameters<typeof resources.record>) => resources.record(...entry),
     /** @throws request_invalid, rate_limited */
     create: (sent: SentChange<Answered>, body: Sent) => changes.create(sent, body),
     /** @throws not_found, request_invalid, rate_limited, changed_meanwhile */
     replace: (sent: SentChange<Answered>, chosen: Chosen, body: Sent) => changes.replace(sent, chosen, body),
-    /** Changes what the kind records, such as the token of an address. @param what for the audit log. @throws not_found */
+    /**
+     * Changes the state that the kind records, such as the token of an address.
+     * @param what the action in the audit log
+     * @throws not_found
+     */
     renew: (
       sent: SentChange<Answered>,
       chosen: { readonly id: number; readonly what: string },
       toNext: (state: State) => State,
     ) => changes.renew(sent, chosen, toNext),
-    /** @throws not_found, changed_meanwhile, and the refusal of the kind while a run is open */
+    /** @throws not_found, changed_meanwhile, and `busy` of the kind while a run is open */
     remove: (sent: SentChange<Answered>, chosen: Chosen) => changes.remove(sent, chosen),
   };
 }

@@ -1,4 +1,4 @@
-/** When a schedule is due, and how one of all processes starts it. Source: docs/interface §13.3. */
+/** Computes when a schedule is due, and ensures that only one process starts each run. Source: docs/interface §13.3. */
 import { Cron } from 'croner';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -10,7 +10,7 @@ import { type Due, type DueTable, listDue, moveDue, type NextDue } from './defin
 export interface Schedule {
   /** Minute, hour, day of the month, month, day of the week. */
   readonly cron: string;
-  /** A name from the IANA database, as `Europe/Berlin`. */
+  /** A name from the IANA database, such as `Europe/Berlin`. */
   readonly timeZone: string;
 }
 
@@ -23,15 +23,15 @@ export function checkSchedule({ cron, timeZone }: Schedule, now: number): string
 }
 
 /**
- * A local time that a clock change skips is due at the instant of the change, and one that occurs twice is
- * due the first time; an hourly schedule stays hourly.
+ * A local time that a clock change skips is due at the instant of the change. A local time that occurs twice is
+ * due the first time. An hourly schedule stays hourly.
  * @returns the next due instant; undefined if there is none
  */
 export function findNextRun({ cron, timeZone }: Schedule, after: number): number | undefined {
   return open(cron, timeZone).nextRun(new Date(after))?.getTime();
 }
 
-/** Shorter and longer forms differ between programs, and every second is too often for a pipeline. */
+/** Requires 5 fields: programs read other forms differently, and a pipeline must not run every second. */
 function findCronProblem(cron: string, now: number): string | undefined {
   if (cron.trim().split(/\s+/).length !== 5)
     return 'must have 5 fields: minute, hour, day of the month, month, day of the week';
@@ -39,7 +39,7 @@ function findCronProblem(cron: string, now: number): string | undefined {
     const isEver = open(cron, 'UTC').nextRun(new Date(now)) !== null;
     return isEver ? undefined : 'names a day that never comes';
   } catch (error) {
-    // croner throws only for the pattern, and its text names the field.
+    // croner throws only for a wrong pattern, and its message names the field.
     return (error as Error).message.replace(/^CronPattern: /, '');
   }
 }
@@ -49,7 +49,7 @@ function findZoneProblem(timeZone: string): string | undefined {
     new Intl.DateTimeFormat('en', { timeZone });
     return undefined;
   } catch {
-    // Intl has no other way to tell whether it knows a zone.
+    // Intl has no other way to check a time zone.
     return 'must be a time zone such as Europe/Berlin or UTC';
   }
 }
@@ -58,7 +58,7 @@ function open(cron: string, timeZone: string): Cron {
   return new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true });
 }
 
-/** Every process that runs tasks reads what is due; a time that passed while none was running is due once. */
+/** Every process that runs tasks reads the due resources. Times that passed while no process ran are due once. */
 export const createSchedule = <Resource extends Due, Place>({
   database,
   table,
@@ -67,7 +67,7 @@ export const createSchedule = <Resource extends Due, Place>({
   readonly database: Database;
   readonly logger: Logger;
   readonly table: DueTable<Resource, Place>;
-  /** For the log, when starts begin to fail. */
+  /** Names the schedule in the log when starts begin to fail. */
   readonly subject: string;
   startDue(found: Found<Resource>): Promise<void>;
 }) =>
@@ -77,9 +77,9 @@ export const createSchedule = <Resource extends Due, Place>({
   });
 
 /**
- * Starts a due run. The next time is written in the transaction that accepts the run, so that only one of all
- * processes starts it.
- * @param busy the refusal of `start` while another run is open
+ * Starts a due run. The transaction that accepts the run also writes the next time, so that only one process
+ * starts it.
+ * @param busy the code with which `start` refuses while another run is open
  * @returns false while another run is open
  */
 export async function startOnce<Resource extends Due, Place>(

@@ -1,4 +1,4 @@
-/** The secret part of a definition: sealed in a column of its own, with *** in the stored definition. */
+/** Seals the secrets of a definition in their own column; the stored definition has *** in their place. */
 import { ServiceError } from '../kernel/errors.ts';
 import type { SealedColumn, Secrets } from '../storage/secrets/secrets.ts';
 
@@ -8,7 +8,7 @@ export interface Sealable<Definition> {
   readonly projectId: number;
   /** With *** in place of sealed values. */
   readonly definition: Definition;
-  /** Undefined if nothing is secret. */
+  /** Undefined if the definition has no secrets. */
   readonly sealed: string | undefined;
 }
 
@@ -17,13 +17,13 @@ export interface SecretPart<Definition> {
   readonly column: SealedColumn;
   /** @returns the definition with *** in place of secrets */
   mask(definition: Definition): Definition;
-  /** @returns the secrets; undefined if there are none, or only *** */
+  /** @returns the secrets; undefined if there are none, or all are *** */
   pick(definition: Definition): object | undefined;
   /** @returns the masked definition with the picked secrets filled in */
   restore(masked: Definition, picked: object): Definition;
   /** @returns whether a received definition needs stored secrets */
   hasMasked(sent: Definition): boolean;
-  /** Fills in what an answer masked. @throws request_invalid if there is no value to fill in */
+  /** Replaces each *** by the stored secret. @throws request_invalid if a *** has no stored secret */
   fill(sent: Definition, stored: Definition | undefined): Definition;
 }
 
@@ -47,7 +47,7 @@ export function openDefinition<Definition>(
 }
 
 /**
- * @param isNeeded whether what was received needs the secrets
+ * @param isNeeded whether the received definition needs the stored secrets
  * @returns the definition with its secrets; masked if they cannot be unsealed and are not needed
  * @throws secret_unreadable
  */

@@ -11,7 +11,7 @@ import { actorOf, reachesProject, readPlace, toPage } from './project.ts';
 import { findProject } from './project-store.ts';
 import type { AuditEntry, AuditFilter } from './scope-schemas.ts';
 
-/** @returns the entries in reach, newest first. Uses the index audit_log_by_account. */
+/** Uses the index audit_log_by_account. @returns the entries within reach, newest first */
 export async function listEntries(
   rows: Rows,
   reach: Reach,
@@ -39,7 +39,7 @@ export async function listEntries(
   }));
 }
 
-/** An actor is stored as text, with its members in a fixed order. */
+/** Compares actors by `like`, because an actor is stored as JSON text with its members in a fixed order. */
 function matches({ action, actor }: AuditFilter) {
   const [type, id] = (actor ?? '').split(':');
   const named = `{"type":"${type}"${id === undefined ? '' : `,"id":${Number(id)}`},%`;
@@ -66,13 +66,13 @@ function inReach({ scope }: Reach) {
   };
 }
 
-/** A change of a key, project, ontology, relation or pipeline, or a deletion of products. Never holds a key's value. */
+/** A change of a resource, project or ontology, or a deletion of products. It never contains the value of a key. */
 export interface Change {
   readonly author: Author;
   readonly projectId?: number;
   /** Subject and event, e.g. `api-key.created`. */
   readonly action: string;
-  /** The changed object. `projectGroupId` lets keys of the group see entries that belong to no project. */
+  /** The changed object. Keys of the group `projectGroupId` can see the entry even if it has no project. */
   readonly subject: {
     readonly type: string;
     readonly id?: number | string;
@@ -87,7 +87,7 @@ export type AuditLog = ReturnType<typeof createAuditLog>;
 /** Source: docs/interface §14.4. */
 export function createAuditLog(database: Database, clock: Clock) {
   return {
-    /** Durable when it returns, or, with `tx`, when that is committed. */
+    /** The entry is durable when this returns, or, with `tx`, once that transaction is committed. */
     async recordChange(
       { author, projectId, action, subject, details = {} }: Change,
       tx?: ControlTransaction,
@@ -105,10 +105,10 @@ export function createAuditLog(database: Database, clock: Clock) {
       const insert = (rows: ControlTransaction) => rows.insertInto('audit_log').values(row).execute();
       await (tx === undefined ? database.write('rows', insert) : insert(tx));
     },
-    /** Newest first. @throws scope_refused for a project out of reach */
+    /** Lists the newest entries first. @throws scope_refused for a project out of reach */
     async listChanges(reach: Reach, filter: PageRequest & AuditFilter): Promise<ListPage<AuditEntry>> {
       const { projectId } = filter;
-      // A deleted project still has its log.
+      // Finds deleted projects as well, because their entries can still be read.
       const project = projectId === undefined ? undefined : await findProject(database.read, projectId);
       if (projectId !== undefined && !(project && reachesProject(reach, project)))
         throw new ServiceError('scope_refused');

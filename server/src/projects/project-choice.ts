@@ -8,10 +8,10 @@ import { type Project, type Reach, reachesProject } from './project.ts';
 import { findOnlyProject, findProject } from './project-store.ts';
 import { createShortCache, type ShortCache } from './short-cache.ts';
 
-/** How many projects are remembered: twice the planned size of an installation, at some 300 bytes each. */
+/** The number of cached projects: twice the planned size of an installation, at some 300 bytes each. */
 const REMEMBERED_PROJECTS = 20_000;
 
-/** Projects as they were within the last second. */
+/** Caches projects, and projects that are the only one within reach, for a second. */
 class RecentProjects {
   private readonly database: Database;
   private readonly byId: ShortCache<number, Project>;
@@ -27,7 +27,7 @@ class RecentProjects {
     return this.byId.get(id, () => findProject(this.database.read, id));
   }
 
-  /** @returns undefined for a deleted project, too */
+  /** @returns undefined if the project is out of reach, unknown or deleted */
   findInReach(reach: Reach, id: number): AtOnce<Project | undefined> {
     return andThen(this.recall(id), (project) =>
       project !== undefined && project.deletedAt === null && reachesProject(reach, project)
@@ -36,7 +36,7 @@ class RecentProjects {
     );
   }
 
-  /** @returns the only project in reach; undefined if there are several */
+  /** @returns the only project within reach; undefined if there is none or more than one */
   findOnly(reach: Reach): AtOnce<Project | undefined> {
     const { accountId, scope } = reach;
     if (scope.type === 'project') return this.findInReach(reach, scope.id);
@@ -80,16 +80,19 @@ export function createProjectChoice(database: Database, clock: Clock) {
         return choose(project, caller);
       });
     },
-    /** Unknown and deleted projects count as out of reach. */
+    /** Treats unknown and deleted projects as out of reach. */
     reachesProject: async (reach: Reach, projectId: number) =>
       (await recent.findInReach(reach, projectId)) !== undefined,
-    /** As they were within the last second: for answers, not for writes; also of a deleted project. @throws not_found */
+    /**
+     * The settings may be a second old, so use them for answers and not for writes. Works for a deleted project.
+     * @throws not_found
+     */
     recallSettings: async (projectId: number) => (await recall(projectId)).settings,
-    /** The same for its locale. @throws not_found */
+    /** The locale may be a second old. Works for a deleted project. @throws not_found */
     recallLocale: async (projectId: number) => (await recall(projectId)).locale,
-    /** The account of a recently chosen project; else a number that no other project gets. */
+    /** @returns the account of a recently chosen project; otherwise a number that is different for each project */
     accountOf: (projectId: number) => accounts.get(projectId) ?? -projectId,
-    /** Call it when a project was written. */
+    /** Call it after a project was written. */
     dropCache: () => recent.drop(),
   };
 }

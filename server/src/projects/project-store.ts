@@ -12,7 +12,10 @@ export async function findProject(rows: Rows, id: number): Promise<Project | und
   return row && toProject(row);
 }
 
-/** @returns the projects in use and in reach, or the one with that id, with the names of their groups, by id */
+/**
+ * @param projectId undefined: all projects
+ * @returns the projects that are in use and within reach, with the names of their groups, ordered by id
+ */
 export async function findReachedProjects(rows: Rows, reach: Reach, projectId: number | undefined) {
   const found = await rows
     .selectFrom('project')
@@ -27,7 +30,7 @@ export async function findReachedProjects(rows: Rows, reach: Reach, projectId: n
   return found.map((row) => ({ ...toProject(row), projectGroupName: row.groupName }));
 }
 
-/** @returns the only project in use and in reach; undefined if there is none or more than one */
+/** @returns the only project that is in use and within reach; undefined if there is none or more than one */
 export async function findOnlyProject(rows: Rows, reach: Reach): Promise<Project | undefined> {
   const found = await rows
     .selectFrom('project')
@@ -39,7 +42,7 @@ export async function findOnlyProject(rows: Rows, reach: Reach): Promise<Project
   return found.length === 1 && found[0] !== undefined ? toProject(found[0]) : undefined;
 }
 
-/** @returns the ids of projects deleted at that instant or before */
+/** @returns the ids of the projects that were deleted at that instant or earlier */
 export async function findDeletedUpTo(rows: Rows, at: number): Promise<number[]> {
   const found = await rows
     .selectFrom('project')
@@ -54,7 +57,7 @@ export async function removeProject(tx: ControlTransaction, id: number): Promise
   await tx.deleteFrom('project').where('id', '=', id).where('deleted_at', 'is not', null).execute();
 }
 
-/** Deletes the rows of a project. */
+/** Deletes the rows of a project from tables of other rooms. */
 export async function removeRowsOf(
   tx: ControlTransaction,
   names: readonly (keyof ControlSchema)[],
@@ -87,7 +90,7 @@ function toProject(row: Selectable<ControlSchema['project']>): Project {
   return { ...toCamel(row), tags: JSON.parse(row.tags), settings: { ...DEFAULT_SETTINGS, ...settings } };
 }
 
-/** The projects that a caller sees: those in use within reach, or those deleted since an instant. */
+/** Selects the projects within reach: those in use, or, with `deletedAfter`, those deleted after that instant. */
 export interface ProjectPlace extends Reach {
   readonly deletedAfter?: number;
 }
@@ -118,7 +121,7 @@ export const GROUPS = createStore<ProjectGroup, Reach>({
   toColumns: ({ name }) => ({ name }),
 });
 
-/** @returns the projects of a group, including deleted ones that can still be restored */
+/** @returns up to 10 projects of a group, including deleted projects that can still be restored */
 export async function findProjectsOfGroup(tx: ControlTransaction, groupId: number) {
   return tx
     .selectFrom('project')

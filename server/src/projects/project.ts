@@ -14,10 +14,10 @@ export interface ListPage<Element> {
   readonly nextCursor: string | null;
 }
 
-/** A place in a list ordered by id: the id of the last element of the page before. */
+/** A position in a list ordered by id: the id of the last element of the previous page. */
 export interface PagePlace {
   readonly after: number | undefined;
-  /** One more than the page shows, to find out whether another page follows. */
+  /** One more than the page shows, to detect whether another page follows. */
   readonly count: number;
 }
 
@@ -47,7 +47,7 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   onInvalid: 'refuse',
 };
 
-/** How long a deleted project can be brought back. Source: docs/interface §14.2 rule 4. */
+/** How long a deleted project can be restored. Source: docs/interface §14.2 rule 4. */
 export const RESTORABLE_MS = 30 * 24 * 3_600_000;
 
 export interface ProjectGroup {
@@ -66,7 +66,7 @@ export interface Project {
   readonly tags: readonly string[];
   readonly settings: ProjectSettings;
   readonly createdAt: number;
-  /** Null while in use. */
+  /** Null while the project is in use. */
   readonly deletedAt: number | null;
 }
 
@@ -85,14 +85,14 @@ export function reachesProject(reach: Reach, project: Pick<Project, 'id' | 'acco
   );
 }
 
-/** A project's key is below its group and does not reach it. */
+/** A key of a project does not reach the group of its project. */
 export function reachesGroup(reach: Reach, group: Pick<ProjectGroup, 'id' | 'accountId'>): boolean {
   if (group.accountId !== reach.accountId) return false;
   const parts = listParts(reach.scope);
   return parts === undefined || parts.groups.includes(group.id);
 }
 
-/** Without any group, projects are reached one by one, and cannot be changed themselves. */
+/** A caller whose scope has only single projects cannot change these projects. */
 export function reachesNoGroup({ scope }: Pick<Reach, 'scope'>): boolean {
   return listParts(scope)?.groups.length === 0;
 }
@@ -103,7 +103,7 @@ export function splitLocale(locale: string): { language: string; country: string
   return { language, country };
 }
 
-/** The command line makes changes without a key; it reaches all of one account. */
+/** The command line makes changes without a key, with access to one whole account. */
 interface CommandAuthor {
   readonly accountId: number;
   readonly scope: { readonly type: 'account' };
@@ -115,7 +115,7 @@ interface CommandAuthor {
 /** The caller, user or command that makes a change. */
 export type Author = Caller | CommandAuthor;
 
-/** As the audit log and `createdBy` show an author. */
+/** An author as the audit log and `createdBy` show it. */
 export type Actor = Readonly<Static<typeof WireActor>>;
 
 export function commandAuthor(accountId: number, command: string): CommandAuthor {

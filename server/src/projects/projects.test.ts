@@ -13,7 +13,7 @@ import { asWriter, commandAuthor, createProjects, type NewProject, type Projects
 const DAY_MS = 24 * 3_600_000;
 const refused = 'You are not allowed to access the requested resource';
 
-/** The fields of all answers. */
+/** The fields that any answer can have. */
 interface AnswerBody {
   id: number;
   message: string;
@@ -23,7 +23,7 @@ interface AnswerBody {
   nextCursor: string | null;
 }
 
-/** Two accounts; the first has two groups, with two projects and one. */
+/** Starts a room with two accounts. The first has three groups, with two projects, one and none. */
 async function startRoom(context: TestContext) {
   const store = await makeTestStore();
   const storage = await store.open();
@@ -39,7 +39,7 @@ async function startRoom(context: TestContext) {
         if (caller === undefined) throw new ServiceError('scope_refused');
         return caller;
       },
-      findUser: () => assert.fail('nobody is signed in'),
+      findUser: () => assert.fail('no user is signed in'),
       countRequest: async () => undefined,
       chooseProject: projects.chooseProject,
       choosePathProject: projects.choosePathProject,
@@ -58,12 +58,12 @@ async function startRoom(context: TestContext) {
   });
   const { port } = server.server.address() as AddressInfo;
 
-  /** Callers stand for keys, which only access knows. */
+  /** Adds a caller in place of a key, because keys belong to access. */
   function addCaller(keyName: string, accountId: number, scope: Scope): void {
     callers.set(keyName, { accountId, keyId: callers.size + 1, keyName, scope, access: 'manage' });
   }
 
-  /** `account#1` calls as account with the Idempotency-Key 1. */
+  /** `account#1` calls with the key `account` and the Idempotency-Key 1. */
   async function call(keyName: string, line: string, body?: unknown) {
     const [by = '', idempotencyKey] = keyName.split('#');
     const [method = 'GET', path = '/'] = line.split(' ');
@@ -154,7 +154,7 @@ test('GET /projects answers exactly the fields of §2.1, ordered by id', async (
   });
 });
 
-test('GET /projects lists what the key reaches, or the one project asked for (§4.1)', async (context) => {
+test('GET /projects lists the projects that the key reaches, or the requested project (§4.1)', async (context) => {
   const room = await startRoom(context);
   const cases = [
     { key: 'account', query: '', ids: [room.drills, room.saws, room.hoses] },
@@ -182,7 +182,7 @@ test('GET /projects lists what the key reaches, or the one project asked for (§
   }
 });
 
-test('a route below a project that forgets the check has it all the same (§7.2 rule 1)', async (context) => {
+test('a route below a project checks the reach of the caller even if its handler does not (§7.2 rule 1)', async (context) => {
   const room = await startRoom(context);
   await room.projects.deleteProject(
     asWriter(room.callerOf('account')),
@@ -206,7 +206,7 @@ test('a route below a project that forgets the check has it all the same (§7.2 
   for (const { key, id, status } of cases) {
     const answer = await room.call(key, `POST /management/projects/${id}/planted`, '{');
     const said = `${key} ${id} ${JSON.stringify(answer.body)}`;
-    // The body is no object, which only callers who reach the project are told.
+    // The body is not an object. Only a caller that reaches the project gets this refusal.
     assert.equal(answer.status, status === 200 ? 400 : status, said);
     const found = await room.call(key, `GET /management/projects/${id}/planted`);
     assert.equal(found.status, status, said);
@@ -214,7 +214,7 @@ test('a route below a project that forgets the check has it all the same (§7.2 
   }
 });
 
-test('a call finds its project as §4.10 says', async (context) => {
+test('a call without a path finds its project by projectId or by the scope of the key (§4.10)', async (context) => {
   const room = await startRoom(context);
   await room.projects.deleteProject(
     asWriter(room.callerOf('account')),
@@ -239,7 +239,7 @@ test('a call finds its project as §4.10 says', async (context) => {
   }
 });
 
-test('the account of a project is known from its first request on', async (context) => {
+test('the room returns the account of a project after its first request', async (context) => {
   const { projects, callerOf, account, drills, hoses } = await startRoom(context);
   assert.deepEqual([drills, hoses].map(projects.accountOf), [-drills, -hoses]);
   await projects.chooseProject(callerOf('account'), drills);
@@ -247,7 +247,7 @@ test('the account of a project is known from its first request on', async (conte
   assert.deepEqual([drills, hoses].map(projects.accountOf), [account, account]);
 });
 
-test('a project deleted by this process is refused at once, by another within a second (§4.10)', async (context) => {
+test('a deleted project is refused immediately by the process that deleted it, by others within a second (§4.10)', async (context) => {
   const room = await startRoom(context);
   const choose = async () => room.projects.chooseProject(room.callerOf('account'), room.drills);
   assert.deepEqual(await choose(), { id: room.drills, name: 'Drills', accountId: room.account });
@@ -288,7 +288,7 @@ test('a project group is created, read, renamed, listed and deleted when empty (
   assert.match(restorable.body.details[0] ?? '', /Hoses: deleted, can be brought back/);
 });
 
-test('who may call what in management (§14.1)', async (context) => {
+test('each management route accepts only the keys whose scope and access allow it (§14.1)', async (context) => {
   const room = await startRoom(context);
   const newProject = { name: 'New', projectGroupId: room.tools, locale: 'de-DE' };
   const group = '/management/project-groups';
@@ -330,7 +330,7 @@ test('who may call what in management (§14.1)', async (context) => {
   }
 });
 
-test('a project is created with the defaults of §14.2 rule 3 and changed field by field', async (context) => {
+test('a project is created with the default settings and changed field by field (§14.2 rule 3)', async (context) => {
   const room = await startRoom(context);
   const given = { name: 'Screws', projectGroupId: room.tools, locale: 'en-GB' };
   const created = await room.call('account', 'POST /management/projects', given);
@@ -344,10 +344,10 @@ test('a project is created with the defaults of §14.2 rule 3 and changed field 
   assert.deepEqual(changed.body, { ...created.body, ...change, settings });
   assert.deepEqual((await room.call('account', `GET /management/projects/${id}`)).body, changed.body);
   assert.deepEqual(await room.projects.getSettings(id), settings);
-  assert.deepEqual(await room.projects.recallSettings(id), settings, 'what is remembered is dropped');
+  assert.deepEqual(await room.projects.recallSettings(id), settings, 'a change clears the cached settings');
 });
 
-test('a bad project or group is refused with what is wrong (§14.2)', async (context) => {
+test('an invalid project or group is refused with details (§14.2)', async (context) => {
   const room = await startRoom(context);
   const good = { name: 'Good', projectGroupId: room.tools, locale: 'de-DE' };
   const bodies: unknown[] = [
@@ -382,7 +382,7 @@ test('a bad project or group is refused with what is wrong (§14.2)', async (con
   assert.equal(longest.status, 201);
 });
 
-test('a project is deleted only by its exact name and brought back for 30 days (§14.2 rule 4)', async (context) => {
+test('a project is deleted only with its exact name and can be restored for 30 days (§14.2 rule 4)', async (context) => {
   const room = await startRoom(context);
   const path = `/management/projects/${room.drills}`;
   for (const query of ['', '?confirm=', '?confirm=drills']) {
@@ -416,7 +416,7 @@ test('a project is deleted only by its exact name and brought back for 30 days (
   assert.deepEqual(ids((await room.call('account', 'GET /management/projects?deleted=true')).body), []);
 });
 
-test('only projects deleted 30 days ago are purged, and their group can go then (§10.5)', async (context) => {
+test('a purge removes only projects deleted 30 days ago, and their group can then be deleted (§10.5)', async (context) => {
   const room = await startRoom(context);
   const account = room.callerOf('account');
   const purged: number[] = [];
@@ -446,7 +446,7 @@ test('only projects deleted 30 days ago are purged, and their group can go then 
   await room.projects.restoreProject(asWriter(account), { id: room.saws });
 });
 
-test('lists are paged: limit 1 to 1000, nextCursor null at the end (§4 rule 3)', async (context) => {
+test('lists have pages of 1 to 1000, and nextCursor is null on the last page (§4 rule 3)', async (context) => {
   const room = await startRoom(context);
   for (const path of ['/management/projects', '/management/project-groups']) {
     const first = await room.call('account', `GET ${path}?limit=2`);
@@ -463,7 +463,7 @@ test('lists are paged: limit 1 to 1000, nextCursor null at the end (§4 rule 3)'
   }
 });
 
-test('the audit log says who changed what, newest first (§14.4)', async (context) => {
+test('the audit log lists changes with their actors, newest first (§14.4)', async (context) => {
   const room = await startRoom(context);
   const path = `/management/projects/${room.drills}`;
   await room.call('group', `PATCH ${path}`, { name: 'Drilling', settings: { keptCommits: 2 } });
@@ -513,7 +513,7 @@ test('the audit log says who changed what, newest first (§14.4)', async (contex
   });
 });
 
-test('a key sees the audit log of what it reaches, a deleted project included (§14.1)', async (context) => {
+test('a key reads the audit log of the projects and groups that it reaches, also of a deleted project (§14.1)', async (context) => {
   const room = await startRoom(context);
   await room.projects.deleteProject(
     asWriter(room.callerOf('account')),
@@ -537,13 +537,13 @@ test('a key sees the audit log of what it reaches, a deleted project included (�
   }
 });
 
-test('a change and its line in the audit log are written together or not at all (§14.4)', async (context) => {
+test('a change and its entry in the audit log are written in one transaction (§14.4)', async (context) => {
   const room = await startRoom(context);
   const account = room.callerOf('account');
-  const fail = async () => assert.fail('what stands beside could not be kept');
+  const fail = async () => assert.fail('the answer could not be stored');
   await assert.rejects(
     room.projects.createGroup({ ...asWriter(account), beside: fail }, { name: 'Lost' }),
-    /could not be kept/,
+    /could not be stored/,
   );
   await assert.rejects(
     room.projects.deleteProject(
@@ -551,7 +551,7 @@ test('a change and its line in the audit log are written together or not at all 
       { id: room.saws },
       { confirm: 'Saws' },
     ),
-    /could not be kept/,
+    /could not be stored/,
   );
   const log = await room.projects.listChanges(account, {});
   assert.equal(
@@ -570,7 +570,7 @@ test('a change and its line in the audit log are written together or not at all 
   );
 });
 
-test('account names are given once; nothing of one account is visible to another (§10.2 rule 3)', async (context) => {
+test('account names are unique, and an account sees nothing of another account (§10.2 rule 3)', async (context) => {
   const room = await startRoom(context);
   await assert.rejects(room.projects.createAccount('Other'), /already/);
   assert.deepEqual(await room.projects.findAccounts(), [
@@ -582,7 +582,7 @@ test('account names are given once; nothing of one account is visible to another
   }
 });
 
-test('a write that is repeated with its Idempotency-Key is done once (§7.5)', async (context) => {
+test('a write that is repeated with its Idempotency-Key happens once (§7.5)', async (context) => {
   const room = await startRoom(context);
   const created = await room.call('account#1', 'POST /management/project-groups', { name: 'Once' });
   assert.deepEqual(

@@ -1,7 +1,7 @@
 /**
- * The door of projects: accounts, their project groups and projects, how a call finds its project, and the
- * audit log in which every room to the right records changes. It knows what a caller reaches, but not whether
- * a key is valid, which is access. It never touches a catalog; a purge calls every room that listens.
+ * The door of projects: accounts, their project groups and projects, the project that a request is about, and the
+ * audit log in which every room to the right records changes. It decides what a caller reaches; whether a key is
+ * valid is decided in access. It never opens a catalog. A purge calls every room that has registered for it.
  */
 import type { Caller, PartScope, Scope } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -73,7 +73,7 @@ export {
 export { toWireScope, WireActor, WirePartScope, WireScope } from './scope-schemas.ts';
 export { createShortCache } from './short-cache.ts';
 
-/** Called in the transaction that removes a project group or a project. */
+/** Is called in the transaction that removes a project group or a project. */
 type GoneListener = (tx: ControlTransaction, gone: PartScope) => Promise<void>;
 
 export type Projects = ReturnType<typeof createProjects>;
@@ -103,20 +103,24 @@ export function createProjects({ database, clock }: ProjectsParts) {
     ...createGroupManagement({ ...parts, tellGone }),
     ...management,
     ...removal,
-    /** The projects in reach by id, or the requested one. Source: docs/interface §4.1. @throws scope_refused */
+    /**
+     * Source: docs/interface §4.1.
+     * @returns the projects within reach ordered by id, or only the requested one
+     * @throws scope_refused
+     */
     async listProjects(caller: Caller, projectId?: number) {
       const found = await findReachedProjects(database.read, caller, projectId);
       if (projectId !== undefined && found.length === 0) throw new ServiceError('scope_refused');
       return found;
     },
-    /** The project of a path. Unknown, deleted and unreached ones are not_found alike. @throws not_found */
+    /** @returns the project of a path. @throws not_found if it is unknown, deleted or out of reach */
     choosePathProject: async (caller: Caller, projectId: number) =>
       choose(await management.getProject(caller, projectId), caller),
-    /** Works for a deleted project, too, whose tasks may still run. @throws not_found */
+    /** Works for a deleted project as well, because its tasks may still run. @throws not_found */
     getSettings: async (projectId: number) => (await getProject(projectId)).settings,
-    /** As `de-DE`; works for a deleted project, too. @throws not_found */
+    /** @returns a locale such as `de-DE`, for a deleted project as well. @throws not_found */
     getLocale: async (projectId: number) => (await getProject(projectId)).locale,
-    /** Whether the scope's project or group exists within reach; a lower key never reaches a higher scope. */
+    /** @returns whether the scope exists within reach. A key never reaches a scope above its own. */
     async reachesScope(reach: Reach, scope: Scope): Promise<boolean> {
       if (scope.type === 'account') return reach.scope.type === 'account';
       if (scope.type === 'project') return choice.reachesProject(reach, scope.id);
@@ -125,7 +129,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
   };
 }
 
-/** Removes what other rooms have of a project group or a project, in the transaction that removes it. */
+/** Removes the rows of other rooms in the transaction that removes their project group or project. */
 function createRemoval({ database, clock, onPurged }: ProjectsParts & { readonly onPurged: () => void }) {
   const listeners: GoneListener[] = [];
   const tables: (keyof ControlSchema)[] = [];
@@ -138,9 +142,12 @@ function createRemoval({ database, clock, onPurged }: ProjectsParts & { readonly
     tellGone,
     /** Registers tables whose rows are removed with their project. */
     removeWithProject: (...names: (keyof ControlSchema)[]) => void tables.push(...names),
-    /** Lets others remove what they have of a group or a project with it. */
+    /** Registers a listener, which removes the rows of its room together with their group or project. */
     whenGone: (listener: GoneListener) => void listeners.push(listener),
-    /** Removes the projects that were deleted over 30 days ago, each after `onPurge`, which may run twice for one. */
+    /**
+     * Removes the projects that were deleted more than 30 days ago. Calls `onPurge` before each removal, and again
+     * at the next purge if the removal fails.
+     */
     async purgeDeleted(onPurge: (projectId: number) => Promise<void>): Promise<void> {
       for (const id of await findDeletedUpTo(database.read, clock.now() - RESTORABLE_MS)) {
         await onPurge(id);
@@ -156,7 +163,7 @@ function createRemoval({ database, clock, onPurged }: ProjectsParts & { readonly
 
 /** Source: docs/interface §10.2 rule 3. */
 function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) {
-  /** Adds an account within a transaction that also creates other rows. */
+  /** Adds an account in a transaction that also creates other rows. */
   async function addAccount(tx: ControlTransaction, name: string, command: string) {
     const taken = (await findAccounts(tx)).some((account) => account.name === name);
     if (taken) throw new Error(`There is an account named ${name} already.`);
@@ -169,7 +176,7 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) 
 
   return {
     addAccount,
-    /** @throws Error when the name is taken */
+    /** @throws Error if an account has this name */
     createAccount: (name: string) =>
       database.write('all', (tx) => addAccount(tx, name, 'relata account create')),
     /** @throws not_found */
@@ -178,7 +185,7 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) 
       if (account === undefined) throw new ServiceError('not_found');
       return account;
     },
-    /** By id. */
+    /** Ordered by id. */
     findAccounts: (tx?: ControlTransaction) => findAccounts(tx ?? database.read),
   };
 }
@@ -191,8 +198,8 @@ interface ManagementParts extends ProjectsParts {
 }
 
 /**
- * Unknown, deleted and unreached projects are not_found alike. The key of a project may read it but change no
- * project: scope_refused. Source: docs/interface §14.1 and §14.2.
+ * Unknown, deleted and unreached projects are all not_found. A key of a project can read the project; its changes
+ * are scope_refused. Source: docs/interface §14.1 and §14.2.
  */
 function createProjectManagement(parts: ManagementParts & { readonly onWritten: () => void }) {
   const { clock } = parts;
@@ -204,7 +211,7 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
     }),
     show: (project) => project,
     refuseWriter: refuseWithoutGroup,
-    // A user with roles in several parts does not change a project that is itself one of the parts.
+    // A user with roles in several parts cannot change a project that is one of these parts.
     refuseOf(reach, { projectGroupId, accountId }) {
       if (!reachesGroup(reach, { id: projectGroupId, accountId })) throw new ServiceError('scope_refused');
     },
@@ -212,17 +219,21 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
   const deletedIn = (reach: Reach) => ({ ...reach, deletedAfter: clock.now() - RESTORABLE_MS });
 
   return {
-    /** `deleted` lists those that can be restored instead. */
+    /** With `deleted`, lists the deleted projects that can be restored. */
     pageProjects: (reach: Reach, { deleted = false, ...page }: PageRequest & { deleted?: boolean }) =>
       resources.list(deleted ? deletedIn(reach) : reach, page),
-    /** By its id only, as calls about a project begin with this: 18 µs of processor time instead of 25. @throws not_found */
+    /**
+     * Reads by the id alone, which takes 18 µs of processor time instead of 25, because every call about a project
+     * begins here.
+     * @throws not_found
+     */
     async getProject(reach: Reach, id: number): Promise<Project> {
       const project = await findProject(parts.database.read, id);
       const isSeen = project?.deletedAt === null && reachesProject(reach, project);
       if (!isSeen) throw new ServiceError('not_found');
       return project;
     },
-    /** @throws scope_refused, even for a group that is unknown or out of reach */
+    /** @throws scope_refused, also for a group that is unknown or out of reach */
     createProject: (writer: ProjectWriter, given: NewProject) =>
       resources.create(writer, async (tx) => {
         const { accountId } = writer.place;
@@ -231,7 +242,7 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
         const added = { tags: [], ...given, settings, createdAt: clock.now(), deletedAt: null };
         return { after: await insertProject(tx, { accountId, ...added }) };
       }),
-    /** Omitted settings stay unchanged. @throws not_found, scope_refused */
+    /** Keeps omitted settings unchanged. @throws not_found, scope_refused */
     changeProject: (writer: ProjectWriter, chosen: Chosen, given: Partial<NewProject>) =>
       resources.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
         const { projectGroupId } = given;
@@ -244,7 +255,7 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
         if (confirm !== before.name) throw new ServiceError('confirm_missing');
         return { after: { ...before, deletedAt: clock.now() }, details: {} };
       }),
-    /** @throws not_found if it is not deleted or was deleted more than 30 days ago, scope_refused */
+    /** @throws not_found if the project is not deleted or was deleted more than 30 days ago, scope_refused */
     restoreProject(writer: ProjectWriter, chosen: Chosen) {
       const ofDeleted = { ...writer, place: deletedIn(writer.place) };
       return resources.change(ofDeleted, { ...chosen, what: 'restored' }, async (_, before) => ({
@@ -255,13 +266,13 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
   };
 }
 
-/** A group that does not exist is refused like one out of reach, as with projects. Source: docs/interface §4.10. */
+/** Refuses an unknown group like a group out of reach, as for projects. Source: docs/interface §4.10. */
 async function refuseUnreachedGroup(tx: ControlTransaction, reach: Reach, groupId: number): Promise<void> {
   if ((await GROUPS.find(tx, reach, groupId)) !== undefined) return;
   throw new ServiceError('scope_refused', `/projectGroupId ${groupId} is not within the key's reach`);
 }
 
-/** The key of a project gets scope_refused for everything. Source: docs/interface §14.1 and §14.2. */
+/** All calls by a key of a project are scope_refused. Source: docs/interface §14.1 and §14.2. */
 function createGroupManagement({
   tellGone,
   ...parts
@@ -275,9 +286,9 @@ function createGroupManagement({
 
   return {
     listGroups: (reach: Reach, page: PageRequest) => resources.list(reach, page),
-    /** @throws not_found for an unknown group, and likewise for one out of reach */
+    /** @throws not_found for a group that is unknown or out of reach */
     getGroup: (reach: Reach, id: number) => resources.get(reach, id),
-    /** @throws scope_refused, except for account keys */
+    /** @throws scope_refused unless the scope is the account */
     createGroup: (writer: GroupWriter, { name }: { readonly name: string }) =>
       resources.create(writer, async (tx) => {
         const { accountId, scope } = writer.place;
@@ -285,12 +296,12 @@ function createGroupManagement({
         const columns = { accountId, name, createdAt: parts.clock.now() };
         return { after: await GROUPS.insert(tx, columns) };
       }),
-    /** @throws as getGroup */
+    /** @throws the refusals of getGroup */
     changeGroup: (writer: GroupWriter, chosen: Chosen, given: { readonly name?: string }) =>
       resources.change(writer, { ...chosen, what: 'changed' }, async (_, before) => ({
         after: { ...before, ...given },
       })),
-    /** @throws as getGroup; group_not_empty while it has projects, including deleted ones that can be restored */
+    /** @throws the refusals of getGroup; group_not_empty while it has projects, or deleted ones that can be restored */
     deleteGroup: (writer: GroupWriter, chosen: Chosen) =>
       resources.remove(writer, chosen, async (tx, { id }) => {
         const left = await findProjectsOfGroup(tx, id);

@@ -11,11 +11,14 @@ export type Columns = Readonly<Record<string, string | number | null | undefined
 
 export interface Table<Resource, Place> {
   readonly name: keyof ControlSchema;
-  /** The fields of the key, if not the id alone; of what belongs to a project `projectId` is first, by which rows are distributed. */
+  /**
+   * The fields of the key, unless the id is the key. In a table of projects `projectId` comes first, because it
+   * distributes the rows.
+   */
   keyOf?(resource: Resource): Columns;
-  /** The rows that a caller can see at a place: those of a project, or those within reach. */
+  /** Selects the rows that a caller can see: those of a project, or those within reach. */
   within(place: Place): Expression<SqlBool>;
-  /** @param row all columns; each table names those that it reads */
+  /** @param row all columns; the implementation declares the columns that it reads */
   read(row: object): Resource;
   /** All fields that a change can write. */
   toColumns(resource: Resource): Columns;
@@ -31,13 +34,13 @@ interface Scoped {
 
 type ScopedRow = Pick<Selectable<ControlSchema['api_key']>, 'scope_type' | 'scope_id' | 'created_by'>;
 
-/** @returns a row with its columns named as fields, with its scope and its author */
+/** @returns the row in camelCase, with its scope and its author */
 export function readScoped<Row extends ScopedRow>({ scope_type: type, scope_id: id, ...row }: Row) {
   const scope: Scope = type === 'account' || id === null ? { type: 'account' } : { type, id };
   return { ...toCamel(row), scope, createdBy: JSON.parse(row.created_by) as Actor };
 }
 
-/** The columns that `readScoped` reads; only an insert writes them. */
+/** The columns that `readScoped` reads. Only an insert writes them. */
 export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Scoped) => ({
   accountId,
   scopeType: scope.type,
@@ -46,7 +49,7 @@ export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Scop
   createdBy: JSON.stringify(createdBy),
 });
 
-/** For kinds with a scope: within reach of the same scope and of higher ones. Source: docs/interface §5.2 rule 6 and §6.1. */
+/** A caller reaches resources of its own scope and of scopes below. Source: docs/interface §5.2 rule 6 and §6.1. */
 export function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
   const eb = expressionBuilder<ControlSchema, 'api_key' | 'webhook_endpoint'>();
   const ofAccount = eb('account_id', '=', accountId);
@@ -82,7 +85,7 @@ export function createStore<Resource extends { readonly id: number }, Place>(kin
     find: async (rows: Rows, place: Place, id: number): Promise<Resource | undefined> =>
       (await select(rows, sql`${within(place)} and id = ${id}`))[0],
 
-    /** @returns by id */
+    /** @returns the resources ordered by id */
     list: (rows: Rows, place: Place, { after = 0, count }: PagePlace): Promise<Resource[]> =>
       select(rows, sql`${within(place)} and id > ${after} order by id limit ${count}`),
 
@@ -94,29 +97,29 @@ export function createStore<Resource extends { readonly id: number }, Place>(kin
     update: (tx: ControlTransaction, resource: Resource): Promise<unknown> =>
       control.update(tx, name, { where: keyOf(resource), set: toColumns(resource) }),
 
-    /** @param columns of a new row. @returns the resource with its id */
+    /** @returns the resource with its id */
     insert: async (tx: ControlTransaction, columns: Columns): Promise<Resource> =>
       read(await control.insert(tx, name, columns)),
 
     remove: (tx: ControlTransaction, resource: Resource): Promise<unknown> =>
       control.remove(tx, name, keyOf(resource)),
 
-    /** By the token of an address, which is unique over all projects. */
+    /** Finds a resource by the token of an address, which is unique over all projects. */
     async findByToken(rows: Rows, column: string, token: string): Promise<Found<Resource> | undefined> {
-      // Nothing else is a token, nor accepted as text by every store.
+      // Other texts cannot be tokens, and not every store accepts them.
       if (!/^[\w-]{1,64}$/.test(token)) return undefined;
       return (await selectFound(rows, kind, sql`${sql.ref(`${name}.${column}`)} = ${token}`))[0];
     },
   };
 }
 
-/** For an address: 192 random bits. */
+/** Makes the token of an address from 192 random bits. */
 export const makeToken = () => randomBytes(24).toString('base64url');
 
-/** A resource found without naming it in a call, with its project. */
+/** A resource that was found without the path of its project, for example by its token. */
 export interface Found<Resource> {
   readonly resource: Resource;
-  /** Never a deleted one. */
+  /** Never a deleted project. */
   readonly project: ChosenProject;
 }
 

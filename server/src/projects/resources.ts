@@ -6,33 +6,33 @@ import { type AuditLog, type Change, describeChange } from './audit-store.ts';
 import { type Author, type ListPage, type PageRequest, readPlace, toPage } from './project.ts';
 import type { Store } from './resource-store.ts';
 
-/** Runs in the transaction of a write, e.g. to store its answer beside it. */
+/** Runs in the transaction of a write, for example to store its answer. */
 export type Beside<Subject> = (tx: ControlTransaction, subject: Subject) => Promise<void>;
 
-/** The common part of all kinds: rows in a table, ETags of their states, entries in the audit log. */
+/** Describes a kind: rows in a table, ETags of their states, and entries in the audit log. */
 interface Kind<Resource extends { readonly id: number }, Place> {
   readonly store: Store<Resource, Place>;
-  /** What a change locks; default: all other changes. */
+  /** The changes that a change excludes; default: all other changes. */
   lockOf?(place: Place): WriteScope;
-  /** Called first, before anything is read: refuses callers who may do nothing with the kind. */
+  /** Runs before anything is read, and refuses callers that have no access to the kind. */
   refuse?(place: Place): void;
-  /** Called before a change reads anything: refuses authors who may change nothing of the kind. */
+  /** Runs before a change reads anything, and refuses authors that cannot change any resource of the kind. */
   refuseWriter?(author: Author): void;
-  /** Then, in its transaction: refuses an author who has lost the right since the request came. */
+  /** Runs next, in the transaction, and refuses an author that has lost the right since the request arrived. */
   refuseFormer?(tx: ControlTransaction, author: Author): Promise<void>;
-  /** Then refuses authors who may not change or remove this resource. */
+  /** Runs last, and refuses authors that cannot change or remove this resource. */
   refuseOf?(author: Author, resource: Resource): void;
-  /** Names a state for `If-Match`; a kind without it has no ETag. Source: docs/interface §7.6. */
+  /** @returns the state mark for `If-Match`; a kind without this function has no ETags. Source: docs/interface §7.6. */
   markOf?(resource: Resource): string;
-  /** The audit entry of a resource; actions begin with the type, as `pipeline.created`. */
+  /** The audit entry of a resource. Actions begin with its type, such as `pipeline.created`. */
   audit(resource: Resource): Pick<Change, 'projectId' | 'subject'>;
-  /** The fields whose changes the audit log describes; none is secret. */
+  /** The fields whose changes the audit log describes; they contain no secrets. */
   show(resource: Resource): object;
-  /** What the audit log says about a deleted resource besides its name. */
+  /** The details of a deleted resource in the audit log, besides its name. */
   showDeleted?(resource: Resource): Change['details'];
 }
 
-/** For a resource with a scope: keys of its project or group see the entry. */
+/** The audit entry of a resource with a scope. Keys of that project or group can see the entry. */
 export const auditScoped = (subject: Change['subject'], scope: Scope) =>
   scope.type === 'project'
     ? { projectId: scope.id, subject }
@@ -45,25 +45,25 @@ export interface Writer<Resource, Place> {
   readonly beside?: Beside<Resource> | undefined;
 }
 
-/** @returns a writer for what its author reaches */
+/** @returns a writer whose place is the reach of its author */
 export const asWriter = <Reaching extends Author>(author: Reaching) => ({ author, place: author });
 
 export interface Planned<Resource> {
   readonly after: Resource;
-  /** For the audit log; default: the differences. */
+  /** The details in the audit log; default: the differences. */
   readonly details?: Change['details'];
-  /** The resource to answer, if it is not the changed one. */
+  /** The resource to return, unless it is the changed one. */
   readonly answered?: Resource;
 }
 
 export interface ResourceParts {
   readonly database: Database;
   readonly projects: Pick<AuditLog, 'recordChange'>;
-  /** Runs when a change is durable, before it is answered. */
+  /** Runs when a change is durable, before the answer is sent. */
   readonly onWritten?: () => void;
 }
 
-/** The lifecycle of a kind: each change is one transaction with its audit entry and its answer. */
+/** Reads and changes resources of a kind. Each change is one transaction with its audit entry and its answer. */
 export class Resources<Resource extends { readonly id: number }, Place> {
   private readonly parts: ResourceParts;
   private readonly kind: Kind<Resource, Place>;
@@ -73,7 +73,7 @@ export class Resources<Resource extends { readonly id: number }, Place> {
     this.kind = kind;
   }
 
-  /** Writes an audit entry. @param what the action, which follows the type */
+  /** Writes an audit entry. @param what the part of the action after the type */
   record(
     tx: ControlTransaction,
     author: Author,
@@ -104,7 +104,7 @@ export class Resources<Resource extends { readonly id: number }, Place> {
     return resource;
   }
 
-  /** By id. @throws query_invalid */
+  /** Ordered by id. @throws query_invalid */
   async list(place: Place, request: PageRequest): Promise<ListPage<Resource>> {
     this.kind.refuse?.(place);
     const page = readPlace(request);
@@ -124,7 +124,7 @@ export class Resources<Resource extends { readonly id: number }, Place> {
     });
   }
 
-  /** @param plan may write other rows @throws not_found, changed_meanwhile */
+  /** @param plan can write other rows. @throws not_found, changed_meanwhile */
   change(
     writer: Writer<Resource, Place>,
     { what, ...chosen }: Chosen & { readonly what: string },
@@ -145,7 +145,7 @@ export class Resources<Resource extends { readonly id: number }, Place> {
     });
   }
 
-  /** @param removing refuses, or removes what belongs to the resource @throws not_found, changed_meanwhile */
+  /** @param removing refuses, or removes the rows that belong to the resource. @throws not_found, changed_meanwhile */
   remove<Result>(
     writer: Writer<Resource, Place>,
     chosen: Chosen,
@@ -183,7 +183,7 @@ export class Resources<Resource extends { readonly id: number }, Place> {
     return written;
   }
 
-  /** @throws not_found, changed_meanwhile, and what the kind refuses */
+  /** @throws not_found, changed_meanwhile, and the refusals of the kind */
   private async getOwn(
     tx: ControlTransaction,
     { author, place }: Writer<Resource, Place>,

@@ -77,7 +77,7 @@ export const AuditFilter = Type.Object({
 });
 export type AuditFilter = Readonly<Static<typeof AuditFilter>>;
 
-/** One line of the audit log. Source: docs/interface §14.4. */
+/** An entry of the audit log. Source: docs/interface §14.4. */
 export const AuditEntry = titled('AuditEntry', {
   id: Type.Integer(),
   at: Instant,

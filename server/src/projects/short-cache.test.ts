@@ -13,7 +13,7 @@ function counting() {
   return { clock, reads, read };
 }
 
-test('what is remembered holds for less than a second and not after a drop', async () => {
+test('a cached value is used for less than a second and not after a drop', async () => {
   const { clock, reads, read } = counting();
   const cache = createShortCache<string, string>(clock, 10);
   await cache.get('a', read('a'));
@@ -28,10 +28,10 @@ test('what is remembered holds for less than a second and not after a drop', asy
   assert.equal(reads.length, 3);
   clock.time -= 5_000;
   await cache.get('a', read('a'));
-  assert.equal(reads.length, 4, 'a clock that was set back makes nothing last longer');
+  assert.equal(reads.length, 4, 'a clock that was set back does not extend the age');
 });
 
-test('the number of entries is bounded and absence costs none', async () => {
+test('the cache bounds its entries and does not store misses', async () => {
   const { clock, reads, read } = counting();
   const cache = createShortCache<string, string>(clock, 2);
   for (const key of ['a', 'b', 'c']) await cache.get(key, read(key));
@@ -44,7 +44,7 @@ test('the number of entries is bounded and absence costs none', async () => {
   assert.deepEqual(reads, ['a', 'b', 'c', 'a']);
 });
 
-test('a value read while a write ended is not remembered', async () => {
+test('a value that was read while a write ended is not cached', async () => {
   const { clock, reads, read } = counting();
   const cache = createShortCache<string, string>(clock, 2);
   const { promise, resolve } = Promise.withResolvers<string>();

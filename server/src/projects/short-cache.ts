@@ -2,12 +2,12 @@ import type { AtOnce } from '../kernel/at-once.ts';
 import { BoundedMap } from '../kernel/bounded-map.ts';
 import type { Clock } from '../kernel/clock.ts';
 
-/** Another process may have changed a row, so remembered ones are trusted no longer than this. */
+/** How long a cached row is used, because another process may have changed it. */
 const MAX_AGE_MS = 1_000;
 
 export type ShortCache<Key, Value> = ReturnType<typeof createShortCache<Key, Value>>;
 
-/** Rows that every request needs, remembered for at most a second and dropped by the writes of this process. */
+/** Caches rows that every request needs, for at most a second. A write by this process clears the cache. */
 export function createShortCache<Key, Value>(clock: Clock, maxEntries: number) {
   const entries = new BoundedMap<Key, { readonly value: Value; readonly readAt: number }>({
     most: maxEntries,
@@ -17,13 +17,13 @@ export function createShortCache<Key, Value>(clock: Clock, maxEntries: number) {
   async function readNow(key: Key, read: () => Promise<Value | undefined>, now: number) {
     const dropsBefore = drops;
     const value = await read();
-    // A write that ended during the read has made this value stale.
+    // A write that ended during the read may have made this value stale.
     if (value !== undefined && dropsBefore === drops) entries.set(key, { value, readAt: now });
     return value;
   }
 
   return {
-    /** Misses are not cached, so that unknown keys cost no memory. @returns a promise if it is not remembered */
+    /** Does not cache misses, so that unknown keys need no memory. @returns a promise if the value is not cached */
     get(key: Key, read: () => Promise<Value | undefined>): AtOnce<Value | undefined> {
       const now = clock.now();
       const known = entries.get(key);

@@ -3,10 +3,10 @@ import { MinuteCounts, type Mutable } from './minute-counts.ts';
 
 export type ProductCounts = Readonly<Partial<Record<'created' | 'changed' | 'deleted', number>>>;
 
-/** A catalog of a million products takes 50 ms to count: once a minute is often enough. */
+/** Counting a catalog of a million products takes 50 ms, so each catalog is counted at most once a minute. */
 const COUNTED_EVERY_MS = 60_000;
 
-/** Counts changes of catalogs since the last write, and notes which catalogs are to be counted. */
+/** Counts changes of catalogs since the last write, and collects the catalogs whose products must be counted again. */
 export class CatalogTally {
   private readonly counts = new MinuteCounts<CatalogCount>();
   /** Catalogs whose size may have changed. */
@@ -31,7 +31,7 @@ export class CatalogTally {
     this.at(projectId, now).products = products;
   }
 
-  /** @returns the catalogs to count now; those counted a moment ago wait. @param isLast nothing may wait */
+  /** @param isLast includes catalogs that were counted within the last minute. @returns the catalogs to count now */
   takeToBeCounted(now: number, isLast: boolean): number[] {
     for (const [projectId, at] of this.countedAt)
       if (isLast || now - at >= COUNTED_EVERY_MS) this.countedAt.delete(projectId);
@@ -43,7 +43,7 @@ export class CatalogTally {
     return due;
   }
 
-  /** Whether there are catalogs to be counted later. */
+  /** @returns whether catalogs remain to be counted later */
   isWaiting(): boolean {
     return this.toBeCounted.size > 0;
   }

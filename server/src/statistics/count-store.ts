@@ -10,10 +10,10 @@ import {
 type Counted<Table extends keyof ControlSchema> = Readonly<
   Omit<ReturnType<typeof toCamel<ControlSchema[Table]>>, 'stepSeconds'>
 >;
-/** Requests of an account or of one of its keys within a step, which begins at `at`. */
+/** The requests of an account or of one of its keys in the step that begins at `at`. */
 export type RequestCount = Counted<'request_count'>;
 export const REQUEST_COUNTS = ['requests', 'refused', 'limited', 'failed', 'slow', 'totalMs'] as const;
-/** Changes of a catalog within a step; its products when last counted within it, null if they were not. */
+/** The changes of a catalog in a step, and the last count of its products in the step; null if none was made. */
 export type CatalogCount = Counted<'catalog_count'>;
 export const CATALOG_COUNTS = ['created', 'changed', 'deleted', 'tasks', 'failedTasks'] as const;
 
@@ -31,7 +31,7 @@ export type NotedRequest = Readonly<ReturnType<typeof toCamel<ControlSchema['not
 const AT_ONCE = 200;
 const COUNTED = ['requests', 'refused', 'limited', 'failed', 'slow', 'total_ms'] as const;
 
-/** Adds to what other processes have counted. */
+/** Adds the counts of the insert to those that the row already has. */
 const addTo = (table: string, columns: readonly string[]) =>
   Object.fromEntries(
     columns.map((name) => [
@@ -40,7 +40,7 @@ const addTo = (table: string, columns: readonly string[]) =>
     ]),
   );
 
-/** Adds to the counts of this and other processes; in key order, to avoid deadlocks. */
+/** Adds to the stored counts of all processes. Writes rows in the order of their keys, to avoid deadlocks. */
 export async function addRequestCounts(
   tx: ControlTransaction,
   stepSeconds: number,
@@ -63,7 +63,7 @@ export async function addRequestCounts(
       .values(
         rows
           .slice(start, start + AT_ONCE)
-          // Rounded up, so that a minute with one quick request took some time.
+          // Rounded up, so that the total of a minute with one quick request is not zero.
           .map((count) => toSnake({ ...count, stepSeconds, totalMs: Math.ceil(count.totalMs) })),
       )
       .onConflict((conflict) =>
@@ -82,7 +82,7 @@ interface CountedSpan {
   readonly stepSeconds: number;
 }
 
-/** @returns the rows of these keys, or of the account as a whole, ordered by time */
+/** @returns the counts of these keys, or of the whole account, ordered by time */
 export async function listRequestCounts(
   database: Database,
   { accountId, apiKeyIds }: { accountId: number; apiKeyIds: readonly number[] },
@@ -117,7 +117,7 @@ export async function addNotedRequests(tx: ControlTransaction, noted: readonly N
     .execute();
 }
 
-/** @returns newest first */
+/** @returns the newest requests first */
 export async function listNotedRequests(
   database: Database,
   { accountId, apiKeyIds }: { accountId: number; apiKeyIds: readonly number[] | undefined },
@@ -147,7 +147,7 @@ export async function dropRequestCounts(
   await tx.deleteFrom('noted_request').where('at', '<', before.noted).execute();
 }
 
-/** Adds to the counts of this and other processes; in key order, to avoid deadlocks. */
+/** Adds to the stored counts of all processes. Writes rows in the order of their keys, to avoid deadlocks. */
 export async function addCatalogCounts(
   tx: ControlTransaction,
   stepSeconds: number,
@@ -168,10 +168,10 @@ export async function addCatalogCounts(
   }
 }
 
-/** This many rows take some 0.1 s, in which the serving thread of an embedded store does nothing else. */
+/** Reading this many rows takes some 0.1 s, which blocks the serving thread of an embedded store. */
 const MOST_ROWS = 100_000;
 
-/** @returns rows ordered by time; undefined if there are too many */
+/** @returns the rows ordered by time; undefined if there are too many */
 export async function listCatalogCounts(
   database: Database,
   projectIds: readonly number[],
@@ -193,7 +193,7 @@ export async function listCatalogCounts(
   return rows.map(({ step_seconds: _, ...row }) => toCamel(row));
 }
 
-/** @returns how many products each catalog had when last counted before then; catalogs never counted are absent */
+/** @returns the last count of each catalog's products before that instant, without catalogs that were never counted */
 export async function listSizesBefore(database: Database, projectIds: readonly number[], before: number) {
   if (projectIds.length === 0) return new Map();
   const { rows } = await sql<{ id: number; products: number }>`select c.project_id as id, c.products
@@ -203,7 +203,7 @@ export async function listSizesBefore(database: Database, projectIds: readonly n
   return new Map(rows.map(({ id, products }) => [id, products]));
 }
 
-/** Each catalog's last row stays, however old, as it has the size. */
+/** Keeps the last row of each catalog even if it is old, because it has the size of the catalog. */
 export async function dropCatalogCounts(tx: ControlTransaction, before: { minutes: number; hours: number }) {
   await tx
     .deleteFrom('catalog_count')

@@ -1,14 +1,14 @@
 const MINUTE_MS = 60_000;
-/** Limit of unwritten keys and minutes: during a long database outage statistics are dropped. */
+/** The maximum number of unwritten counts. During a long outage of the database statistics are discarded. */
 const MOST_COUNTS = 50_000;
 
 export type Mutable<Row> = { -readonly [Field in keyof Row]: Row[Field] };
 
-/** Counts per subject and minute, in memory: a write for each request would cost more than most requests. */
+/** Counts per subject and minute in memory, because a write for each request would cost more than most requests. */
 export class MinuteCounts<Count> {
   private counts = new Map<string, Mutable<Count>>();
 
-  /** @returns the counts of the minute, beginning with `begun` */
+  /** @returns the counts of the current minute, which `begun` creates if there are none */
   of(subject: string, now: number, begun: (at: number) => Count): Mutable<Count> {
     const at = now - (now % MINUTE_MS);
     const place = `${subject} ${at}`;

@@ -8,9 +8,9 @@ interface AnsweredRequest extends Omit<NotedRequest, 'at'> {
 
 /** Source: docs/interface §14.7. */
 const SLOW_MS = 1_000;
-/** The row of an account stands for all its keys and sessions. */
+/** The key id of the row that counts all keys and sessions of an account. */
 export const WHOLE_ACCOUNT = 0;
-/** The limit of a process between two writes; the worst are kept. */
+/** The maximum number of noted requests between two writes; the mildest are discarded. */
 const MOST_NOTED = 50;
 
 /** Counts requests since the last write, and notes those that failed or were slow. */
@@ -52,7 +52,7 @@ export class RequestTally {
   }
 }
 
-/** @returns the count of a request besides all requests; undefined if it succeeded */
+/** @returns the count to raise besides `requests`; undefined if the request succeeded */
 function outcomeOf(status: number): 'limited' | 'failed' | 'refused' | undefined {
   if (status === 429) return 'limited';
   if (status >= 500) return 'failed';

@@ -62,7 +62,7 @@ export const statisticsRoutes =
 
     // Source: docs/interface §14.9.
     serve(server, 'GET /management/projects/:id/requests', {
-      // Bodies are what others sent, so a viewer of the project does not see them.
+      // The role editor is needed, because the answer has the bodies of other callers' requests.
       ...about,
       config: { ...config, role: 'editor' },
       summary: 'The last requests of a project that failed or were slow, with the beginning of their bodies',
@@ -78,7 +78,7 @@ export const statisticsRoutes =
 
 const describeSpan = ({ from, to, stepMs }: Span) => ({ from, to, step: stepMs / 1000 });
 
-/** @returns the keys that a lower scope sees; undefined: the whole account */
+/** @returns the ids of the keys within reach; undefined for the whole account */
 async function listKeys(access: Pick<Access, 'listKeys'>, caller: Caller): Promise<number[] | undefined> {
   if (caller.scope.type === 'account') return undefined;
   const { items } = await access.listKeys(caller, { limit: 1_000 });

@@ -13,16 +13,16 @@ export const HOUR_SECONDS = 3_600;
 export const HOUR_MS = 3_600_000;
 
 export interface Span {
-  /** Whole steps of UTC. */
+  /** `from` and `to` are at the boundaries of steps in UTC. */
   readonly from: number;
   readonly to: number;
   /** The step of the answer. */
   readonly stepMs: number;
-  /** The step of the rows that are read: minutes or hours. */
+  /** The step of the stored rows to read: minutes or hours. */
   readonly stepSeconds: number;
 }
 
-/** The default step is minutes up to this width of a chart. */
+/** The default step is a minute up to this length of the span, and an hour beyond it. */
 const MINUTES_SHOWN_MS = 6 * HOUR_MS;
 const MOST_STEPS = 2_000;
 
@@ -57,7 +57,7 @@ export function sumRequests(rows: readonly RequestCount[], { stepMs }: Span) {
   });
 }
 
-/** @returns a point for the beginning, with the sizes `before`, and one for each step in which something happened */
+/** @returns a point for the beginning with the sizes `before`, and a point for each step with changes */
 export function sumSizes(
   before: ReadonlyMap<number, number>,
   rows: readonly CatalogCount[],
@@ -69,7 +69,7 @@ export function sumSizes(
   const first = { at: from, products: total(), ...sumOf(CATALOG_COUNTS, []) };
   const points = [...byStep].map(([at, counts]) => {
     for (const { projectId, products } of counts) if (products !== null) sizes.set(projectId, products);
-    // Over all catalogs, at the end of the step.
+    // `products` is the sum over all catalogs at the end of the step.
     return { at, products: total(), ...sumOf(CATALOG_COUNTS, counts) };
   });
   return points[0]?.at === from ? points : [first, ...points];

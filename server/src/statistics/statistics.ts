@@ -1,8 +1,8 @@
 /**
- * The door of statistics: what happened over time, in minutes for two days and in hours for longer. It is
- * told of every answered request and every change of a catalog, counts in memory, and every ten seconds adds
- * its counts to those of other processes; no request waits for it. It never decides anything: access counts
- * for the limits of keys. What a process has counted since its last write is lost when it dies.
+ * The door of statistics: requests, catalog sizes and updates over time, per minute for two days and per hour for
+ * longer. It counts every answered request and every change of a catalog in memory. Every ten seconds it adds its
+ * counts to those of other processes, and no request waits for that. The limits of keys do not use these counts,
+ * because access has its own. A process that dies loses the counts since its last write.
  */
 import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
 import { isUser } from '../kernel/caller.ts';
@@ -36,7 +36,7 @@ export { planSpan, type Span } from './statistics-span.ts';
 
 interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly projects: Pick<Projects, 'removeWithProject' | 'whenGone'>;
-  /** Counts outside the serving thread. */
+  /** Counts the products outside the serving thread. */
   countProducts(projectId: number): Promise<number>;
 }
 
@@ -53,26 +53,26 @@ export function createStatistics(parts: StatisticsParts) {
   });
 
   return {
-    /** Requests without a caller are only in the metrics. */
+    /** Ignores requests without a caller, which only the metrics count. */
     noteRequest: (request: MeasuredRequest): void => unwritten.addRequest(request),
-    /** Called for requests that failed or were slow. */
+    /** Is called for requests that failed or were slow. */
     keepRequest: (request: MeasuredRequest, describe: () => SentRequest) =>
       noted.add(request, describe, clock.now()),
-    /** The requests that this process remembers, and since when it does. */
+    /** @returns the requests that this process keeps, and since when it has kept them */
     listRecent: (projectId: number, kind?: RecentKind) => ({
       items: noted.list(projectId, kind),
       since: startedAt,
     }),
-    /** Called when a task has changed a catalog. */
+    /** Is called when a task has changed a catalog. */
     noteProducts: (projectId: number, counts: ProductCounts): void =>
       unwritten.addProducts(projectId, counts),
     noteTask: (projectId: number, hasFailed: boolean): void => unwritten.addTask(projectId, hasFailed),
-    /** Writes the counts; also done every ten seconds. */
+    /** Writes the counts, which also happens every ten seconds. */
     flush: () => unwritten.flush(),
-    /** Call it while catalogs can still be counted. */
+    /** Writes the last counts. Call it while catalogs can still be counted. */
     close: () => unwritten.flush(true),
 
-    /** @param apiKeyIds undefined: the whole account */
+    /** @param apiKeyIds undefined for the whole account */
     async listRequests(accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) {
       const of = { accountId, apiKeyIds: apiKeyIds ?? [WHOLE_ACCOUNT] };
       return sumRequests(await listRequestCounts(database, of, span), span);
@@ -99,7 +99,7 @@ export function createStatistics(parts: StatisticsParts) {
 
 const FLUSH_EVERY_MS = 10_000;
 
-/** The counts of this process since its last write, and the next write. */
+/** The counts of this process since its last write, and the timer of the next write. */
 class UnwrittenCounts {
   private readonly parts: StatisticsParts;
   private readonly requests = new RequestTally();
@@ -130,13 +130,13 @@ class UnwrittenCounts {
     this.wake();
   }
 
-  /** Runs one write after another, so that waiting for the last one waits for all. */
+  /** Writes run one after another, so the promise of the last write resolves after all writes. */
   flush(isLast = false): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.underWay = this.underWay
       .then(() => this.write(isLast))
-      // Counts must not fail a request, and the next write must not wait for this one forever.
+      // A failed write must not fail a request or the next write.
       .catch((error: unknown) => {
         this.parts.logger.warn({ err: error }, 'statistics of some seconds were not written');
       });
@@ -146,7 +146,7 @@ class UnwrittenCounts {
   private async write(isLast: boolean): Promise<void> {
     const { clock, countProducts, database } = this.parts;
     for (const projectId of this.catalogs.takeToBeCounted(clock.now(), isLast)) {
-      // A catalog that cannot be read must not hold up the counts of others.
+      // A catalog that cannot be read must not delay the counts of others.
       const size = await countProducts(projectId).catch(() => undefined);
       if (size !== undefined) this.catalogs.noteSize(projectId, size, clock.now());
     }

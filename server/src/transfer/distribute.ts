@@ -8,16 +8,17 @@ import { hidePassword, openMoved, refuseServed } from './move-postgres.ts';
 
 export interface DistributionOptions {
   readonly url: string;
-  /** The highest number of shards that the projects are divided into; a project is in one. */
+  /** The maximum number of shards for the projects. A project is in one shard. */
   readonly shards: number;
-  /** Whether to report only, and change nothing. */
+  /** Whether to only report the statements, without running them. */
   readonly isDryRun?: boolean;
 }
 
 /**
- * Distributes the projects of a database over the workers of Citus, in one transaction. Running it again changes nothing.
- * @returns also the statements that were run, or would be: none when everything is distributed already
- * @throws Error without Citus or workers, or when the database is served
+ * Distributes the projects of a database over the workers of Citus in one transaction. A second run changes nothing.
+ * @returns the numbers of workers and shards, and the statements that were or would be run; none if the projects are
+ * already distributed
+ * @throws Error if the database has no Citus or no workers, or is served
  */
 export async function distributeStore({ url, shards, isDryRun = false }: DistributionOptions) {
   const postgres = openMoved(url);
@@ -31,7 +32,8 @@ export async function distributeStore({ url, shards, isDryRun = false }: Distrib
     if (workers === 0)
       throw new Error(`${hidePassword(url)} has no workers: add them with citus_add_node first`);
     const planned = planDistribution(cluster, shards);
-    // Read when a session begins; it passes what `planForParts` and the like set to planners of workers (state-store.ts).
+    // Sessions read this setting when they begin. It passes local settings, such as those of `planForParts` in
+    // state-store.ts, to the planners of the workers.
     const [present] = await postgres.rows<{ name: string; mode: string }>(
       `select current_database() as name, current_setting('citus.propagate_set_commands') as mode`,
     );

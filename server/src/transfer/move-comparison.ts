@@ -7,13 +7,14 @@ import { packRow } from './move-tables.ts';
 interface ComparedEnds {
   readonly source: MoveEnd;
   readonly target: MoveEnd;
-  /** @throws Error when PostgreSQL is served by now */
+  /** @throws Error if a process now serves PostgreSQL */
   refuseServed(): Promise<void>;
 }
 
 /**
- * Reads both stores again in full, and compares the counts and hashes of each table of each catalog, the
- * bodies, and the next numbers. @returns the differences, a sentence each
+ * Reads both stores again in full. Compares the counts and hashes of each table of each catalog, the bodies, and the
+ * next numbers.
+ * @returns a sentence for each difference
  */
 export async function compareAll(ends: ComparedEnds, found: Found, onProgress: Report): Promise<string[]> {
   const { source, target } = ends;
@@ -38,8 +39,8 @@ export async function compareAll(ends: ComparedEnds, found: Found, onProgress: R
 }
 
 /**
- * A hash of rows that does not depend on their order, as collations and engines may sort differently: the sum of the
- * SHA-256 of each row. Text and bytes count as the same bytes.
+ * Hashes rows as the sum of the SHA-256 of each row. The hash does not depend on the order of rows, because collations
+ * and engines may sort differently. Text and bytes of the same content have the same hash.
  */
 async function digest(end: MoveEnd, unit: UnitSize, meter: MoveMeter) {
   const sum = new BigUint64Array(4);

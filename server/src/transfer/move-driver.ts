@@ -3,14 +3,14 @@ import type { SqlSession } from '../storage/programs/programs.ts';
 import { MOVE_PROGRESS } from '../storage/storage.ts';
 import type { Engine, MovedRow, MovedTable } from './move-tables.ts';
 
-/** What a move needs from an engine, and what it moves. */
+/** The interface between a move and an engine, and the types of the moved content. */
 
-/** The progress table, in the database or in each file: rows and progress change in one transaction. */
+/** Creates the progress table in the database or in each file, so that one transaction changes rows and progress. */
 export const CREATE_PROGRESS = `create table if not exists ${MOVE_PROGRESS} (
   project_id bigint not null, table_name text not null, row_count bigint not null, place text, is_done bigint not null,
   primary key (project_id, table_name))`;
 
-/** The rows of one table: those of one project, or, for `SERVICE`, all of a table that belongs to no catalog. */
+/** The rows of one project in a table, or, for `SERVICE`, all rows of a table that does not belong to a catalog. */
 export interface Unit {
   readonly table: MovedTable;
   readonly projectId: number;
@@ -34,41 +34,43 @@ export interface MovedPayload {
   readonly bytes: number;
 }
 
-/** A move to a store that has not ended. */
+/** An unfinished move to a store. */
 export interface FoundMove {
   readonly identity: string;
   /** Whether only the end of the move is missing. */
   readonly isCompared: boolean;
 }
 
-/** By table, the last number given, which may be higher than that of any row. */
+/** The last number assigned in each table. It may be higher than the number of any row. */
 export type Counters = ReadonlyMap<string, number>;
 
-/** Statements on one table each, which SQLite and PostgreSQL read alike. */
+/** Runs statements on single tables that both SQLite and PostgreSQL accept. */
 export interface MoveTransaction extends SqlSession {
   insert(unit: Unit, rows: readonly MovedRow[]): Promise<void>;
 }
 
-/** What each engine does in its own way; everything else is in `MoveEnd`. */
+/** The operations that differ between engines; `MoveEnd` has all others. */
 export interface MoveDriver {
-  /** Shown to people, so without a password. */
+  /** The name for messages, without a password. */
   readonly name: string;
   readonly engine: Engine;
   readonly payloads: Pick<PayloadFiles, 'read' | 'write' | 'remove'>;
-  /** @returns undefined when there is no such payload */
+  /** @returns undefined if the payload does not exist */
   findPayloadBytes(projectId: number, name: string): Promise<number | undefined>;
-  /** Where rows are, each a project or `SERVICE`: one per file, or one for a database that has everything. */
+  /** @returns the files with rows as `SERVICE` and project ids; a database with all rows is only `SERVICE` */
   listPlaces(): Promise<readonly number[]>;
   open(projectId: number): SqlSession;
-  /** For the target only, with its progress table once the move has begun; durable when it resolves. */
+  /**
+   * Changes the target. The progress table exists once the move has begun. The changes are durable when this resolves.
+   */
   transaction<Result>(projectId: number, work: (tx: MoveTransaction) => Promise<Result>): Promise<Result>;
   readCounters(): Promise<Counters>;
   writeCounters(counters: Counters): Promise<void>;
-  /** @returns the identity of the store that is being moved to it, and whether only the end of the move is missing */
+  /** @returns the identity of the source, and whether only the end of the move is missing */
   findMove(): Promise<FoundMove | undefined>;
-  /** Called once everything has been copied, before the comparison. */
+  /** Is called once all rows are copied, before the comparison. */
   settle(): Promise<void>;
-  /** Removes all traces of the move; from then on it is a store like any other. */
+  /** Removes all traces of the move. Afterwards the store can be served. */
   endMove(): Promise<void>;
   close(): Promise<void>;
 }

@@ -24,7 +24,7 @@ import {
 } from './move-driver.ts';
 import { listed, type MovedRow, quoted, showCatalogRow } from './move-tables.ts';
 
-/** Opens a data folder; its files are created and migrated to the newest schema as they are opened. */
+/** Opens a data folder. Opening a file creates it if needed and migrates it to the newest schema. */
 export function openEmbeddedDriver(folder: DataFolder): MoveDriver {
   refuseStrayCatalogs(folder);
   makeStoreFolders(folder);
@@ -33,7 +33,7 @@ export function openEmbeddedDriver(folder: DataFolder): MoveDriver {
   return new EmbeddedDriver(folder, control);
 }
 
-/** A data folder as one end of a move. Of its catalogs, one at a time is open. */
+/** A data folder as one end of a move. One of its catalogs is open at a time. */
 class EmbeddedDriver implements MoveDriver {
   readonly engine = 'embedded';
   readonly name: string;
@@ -63,7 +63,7 @@ class EmbeddedDriver implements MoveDriver {
     return sessionOf(this.openDatabase(projectId));
   }
 
-  /** Only the move uses the file, so the work may wait within the transaction. */
+  /** The work may wait within the transaction, because only the move uses the file. */
   async transaction<Result>(
     projectId: number,
     work: (tx: MoveTransaction) => Promise<Result>,
@@ -90,7 +90,7 @@ class EmbeddedDriver implements MoveDriver {
     const { control } = this;
     return this.transaction(SERVICE, async () => {
       for (const [table, last] of counters) {
-        // Numbers continue above the last one given, even if its row is gone.
+        // New numbers follow the last assigned number, even if its row has been deleted.
         control.prepare('delete from sqlite_sequence where name = ?').run(table);
         if (last > 0)
           control.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(table, last);
@@ -104,7 +104,7 @@ class EmbeddedDriver implements MoveDriver {
 
   async settle(): Promise<void> {}
 
-  /** The control database first notes that the rest is done, and goes last: an interrupted end can be resumed. */
+  /** Marks the move as compared first and changes the control database last, so an interrupted end can be resumed. */
   async endMove(): Promise<void> {
     const { control, folder } = this;
     control.prepare(`update ${MOVE_PROGRESS} set is_done = 1 where table_name = ?`).run(MOVE_ROW);
@@ -132,7 +132,9 @@ class EmbeddedDriver implements MoveDriver {
   }
 }
 
-/** Spreads runs of members into a row each, as PostgreSQL has them; a list without runs is as good, and gets new ones. */
+/**
+ * Converts runs of members into single rows, as PostgreSQL has them. A list without runs is valid and gets new runs.
+ */
 function spreadRuns(file: DatabaseSync): void {
   if (file.prepare('select 1 from relation_run limit 1').get() === undefined) return;
   file.exec(`begin immediate;

@@ -22,17 +22,19 @@ import {
 } from './move-tables.ts';
 import { OWNING_ROWS, type OwningRow, ownedPayloads } from './owned-payloads.ts';
 
-/** Size of a page, which is one transaction: a few MB bound memory, and make a commit worth its wait for the disk. */
+/**
+ * The size of a page, which is one transaction: small enough for memory, and large enough for few waits for the disk.
+ */
 const PAGE_BYTES = 4 * 1024 * 1024;
 const PAGE_ROWS = 5_000;
 
-/** Rows behind a place in the order of the key, and the key of the last one, behind which the next page begins. */
+/** A page of rows in the order of the key, and the key of its last row, after which the next page begins. */
 interface MovedPage {
   readonly rows: readonly MovedRow[];
   readonly end: MovedRow;
 }
 
-/** A store as a move sees it: one end reads, the other writes, and finally both are read again. */
+/** A store as one end of a move. A move reads one end, writes the other, and finally reads both again. */
 export class MoveEnd {
   private readonly driver: MoveDriver;
   private readonly tables: readonly MovedTable[];
@@ -42,12 +44,12 @@ export class MoveEnd {
     this.tables = tables;
   }
 
-  /** Shown to people, so without a password. */
+  /** The name for messages, without a password. */
   get name(): string {
     return this.driver.name;
   }
 
-  /** @returns the identity that tells one store from another; undefined for an empty store */
+  /** @returns the identity that distinguishes stores; undefined for an empty store */
   async readIdentity(): Promise<string | undefined> {
     const [account] = await this.driver
       .open(SERVICE)
@@ -57,7 +59,9 @@ export class MoveEnd {
     return account && JSON.stringify([account.id, account.name, account.createdAt]);
   }
 
-  /** @returns every table with rows, of the service and of each catalog, by project so that its file stays open */
+  /**
+   * @returns every table with rows, of the service and of each catalog, ordered by project so that its file stays open
+   */
   async measure(): Promise<UnitSize[]> {
     const { driver, tables } = this;
     const units: UnitSize[] = [];
@@ -68,10 +72,10 @@ export class MoveEnd {
   }
 
   /**
-   * Reads the lengths of a page's rows first, then as many rows as fit: an engine that had to stop in the
-   * middle of an answer would have read more of it than memory holds.
-   * @returns the rows behind a place in the order of the key, and `end`, the key of the last one, behind which
-   * the next page begins; undefined at the end
+   * Reads the lengths of the next rows first, and then only as many rows as fit into a page. Reading all rows and
+   * stopping in the middle would need more memory than there is.
+   * @param after the key of the last row of the previous page
+   * @returns the next page in the order of the key; undefined at the end
    */
   async read({ table, projectId }: Unit, after: MovedRow | undefined): Promise<MovedPage | undefined> {
     const { driver } = this;
@@ -94,7 +98,7 @@ export class MoveEnd {
     return last && { rows, end: key.map((column) => last[table.columns.indexOf(column)] ?? null) };
   }
 
-  /** @returns the bodies that an open task or an open full update still needs */
+  /** @returns the payloads that tasks, full updates, runs and channels still need */
   async listPayloads(): Promise<MovedPayload[]> {
     const { driver } = this;
     const present: MovedPayload[] = [];
@@ -115,12 +119,12 @@ export class MoveEnd {
     await payloads.write(projectId, name, bytes);
   }
 
-  /** @returns the identity of the store that is being moved to it, and whether only the end of the move is missing */
+  /** @returns the identity of the source, and whether only the end of the move is missing */
   findMove(): Promise<FoundMove | undefined> {
     return this.driver.findMove();
   }
 
-  /** Marks the store as the target of a move; until `endMove` no service may use it. */
+  /** Marks the store as the target of a move. No service can use it until `endMove`. */
   beginMove(identity: string): Promise<number> {
     return this.driver.transaction(SERVICE, async (tx) => {
       await tx.run(CREATE_PROGRESS);
@@ -142,7 +146,7 @@ export class MoveEnd {
     });
   }
 
-  /** Writes the rows and the unit's progress in one transaction. @throws Error when another process wrote meanwhile */
+  /** Writes rows and the unit's progress in one transaction. @throws Error if another process has written in between */
   write(unit: Unit, rows: readonly MovedRow[], step: Step): Promise<void> {
     return this.driver.transaction(unit.projectId, async (tx) => {
       await advance(tx, unit, step);
@@ -158,12 +162,12 @@ export class MoveEnd {
     return this.driver.writeCounters(counters);
   }
 
-  /** Called once everything has been copied, before the comparison. */
+  /** Is called once all rows are copied, before the comparison. */
   settle(): Promise<void> {
     return this.driver.settle();
   }
 
-  /** Removes all traces of the move; from then on it is a store like any other. */
+  /** Removes all traces of the move. Afterwards the store can be served. */
   endMove(): Promise<void> {
     return this.driver.endMove();
   }
@@ -173,7 +177,7 @@ export class MoveEnd {
   }
 }
 
-/** A database has the rows of all projects, a file only its own. */
+/** A database has the rows of all projects; a catalog file has only those of its project. */
 const hasProjectColumn = ({ engine }: MoveDriver, { isOfCatalog }: MovedTable): boolean =>
   isOfCatalog && engine === 'postgres';
 
@@ -189,7 +193,7 @@ async function measureTable(driver: MoveDriver, place: number, table: MovedTable
   return sizes.map((size) => ({ table, ...size }));
 }
 
-/** Selects a project's rows behind a place in the order of the key: one table, and every engine has an index for it. */
+/** Selects a project's rows after a key, in the order of the key, for which every engine has an index. */
 function fromPlace(driver: MoveDriver, table: MovedTable, isBehind: boolean): string {
   const key = table.keys[driver.engine];
   const isOfProject = hasProjectColumn(driver, table);
@@ -222,7 +226,7 @@ async function advance(tx: MoveTransaction, { table, projectId }: Unit, { before
   if (changed !== 1) throw new Error('Another process moves a store to the same database');
 }
 
-/** Octet lengths are counted without reading the pages that hold a long value. */
+/** Uses octet lengths, which an engine determines without reading the pages of a long value. */
 function sizeExpression({ columns }: MovedTable): string {
   return columns
     .map(({ name, kind }) =>
@@ -231,7 +235,7 @@ function sizeExpression({ columns }: MovedTable): string {
     .join(' + ');
 }
 
-/** @returns how many rows fit a page: at least one, if there is one */
+/** @returns how many rows fit into a page, and at least one if there are rows */
 function countFitting(sizes: readonly { readonly bytes: number }[]): number {
   let bytes = 0;
   const end = sizes.findIndex((size) => {

@@ -2,23 +2,23 @@ import { SERVICE } from '../storage/programs/programs.ts';
 import type { MovedPayload, Unit, UnitSize } from './move-driver.ts';
 import type { MoveEnd } from './move-end.ts';
 
-/** How far a move has come, as it reports to its caller. */
+/** Measures the progress of a move and reports it to its caller. */
 
 export interface MoveProgress {
   readonly phase: 'counting' | 'copying' | 'comparing';
-  /** e.g. `project 3, document` */
+  /** For example `project 3, document`. */
   readonly place: string;
   readonly rows: number;
   readonly allRows: number;
-  /** From 0 to 1, by bytes, since a product is many times as large as a task. */
+  /** From 0 to 1. Counts bytes, because a product is many times as large as a task. */
   readonly done: number;
-  /** The part of `done` that an earlier run did. */
+  /** The part of `done` that an earlier run of the move did. */
   readonly doneBefore: number;
 }
 
 export type Report = (progress: MoveProgress) => void;
 
-/** What the source holds. */
+/** The content of the source. */
 export interface Found {
   readonly units: readonly UnitSize[];
   readonly payloads: readonly MovedPayload[];
@@ -75,7 +75,7 @@ export class MoveMeter {
 
   private show(place: string): void {
     const { phase, rows, allRows, allWork } = this;
-    // Summed over many tables, rounding leaves it just below the whole.
+    // Rounding errors of many tables leave the sum slightly below the total.
     const part = (some: number) => (some >= allWork * (1 - 1e-9) ? 1 : some / allWork);
     const [done, doneBefore] = [part(this.work), part(this.workBefore)];
     this.report({ phase, place, rows, allRows, done, doneBefore });
@@ -85,7 +85,7 @@ export class MoveMeter {
 const workOf = ({ rows, bytes }: UnitSize): number => bytes + rows * ROW_COST_BYTES;
 
 /**
- * What a row costs besides its bytes, expressed in bytes, to estimate the time left. Measured on 2 cores: a
- * document of 3 KB takes 50 µs, a member of a relation of 170 bytes 28 µs, a product of 90 bytes 17 µs.
+ * The cost of a row besides its bytes, expressed in bytes, for the estimate of the remaining time. Measured on 2 cores:
+ * a document of 3 KB takes 50 µs, a relation member of 170 bytes 28 µs, a product of 90 bytes 17 µs.
  */
 const ROW_COST_BYTES = 1_500;

@@ -11,10 +11,12 @@ import { findMove, MOVE_PROGRESS } from '../storage/storage.ts';
 import type { MoveDriver, Unit } from './move-driver.ts';
 import { addToCopy, type MovedRow, quoted, sizeOfRow } from './move-tables.ts';
 
-/** The name of a move's sessions; those of the service are named `relata` and the id of their process. */
+/** The name of a move's sessions. Sessions of the service are named `relata` with the id of their process. */
 export const MOVE_SESSION = 'relata-migrate-store';
 
-/** Unprepared, so that any proxy accepts it; parsing a statement costs nothing compared with its page. */
+/**
+ * Does not prepare statements, so that any proxy accepts them. Parsing one takes little time compared with its page.
+ */
 export function openMoved(url: string): Postgres {
   const named = new URL(url);
   named.searchParams.set('application_name', MOVE_SESSION);
@@ -28,10 +30,10 @@ export function hidePassword(url: string): string {
   return shown.href;
 }
 
-/** A serving process shows a sign of life more often than this. */
+/** A serving process updates its heartbeat more often than this. */
 const SERVED_MS = 10_000;
 
-/** @throws Error when a process of the service was active within the last seconds */
+/** @throws Error if a process of the service was active within the last 10 seconds */
 export async function refuseServed(postgres: SqlSession, name: string): Promise<void> {
   const [row] = await postgres.rows<{ isServed: boolean }>(
     `with clock as (select clock_timestamp() as at, extract(epoch from clock_timestamp()) * 1000 as now)
@@ -50,7 +52,7 @@ export async function refuseServed(postgres: SqlSession, name: string): Promise<
 }
 
 export function createPostgresDriver(postgres: Postgres, name: string): MoveDriver {
-  // Counting takes longer than the limit for a statement of the service.
+  // Uses `draft`, because counting takes longer than the time limit for statements of the service.
   const session: SqlSession = {
     rows: (sql, values) => postgres.draft((tx) => tx.rows(sql, values)),
     run: (sql, values) => postgres.draft((tx) => tx.run(sql, values)),
@@ -82,7 +84,7 @@ export function createPostgresDriver(postgres: Postgres, name: string): MoveDriv
         for (const [table, last] of counters) if (last > 0) await tx.run(statement, [table, last]);
       }),
     findMove: () => performOn(postgres, SERVICE, findMove()),
-    // Without it, the next lookups would be planned for empty tables.
+    // Without `analyze` the next lookups would be planned for empty tables.
     settle: () => postgres.transaction(async (tx) => void (await tx.run('analyze'))),
     endMove: async () => void (await postgres.run(`drop table ${MOVE_PROGRESS}`)),
     close: () => postgres.close(),

@@ -5,15 +5,17 @@ import type { SqlSession } from '../storage/programs/programs.ts';
 import { OWNER_ENTRIES } from '../storage/sqlite/sqlite.ts';
 
 /**
- * What a move copies, read from the two schemas themselves, so that a new table or column is either moved or refused,
- * never forgotten. Kinds are those of PostgreSQL, which is strict about them.
+ * A table that a move copies. Tables and columns are read from the two schemas themselves, so that a new one is either
+ * moved or refused. The kinds of values are those of PostgreSQL, because SQLite does not enforce them.
  */
 export interface MovedTable {
   readonly name: string;
-  /** Whether each catalog has its own: a table in its file, or rows with a `project_id`, which is no column here. */
+  /**
+   * Whether each catalog has its own table in its file, or its own rows. The column `project_id` is not in `columns`.
+   */
   readonly isOfCatalog: boolean;
   readonly columns: readonly MovedColumn[];
-  /** The keys in whose order pages are read; each engine has its own. */
+  /** The columns of the key, which orders the pages. Each engine has its own key. */
   readonly keys: Readonly<Record<Engine, readonly MovedColumn[]>>;
 }
 
@@ -28,8 +30,8 @@ export type Engine = 'embedded' | 'postgres';
 export type ValueKind = 'integer' | 'number' | 'text' | 'bytes';
 
 /**
- * Columns that no move copies: the lease of a task, because the target does not know its process and would count as
- * served for as long as a killed process holds the lease; and runs of members, which are spread into rows before.
+ * Columns that a move does not copy. Leases are omitted, because the target would count as served for as long as a
+ * killed process holds one. Runs of members are omitted, because they are converted into rows before.
  */
 export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set([
   ...['task.leased_by', 'task.lease_until'],
@@ -38,7 +40,7 @@ export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set([
   ...['upload_process.schema_version', 'upload_process.place', 'upload_process.takes_batches'],
 ]);
 
-/** The table of PostgreSQL; in a file it is `meta`. */
+/** The name of the table in PostgreSQL. In a catalog file the table is `meta`. */
 const CATALOG_ROW = 'catalog';
 
 const KINDS: Readonly<Record<string, ValueKind>> = {
@@ -52,11 +54,11 @@ type ColumnRow = {
   readonly table: string;
   readonly column: string;
   readonly type: string;
-  /** The position in the key, from 1; 0 if not in it. */
+  /** The position in the key, from 1; 0 if the column is not in the key. */
   readonly keyPlace: number;
 };
 
-/** @throws Error when the two schemas do not have the same tables and columns */
+/** @throws Error if the two schemas do not have the same tables and columns */
 export async function describeMove(postgres: SqlSession): Promise<readonly MovedTable[]> {
   const theirs = Map.groupBy(await readPostgresColumns(postgres), ({ table }) => table);
   return readEmbeddedTables().map((table) => describeTable(table, theirs.get(table.name)));
@@ -68,7 +70,7 @@ interface EmbeddedTable {
   readonly columns: readonly ColumnRow[];
 }
 
-/** Lists the tables in the order of their creation, so that a row comes after those that it refers to. */
+/** Lists the tables in the order of their creation, so that a row is copied after the rows that it refers to. */
 function readEmbeddedTables(): EmbeddedTable[] {
   return (['control', 'catalog'] as const).flatMap((kind) => {
     using database = new DatabaseSync(':memory:');
@@ -88,7 +90,7 @@ function readEmbeddedTables(): EmbeddedTable[] {
   });
 }
 
-/** Columns of `catalog` without an entry in `meta`: the file counts them by its sequences or from its rows. */
+/** Columns of `catalog` without an entry in `meta`. A file derives them from its sequences or its rows. */
 const COUNTED: readonly { readonly name: string; readonly sql: string; readonly sequence?: string }[] = [
   { name: 'next_document_id', sql: nextOf('document'), sequence: 'document' },
   { name: 'next_build_id', sql: nextOf('relation_build'), sequence: 'relation_build' },
@@ -103,7 +105,9 @@ function nextOf(table: string): string {
   return `select coalesce(max(seq), 0) + 1 from sqlite_sequence where name = '${table}'`;
 }
 
-/** Shows the `meta` of a catalog's file as the `catalog` row that PostgreSQL has, on this connection only, and accepts writes to it. */
+/**
+ * Adds a writable view to this connection that presents `meta` of a catalog file as the `catalog` row of PostgreSQL.
+ */
 export function showCatalogRow(file: DatabaseSync): void {
   const meta = file
     .prepare('select name, typeof(value) as type from meta order by name')
@@ -114,7 +118,7 @@ export function showCatalogRow(file: DatabaseSync): void {
     ...COUNTED.map(({ name, sql }) => `(${sql}) as ${name}`),
   ];
   const changes = [
-    // Numbers arrive as fractions, which `meta` would store as such.
+    // Numbers arrive as floating-point values, which `meta` would store without the cast.
     ...meta.map(
       ({ name, type }) => `update meta set value = cast(new.${name} as ${type}) where name = '${name}';`,
     ),
@@ -176,7 +180,7 @@ type MovedValue = number | string | Uint8Array | null;
 /** The values in the order of the table's columns. */
 export type MovedRow = readonly MovedValue[];
 
-/** @throws Error when a database holds something other than its schema says, e.g. a number in a column of bytes */
+/** @throws Error if a value does not have the type of its column, such as a number in a column of bytes */
 export function readValue(value: unknown, { name, kind }: MovedColumn): MovedValue {
   if (value === null) return null;
   if (kind === 'integer' && Number.isSafeInteger(value)) return value as number;
@@ -207,7 +211,7 @@ function toDouble(value: number): Uint8Array {
   return bytes;
 }
 
-/** Writes the key of a row, or the place where a page ended, as JSON; bytes as `{"hex":"…"}`. */
+/** Writes the key of a row, after which a page ended, as JSON with bytes as `{"hex":"…"}`. */
 export function writePlace(key: MovedRow): string {
   return JSON.stringify(
     key.map((value) => (value instanceof Uint8Array ? { hex: Buffer.from(value).toString('hex') } : value)),
@@ -222,12 +226,12 @@ export function readPlace(place: string): MovedRow {
 }
 
 /**
- * The embedded store counts these from its rows, and may give a number again once no row has it: no
- * caller knows it. They are written but not compared.
+ * The embedded store derives these from its rows, and can reuse a number that no row has, because callers never see it.
+ * They are written but not compared.
  */
 const COUNTED_FROM_ROWS = new Set(['next_category_id', 'next_undo_id']);
 
-/** @returns the values of a row as the bytes that are copied, which both engines must have */
+/** @returns the values of a row as the bytes that are copied; they must be equal in both engines */
 export function packRow(row: MovedRow, columns: readonly MovedColumn[]): Uint8Array {
   const copy = new CopyRows(columns.length, sizeOfRow(row));
   const compared = row.map((value, at) => (COUNTED_FROM_ROWS.has(columns[at]?.name ?? '') ? null : value));

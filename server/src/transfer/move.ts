@@ -20,24 +20,24 @@ import { createPostgresDriver, hidePassword, openMoved, refuseServed } from './m
 import { describeMove } from './move-tables.ts';
 
 /**
- * Moves a store from a data folder to PostgreSQL or back: everything, ids included. It can be interrupted at
- * any moment and run again: the progress is written to the target in the transaction that brings the rows.
- * Until both are compared the target is marked, and no service uses it.
+ * Moves a whole store, including its ids, from a data folder to PostgreSQL or back. A move can be interrupted at any
+ * moment and run again, because the target stores the progress in the same transaction as the rows. The target stays
+ * marked, and no service uses it, until both stores are compared.
  */
 
 export interface MoveOptions {
   /** A data folder and the URL of a PostgreSQL database, in either order. */
   readonly from: string;
   readonly to: string;
-  /** Moves even if PostgreSQL seems to be served, e.g. by a process that was killed just now. */
+  /** Moves even if PostgreSQL seems to be served, for example by a process that was just killed. */
   readonly isForced?: boolean;
   readonly onProgress?: (progress: MoveProgress) => void;
 }
 
 /**
- * @returns how much was moved; `differences` is empty when both stores are the same, otherwise the target stays marked
- * @throws Error when the source is served or empty, or the target holds something else, each with what to do
- * @throws not_ready when the database becomes unreachable meanwhile
+ * @returns how much was moved. `differences` is empty if both stores are the same; otherwise the target stays marked.
+ * @throws Error if the source is served or empty, or the target has other content, with an instruction
+ * @throws not_ready if the database becomes unreachable during the move
  */
 export async function moveStore({ onProgress = () => {}, ...options }: MoveOptions) {
   const ends = await openEnds(options);
@@ -68,7 +68,7 @@ async function copyAll(ends: Ends, found: Found, onProgress: Report): Promise<vo
   for (const unit of found.units) await copyUnit(ends, unit, meter);
   const present = new Set((await target.listPayloads()).map(({ name }) => name));
   for (const payload of found.payloads) {
-    // A body is there completely or not at all.
+    // A body is always stored completely or not at all.
     if (!present.has(payload.name)) await target.writePayload(payload, await source.readPayload(payload));
     meter.addBody(payload.bytes);
   }
@@ -101,7 +101,7 @@ async function identify(source: MoveEnd): Promise<string> {
   return identity;
 }
 
-/** @returns `compared`: only the end is missing; `ended`: no trace of a move is left, the target holds the same store */
+/** @returns `compared` if only the end is missing; `ended` if the target has the same store and no trace of a move */
 async function enterTarget(target: MoveEnd, identity: string) {
   const move = await target.findMove();
   if (move !== undefined) {
@@ -109,7 +109,7 @@ async function enterTarget(target: MoveEnd, identity: string) {
       throw new Error(`${target.name} is the target of another move: name that source, or an empty target`);
     return move.isCompared ? 'compared' : 'begun';
   }
-  // A process that was killed right after the move had ended could not report it.
+  // An earlier run was killed after it had ended the move and before it could report that.
   if ((await target.readIdentity()) === identity) return 'ended';
   const [unit] = await target.measure();
   if (unit !== undefined) throw filled(target, `${describeUnit(unit)}: ${unit.rows} rows`);
@@ -141,11 +141,11 @@ async function openEnds({ from, to, isForced = false }: MoveOptions) {
   const close = async () => {
     for (const part of opened.splice(0).reverse()) await part.close();
   };
-  /** @throws Error when PostgreSQL is served by now */
+  /** @throws Error if a process now serves PostgreSQL */
   const refuseService = async () => (isForced ? undefined : refuseServed(postgres, name));
   try {
     if (isFromPostgres) {
-      // A source is never created.
+      // A source without tables is refused and not created.
       const [row] = await postgres.rows<{ name: unknown }>("select to_regclass('service')::text as name");
       if (!row?.name) throw new Error(`${name} holds nothing that could be moved`);
       refuseForeign(folder.root);
@@ -166,7 +166,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions) {
   }
 }
 
-/** Refuses a data folder that holds something else, e.g. because of a wrong path. */
+/** Refuses a data folder with other files, for example because of a wrong path. */
 function refuseForeign(root: string): void {
   makeFolders(root);
   const others = readdirSync(root).filter(

@@ -14,14 +14,14 @@ export type OwningRow = {
   readonly text: string | null;
 };
 
-/** The same for both engines: `ownedPayloads` parses the columns, so that no engine has to look into JSON. */
+/** Works on both engines. `ownedPayloads` parses the JSON of the columns, so that the statement does not. */
 export const OWNING_ROWS = `select project_id as "projectId", 'batch' as kind, payload_name as text from full_update_batch
   union all select project_id, 'task', payload from task where status in ('PENDING', 'RUNNING')
   union all select r.project_id, 'run', r.upload from task t join pipeline_run r
     on r.project_id = t.project_id and r.task_number = t.number where t.status in ('PENDING', 'RUNNING')
   union all select project_id, 'snapshot', files from channel_snapshot`;
 
-/** By the kind of a row, how to read the names from its text. */
+/** Reads the names of payloads from the text of a row, by the kind of the row. */
 const NAMED = {
   batch: (name: string): string[] => [name],
   task: namesOfTask,
@@ -38,9 +38,9 @@ function namesOfTask(payload: string): string[] {
 }
 
 /**
- * Bodies that open tasks and open full updates still need, pieces of files that runs have yet to read, and what
- * channels have published. A payload not named here is removed from a running service, and is in no backup.
- * @returns each once, ordered by project and name
+ * Lists the bodies that open tasks and open full updates need, the pieces of files that runs will read, and the files
+ * that channels have published. A running service removes all other payloads, and a backup omits them.
+ * @returns each payload once, ordered by project and name
  */
 export function ownedPayloads(rows: readonly OwningRow[]): OwnedPayload[] {
   const owned = rows.flatMap(({ projectId, kind, text }) =>
@@ -54,11 +54,14 @@ export function ownedPayloads(rows: readonly OwningRow[]): OwnedPayload[] {
 export const listOwnedPayloads = (control: DatabaseSync): OwnedPayload[] =>
   ownedPayloads(control.prepare(OWNING_ROWS).all() as OwningRow[]);
 
-/** The same for a running service. */
+/** Lists the payloads that a running service needs. */
 export const listNeededPayloads = async (rows: Rows): Promise<OwnedPayload[]> =>
   ownedPayloads((await sql.raw<OwningRow>(OWNING_ROWS).execute(rows)).rows);
 
-/** @returns the id of an open task that needs one of the missing bodies; undefined if there is none */
+/**
+ * @param names the missing payloads.
+ * @returns the id of an open task that needs one of them; undefined if there is none
+ */
 export function findLostTask(control: DatabaseSync, names: readonly string[]): string | undefined {
   const missing = new Set(names);
   const open = control

@@ -28,7 +28,7 @@ const faults: object[] = [];
 const logger = { error: (facts: object) => void faults.push(facts) };
 const MESSAGE = { number: 1, id: 'msg_1', projectId: null, type: 'webhook.test', at: 0, body: '{}' };
 
-/** Sends to a receiver with these answers. */
+/** Sends the message to a receiver with this answer. */
 async function sendTo(t: TestContext, answer: RequestListener) {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -54,11 +54,11 @@ async function passTime<Result>(t: TestContext, work: Promise<Result>): Promise<
   return ended;
 }
 
-test('a status is success, whatever becomes of the body (§6.3)', async (t) => {
+test('a delivery succeeds with a status 2xx even if the body does not end (§6.3)', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const bodies: Record<string, RequestListener> = {
     'a body that never ends': (_, response) => void response.writeHead(200).write('received'),
-    'a body that breaks off': (_, response) =>
+    'a body that is interrupted': (_, response) =>
       response.writeHead(200).write('received', () => response.destroy()),
   };
   for (const [what, answer] of Object.entries(bodies)) {
@@ -72,7 +72,7 @@ test('a status is success, whatever becomes of the body (§6.3)', async (t) => {
   }
 });
 
-test('an endpoint may take nearly 20 s to answer (§6.3)', async (t) => {
+test('a delivery succeeds if the endpoint answers after 19 s (§6.3)', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const sent = sendTo(t, (_, response) => {
     t.mock.timers.tick(19_000);
@@ -82,7 +82,7 @@ test('an endpoint may take nearly 20 s to answer (§6.3)', async (t) => {
   assert.deepEqual([attempt.status, attempt.error], [202, undefined]);
 });
 
-test('a fault of the service is an attempt in plain words, and stands in the log (§6.3)', async () => {
+test('a fault of the service is logged and becomes a failed attempt with a fixed error text (§6.3)', async () => {
   const fault = new TypeError('a fault of ours');
   const broken = {
     ...secrets,

@@ -22,9 +22,12 @@ export interface SenderSettings {
   readonly resolve?: Resolve;
 }
 
-/** Together shorter than the lease of a queue. Standard Webhooks requires 15 to 30 s. Source: docs/interface §6.3. */
+/**
+ * The whole request is shorter than the lease of a lane. Standard Webhooks requires 15 to 30 s.
+ * Source: docs/interface §6.3.
+ */
 const LIMITS: WaitLimits = { connectMs: 10_000, idleMs: 20_000, wholeMs: 20_000 };
-/** The answer of an endpoint is only shown. */
+/** Only the beginning of an endpoint's answer is read, because it is only displayed. */
 const READ_BYTES = 16 * 1024;
 const SHOWN_CHARACTERS = 1_000;
 const UNREADABLE =
@@ -32,7 +35,7 @@ const UNREADABLE =
 
 export type SendDelivery = (endpoint: Endpoint, message: Message, now: number) => Promise<Attempt>;
 
-/** Sends a message with one POST; redirects are not followed. Never throws: a fault of the service is logged. */
+/** Sends a message with one POST and follows no redirects. Never throws; a fault of the service is logged. */
 export const createSender =
   ({
     allows,
@@ -70,7 +73,7 @@ export const createSender =
       if (error instanceof ServiceError && error.code === 'secret_unreadable')
         return end({ error: UNREADABLE });
       if (error instanceof OutboundProblem) return end({ error: error.message });
-      // The lane must continue, or it would be blocked until the fault is fixed.
+      // The error becomes a failed attempt, because the lane would otherwise be blocked until the fault is fixed.
       logger.error({ err: error, endpointId }, 'a webhook could not be sent');
       return end({ error: 'The request could not be sent' });
     }
@@ -89,7 +92,7 @@ function describeStatus(status: number): Pick<Attempt, 'error'> {
   };
 }
 
-/** A status counts as an answer, whatever happens to the rest. @returns the outcome */
+/** Reads the beginning of the body. An answer with a status counts even if its body is interrupted. */
 async function readStart(response: IncomingMessage, timeouts: Timeouts): Promise<string> {
   const pieces: Buffer[] = [];
   const collect = async () => {
@@ -103,7 +106,7 @@ async function readStart(response: IncomingMessage, timeouts: Timeouts): Promise
   try {
     await timeouts.wait('piece', collect());
   } catch {
-    // It was interrupted, or never ended.
+    // The body was interrupted or did not end in time.
   } finally {
     response.destroy();
   }

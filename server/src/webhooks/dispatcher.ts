@@ -12,22 +12,22 @@ interface DispatcherParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly send: SendDelivery;
 }
 
-/** How soon a due retry is sent, and an event that another process recorded. */
+/** The interval at which due retries, and events that other processes recorded, are sent. */
 const POLL_MS = 500;
-/** Events within this time are handled in one round. */
+/** A round waits this long, so that it includes events of the same time. */
 const GATHER_MS = 20;
-/** The limit of a round. */
+/** The maximum number of projects in a round. */
 const PROJECTS = 100;
 
 /**
- * Sends recorded events until it is closed; every process that runs tasks has one. Deliveries are polled and
- * leased like tasks, but a lease is for a lane, whose deliveries are sent one after another with one write each.
+ * Sends recorded events until it is closed. Every process that runs tasks has one. Deliveries are polled and leased
+ * like tasks, but a lease covers a whole lane, whose deliveries are sent one after another with one write each.
  */
 export class Dispatcher {
   private readonly parts: DispatcherParts;
   private readonly lanes: LaneSender;
   private readonly poll: Poll;
-  /** Projects whose catalogs were written; on a shared database, a query finds their events. */
+  /** Projects whose catalogs were written. On a shared database a query finds their events instead. */
   private readonly woken = new Set<number>();
   private readonly failing = new Set<number>();
 
@@ -38,24 +38,24 @@ export class Dispatcher {
     this.poll = new Poll({ logger: parts.logger, subject: 'webhooks', restMs: POLL_MS, round });
   }
 
-  /** Resumes what a former process left, and starts sending. */
+  /** Resumes the deliveries of an earlier process and starts sending. */
   async start(): Promise<void> {
     const { database } = this.parts;
     if (!database.isShared) {
-      // The lock of the data folder shows that the process that held these is gone.
+      // This process has the lock of the data folder, so the process that held these leases has ended.
       await releaseLeases(database, 'webhook_queue');
       for (const id of await listListenedProjects(database.read)) this.woken.add(id);
     }
     this.poll.start();
   }
 
-  /** Waits for attempts in progress. */
+  /** Waits for attempts that are in progress. */
   async close(): Promise<void> {
     await this.poll.close();
     await this.lanes.close();
   }
 
-  /** There may be something to send; with a project, also in its catalog. */
+  /** Call it when there may be events to send. @param projectId a project whose catalog may have events */
   wake(projectId?: number): void {
     if (projectId !== undefined && !this.parts.database.isShared) this.woken.add(projectId);
     this.poll.wake();
@@ -72,13 +72,13 @@ export class Dispatcher {
       // A catalog that cannot be read must not delay the others.
       await this.passOn(id, signal).catch((error: unknown) => void failures.set(id, error));
     }
-    // Throws while the database is unreachable, which is then logged instead of a failure for each project.
+    // Throws while the database is unreachable, so that the log has one line and not one for each project.
     await this.lanes.claimDue(signal);
     for (const id of projects) this.noteProject(id, failures);
   }
 
   private async passOn(projectId: number, signal: AbortSignal): Promise<void> {
-    // Before reading, so that events recorded meanwhile wake it again.
+    // Removed before reading, so that events that are recorded during the read add the project again.
     this.woken.delete(projectId);
     try {
       if (await fanOut(this.parts, projectId, this.parts.clock.now())) this.wake(projectId);

@@ -16,15 +16,15 @@ export interface CatalogEvents {
   dropEvents(projectId: number, ids: readonly string[]): Promise<void>;
 }
 
-/** Events per step; each may have 64 KiB. */
+/** The number of events in a step; an event can have 64 KiB. */
 const STEP = 100;
-/** The limit of an endpoint that cannot keep up, which is then switched off. Source: docs/interface §6.3. */
+/** An endpoint with more pending deliveries is switched off. Source: docs/interface §6.3. */
 const PENDING_DELIVERIES = 20_000;
 
 /**
- * Creates the deliveries of a project's oldest events. Those of the catalog are removed only after that:
- * should the process die in between, they are read again and recognised by their ids.
- * @returns whether there may be more
+ * Creates the deliveries of a project's oldest events. Events of the catalog are removed only after that. If the
+ * process dies in between, they are read again and recognised by their ids.
+ * @returns whether there may be more events
  */
 export async function fanOut(
   { database, catalogs }: { readonly database: Database; readonly catalogs: CatalogEvents },
@@ -36,7 +36,7 @@ export async function fanOut(
     (await catalogs.listEvents(projectId, 1)).length === 0;
   if (isEmpty) return false;
   const { ofCatalog, isMore } = await database.write(projectId, async (tx) => {
-    // These first: earlier events of the catalog are stored by now, and are sent before them.
+    // Read before the events of the catalog, so that all earlier events of the catalog are included and sent first.
     const ofService = await listServiceEvents(tx, projectId, STEP);
     const ofCatalog = await catalogs.listEvents(projectId, STEP);
     const events = merge(ofCatalog, ofService);
@@ -51,7 +51,7 @@ export async function fanOut(
   return isMore;
 }
 
-/** @returns events in the order in which they happened; if a list is cut, only those before its end */
+/** @returns the events in the order in which they happened; if a list is truncated, only up to its last event */
 function merge(ofCatalog: readonly RecordedEvent[], ofService: readonly RecordedEvent[]): RecordedEvent[] {
   const reached = [ofCatalog, ofService].map((list) =>
     list.length < STEP ? Number.POSITIVE_INFINITY : (list.at(-1)?.at ?? 0),

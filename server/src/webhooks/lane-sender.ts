@@ -21,12 +21,12 @@ import {
   switchOff,
 } from './webhook-store.ts';
 
-/** Limits of a process; a slow endpoint leaves room for others. */
+/** The number of lanes that a process sends at a time. The limit of an endpoint leaves room for other endpoints. */
 const LANES = 32;
 const LANES_OF_ENDPOINT = 4;
-/** Deliveries of a lane in a row; then other lanes get their turn. */
+/** How many deliveries of a lane are sent before the process continues with other lanes. */
 const AT_ONCE = 50;
-/** The receiver wants no more requests. Source: Standard Webhooks 1.0. */
+/** The status with which a receiver unsubscribes. Source: Standard Webhooks 1.0. */
 const GONE = 410;
 
 type Outcome = Readonly<{
@@ -38,11 +38,11 @@ type Outcome = Readonly<{
 
 interface LaneParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly send: SendDelivery;
-  /** Called when a lane was sent, as others may be due by now. */
+  /** Is called after a lane was sent, because others may now be due. */
   readonly onSent: () => void;
 }
 
-/** Sends the deliveries of claimed lanes: those of a lane one after another with one write each, different lanes at once. */
+/** Sends the deliveries of a claimed lane one after another with one write each, and several lanes at a time. */
 export class LaneSender {
   private readonly parts: LaneParts;
   private readonly owner = randomBytes(8).toString('hex');
@@ -55,19 +55,19 @@ export class LaneSender {
     this.parts = parts;
   }
 
-  /** Claims what is due, as far as this process has room, and begins to send it. */
+  /** Claims due lanes up to the limits of this process, and begins to send them. */
   async claimDue(signal: AbortSignal): Promise<void> {
     const { clock, database } = this.parts;
     if (this.running.size >= LANES) return;
     const now = clock.now();
-    // Usually there is nothing due, and a write would wait for the disk.
+    // Reads before it writes, because usually no lane is due and a write would wait for the disk.
     for (const lane of await listDueLanes(database, { now, perEndpoint: LANES_OF_ENDPOINT })) {
       if (signal.aborted || !this.hasRoom(lane)) continue;
       this.begin(await claimLane(database, lane, { owner: this.owner, now }), signal);
     }
   }
 
-  /** Waits for attempts in progress: their outcome is stored, or another process repeats them. */
+  /** Waits for attempts in progress. If their outcome cannot be stored, another process repeats them. */
   async close(): Promise<void> {
     const { database, logger } = this.parts;
     await Promise.all([...this.running.values()].map(({ ended }) => ended));
@@ -86,10 +86,10 @@ export class LaneSender {
     // Another process claimed it first.
     if (lane === undefined) return;
     const key = `${lane.endpointId} ${lane.lane}`;
-    // This process was suspended and is still sending it.
+    // This process still sends the lane: it was suspended until the lease expired.
     if (this.running.has(key)) return;
     const ended = this.sendLane(lane, signal)
-      // The deliveries of a lane are stored with their next attempt; one lane must not end the loop for all.
+      // An error of one lane must not end the loop. Its deliveries are stored with their next attempt.
       .catch((err: unknown) =>
         logTrouble(this.parts.logger, 'a webhook could not be delivered, it is tried again', { err }),
       )
@@ -120,7 +120,7 @@ export class LaneSender {
     const endpoint = await findEndpoint(database.read, lane.endpointId);
     if (endpoint === undefined) return false;
     if (!endpoint.isEnabled && lane.lane !== 0) {
-      // It was switched off in the meantime.
+      // The endpoint was switched off in the meantime.
       await database.write('rows', (tx) => stopDeliveries(tx, endpoint.id, clock.now()));
       return false;
     }
@@ -142,7 +142,7 @@ export class LaneSender {
     const off = whyOff(outcome, now);
     const failingSince = isDelivered(attempt) ? null : attempt.at;
     const isSaved = await database.write('rows', async (tx) => {
-      // Another process may have the lane by now, and has sent the delivery too.
+      // If another process has claimed the lane, it sends the delivery again and stores its own outcome.
       if (!(await saveLane(database, tx, { ...lane, ...next, owner: this.owner }))) return false;
       await saveAttempt(tx, delivery, { attempt, status: next.status });
       if (lane.lane !== 0) await noteFailing(tx, endpoint.id, failingSince);
@@ -160,14 +160,14 @@ export class LaneSender {
 function planNext({ lane, delivery, attempt }: Outcome, now: number): LaneState & Pick<Delivery, 'status'> {
   const goesOn = { tries: 0, dueAt: now, isHeld: true };
   if (isDelivered(attempt)) return { ...goesOn, status: 'delivered' };
-  // The caller who requested the replay or test sees the outcome.
+  // A replay or test is not retried, because the caller that requested it sees the outcome.
   if (lane.lane === 0) return { ...goesOn, status: 'failed' };
   const dueAt = planRetry(now, lane.tries + 1, delivery.firstAttemptAt ?? attempt.at);
   if (dueAt === undefined) return { ...goesOn, status: 'failed' };
   return { tries: lane.tries + 1, dueAt, isHeld: false, status: 'pending' };
 }
 
-/** @returns the reason to switch an endpoint off, if there is one */
+/** @returns the reason to switch an endpoint off; undefined if it stays on */
 function whyOff({ lane, endpoint, attempt }: Outcome, now: number): string | undefined {
   if (lane.lane === 0) return undefined;
   if (attempt.status === GONE) return 'it answered 410 Gone';

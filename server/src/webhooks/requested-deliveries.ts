@@ -14,27 +14,27 @@ import {
   listDeliveries,
 } from './webhook-store.ts';
 
-/** Not in any list of types: only the caller of a test gets it. */
+/** Not in the list of event types, because endpoints cannot subscribe to it. */
 const TEST_TYPE = 'webhook.test';
 
 interface RequestedParts extends Pick<Base, 'clock' | 'database'> {
   readonly endpoints: WebhookEndpoints;
-  /** Runs when a delivery is durable. */
+  /** Runs after a delivery is durable. */
   readonly onWritten: () => void;
 }
 
 interface RequestedDelivery {
   readonly kind: 'replay' | 'test';
   readonly beside: Beside<Delivery>;
-  /** @returns the number of the message to send; undefined if it is not found */
+  /** @returns the number of the message to send; undefined if it does not exist */
   findMessage(tx: ControlTransaction, endpoint: Endpoint): Promise<number | undefined>;
 }
 
-/** The deliveries of an endpoint as a caller lists and requests them. */
+/** Lists the deliveries of an endpoint, and adds those that a caller requests. */
 export function createRequestedDeliveries(parts: RequestedParts) {
   const { clock, database, endpoints } = parts;
   return {
-    /** Newest first. @throws not_found */
+    /** Lists the newest deliveries first. @throws not_found */
     async listDeliveries(
       reach: Reach,
       endpointId: number,
@@ -45,7 +45,7 @@ export function createRequestedDeliveries(parts: RequestedParts) {
       return toPage(await listDeliveries(database.read, endpointId, { place, status }), place);
     },
 
-    /** Sends an event again, with the same id. @throws not_found */
+    /** Sends an event again with the same id. @throws not_found */
     replay: (
       author: Author,
       { endpointId, id }: Pick<Delivery, 'endpointId' | 'id'>,
@@ -61,7 +61,7 @@ export function createRequestedDeliveries(parts: RequestedParts) {
         },
       ),
 
-    /** Sends an event without meaning. @throws not_found */
+    /** Sends an event of the type `webhook.test`. @throws not_found */
     test: (author: Author, endpointId: number, beside: Beside<Delivery>) =>
       addDelivery(
         parts,
@@ -81,7 +81,7 @@ export function createRequestedDeliveries(parts: RequestedParts) {
   };
 }
 
-/** Adds a replay or a test, which is sent independently of the events of projects, as those may be waiting. */
+/** Adds a replay or a test in its own lane, because the lanes of projects may be waiting for a retry. */
 async function addDelivery(
   { clock, database, endpoints, onWritten }: RequestedParts,
   { author, endpointId }: { readonly author: Author; readonly endpointId: number },

@@ -110,7 +110,7 @@ function serveDeliveries(server: Server, { webhooks }: EndpointRouteParts): void
   });
 }
 
-/** A replay and a test are sent because a caller requested them. */
+/** Serves replays and tests, which are sent because a caller requested them. */
 function serveRequestedDeliveries(server: Server, { webhooks, answerOnce }: EndpointRouteParts): void {
   const action = { config, tags, answer: { 200: WireDelivery }, answerOnce } as const;
   const answerAdded = async (

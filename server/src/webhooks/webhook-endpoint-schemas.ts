@@ -65,7 +65,7 @@ export const EndpointParams = Type.Object({ id: Id });
 export const DeliveryParams = Type.Object({ id: Id, deliveryId: Id });
 const Status = Type.Union([Type.Literal('pending'), Type.Literal('delivered'), Type.Literal('failed')]);
 
-/** A body has up to 64 KiB. */
+/** A page has at most 100 deliveries, because a body has up to 64 KiB. */
 export const DeliveryQuery = Type.Object({
   limit: optional.integer({ minimum: 1, maximum: 100, default: 50 }),
   cursor: optional.text({ maxLength: 2048, description: 'nextCursor of the page before' }),

@@ -5,19 +5,19 @@ import { maskLooks } from '../kernel/secret-mask.ts';
 import type { Actor } from '../projects/projects.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
 
-/** An address that events are sent to. Source: docs/interface §6.1. */
+/** An address to which events are sent. Source: docs/interface §6.1. */
 export interface Endpoint {
   readonly id: number;
   readonly accountId: number;
   readonly url: string;
   readonly events: readonly EventType[];
   readonly scope: Scope;
-  /** The present secret first, then those that a rotation keeps valid for a while. */
+  /** The current secret first, then earlier secrets that a rotation keeps valid for a while. */
   readonly secrets: readonly EndpointSecret[];
   readonly isEnabled: boolean;
   /** Why the service switched it off. */
   readonly switchedOff: SwitchedOff | null;
-  /** Since when all attempts have failed. */
+  /** Since when all attempts have failed; null if the last attempt succeeded. */
   readonly failingSince: number | null;
   readonly createdAt: number;
   readonly createdBy: Actor;
@@ -32,15 +32,15 @@ export interface SwitchedOff {
 export type NewEndpoint = Pick<Endpoint, 'url' | 'events' | 'scope'>;
 export type EndpointChange = Partial<Pick<Endpoint, 'url' | 'events'>> & { readonly enabled?: boolean };
 
-/** An endpoint at the only moment when its secret is shown. */
+/** An endpoint with a new secret, which is shown only at creation or rotation. */
 export interface MadeEndpoint extends Endpoint {
   readonly secret: string;
 }
 
-/** The query of a URL may be secret, and so may a part of its path; logs and the audit log get the rest. */
+/** Shortens a URL for the log and the audit log, because its query and parts of its path may be secret. */
 export const describeUrl = (url: string): string => maskLooks(url.split(/[?#]/, 1)[0] ?? '');
 
-/** What is shown of a request's answer or failure. */
+/** One request of a delivery, with the parts of its answer or failure that callers can see. */
 export interface Attempt {
   readonly at: number;
   readonly durationMs: number;
@@ -50,7 +50,7 @@ export interface Attempt {
   readonly status?: number;
   /** The first characters of the answer. */
   readonly answer?: string;
-  /** Why there was no answer, or why this one does not count. */
+  /** Why there was no answer, or why the answer is not a success. */
   readonly error?: string;
 }
 
@@ -62,33 +62,35 @@ const HOUR = 3_600_000;
 /** An endpoint that fails for this long is switched off. Source: docs/interface §6.3. */
 export const GIVE_UP_MS = 72 * HOUR;
 
-/** Delays after the first failed attempt, the second, and so on; the last ends 72 hours after the first. */
+/**
+ * The delays after the first failed attempt, the second, and so on. The last retry is 72 hours after the first attempt.
+ */
 const DELAYS_MS = [5_000, 60_000, 600_000, 1_800_000, ...[2, 5, 10, 14, 18].map((hours) => hours * HOUR)];
 
-/** @returns when to retry after `tries` failed attempts; undefined: never */
+/** @returns when to retry after `tries` failed attempts; undefined if there is no further retry */
 export function planRetry(now: number, tries: number, firstAttemptAt: number): number | undefined {
   const lastAt = firstAttemptAt + GIVE_UP_MS;
   if (now >= lastAt) return undefined;
   return Math.min(now + (DELAYS_MS[tries - 1] ?? GIVE_UP_MS), lastAt);
 }
 
-/** Secrets of endpoints, by which receivers verify that a request is ours. Source: Standard Webhooks 1.0. */
+/** A secret with which a receiver verifies that this service sent a request. Source: Standard Webhooks 1.0. */
 export interface EndpointSecret {
   /** The stored form: see `sealSecret`. */
   readonly value: string;
-  /** Null: until it is rotated. */
+  /** Null until the secret is rotated. */
   readonly endsAt: number | null;
 }
 
 const PREFIX = 'whsec_';
-/** Limits rotations within one overlap; more signatures would only lengthen the header. */
+/** The maximum number of valid secrets, because each one adds a signature to the header. */
 const SECRETS = 4;
 
 export const makeSecret = (): string => `${PREFIX}${randomBytes(32).toString('base64')}`;
 
 const placeOf = (id: number) => ({ table: 'webhook_endpoint', column: 'secrets', row: [id] });
 
-/** @returns the stored form of a secret, which is `whsec_` and base64: encrypted if the service has a key */
+/** @returns the stored form of a secret of `whsec_` and base64: sealed if the service has a key */
 export const sealSecret = (value: string, id: number, secrets: Secrets): string =>
   secrets.canSeal ? secrets.seal(value, placeOf(id)) : value;
 
@@ -96,7 +98,7 @@ export const sealSecret = (value: string, id: number, secrets: Secrets): string 
 export const openSecret = (stored: string, id: number, secrets: Secrets): string =>
   stored.startsWith(PREFIX) ? stored : secrets.unseal(stored, placeOf(id));
 
-/** @returns the secrets with a new one; the present ones stay valid for a while */
+/** @returns the secrets with a new one first; the current ones stay valid until the overlap ends */
 export function rotate(
   secrets: readonly EndpointSecret[],
   { now, overlapMs, value }: { now: number; overlapMs: number; value: string },
@@ -113,13 +115,13 @@ export function rotate(
 const listValid = (secrets: readonly EndpointSecret[], now: number) =>
   secrets.filter(({ endsAt }) => endsAt === null || endsAt > now);
 
-/** @returns when the last former secret ends; null if there is none */
+/** @returns when the last earlier secret ends; null if there is none */
 export function overlapEnd(secrets: readonly EndpointSecret[], now: number): number | null {
   const ends = listValid(secrets, now).flatMap(({ endsAt }) => endsAt ?? []);
   return ends.length === 0 ? null : Math.max(...ends);
 }
 
-/** @returns the header webhook-signature: a signature with each valid secret, which `open` decrypts */
+/** @param open unseals a secret. @returns the header webhook-signature, with a signature for each valid secret */
 export function sign(
   secrets: readonly EndpointSecret[],
   { id, timestamp, body, now }: { id: string; timestamp: number; body: string; now: number },

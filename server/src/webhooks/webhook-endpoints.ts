@@ -17,7 +17,7 @@ import {
   stopDeliveries,
 } from './webhook-store.ts';
 
-/** The limit for an account, as each event is sent to all of them. */
+/** The maximum number of endpoints of an account, because each event may be sent to all of them. */
 const MOST = 100;
 
 export type EndpointWriter = Writer<Endpoint, Reach>;
@@ -81,7 +81,7 @@ export class WebhookEndpoints {
         createdBy: actorOf(author),
         updatedAt: now,
       });
-      // The encryption is bound to the id, which is only known now.
+      // Sealing binds a secret to the id of its row, which the insert has just created.
       const after = { ...made, secrets: [{ value: sealSecret(secret, made.id, keys), endsAt: null }] };
       await ENDPOINTS.update(tx, after);
       return { after, details: { events: after.events, scope: after.scope } };
@@ -105,7 +105,7 @@ export class WebhookEndpoints {
     return this.resources.remove(writer, chosen, (tx, { id }) => removeDeliveriesTo(tx, [id]));
   }
 
-  /** Creates a new secret; former ones sign too until the overlap ends. @throws not_found */
+  /** Creates a new secret. Earlier secrets also sign until the overlap ends. @throws not_found */
   async rotateSecret(
     writer: EndpointWriter,
     { id, overlapSeconds }: { readonly id: number; readonly overlapSeconds: number },
@@ -134,7 +134,7 @@ function planChange(before: Endpoint, { enabled, ...given }: EndpointChange, upd
     ...given,
     ...(given.events && { events: [...new Set(given.events)] }),
     isEnabled,
-    // Earlier failures say nothing about the new address.
+    // A new address clears earlier failures, and so does a person who switches the endpoint on.
     ...((isOther || (isEnabled && !before.isEnabled)) && { failingSince: null }),
     switchedOff: isEnabled ? null : before.switchedOff,
     updatedAt,
@@ -142,9 +142,9 @@ function planChange(before: Endpoint, { enabled, ...given }: EndpointChange, upd
 }
 
 /**
- * Includes `failingSince` and `switchedOff`: the author of a change has seen that it fails. Of secrets it
- * only includes their ends, as sealing them anew is no change. The order of the fields matters, and must not
- * follow the columns: the same state has the same mark in all versions.
+ * The mark includes `failingSince` and `switchedOff`, so that the author of a change has seen these failures. Secrets
+ * only contribute their ends, because resealing does not count as a change. The order of the fields is fixed and does
+ * not follow the columns, because the same state must have the same mark in all versions.
  */
 export function markOfEndpoint({ secrets, ...endpoint }: Endpoint): string {
   const { id, accountId, scope, createdAt, createdBy, url, events, ...state } = endpoint;
@@ -160,7 +160,10 @@ function checkUrl(url: string): void {
   if (problem !== undefined) throw new ServiceError('request_invalid', `/url: ${problem}`);
 }
 
-/** Seals with the present key what is unsealed or sealed with an earlier one. @returns how many, and how many no key opens */
+/**
+ * Seals secrets with the current key if they are unsealed or were sealed with an earlier key.
+ * @returns how many endpoints were resealed, and how many have secrets that no key can unseal
+ */
 export async function sealEndpoints(database: Database, keys: Secrets) {
   const counts = { resealed: 0, unreadable: 0 };
   for (const { id, secrets: stored } of await listEndpoints(database.read)) {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { markOfEndpoint } from './webhook-endpoints.ts';
 import { ENDPOINTS } from './webhook-store.ts';
 
-test('an endpoint has the ETag that earlier versions gave it (§7.6)', () => {
+test('an endpoint has the same ETag as in earlier versions (§7.6)', () => {
   const row = {
     id: 1,
     account_id: 1,

@@ -43,7 +43,7 @@ export async function listEndpoints(rows: Rows): Promise<Endpoint[]> {
   return found.map((row) => table.read(row));
 }
 
-/** @returns how many endpoints are being retried, and how many are switched off */
+/** @returns how many endpoints fail and are retried, and how many the service has switched off */
 export async function countTroubled(rows: Rows): Promise<{ failing: number; switched_off: number }> {
   const found = await rows
     .selectFrom('webhook_endpoint')
@@ -57,7 +57,7 @@ export async function hasEndpoints(rows: Rows): Promise<boolean> {
   return (await rows.selectFrom('webhook_endpoint').select('id').limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** @returns projects in use that an endpoint may listen to */
+/** @returns the projects in use whose account has an endpoint */
 export async function listListenedProjects(rows: Rows): Promise<number[]> {
   const found = await rows
     .selectFrom('project')
@@ -69,7 +69,7 @@ export async function listListenedProjects(rows: Rows): Promise<number[]> {
   return found.map(({ id }) => id);
 }
 
-/** Records since when attempts fail, or that they succeed; writes nothing if that is recorded already. */
+/** Records since when attempts have failed; null: the last one succeeded. Writes only if that is a change. */
 export async function noteFailing(tx: ControlTransaction, id: number, since: number | null): Promise<void> {
   await tx
     .updateTable('webhook_endpoint')
@@ -96,8 +96,9 @@ export async function removeEndpointsOf(tx: ControlTransaction, { type, id }: Pa
 }
 
 /**
- * The deliveries of an endpoint that are sent one after another. A lane with pending deliveries has a row in webhook_queue; a
- * process that sends them holds its lease, as with tasks. An expired lease means that its process is gone.
+ * The deliveries of an endpoint that are sent one after another. A lane with pending deliveries has a row in
+ * webhook_queue. The process that sends them holds its lease, as for tasks. An expired lease means that this process
+ * has ended.
  */
 export interface Lane {
   readonly endpointId: number;
@@ -105,7 +106,7 @@ export interface Lane {
   readonly lane: number;
 }
 
-/** @returns the new messages, with their numbers: an event may be read again after a crash */
+/** Skips messages that are already stored, because an event may be read again after a crash. @returns the new ones */
 export async function insertMessages(tx: ControlTransaction, messages: readonly Omit<Message, 'number'>[]) {
   return tx
     .insertInto('webhook_message')
@@ -117,7 +118,7 @@ export async function insertMessages(tx: ControlTransaction, messages: readonly 
 
 export type NewDelivery = Lane & { readonly message: number; readonly kind: Delivery['kind'] };
 
-/** Adds deliveries, which are sent from now on; a lane that waits after a failure keeps waiting. @returns their ids, in order */
+/** Adds deliveries. A lane that waits for a retry keeps its due time. @returns the ids of the deliveries, in order */
 export async function insertDeliveries(
   tx: ControlTransaction,
   deliveries: readonly NewDelivery[],
@@ -139,12 +140,12 @@ export async function insertDeliveries(
     .returning('id')
     .execute();
   const lanes = new Map(deliveries.map((one) => [`${one.endpointId} ${one.lane}`, one]));
-  // In the same order everywhere, to avoid deadlocks between transactions.
+  // All transactions use the same order, to avoid deadlocks.
   for (const { endpointId, lane } of [...lanes.values()].sort((a, b) => a.endpointId - b.endpointId)) {
     await tx
       .insertInto('webhook_queue')
       .values({ endpoint_id: endpointId, lane, due_at: now, tries: 0 })
-      // Locks the row, so that a process about to remove it as empty sees the new deliveries first.
+      // Locks the row, so that a process that is about to remove the empty lane waits and sees the new deliveries.
       .onConflict((present) =>
         present
           .columns(['endpoint_id', 'lane'])
@@ -155,7 +156,7 @@ export async function insertDeliveries(
   return rows.map(({ id }) => id);
 }
 
-/** @returns how many deliveries of an endpoint are pending, counted up to a limit */
+/** @returns how many deliveries of an endpoint are pending, at most `limit` */
 export async function countPending(tx: ControlTransaction, endpointId: number, limit: number) {
   const query = sql<{ count: number }>`select count(*) as count from (select id from webhook_delivery
     where endpoint_id = ${endpointId} and status = 'pending' limit ${limit}) pending`;
@@ -186,7 +187,7 @@ function toDelivery(row: Awaited<ReturnType<ReturnType<typeof selectDeliveries>[
   const { number, messageId, projectId, type, at, body, lastAttempt, dueAt, ...delivery } = row;
   return {
     ...delivery,
-    /** When it is next tried, as for its lane; null if it has ended. */
+    /** When its lane makes the next attempt; null if the delivery has ended. */
     dueAt: delivery.status === 'pending' ? dueAt : null,
     lastAttempt: lastAttempt === null ? null : (JSON.parse(lastAttempt) as Attempt),
     message: { number, id: messageId, projectId, type, at, body },
@@ -211,7 +212,7 @@ export async function findDelivery(rows: Rows, { endpointId, id }: Pick<Delivery
   return row && toDelivery(row);
 }
 
-/** @returns newest first */
+/** @returns the newest deliveries first */
 export async function listDeliveries(
   rows: Rows,
   endpointId: number,
@@ -260,13 +261,13 @@ export async function switchOff(tx: ControlTransaction, id: number, why: Switche
   await stopDeliveries(tx, id, why.at);
 }
 
-/** With the number of failed attempts of its first delivery. */
+/** A claimed lane, with the number of failed attempts of its first delivery. */
 export type ClaimedLane = Lane & { readonly tries: number };
 
-/** Longer than an attempt may take. */
+/** Longer than the time limit of an attempt. */
 const LEASE_MS = 30_000;
 
-/** @returns lanes that are due and free, the longest due first, up to a limit for each endpoint */
+/** @returns lanes that are due and free, the longest overdue first, at most `perEndpoint` of each endpoint */
 export async function listDueLanes(
   database: Database,
   { now, perEndpoint }: { now: number; perEndpoint: number },
@@ -297,7 +298,7 @@ export async function claimLane(
   return row && { endpointId, lane, tries: row.tries };
 }
 
-/** When a lane continues, after an attempt or in another process, and whether the owner continues with it. */
+/** When a lane continues, and whether the process that holds it continues with it. */
 export type LaneState = { readonly tries: number; readonly dueAt: number; readonly isHeld: boolean };
 
 /** @returns false if the owner no longer holds the lane */
@@ -313,10 +314,10 @@ export async function saveLane(
   return (await control.update(tx, 'webhook_queue', { where, set: { tries, dueAt, ...leased } })) > 0;
 }
 
-/** Removes a lane without deliveries. @returns false if it has some by now */
+/** Removes a lane without deliveries. @returns false if the lane now has deliveries */
 export async function closeLane(database: Database, { owner, endpointId, lane }: Lane & { owner: string }) {
   return database.write('rows', async (tx) => {
-    // Before its deliveries are read, as those being added wait for this lock.
+    // Locks the lane before its deliveries are read, so that deliveries are not added in between.
     const held = await tx
       .selectFrom('webhook_queue')
       .select('lane')
@@ -330,7 +331,7 @@ export async function closeLane(database: Database, { owner, endpointId, lane }:
   });
 }
 
-/** Lets every lane of an endpoint continue at once, for example with a new address. */
+/** Makes every lane of an endpoint due now, for example after a change of the address. */
 export async function hurryLanes(tx: ControlTransaction, endpointId: number, now: number): Promise<void> {
   await control.update(tx, 'webhook_queue', { where: { endpointId }, set: { dueAt: now, tries: 0 } });
 }
@@ -347,13 +348,15 @@ export async function findTaskIds(tx: ControlTransaction, projectId: number, num
   return new Map(found.map(({ number, id }) => [number, id]));
 }
 
-/** Removes deliveries that ended before the given time, or are beyond an endpoint's newest `most`, and their messages. */
+/**
+ * Removes ended deliveries that are old or beyond the newest `most` of an endpoint, and messages without deliveries.
+ */
 export async function dropOldDeliveries(
   database: Database,
   { before, most }: { before: number; most: number },
 ): Promise<void> {
   const ends = await database.read.selectFrom('webhook_endpoint').select('id').execute();
-  // One write each, so that others need not wait for all.
+  // Each endpoint has its own write, so that other writes do not wait for all endpoints.
   for (const { id } of ends)
     await database.write('rows', (tx) =>
       sql`delete from webhook_delivery where endpoint_id = ${id} and status <> 'pending'
@@ -366,7 +369,7 @@ export async function dropOldDeliveries(
   );
 }
 
-/** Removes what was to be sent for a project that is permanently gone. */
+/** Removes the lanes and deliveries of a project that is permanently removed. */
 export async function removeProjectRows(tx: ControlTransaction, projectId: number): Promise<void> {
   await control.remove(tx, 'webhook_queue', { lane: projectId });
   await sql`delete from webhook_delivery where message_number in

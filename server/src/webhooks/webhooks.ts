@@ -1,7 +1,7 @@
 /**
- * The door of webhooks: endpoints, to which events are sent, and their deliveries. A recorded event becomes a
- * delivery for each endpoint that listens to it; these are sent in order, at least once, and repeated after a
- * failure. Webhooks never know what an event means.
+ * The door of webhooks: endpoints and the delivery of events to them. A recorded event becomes a delivery for each
+ * endpoint that has subscribed to its type. Deliveries are sent in order, at least once, and retried after a failure.
+ * This room does not depend on the meaning of an event.
  */
 import type { PageRequest, Projects, Reach } from '../projects/projects.ts';
 import type { Base, Chosen } from '../storage/storage.ts';
@@ -37,16 +37,16 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
   });
 
   return {
-    /** Reports that there may be something to send; with a project, also in its catalog. */
+    /** Call it when there may be events to send. @param projectId a project whose catalog may have events */
     wake: (projectId?: number) => dispatcher.wake(projectId),
-    /** Starts sending; called where tasks run. */
+    /** Starts sending. Only processes that run tasks call it. */
     start: () => dispatcher.start(),
     close: () => dispatcher.close(),
     /** Counts over all accounts, for the metrics. */
     countTroubled: () => countTroubled(database.read),
-    /** Called at the start. */
+    /** Reseals secrets with the current key at the start of the service. */
     sealSecrets: () => sealEndpoints(database, secrets),
-    /** Removes old deliveries; called from time to time. */
+    /** Removes old deliveries; called periodically. */
     dropOld: () =>
       dropOldDeliveries(database, { before: clock.now() - RETENTION_MS, most: RETAINED_DELIVERIES }),
 
@@ -60,7 +60,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
       endpoints.change(writer, chosen, given),
     /** @throws not_found, changed_meanwhile */
     deleteEndpoint: (writer: EndpointWriter, chosen: Chosen) => endpoints.remove(writer, chosen),
-    /** Creates a new secret; former ones sign too until the overlap ends. @throws not_found */
+    /** Creates a new secret. Earlier secrets also sign until the overlap ends. @throws not_found */
     rotateSecret: (
       writer: EndpointWriter,
       rotation: { readonly id: number; readonly overlapSeconds: number },

@@ -25,7 +25,7 @@ import type { Access } from '../access.ts';
 import type { ApiKey, NewKey } from './api-key.ts';
 import type { MadeKey } from './key-management.ts';
 
-/** Unlike the one of http, without bounds, which only instants that are also sent need. */
+/** Has no bounds, unlike `Instant` of http, because clients never send these instants. */
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
 const OptionalInstant = orNull(Instant);
 const AccessWord = Type.Enum(['read', 'write', 'manage'], {
@@ -35,7 +35,7 @@ const AccessWord = Type.Enum(['read', 'write', 'manage'], {
 
 const PAGE_ONLY = 'related products and fit, and nothing else: for a page whose visitors can see the key';
 
-/** A process cannot serve more than a million a minute, so a larger limit would mean none. */
+/** A process cannot serve more than a million requests a minute, so a larger limit would have no effect. */
 const RateLimit = closedObject({ requestsPerMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }) });
 
 const wireKeyFields = {
@@ -97,7 +97,7 @@ const toWireKey = ({ requestsPerMinute, access, ...key }: ApiKey) =>
     rateLimit: requestsPerMinute === null ? null : { requestsPerMinute },
   });
 
-/** @throws request_invalid for the key of a page that could do more than read */
+/** @throws request_invalid for a key of a page with more access than read */
 function toNewKey({ page = false, ...sent }: Static<typeof NewApiKey>): NewKey {
   if (page && (sent.access ?? 'read') !== 'read')
     throw new ServiceError('request_invalid', '/access of a key for a page must be read, or left out');

@@ -46,7 +46,7 @@ export async function hasAnyKey(rows: Rows): Promise<boolean> {
   return (await rows.selectFrom('api_key').select('id').limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** @returns how many keys of account scope with manage access are valid at that instant */
+/** @returns the number of keys of account scope with access manage that are valid at `now` */
 export async function countAccountKeys(rows: Rows, now: number): Promise<number> {
   const { count } = await rows
     .selectFrom('api_key')
@@ -60,24 +60,24 @@ export async function countAccountKeys(rows: Rows, now: number): Promise<number>
 export const removeKeysOf = (tx: ControlTransaction, { type, id }: PartScope) =>
   control.remove(tx, 'api_key', { scopeType: type, scopeId: id });
 
-/** When a key was used; `inUrlAt` null when it did not come in the URL. */
+/** A use of a key; `inUrlAt` is null if the URL did not contain the key. */
 export interface KeyUse {
   readonly id: number;
   readonly at: number;
   readonly inUrlAt: number | null;
 }
 
-/** Keys per statement. */
+/** The number of keys in one statement. */
 const USES_AT_ONCE = 256;
 
-/** Never moves an instant back, as other processes write too. */
+/** Never moves an instant back, because other processes write as well. */
 export async function saveUses(database: Database, uses: readonly KeyUse[]): Promise<void> {
   for (let start = 0; start < uses.length; start += USES_AT_ONCE) {
     const rows = padToPowerOfTwo(uses.slice(start, start + USES_AT_ONCE)).map(
       ({ id, at, inUrlAt }) =>
         sql`(cast(${id} as bigint), cast(${at} as bigint), cast(${inUrlAt} as bigint))`,
     );
-    // Both stores name the columns of a list of values like this.
+    // SQLite and PostgreSQL both name the columns of a list of values `column1`, `column2` and so on.
     await database.write('rows', (tx) =>
       sql`
           update api_key
@@ -93,15 +93,15 @@ export async function saveUses(database: Database, uses: readonly KeyUse[]): Pro
   }
 }
 
-/** The requests counted within a window. */
+/** The number of requests counted in the current window, and the time until it ends. */
 export interface RateWindow {
   readonly count: number;
   readonly msLeft: number;
 }
 
 /**
- * Counts one request for all processes, in one statement and by the database's clock, as those of the
- * processes differ. An ended window begins anew.
+ * Counts one request for all processes in one statement. Uses the clock of the database, because the clocks of
+ * processes differ. The first request after a window has ended begins the next one.
  */
 export async function countInWindow(
   postgres: Postgres,

@@ -3,10 +3,10 @@ import { type Access, allows, includesRole, isUser, type Scope } from '../../ker
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Actor, Author } from '../../projects/projects.ts';
 
-/** SHA-256 of a secret, hex. A secret has 256 random bits, so a slow hash would add nothing. */
+/** SHA-256 of a secret, hex. A secret has 256 random bits, so a slow hash would add no security. */
 export type SecretHash = string;
 
-/** The value of a key or session, or the token of a link: 32 random bytes are 43 characters. */
+/** Makes the value of a key or session, or the token of a link: 32 random bytes in 43 characters. */
 export const makeSecret = (): string => randomBytes(32).toString('base64url');
 
 export const hashSecret = (secret: string): SecretHash => hash('sha256', secret);
@@ -22,11 +22,11 @@ export interface ApiKey {
   readonly createdAt: number;
   readonly createdBy: Actor;
   readonly lastUsedAt: number | null;
-  /** When it was last used in the deprecated `?apiKey=`. */
+  /** When the key was last used in the deprecated `?apiKey=`. */
   readonly usedInUrlAt: number | null;
   readonly expiresAt: number | null;
   readonly requestsPerMinute: number | null;
-  /** The key that replaced it. */
+  /** The key that replaced this one. */
   readonly rotatedTo: number | null;
 }
 
@@ -40,7 +40,7 @@ export interface NewKey {
 
 export type KeyChange = Partial<Omit<NewKey, 'scope'>>;
 
-/** Expired from the given millisecond on. */
+/** A key is expired from the millisecond `expiresAt` on. */
 export function isExpired(key: Pick<ApiKey, 'expiresAt'>, now: number): boolean {
   return key.expiresAt !== null && key.expiresAt <= now;
 }
@@ -48,7 +48,7 @@ export function isExpired(key: Pick<ApiKey, 'expiresAt'>, now: number): boolean 
 /** Source: docs/interface §5.2 rule 6 and §5.6 rule 2. @throws key_beyond_own, role_refused */
 export function refuseHigherKey(author: Author, key: Pick<ApiKey, 'access' | 'scope'>): void {
   refuseMoreAccess(author.access, key.access);
-  // With a key of account scope one could invite an owner.
+  // A user with a key of account scope could invite an owner.
   const isOwners = isUser(author) && !includesRole(author.role, 'owner') && key.scope.type === 'account';
   if (isOwners) throw new ServiceError('role_refused', 'keys of the account take the role owner');
 }
@@ -59,7 +59,7 @@ export function refuseMoreAccess(own: Access, requested: Access): void {
   throw new ServiceError('key_beyond_own', `a key with access ${own} gives no access ${requested}`);
 }
 
-/** The limits of a key's rights; null: none. */
+/** The limits of a key; null: no limit. */
 export type KeyLimits = Pick<ApiKey, 'expiresAt' | 'requestsPerMinute'>;
 
 /** Source: docs/interface §5.2 rule 6. @throws key_beyond_own */
@@ -80,8 +80,8 @@ const isWider = (own: number | null, requested: number | null) =>
   own !== null && (requested === null || requested > own);
 
 /**
- * @returns when the old value ends: after the overlap, but never later than it would have anyway
- * @throws request_invalid for a key that has ended or already has a successor: no value is left to overlap
+ * @returns when the old value ends: after the overlap, or earlier if the key expires earlier
+ * @throws request_invalid for a key that has expired or was already rotated, because its value cannot overlap
  */
 export function planRotation(key: ApiKey, now: number, overlapSeconds: number): number {
   if (key.rotatedTo !== null) {

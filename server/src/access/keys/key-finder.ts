@@ -11,7 +11,7 @@ import { findKeyByHash } from './api-key-store.ts';
 import type { LastUse } from './last-use.ts';
 import { createRateLimits } from './rate-limit.ts';
 
-/** How many keys are remembered: one for each of 10,000 projects and as many more, at some 500 bytes each. */
+/** The number of cached keys: two for each of 10,000 projects, at some 500 bytes each. */
 const REMEMBERED_KEYS = 20_000;
 
 interface FoundKey {
@@ -21,7 +21,7 @@ interface FoundKey {
 }
 
 interface KeyFinderParts extends Pick<Base, 'clock' | 'database'> {
-  /** Where requests are counted if other processes serve too. */
+  /** Counts requests if several processes serve; undefined: this process counts in memory. */
   readonly postgres: Postgres | undefined;
   readonly lastUse: LastUse;
 }
@@ -29,7 +29,7 @@ interface KeyFinderParts extends Pick<Base, 'clock' | 'database'> {
 /** Runs in every request, usually from memory. */
 export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinderParts) {
   const keys = createShortCache<SecretHash, FoundKey>(clock, REMEMBERED_KEYS);
-  /** The limits of the callers that were found, released with their callers. */
+  /** The limits of callers, which are released together with their callers. */
   const limits = new WeakMap<KeyCaller, number>();
   const rateLimits = createRateLimits(postgres);
 
@@ -43,14 +43,14 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
   }
 
   return {
-    /** @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface §5.1 rule 8. */
+    /** @throws scope_refused if the key is unknown, deleted or expired. Source: docs/interface §5.1 rule 8. */
     findCaller({ value, inUrl }: PresentedKey): AtOnce<KeyCaller> {
       const hash = hashSecret(value);
       return andThen(
         keys.get(hash, () => read(hash)),
         (found) => {
           const now = clock.now();
-          // In constant time, wherever they differ. Source: docs/interface §5.2 rule 5.
+          // The comparison takes constant time, wherever the hashes differ. Source: docs/interface §5.2 rule 5.
           const isSame = found && timingSafeEqual(found.hash, Buffer.from(hash));
           if (!isSame || isExpired(found, now)) throw new ServiceError('scope_refused');
           lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
@@ -63,9 +63,9 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
       const limit = limits.get(caller);
       return limit === undefined ? undefined : rateLimits.count(caller.keyId, limit);
     },
-    /** Removes counts of past windows; called from time to time. */
+    /** Removes counts of past windows; called periodically. */
     dropEndedWindows: rateLimits.dropEnded,
-    /** Call it when a key was written. */
+    /** Call it after a key was written. */
     dropCache: () => keys.drop(),
   };
 }

@@ -5,7 +5,7 @@ import { CHECK, FIRST_KEY, REFUSED, startRoom } from '../../../test/support/acce
 import type { Scope } from '../../kernel/caller.ts';
 import { asWriter, commandAuthor } from '../../projects/projects.ts';
 
-test('only a key with access manage calls the management API (§5.2 rule 2)', async (context) => {
+test('the management API refuses a key with access read or write (§5.2 rule 2)', async (context) => {
   const room = await startRoom(context);
   for (const access of ['read', 'write'] as const) {
     const { value: key } = await room.make({ type: 'account' }, { access });
@@ -14,7 +14,7 @@ test('only a key with access manage calls the management API (§5.2 rule 2)', as
   }
 });
 
-test('a key is created with what is known of it, and its value is shown once (§14.2 rule 6)', async (context) => {
+test('creating a key answers its fields, and its value only once (§14.2 rule 6)', async (context) => {
   const room = await startRoom(context);
   const given = {
     name: 'Shop connector',
@@ -47,7 +47,7 @@ test('a key is created with what is known of it, and its value is shown once (§
   assert.deepEqual([access, rateLimit, expiresAt], ['manage', null, null]);
 });
 
-test('a bad key is refused with what is wrong (§14.2)', async (context) => {
+test('an invalid key is refused with 400 (§14.2)', async (context) => {
   const room = await startRoom(context);
   const good = { name: 'Good', scope: { type: 'account' } };
   const bodies: unknown[] = [
@@ -73,7 +73,7 @@ test('a bad key is refused with what is wrong (§14.2)', async (context) => {
   }
 });
 
-test('a key makes keys of its own scope or below (§5.2 rule 6)', async (context) => {
+test('a key creates keys only within its own scope (§5.2 rule 6)', async (context) => {
   const room = await startRoom(context);
   const stranger = await room.projects.createAccount('Other');
   const otherAuthor = commandAuthor(stranger.id, 'test');
@@ -114,7 +114,7 @@ test('a key makes keys of its own scope or below (§5.2 rule 6)', async (context
   }
 });
 
-test('a key sees and changes the keys of its scope and below; any other is 404 (§7.2 rule 4)', async (context) => {
+test('a key reads and changes only keys within its own scope; others are 404 (§7.2 rule 4)', async (context) => {
   const room = await startRoom(context);
   const group = await room.make({ type: 'project-group', id: room.tools });
   const drills = await room.make({ type: 'project', id: room.drills });
@@ -135,7 +135,7 @@ test('a key sees and changes the keys of its scope and below; any other is 404 (
   }
 });
 
-test('no key gives more access than its own (§5.2 rule 6)', async (context) => {
+test('a key cannot give more access than its own (§5.2 rule 6)', async (context) => {
   const room = await startRoom(context);
   const scope = { type: 'account' } as const;
   const { id: keyId } = await room.make(scope, { access: 'write' });
@@ -159,7 +159,7 @@ test('no key gives more access than its own (§5.2 rule 6)', async (context) => 
   );
 });
 
-test('no key takes its own limits away, nor gives wider ones to another (§5.2 rule 6)', async (context) => {
+test('a key cannot widen its own limits or give wider limits to another key (§5.2 rule 6)', async (context) => {
   const room = await startRoom(context);
   const day = 86_400_000;
   const expiresAt = room.clock.time + day;
@@ -211,10 +211,10 @@ test('no key takes its own limits away, nor gives wider ones to another (§5.2 r
     if (status === 201) assert.ok((answer.body.expiresAt ?? Number.POSITIVE_INFINITY) <= expiresAt);
   }
   const freed = await room.call(`PATCH ${path}/${own.id}`, { key: FIRST_KEY, body: { rateLimit: null } });
-  assert.equal(freed.body.rateLimit, null, 'a key without limits may');
+  assert.equal(freed.body.rateLimit, null, 'a key without limits can remove limits');
 });
 
-test('rotation gives a new value; the old one works for the overlap (§14.2 rule 7)', async (context) => {
+test('a rotation creates a new value, and the old value works until the overlap ends (§14.2 rule 7)', async (context) => {
   const room = await startRoom(context);
   const properties = { access: 'read', rateLimit: { requestsPerMinute: 50 } } as const;
   const old = await room.make({ type: 'project', id: room.drills }, properties);
@@ -237,14 +237,14 @@ test('rotation gives a new value; the old one works for the overlap (§14.2 rule
 
   const third = await rotate(id);
   assert.deepEqual([await works(key), await works(third.body.key)], [false, true]);
-  assert.equal((await rotate(id)).status, 400, 'a key has one successor');
+  assert.equal((await rotate(id)).status, 400, 'a key is rotated only once');
   for (const overlapSeconds of [-1, 604_801, 1.5, '60']) {
     assert.equal((await rotate(third.body.id, { overlapSeconds })).status, 400);
   }
   assert.equal(await works(third.body.key), true);
 });
 
-test('rotation never makes a key last longer than it would have (§14.2 rule 7)', async (context) => {
+test('a rotation never extends the expiry of a key (§14.2 rule 7)', async (context) => {
   const room = await startRoom(context);
   const expiresAt = room.clock.time + 10_000;
   const old = await room.make({ type: 'account' }, { expiresAt });
@@ -257,7 +257,7 @@ test('rotation never makes a key last longer than it would have (§14.2 rule 7)'
   });
 });
 
-test('every change of a key is in the audit log, and never its value (§14.4)', async (context) => {
+test('the audit log has every change of a key and never its value (§14.4)', async (context) => {
   const room = await startRoom(context);
   const caller = await room.access.findCaller({ value: FIRST_KEY, inUrl: false });
   const scope: Scope = { type: 'project', id: room.drills };
@@ -287,13 +287,13 @@ test('every change of a key is in the audit log, and never its value (§14.4)', 
   assert.match(text, /"action":"api-key.created","subject":\{"type":"api-key","id":1,"name":"First key"\}/);
 });
 
-test('the keys of a group go with it, those of a project when it is purged (§14.2 rule 4)', async (context) => {
+test('the keys of a group are deleted with it, and those of a project when it is purged (§14.2 rule 4)', async (context) => {
   const room = await startRoom(context);
   const ofGroup = await room.make({ type: 'project-group', id: room.garden });
   const ofProject = await room.make({ type: 'project', id: room.hoses });
   const find = async (value: string) => room.access.findCaller({ value, inUrl: false });
   await room.projects.deleteProject(asWriter(room.author), { id: room.hoses }, { confirm: 'Hoses' });
-  assert.equal((await room.call(CHECK, { key: ofProject.value })).status, 401, 'it reaches no project now');
+  assert.equal((await room.call(CHECK, { key: ofProject.value })).status, 401, 'its project is deleted');
   await room.projects.restoreProject(asWriter(room.author), { id: room.hoses });
   assert.equal((await room.call(CHECK, { key: ofProject.value })).status, 200);
   await room.projects.deleteProject(asWriter(room.author), { id: room.hoses }, { confirm: 'Hoses' });
@@ -305,7 +305,7 @@ test('the keys of a group go with it, those of a project when it is purged (§14
   await assert.rejects(find(ofGroup.value), { code: 'scope_refused' });
 });
 
-test('a write of a key that is repeated is done once, and its value is not kept (§7.5)', async (context) => {
+test('a repeated request creates one key, and only the first answer has its value (§7.5)', async (context) => {
   const room = await startRoom(context);
   const headers = { 'idempotency-key': 'first-try' };
   const body = { name: 'Once', scope: { type: 'account' } };

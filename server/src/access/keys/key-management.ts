@@ -20,14 +20,14 @@ import type { LastUse } from './last-use.ts';
 /** `rk_` lets scanners for leaked secrets recognise a key. */
 export const makeKeyValue = (): string => `rk_${makeSecret()}`;
 
-/** A key at the only moment when its value is known. */
+/** A new key with its value, which is known only at creation. */
 export interface MadeKey extends ApiKey {
   readonly value: string;
 }
 
 type KeyWriter = Writer<ApiKey, Reach>;
 interface Overlap {
-  /** How long the old value stays valid beside the new one; 0 ends it at once. */
+  /** For how long the old value stays valid besides the new one; 0 ends it immediately. */
   readonly overlapSeconds?: number;
 }
 
@@ -39,7 +39,7 @@ interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
   readonly onWritten: () => void;
 }
 
-/** A key reaches the keys of its own scope and below; all others are not_found. Source: docs/interface §5.2, §14.2. */
+/** A key reaches keys of its own scope and below; all others are not_found. Source: docs/interface §5.2 and §14.2. */
 export function createKeyManagement(parts: KeyManagementParts) {
   const { clock, projects, lastUse } = parts;
   const keys = new Resources<ApiKey, Reach>(parts, {
@@ -58,7 +58,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
     getKey: async (reach: Reach, id: number): Promise<ApiKey> =>
       withLatestUse(await keys.get(reach, id), lastUse),
 
-    /** Adds a key within a transaction, with a value that was chosen elsewhere. Its scope is not checked. */
+    /** Adds a key with a given value, in a given transaction. Does not check the scope. */
     async addKey(tx: ControlTransaction, author: Author, given: ValuedKey): Promise<void> {
       const { after: resource, details } = await insertNew(tx, { author, now: clock.now() }, given);
       await keys.record(tx, author, { what: 'created', resource, details });
@@ -81,10 +81,10 @@ export function createKeyManagement(parts: KeyManagementParts) {
         return { after: withLatestUse(after, lastUse) };
       }),
 
-    /** The key is refused from the moment this returns. @throws not_found */
+    /** The key is refused as soon as this returns. @throws not_found */
     deleteKey: (writer: KeyWriter, chosen: Chosen): Promise<void> => keys.remove(writer, chosen),
 
-    /** @returns the new key with the properties of the old one. @throws not_found, key_beyond_own, request_invalid */
+    /** @returns a new key with the properties of the old one. @throws not_found, key_beyond_own, request_invalid */
     async rotateKey(writer: KeyWriter, chosen: Chosen, { overlapSeconds = 0 }: Overlap): Promise<MadeKey> {
       const value = makeKeyValue();
       const made = await keys.change(writer, { ...chosen, what: 'rotated' }, (tx, old) =>
@@ -95,7 +95,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
   };
 }
 
-/** Who makes a key, and when. */
+/** The author of a new key, and the instant of its creation. */
 interface Making {
   readonly author: Author;
   readonly now: number;
@@ -118,7 +118,7 @@ async function insertNew(tx: ControlTransaction, making: Making, given: ValuedKe
   return { after: await insertMade(tx, making, { ...details, name, value }), details };
 }
 
-/** Makes the new key, and ends the old one after the overlap. @throws key_beyond_own, request_invalid */
+/** Makes the new key and ends the old one after the overlap. @throws key_beyond_own, request_invalid */
 async function insertRotated(
   tx: ControlTransaction,
   making: Making,
@@ -131,10 +131,10 @@ async function insertRotated(
   return { after: { ...old, expiresAt, rotatedTo: answered.id }, details, answered };
 }
 
-/** Enough to tell keys apart in a list, too few to guess the other 35. */
+/** Enough characters to identify a key in a list, and too few to guess the other 35. */
 const SHOWN_CHARACTERS = 8;
 
-/** All refusals of a new key that depend on its author come first. */
+/** Inserts a key without checking what its author may create. */
 async function insertMade(
   tx: ControlTransaction,
   { author, now }: Making,
@@ -167,7 +167,7 @@ async function planChange(
   return after;
 }
 
-/** A scope that does not exist is refused like one out of reach. @throws key_beyond_own */
+/** Refuses an unknown scope like a scope out of reach. @throws key_beyond_own */
 async function refuseBeyond(projects: Projects, author: Author, { scope, access = 'manage' }: NewKey) {
   refuseHigherKey(author, { scope, access });
   if (await projects.reachesScope(author, scope)) return;
@@ -175,7 +175,10 @@ async function refuseBeyond(projects: Projects, author: Author, { scope, access 
   throw new ServiceError('key_beyond_own', `/scope ${named} is not within reach`);
 }
 
-/** Read in the writing transaction, as the author's limits may just have been narrowed. @throws scope_refused for a deleted key */
+/**
+ * Reads the author's limits in the transaction of the write, because they may have been narrowed since the request.
+ * @throws scope_refused for a deleted key
+ */
 async function findOwnLimits(tx: ControlTransaction, author: Author): Promise<KeyLimits | undefined> {
   // Users and commands have no limits.
   if (!('keyId' in author)) return undefined;
@@ -191,7 +194,7 @@ async function refuseWider(tx: ControlTransaction, author: Author, requested: Pa
 }
 
 /**
- * Users have neither a rate limit nor an expiry: a key with either could escape it by creating a user.
+ * A user has neither a rate limit nor an expiry, so a key with one of them could escape it by creating a user.
  * @throws key_beyond_own, scope_refused
  */
 export async function refuseLimited(tx: ControlTransaction, author: Author): Promise<void> {
@@ -202,7 +205,7 @@ export async function refuseLimited(tx: ControlTransaction, author: Author): Pro
   throw new ServiceError('key_beyond_own', detail);
 }
 
-/** @returns the limits that a change touches: a key that already exceeds them may be renamed */
+/** @returns only the limits that a change affects, so that a key that already exceeds them can be renamed */
 function listChanged(before: KeyLimits, after: KeyLimits): Partial<KeyLimits> {
   const changed = (['expiresAt', 'requestsPerMinute'] as const).filter(
     (name) => before[name] !== after[name],
@@ -210,7 +213,7 @@ function listChanged(before: KeyLimits, after: KeyLimits): Partial<KeyLimits> {
   return Object.fromEntries(changed.map((name) => [name, after[name]]));
 }
 
-/** Last uses are written only every few seconds, but lists must show them at once. */
+/** Adds the latest use, because lists must show it immediately and the database receives it seconds later. */
 function withLatestUse(key: ApiKey, lastUse: LastUse): ApiKey {
   const use = lastUse.find(key.id);
   if (use === undefined) return key;

@@ -1,6 +1,6 @@
 /**
- * The door of keys: API keys, their scope and access, how often they may call, and whom a presented key
- * identifies. Knows no passwords or sessions.
+ * The door of keys: API keys, their scope and access, their rate limits, and the caller that a key identifies.
+ * It does not handle passwords or sessions.
  */
 export { hashSecret, makeSecret, type NewKey, type SecretHash } from './api-key.ts';
 export { countAccountKeys, hasAnyKey, removeKeysOf } from './api-key-store.ts';

@@ -1,10 +1,10 @@
 import type { Database } from '../../storage/storage.ts';
 import { type KeyUse, saveUses } from './api-key-store.ts';
 
-/** A write per request would cost a commit each; the console needs the time to the minute at most. */
+/** Not after every request, which would cost a commit each. The console shows the time to the minute. */
 const FLUSH_EVERY_MS = 10_000;
 
-/** Remembers when keys were used; the first use after a write starts the timer of the next. */
+/** Collects when keys were used. The first use after a write starts the timer for the next write. */
 export class LastUse {
   readonly #database: Database;
   #uses = new Map<number, KeyUse>();
@@ -17,20 +17,20 @@ export class LastUse {
 
   note(use: KeyUse): void {
     this.#keep(use);
-    // A full disk must not stop the service; unwritten uses are written with the next ones.
+    // A full disk must not stop the service. The next write includes the uses that were not written.
     this.#timer ??= setTimeout(() => this.flush().catch(() => {}), FLUSH_EVERY_MS).unref();
   }
 
-  /** @returns a use that is not written yet */
+  /** @returns the latest use if it is not written yet */
   find(keyId: number): KeyUse | undefined {
     return this.#uses.get(keyId);
   }
 
-  /** Runs one write after another, so that waiting for the last one waits for all. */
+  /** Writes run one after another, so the promise of the last write resolves after all writes. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    // A failed write is reported to its own caller; this one writes its uses again.
+    // A failed write is reported to its own caller, and its uses are part of this write.
     this.#underWay = this.#underWay.catch(() => {}).then(() => this.#writeUses());
     return this.#underWay;
   }

@@ -6,7 +6,7 @@ import { createRateLimits } from './rate-limit.ts';
 
 const shared = { skip: testedStore !== 'postgres' && 'the embedded store has one process' };
 
-test('a limit of n is n over all processes', shared, async (t) => {
+test('several processes together allow n requests of a key with a limit of n', shared, async (t) => {
   const store = await createTestStore(t);
   const processes = await Promise.all(
     Array.from({ length: 3 }, async () => {
@@ -25,11 +25,11 @@ test('a limit of n is n over all processes', shared, async (t) => {
     states.every(({ limit, resetSeconds }) => limit === 50 && resetSeconds > 50 && resetSeconds <= 60),
   );
   const [one, two] = processes;
-  assert.equal((await two?.count(2, 50))?.remaining, 49, 'each key has its own');
-  assert.equal((await one?.count(1, 100))?.remaining, 39, 'another limit holds at once');
+  assert.equal((await two?.count(2, 50))?.remaining, 49, 'each key has its own count');
+  assert.equal((await one?.count(1, 100))?.remaining, 39, 'a changed limit applies immediately');
 
   await one?.dropEnded();
-  assert.equal((await two?.count(1, 100))?.remaining, 38, 'a window that runs is not forgotten');
+  assert.equal((await two?.count(1, 100))?.remaining, 38, 'a window that has not ended is not dropped');
   await store.change('update rate_window set expire = expire - 60000');
   const next = await two?.count(1, 50);
   assert.deepEqual([next?.remaining, next?.resetSeconds], [49, 60]);

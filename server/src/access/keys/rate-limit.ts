@@ -7,10 +7,10 @@ import { countInWindow, dropEndedWindows, type RateWindow } from './api-key-stor
 const WINDOW_SECONDS = 60;
 
 /**
- * A window begins with a key's first request and ends 60 s later. The limit is compared here and not where
- * requests are counted, so that a changed limit applies at once, within the current window. Where several
- * processes serve, they count together, in their database; not by RateLimiterPostgres, which uses the clock
- * of each process, so that one that is ahead would end the windows of others (docs/decisions/0001).
+ * A window begins with a key's first request and ends 60 s later. The count and the limit are compared here, so a
+ * changed limit applies immediately, also in the current window. Several processes count together in their database.
+ * They do not use RateLimiterPostgres, because it uses the clock of each process: a process whose clock is ahead
+ * would end the windows of the others (docs/decisions/0001).
  */
 export function createRateLimits(postgres: Postgres | undefined) {
   const here = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });
@@ -23,14 +23,14 @@ export function createRateLimits(postgres: Postgres | undefined) {
   }
 
   return {
-    /** Counts one request; `remaining` is -1 if it exceeds the limit. */
+    /** Counts one request. `remaining` is -1 if the request exceeds the limit. */
     async count(keyId: number, limit: number): Promise<RateState> {
       const { count, msLeft } = await countRequest(keyId);
-      // A request that waited for another's count may find a window that began after it did.
+      // A request that waited for the count of another may find a window that began after the request did.
       const resetSeconds = Math.min(WINDOW_SECONDS, Math.max(1, Math.ceil(msLeft / 1000)));
       return { limit, remaining: Math.max(limit - count, -1), resetSeconds };
     },
-    /** Removes windows that have ended; those of this process expire by themselves. */
+    /** Removes windows that have ended from the database; windows in memory expire by themselves. */
     dropEnded: async () => postgres && dropEndedWindows(postgres),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The door of oidc: signing in at the company's provider (OpenID Connect), and the roles that its groups
- * give. It knows no users or sessions of ours.
+ * The door of oidc: sign-in at the company's provider (OpenID Connect), and the roles that its groups give.
+ * It does not handle users or sessions.
  */
 import { createHmac } from 'node:crypto';
 import {
@@ -29,34 +29,34 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { isProtectedUrl } from '../../kernel/protected-url.ts';
 import type { RoleRule } from '../../kernel/role-rules.ts';
 
-/** As the operator configured it. Source: docs/interface §5.7. */
+/** The provider as the operator configured it. Source: docs/interface §5.7. */
 export interface ProviderSettings {
   readonly issuer: string;
   readonly clientId: string;
-  /** undefined: a public client, protected by PKCE only. */
+  /** Undefined for a public client, which only PKCE protects. */
   readonly clientSecret: string | undefined;
-  /** The text on the button. */
+  /** The text on the sign-in button. */
   readonly name: string;
   readonly scopes: string;
   readonly groupsClaim: string;
   readonly roles: readonly RoleRule[];
 }
 
-/** For each request to the provider. */
+/** The limit of each request to the provider. */
 const TIMEOUT_SECONDS = 10;
 /** The provider's metadata rarely changes; its keys are fetched again when one is unknown. */
 const DISCOVERY_MS = 3_600_000;
-/** How much of the provider's messages is shown. */
+/** The maximum length of a provider's message in an answer. */
 const SHOWN_CHARACTERS = 300;
 
 export type Provider = ReturnType<typeof createProvider>;
 
-/** The company's provider. Every method may fail with provider_unavailable. */
+/** Creates the client of the company's provider. Every method can throw provider_unavailable. */
 export function createProvider(settings: ProviderSettings, clock: Clock) {
   const configure = rememberConfiguration(settings, clock);
   return {
     name: settings.name,
-    /** @returns the address that the browser is sent to */
+    /** @returns the address of the provider's sign-in page for the browser */
     async begin(attempt: string, returnUrl: string): Promise<string> {
       const { state, nonce, verifier } = secretsOf(attempt);
       const challenge = await calculatePKCECodeChallenge(verifier);
@@ -74,13 +74,13 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
       return checkedUrl(url);
     },
     /**
-     * Completes the sign-in of the browser that came back with this query.
-     * @throws attempt_ended when it belongs to another attempt, provider_refused
+     * Completes the sign-in of a browser that the provider has sent back with this query.
+     * @throws attempt_ended if the query belongs to another attempt, provider_refused
      */
     async finish({ attempt, query, returnUrl }: { attempt: string; query: string; returnUrl: string }) {
       const { state, nonce, verifier } = secretsOf(attempt);
       const url = new URL(`${returnUrl}?${query}`);
-      // Checked first: the provider's answer to another browser is not read, not even its error.
+      // Checked first, so that the provider's answer to another browser is not read, not even its error.
       if (url.searchParams.get('state') !== state) throw new ServiceError('attempt_ended');
       const configuration = await configure();
       return await call(settings, async () => {
@@ -97,7 +97,7 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
         return readCompanyAccount({ ...more, ...claims }, settings.groupsClaim);
       });
     },
-    /** @returns where the browser signs out of the provider too; undefined if it has no such address */
+    /** @returns the address where the browser also signs out of the provider; undefined if the provider has none */
     async findSignOutUrl(returnUrl: string): Promise<string | undefined> {
       const configuration = await configure();
       if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
@@ -107,7 +107,7 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
   };
 }
 
-/** Fetched at the first sign-in, so that the service starts even if the provider is unreachable. */
+/** Fetches the metadata at the first sign-in, so that the service starts even if the provider is unreachable. */
 function rememberConfiguration(settings: ProviderSettings, clock: Clock) {
   let known: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined;
   return () => {
@@ -124,7 +124,7 @@ function rememberConfiguration(settings: ProviderSettings, clock: Clock) {
 async function discoverProvider({ issuer, clientId, clientSecret }: ProviderSettings) {
   const authenticate = clientSecret === undefined ? None() : authenticateBySecret(clientSecret);
   const configuration = await discovery(new URL(issuer), clientId, undefined, authenticate, {
-    // fetchBounded checks for each request what may go without TLS.
+    // fetchBounded decides for each request whether it may be sent without TLS.
     execute: [allowInsecureRequests, enableNonRepudiationChecks],
     timeout: TIMEOUT_SECONDS,
     [customFetch]: fetchBounded,
@@ -134,7 +134,7 @@ async function discoverProvider({ issuer, clientId, clientSecret }: ProviderSett
   return configuration;
 }
 
-/** In the header, the default of OpenID Connect, unless the provider only accepts it in the body. */
+/** Sends the secret in the header, the default of OpenID Connect, or in the body if the provider requires that. */
 function authenticateBySecret(secret: string): ClientAuth {
   const [inHeader, inBody] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
   return (...request) => {
@@ -143,7 +143,7 @@ function authenticateBySecret(secret: string): ClientAuth {
   };
 }
 
-/** The browser is only ever sent to a web address. */
+/** Ensures that the browser is only sent to a protected web address. @throws provider_unavailable */
 function checkedUrl(url: URL): string {
   if (isProtectedUrl(url)) return url.href;
   throw new ServiceError('provider_unavailable', 'one of its addresses is not https');
@@ -160,7 +160,7 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
       throw new ServiceError('provider_refused', `${name} says: ${said}`, { cause: error });
     }
     const log = 'the log of the service says why';
-    // Errors that the package found in an answer have a code; errors that prevented an answer have none.
+    // Errors in an answer of the provider have a code; errors that prevented an answer have none.
     const isAnswered = error instanceof ClientError && ![undefined, 'OAUTH_TIMEOUT'].includes(error.code);
     throw isAnswered
       ? new ServiceError('provider_refused', { details: ['its answer is not valid', log], cause: error })
@@ -168,17 +168,23 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
   }
 }
 
-/** @returns the secrets that identify a sign-in at the provider; `verifier` is for PKCE (RFC 7636), 43 characters of its alphabet */
+/**
+ * @returns the secrets that identify a sign-in at the provider. `verifier` is for PKCE (RFC 7636): 43 characters of
+ * its alphabet.
+ */
 function secretsOf(attempt: string) {
   const derive = (what: string) =>
     createHmac('sha256', attempt).update(`relata sign-in ${what}`).digest('base64url');
   return { state: derive('state'), nonce: derive('nonce'), verifier: derive('verifier') };
 }
 
-/** Far more than the keys and claims of a provider need; a group claim of 10,000 names has some 400 KiB. */
+/** Far more than the keys and claims of a provider need: a group claim of 10,000 names has some 400 KiB. */
 const MAX_BYTES = 1024 * 1024;
 
-/** The operator gave the address, so it may be private, but it needs TLS. No redirects, a bounded size; the caller's signal limits the time. */
+/**
+ * Fetches from an address that the operator gave, so the address may be private, but it needs TLS. Follows no
+ * redirects and bounds the size of the answer. The signal of the caller limits the time.
+ */
 const fetchBounded: CustomFetch = async (address, options) => {
   const url = new URL(address);
   if (!isProtectedUrl(url)) throw new Error(`${url.origin} is neither https nor on this machine`);
@@ -200,15 +206,15 @@ const fetchBounded: CustomFetch = async (address, options) => {
 /** The person who signed in at the provider. */
 export interface CompanyAccount {
   readonly issuer: string;
-  /** The permanent identifier of the person at the issuer; addresses and names change. */
+  /** The permanent identifier of the person at the issuer. Addresses and names can change. */
   readonly subject: string;
-  /** As the provider writes it. */
+  /** The address as the provider writes it. */
   readonly email: string;
   readonly name: string;
   readonly groups: readonly string[];
 }
 
-/** The same rules as in the schema of an invitation. */
+/** The rules are the same as in the schema of an invitation. */
 const EMAIL = /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u;
 const NAME_LENGTH = 255;
 const EMAIL_LENGTH = 254;
@@ -218,8 +224,8 @@ const SUBJECT_LENGTH = 255;
 type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * @param claims of a verified ID token
- * @throws provider_refused when they lack what a user needs
+ * @param claims the claims of a verified ID token
+ * @throws provider_refused if a claim that a user needs is missing
  */
 function readCompanyAccount(claims: Claims, groupsClaim: string): CompanyAccount {
   const { iss, sub, email } = claims;
@@ -229,11 +235,11 @@ function readCompanyAccount(claims: Claims, groupsClaim: string): CompanyAccount
   if (typeof email !== 'string' || email.length > EMAIL_LENGTH || !EMAIL.test(email)) {
     throw refused('the provider sent no e-mail address: let it send the claim email to this client');
   }
-  // Otherwise a person who can enter any address there could take over another's here.
+  // A person who can enter any address at the provider could otherwise take over the user with that address.
   if (claims.email_verified === false) {
     throw refused('the provider has not verified your e-mail address: verify it there first');
   }
-  // One group may be a text instead of a list.
+  // Some providers send a single group as a string instead of a list.
   const groups = [claims[groupsClaim]].flat().filter((group) => typeof group === 'string');
   return { issuer: iss, subject: sub, email, name: readName(claims) ?? email, groups };
 }
@@ -247,7 +253,7 @@ function readName(claims: Claims): string | undefined {
 
 const refused = (detail: string) => new ServiceError('provider_refused', detail);
 
-/** @returns the highest role that the groups give in the account, and in each of its parts */
+/** @returns the highest role that the groups give in the account, and in each part of the account */
 export function findRoles(
   rules: readonly RoleRule[],
   groups: readonly string[],

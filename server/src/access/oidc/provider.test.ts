@@ -36,7 +36,7 @@ async function answerWith(t: TestContext, answer: RequestListener): Promise<stri
 
 const begin = (issuer: string) => connect(issuer).begin('attempt', RETURN_URL);
 
-/** @returns the metadata of a provider at this address, with changes */
+/** @returns the metadata of a provider with this issuer, changed by `other` */
 const describe = (issuer: string, other: object = {}) =>
   JSON.stringify({
     issuer,
@@ -47,7 +47,7 @@ const describe = (issuer: string, other: object = {}) =>
     ...other,
   });
 
-test('a provider that is away, redirects or answers without end lets nobody wait or fill the memory (§5.7 rule 10)', async (t) => {
+test('a provider that is unreachable, redirects or answers without end is refused in bounded memory (§5.7 rule 10)', async (t) => {
   let asked = 0;
   const gone = await answerWith(t, (request) => request.socket.destroy());
   await assert.rejects(begin(gone), { code: 'provider_unavailable' });
@@ -56,7 +56,7 @@ test('a provider that is away, redirects or answers without end lets nobody wait
     response.writeHead(302, { location: `${gone}/` }).end();
   });
   await assert.rejects(begin(elsewhere), { code: 'provider_refused' });
-  assert.equal(asked, 1, 'no redirect is followed');
+  assert.equal(asked, 1, 'the redirect is not followed');
   let sent = 0;
   const endless = await answerWith(t, (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -70,7 +70,7 @@ test('a provider that is away, redirects or answers without end lets nobody wait
   assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes were sent`);
 });
 
-test('what a provider says of itself is asked for once, and must be of itself and protected (§5.7 rule 10)', async (t) => {
+test('the metadata of a provider is fetched once and must have its own issuer and https addresses (§5.7 rule 10)', async (t) => {
   let asked = 0;
   let said: object = {};
   const issuer: string = await answerWith(t, (_, response) => {
@@ -80,8 +80,8 @@ test('what a provider says of itself is asked for once, and must be of itself an
   const provider = connect(issuer);
   const urls = await Promise.all([1, 2, 3].map((at) => provider.begin(`attempt ${at}`, RETURN_URL)));
   assert.equal(asked, 1);
-  assert.equal(new Set(urls).size, 3, 'each attempt has secrets of its own');
-  assert.equal(await provider.findSignOutUrl(RETURN_URL), undefined, 'it offers no sign-out');
+  assert.equal(new Set(urls).size, 3, 'each attempt has its own secrets');
+  assert.equal(await provider.findSignOutUrl(RETURN_URL), undefined, 'the metadata has no sign-out address');
   for (const endpoint of ['http://provider.example/auth', 'javascript:alert(1)']) {
     said = { authorization_endpoint: endpoint };
     await assert.rejects(begin(issuer), { code: 'provider_unavailable' }, endpoint);
@@ -90,7 +90,7 @@ test('what a provider says of itself is asked for once, and must be of itself an
   await assert.rejects(begin(issuer), { code: 'provider_refused' });
 });
 
-test('the highest role of all groups counts, and a star is everybody (§5.7 rule 5)', () => {
+test('a user gets the highest role of their groups, and a star matches every user (§5.7 rule 5)', () => {
   const rules = readRoleRules(
     '[{"group":"a","role":"viewer"},{"group":"b","role":"owner"},{"group":"c","role":"editor"}]',
   );

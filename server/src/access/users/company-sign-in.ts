@@ -31,60 +31,66 @@ import {
 
 interface ReturnedSignIn {
   readonly attempt: string | undefined;
-  /** The query that the browser came back with. */
+  /** The query with which the provider sent the browser back. */
   readonly query: string;
   readonly returnUrl: string;
 }
 
 export interface CompanySignInParts extends UserParts {
-  /** The company's provider; undefined: people sign in with passwords only. */
+  /** The company's provider; undefined if people sign in with passwords only. */
   readonly oidc?: ProviderSettings | undefined;
 }
 
-/** Signing in with a company account. Source: docs/interface §5.7. */
+/** Creates the sign-in with a company account. Source: docs/interface §5.7. */
 export function createCompanySignIn(parts: CompanySignInParts) {
   const { database, clock, oidc } = parts;
   const provider = oidc && createProvider(oidc, clock);
   const finishAtProvider = limitCalls(provider);
   return {
-    /** The name of the provider, as shown to people; undefined if there is none. */
+    /** The name of the provider that people see; undefined if there is no provider. */
     providerName: provider?.name,
 
     /**
-     * @returns where the browser goes, and a secret that it keeps until it comes back
+     * @returns the provider's sign-in address, and a secret that the browser stores until it returns
      * @throws company_sign_in_absent, provider_unavailable
      */
     async beginCompanySignIn(returnUrl: string): Promise<{ url: string; attempt: string }> {
       if (provider === undefined) throw new ServiceError('company_sign_in_absent');
-      // Nothing has to be stored here, so strangers cannot fill the store.
+      // The service stores nothing for an attempt, so strangers cannot fill the store.
       const attempt = makeSecret();
       return { attempt, url: await provider.begin(attempt, returnUrl) };
     },
 
     /**
-     * The first sign-in creates the user; the groups determine the role each time.
+     * The first sign-in creates the user. At each sign-in the groups determine the role.
      * @throws attempt_ended, provider_refused, provider_unavailable, no_role, email_taken
      */
     async finishCompanySignIn(returned: ReturnedSignIn, visitor: Visitor): Promise<OpenedSession> {
       return enterFromProvider(parts, await finishAtProvider(returned), visitor);
     },
 
-    /** @returns where the browser signs out of the provider too; undefined: nowhere, or the provider is unreachable */
+    /**
+     * @returns the address where the browser also signs out of the provider; undefined if there is none or the
+     * provider is unreachable
+     */
     async findProviderSignOut({ userId }: UserCaller, returnUrl: string): Promise<string | undefined> {
       const user = provider && (await findUser(database.read, { id: userId }));
       if (user?.signsInWith !== 'company-account') return undefined;
-      // Signing out here must work while the provider is unreachable.
+      // Signing out of the console must work while the provider is unreachable.
       return await provider?.findSignOutUrl(returnUrl).catch(() => undefined);
     },
   };
 }
 
-/** A returning browser makes the service call the provider; without a limit strangers could cause endless calls. */
+/** Each returning browser makes the service call the provider, so strangers could otherwise cause endless calls. */
 const AT_ONCE = 16;
-/** When to retry: a sign-in in progress seldom takes longer. */
+/** A sign-in in progress seldom takes longer. */
 const RETRY_SECONDS = 5;
 
-/** @returns a function that finishes a limited number of sign-ins at a time. It throws company_sign_in_absent, attempt_ended, not_ready. */
+/**
+ * @returns a function that finishes a limited number of sign-ins at a time; it throws company_sign_in_absent,
+ * attempt_ended and not_ready
+ */
 function limitCalls(provider: Provider | undefined) {
   let underWay = 0;
   return async ({ attempt, query, returnUrl }: ReturnedSignIn): Promise<CompanyAccount> => {
@@ -125,7 +131,7 @@ async function enterFromProvider(
   });
 }
 
-/** @returns the roles without those in parts that have been deleted or never existed */
+/** @returns the roles whose project group or project exists */
 async function listPresent(projects: Projects, roles: readonly PartRole[]): Promise<PartRole[]> {
   const [first] = await projects.findAccounts();
   if (first === undefined) return [];
@@ -140,10 +146,10 @@ const endSessions = (parts: UserParts, identity: Identity): Promise<void> =>
     if (known !== undefined) await removeSessionsOf(tx, known.id);
   });
 
-/** What the provider and its groups say about a person. */
+/** The properties of a person that the provider's claims and groups determine. */
 type Claimed = Pick<User, 'email' | 'name' | 'role' | 'roles'>;
 
-/** Adds the user to the first account, as for the first owner. @throws company_sign_in_absent, email_taken */
+/** Adds the user to the first account, like the first owner. @throws company_sign_in_absent, email_taken */
 async function addUser(
   tx: ControlTransaction,
   { clock, projects }: UserParts,
@@ -152,7 +158,7 @@ async function addUser(
   const [first] = await projects.findAccounts(tx);
   if (first === undefined) throw new ServiceError('company_sign_in_absent');
   const { email, role, roles } = claimed;
-  // Never as that user: a person who can choose an address at the provider could take over their account here.
+  // The existing user is not signed in: a person who chooses an address at the provider could take over that user.
   if ((await findUser(tx, { email })) !== undefined) {
     throw new ServiceError('email_taken', 'it signs in with a password: an owner deletes that user first');
   }
@@ -162,7 +168,7 @@ async function addUser(
   return { user: await insertUser(tx, added), what: 'created', details };
 }
 
-/** Takes name, address and roles from the provider; an address that another user has here is not changed. */
+/** Takes name, address and roles from the provider. The address stays the same if another user has the new one. */
 async function followProvider(tx: ControlTransaction, known: User, claimed: Claimed): Promise<Entered> {
   const other = await findUser(tx, { email: claimed.email });
   const isFree = other === undefined || other.id === known.id;

@@ -20,13 +20,13 @@ import {
 const HOUR_MS = 3_600_000;
 /** An idle session ends overnight, but not over lunch. Source: docs/interface §5.6 rule 6. */
 export const IDLE_MS = 12 * HOUR_MS;
-/** Even a session in use ends, so that the password is required once a week. */
+/** A session in use ends as well, so that the password is required once a week. */
 const LIFETIME_MS = 7 * 24 * HOUR_MS;
-/** A write per request would cost a commit each; 12 hours need no precision of seconds. */
+/** Not after every request, which would cost a commit each. 12 hours need no precision of seconds. */
 const USE_NOTED_EVERY_MS = 60_000;
-/** At some 500 bytes each; no more people use the console at once. */
+/** The number of cached sessions, at some 500 bytes each. Fewer people use the console at the same time. */
 const CACHED_SESSIONS = 5_000;
-/** Browsers need 200 characters at most; longer ones are truncated. */
+/** Browsers need 200 characters at most; a longer value is truncated. */
 const USER_AGENT_LENGTH = 255;
 
 export interface UserParts extends Pick<Base, 'clock' | 'database'> {
@@ -35,7 +35,7 @@ export interface UserParts extends Pick<Base, 'clock' | 'database'> {
   readonly onWritten: () => void;
 }
 
-/** A session at the only moment when its value is known. */
+/** A new session with its value, which is known only when it is opened. */
 export interface OpenedSession {
   readonly value: string;
   readonly maxAgeSeconds: number;
@@ -43,7 +43,7 @@ export interface OpenedSession {
   readonly user: User;
 }
 
-/** The browser: its address, its name, and its previous session. */
+/** The browser that signs in: its address, its name, and its previous session. */
 export interface Visitor {
   readonly address: string;
   /** The origin of its page. */
@@ -53,7 +53,7 @@ export interface Visitor {
   readonly sessionValue: string | undefined;
 }
 
-/** Returns once the write is durable and this process has dropped its cached sessions. */
+/** Returns after the write is durable and this process has cleared its cached sessions. */
 export async function writeSessions<Result>(
   { database, onWritten }: Pick<UserParts, 'database' | 'onWritten'>,
   work: (tx: ControlTransaction) => Promise<Result>,
@@ -63,7 +63,7 @@ export async function writeSessions<Result>(
   return written;
 }
 
-/** A person who signs in, and what the audit log says about it. */
+/** A user who signs in, with the action and details for the audit log. */
 export interface Entered {
   readonly user: User;
   readonly what: string;
@@ -71,8 +71,8 @@ export interface Entered {
 }
 
 /**
- * Opens a session of the user whom `find` finds or creates, always with a new value: against session
- * fixation, a value from the request is never used. The browser's previous session ends.
+ * Opens a session of the user that `find` finds or creates. The session always has a new value and never one from
+ * the request, to prevent session fixation. The browser's previous session ends.
  */
 export const enter = (
   parts: UserParts,
@@ -99,7 +99,7 @@ export const enter = (
     return { value, maxAgeSeconds: LIFETIME_MS / 1000, caller, user };
   });
 
-/** A change that users made to their own account. */
+/** A change that a user made to their own account. */
 export function userChange(caller: UserCaller, what: string, details?: Change['details']): Change {
   const subject = { type: 'user', id: caller.userId, name: caller.userName };
   return { author: caller, action: `user.${what}`, subject, ...(details && { details }) };
@@ -111,7 +111,7 @@ interface FoundSession {
   usedAt: number;
 }
 
-/** Runs in every request of the console, usually from memory, which is at most a second old. */
+/** Runs in every request of the console, and usually answers from a cache that is at most a second old. */
 export function createSessionFinder({ database, clock }: Pick<UserParts, 'database' | 'clock'>) {
   const sessions = createShortCache<SecretHash, FoundSession>(clock, CACHED_SESSIONS);
 
@@ -125,12 +125,12 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
   async function noteUse(found: FoundSession, now: number): Promise<void> {
     if (now - found.usedAt < USE_NOTED_EVERY_MS) return;
     found.usedAt = now;
-    // Reading must work while the disk is full; the next use a minute later tries again.
+    // Reading must work while the disk is full. The next use writes a minute later.
     await noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
   }
 
   return {
-    /** @throws not_signed_in when there is no such session, or it has ended */
+    /** @throws not_signed_in if the session does not exist or has ended */
     async findUser(value: string): Promise<UserCaller> {
       const hash = hashSecret(value);
       const found = await sessions.get(hash, () => read(hash));
@@ -141,12 +141,15 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
       await noteUse(found, now);
       return found.caller;
     },
-    /** Call it when a session or a user was written. */
+    /** Call it after a session or a user was written. */
     dropCache: () => sessions.drop(),
   };
 }
 
-/** A user's sessions, to list and end; an ended one is refused from the moment a call returns. Source: docs/interface §5.6. */
+/**
+ * Lists and ends a user's sessions. An ended session is refused as soon as the call returns.
+ * Source: docs/interface §5.6.
+ */
 export function createOwnSessions(parts: UserParts) {
   const { database, clock, projects } = parts;
   const end = (change: Change, work: (tx: ControlTransaction) => Promise<unknown>): Promise<void> =>
@@ -155,7 +158,7 @@ export function createOwnSessions(parts: UserParts) {
       await projects.recordChange(change, tx);
     });
   return {
-    /** Sessions that have not ended, by id. */
+    /** Lists the sessions that have not ended, ordered by id. */
     async listSessions({ userId }: UserCaller, page: PageRequest) {
       const place = readPlace(page);
       const now = clock.now();

@@ -10,7 +10,7 @@ const Challenge = Type.String({ description: 'good once, for 5 minutes' });
 const Timeout = Type.Integer({ description: 'milliseconds' });
 const TIMEOUT_MS = 120_000;
 
-/** As `PublicKeyCredentialRequestOptionsJSON` of Web Authentication. */
+/** The `PublicKeyCredentialRequestOptionsJSON` of Web Authentication. */
 export const PasskeyRequired = Type.Object(
   {
     passkey: Type.Object({
@@ -24,7 +24,7 @@ export const PasskeyRequired = Type.Object(
   { title: 'PasskeyWanted', description: 'the password was right, and a passkey is asked for as well' },
 );
 
-/** As `PublicKeyCredentialCreationOptionsJSON` of Web Authentication. */
+/** The `PublicKeyCredentialCreationOptionsJSON` of Web Authentication. */
 export const PasskeyOptions = titled('PasskeyOptions', {
   challenge: Challenge,
   rp: Type.Object({ id: Type.String(), name: Type.String() }),

@@ -82,7 +82,7 @@ function serveOwnPasskeys(server: Server, { access, findBaseUrl }: PasskeyRouteP
   });
 }
 
-/** For a user who cannot sign in any more. */
+/** Serves the removal of passkeys of a user who cannot sign in anymore. */
 function serveLostPasskeys(server: Server, { access, answerOnce }: PasskeyRouteParts): void {
   serveOnce(server, 'DELETE /management/users/:id/passkeys', {
     config: { guard: 'management', access: 'manage', role: 'owner' },

@@ -27,21 +27,21 @@ import {
   takeChallenge,
 } from './user-store.ts';
 
-/** Enough for a person's devices, and one in a safe. */
+/** Enough for the devices of a person and a spare passkey. */
 const PASSKEYS = 10;
 const CHALLENGE_MS = 5 * 60_000;
-/** How many windows a person may be signing in with at the same time. */
+/** The number of browser windows in which a person can sign in at the same time. */
 const CHALLENGES = 5;
 
 /** What the browser needs to use or make a passkey. */
 export interface PasskeyChallenge {
-  /** Valid once, for a few minutes. */
+  /** Works once, within a few minutes. */
   readonly challenge: string;
   readonly host: string;
   readonly passkeys: readonly Pick<Passkey, 'credentialId' | 'transports'>[];
 }
 
-/** @returns what this user's browser has to present in addition. @throws request_invalid as hostOf */
+/** Creates a challenge for the user's browser to add or use a passkey. @throws request_invalid for an IP address */
 export async function challengePasskey(
   { database, clock }: Pick<UserParts, 'database' | 'clock'>,
   { id: userId }: Pick<User, 'id'>,
@@ -66,7 +66,7 @@ export function createPasskeys(parts: PasskeyParts) {
   return {
     listPasskeys: ({ userId }: UserCaller): Promise<Passkey[]> => listPasskeys(database.read, userId),
 
-    /** @throws request_invalid for a user with a company account, and beyond the limit */
+    /** @throws request_invalid for a user with a company account, or with the maximum number of passkeys */
     async beginPasskey({ userId }: UserCaller, origin: string): Promise<PasskeyChallenge> {
       const user = await findUser(database.read, { id: userId });
       if (user === undefined) throw new ServiceError('not_signed_in');
@@ -135,7 +135,7 @@ async function signInByPasskey(
   const counter = await checkSignature(given, { challenge, origin: visitor.origin }, passkey);
   const opened = await enter(parts, visitor, async (tx) => {
     const user = await findUser(tx, { id: userId });
-    // It was removed, or used with the same count, since it was read.
+    // Refuses a passkey that was removed, or used with the same count, since it was read.
     const isNoted = await notePasskeyUse(tx, passkey, { counter, at: clock.now() });
     if (!isNoted || user === undefined) throw new ServiceError('passkey_refused');
     return { user, what: 'signed-in', details: { passkey: passkey.name } };
@@ -144,7 +144,10 @@ async function signInByPasskey(
   return opened;
 }
 
-/** Taken before anything is checked, so that a challenge allows one attempt. @throws attempt_ended, passkey_refused */
+/**
+ * Removes the challenge before anything is checked, so that it allows one attempt.
+ * @throws attempt_ended, passkey_refused
+ */
 async function takeAttempt(
   { database, clock }: Pick<UserParts, 'database' | 'clock'>,
   clientDataJSON: string,
@@ -160,7 +163,7 @@ async function takeAttempt(
 /** ES256, EdDSA and RS256; every authenticator supports one of them. Source: IANA COSE Algorithms. */
 export const ALGORITHMS = [-7, -8, -257];
 
-/** @returns the host that browsers bind passkeys to. @throws request_invalid for an IP address, which they refuse */
+/** @returns the host to which browsers bind passkeys. @throws request_invalid for an IP address, which they refuse */
 function hostOf(origin: string): string {
   const { hostname } = new URL(origin);
   if (isIP(hostname.replace(/^\[|\]$/g, '')) === 0) return hostname;
@@ -169,7 +172,7 @@ function hostOf(origin: string): string {
   );
 }
 
-/** @returns the challenge that identifies the attempt, not verified yet. @throws passkey_refused */
+/** @returns the challenge of the attempt, which is not verified yet. @throws passkey_refused */
 function readChallenge(clientDataJSON: string): string {
   try {
     const { challenge } = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString());
@@ -207,11 +210,11 @@ async function checkNewPasskey(
   expected: Expected,
 ): Promise<Pick<Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports'>> {
   return refuseUnfit(async () => {
-    // Loaded with the first passkey: 24 packages that few processes need.
+    // Loaded with the first passkey, because few processes need these 24 packages.
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
     const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
     const statement = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject)).get('attStmt');
-    // No certificates were requested, and to verify them the package would fetch the URLs that they name.
+    // Certificates were not requested. To verify them, the package would fetch the URLs in them.
     if (statement.get('x5c') !== undefined || statement.get('ver') !== undefined)
       throw new Error('certified');
     const { verified, registrationInfo } = await verifyRegistrationResponse({
@@ -226,7 +229,10 @@ async function checkNewPasskey(
   });
 }
 
-/** @returns the new count of signatures. @throws passkey_refused, also if the count did not increase */
+/**
+ * @returns the new count of signatures
+ * @throws passkey_refused if the signature is wrong or the count did not increase
+ */
 async function checkSignature(
   { id, clientDataJSON, authenticatorData, signature }: Static<typeof PasskeySignature>,
   expected: Expected,
@@ -244,7 +250,7 @@ async function checkSignature(
   });
 }
 
-/** The package throws for anything wrong in what was sent; all of it is a refusal. */
+/** Turns every error that the package throws for invalid input into a refusal. */
 async function refuseUnfit<Result>(check: () => Promise<Result>): Promise<Result> {
   try {
     return await check();

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ServiceError } from '../../kernel/errors.ts';
 import { hashPassword, isPassword, refuseWeakPassword } from './password.ts';
 
-test('a password is itself and no other, and each hash has a salt of its own', async () => {
+test('only the same password matches a hash, and each hash has its own salt', async () => {
   const stored = await hashPassword('correct horse battery');
   assert.match(stored, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
   assert.notEqual(stored, await hashPassword('correct horse battery'));
@@ -12,16 +12,20 @@ test('a password is itself and no other, and each hash has a salt of its own', a
   for (const other of ['Correct horse battery', 'correct horse battery ', 'correct horse batter', '']) {
     assert.equal(await isPassword(other, stored), false, other);
   }
-  assert.equal(await isPassword('correct horse battery', undefined), false, 'there is no such user');
+  assert.equal(
+    await isPassword('correct horse battery', undefined),
+    false,
+    'an unknown user has no password',
+  );
 });
 
-test('a password that is typed on another system is the same', async () => {
+test('a password matches in any Unicode normal form', async () => {
   const composed = 'Grüße aus Köln';
   const stored = await hashPassword(composed.normalize('NFC'));
   assert.equal(await isPassword(composed.normalize('NFD'), stored), true);
 });
 
-test('a hash that another program made with other parameters is read', async () => {
+test('a hash that another program made with other parameters is accepted', async () => {
   // From the tests of the reference implementation, phc-winner-argon2.
   const stored = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
   assert.equal(await isPassword('password', stored), true);
@@ -29,7 +33,7 @@ test('a hash that another program made with other parameters is read', async () 
   await assert.rejects(isPassword('password', 'plain text'), /no known form/);
 });
 
-test('more hashes than two wait for each other, and too many are refused', async () => {
+test('hashes beyond two at a time wait, and hashes beyond the queue are refused', async () => {
   const wanted = Array.from({ length: 140 }, () => hashPassword('correct horse battery'));
   const results = await Promise.allSettled(wanted);
   const refused = results.filter((result) => result.status === 'rejected');
@@ -38,10 +42,10 @@ test('more hashes than two wait for each other, and too many are refused', async
     assert.ok(reason instanceof ServiceError);
     assert.equal(reason.code, 'not_ready');
   }
-  assert.equal(await isPassword('x', await hashPassword('x')), true, 'the next one gets its turn');
+  assert.equal(await isPassword('x', await hashPassword('x')), true, 'a later hash is accepted again');
 });
 
-test('what is guessed first is refused, without showing it', () => {
+test('a password that is easy to guess is refused with a message that does not contain it', () => {
   const owner = { email: 'ada.lovelace@shop.example', name: 'Ada Augusta Lovelace' };
   for (const weak of ['ADA.lovelace@shop.example', 'ada augusta lovelace', 'abababababab', '1111111111111']) {
     assert.throws(

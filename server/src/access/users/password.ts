@@ -14,12 +14,12 @@ import { countAttempt, findWindows, forgiveAttempt, type PasswordWindow } from '
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 } as const;
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
-/** Hashes run in the threads that also read and write files, which keep two of the four. */
+/** Hashes run in the threads that also read and write files, so two of the four stay free for files. */
 const AT_ONCE = 2;
-/** About 3 s of work: users of a browser would not wait for longer queues. */
+/** About 3 s of work, because users of a browser do not wait longer. */
 const MAX_WAITING = 128;
 const FEWEST_DIFFERENT = 5;
-/** Words of the service and of passwords, which with parts of address and name are guessed first here (ASVS 5.0, 6.1.2). */
+/** Attackers guess these words first, together with parts of the address and the name (ASVS 5.0, 6.1.2). */
 const GUESSED_WORDS = [
   'relata',
   'password',
@@ -31,7 +31,7 @@ const GUESSED_WORDS = [
   'qwertzuiop',
 ];
 const SHORTEST_WORD = 4;
-/** How many letters must remain of a password without those words, digits and signs. */
+/** How many letters must remain of a password without these words, digits and symbols. */
 const FEWEST_OWN_LETTERS = 4;
 
 const derive = promisify(argon2);
@@ -44,18 +44,18 @@ interface Derivation {
 }
 
 /**
- * What an unknown user's password is compared with, so that it takes as long as for a known one. Nothing
- * hashes to it except by chance.
+ * The hash that the password of an unknown user is compared with, so that the refusal takes as long as for a known
+ * user. It is random, so no password has this hash except by chance.
  */
 const UNKNOWN_USER = format({ ...PARAMETERS, salt: randomBytes(SALT_BYTES) }, randomBytes(TAG_BYTES));
 
-/** @returns the stored form, which includes algorithm, parameters and salt, so that later ones can differ */
+/** @returns the stored form. It includes algorithm, parameters and salt, so that later versions can change them. */
 export async function hashPassword(password: string): Promise<string> {
   const derivation = { ...PARAMETERS, salt: randomBytes(SALT_BYTES) };
   return format(derivation, await run(password, derivation));
 }
 
-/** @param stored undefined if there is no such user */
+/** @param stored undefined for an unknown user */
 export async function isPassword(given: string, stored: string | undefined): Promise<boolean> {
   const { derivation, tag } = parse(stored ?? UNKNOWN_USER);
   const made = await run(given, derivation);
@@ -63,8 +63,8 @@ export async function isPassword(given: string, stored: string | undefined): Pro
 }
 
 /**
- * Length is what counts (NIST SP 800-63B), and the schema requires it; this refuses passwords that are long
- * enough but would be guessed first.
+ * The length of a password matters most (NIST SP 800-63B), and the schema requires it. This function refuses long
+ * passwords that an attacker would guess first.
  * @throws request_invalid that names the field and never shows the password
  */
 export function refuseWeakPassword(
@@ -89,7 +89,7 @@ const weak = (field: string, problem: string) => invalid(`/${field} ${problem}`)
 
 const hashing = new Turns(AT_ONCE);
 
-/** @throws not_ready when too many are waiting already */
+/** @throws not_ready if too many hashes are waiting */
 async function run(password: string, { salt, ...parameters }: Derivation): Promise<Buffer> {
   if (hashing.waiting >= MAX_WAITING) throw new ServiceError('not_ready', { retryAfterSeconds: 5 });
   // The same letters can be entered as different code points.
@@ -99,7 +99,7 @@ async function run(password: string, { salt, ...parameters }: Derivation): Promi
   );
 }
 
-/** The PHC string format, which other programs read too. */
+/** Writes the PHC string format, which other programs also read. */
 function format({ salt, memory, passes, parallelism }: Derivation, tag: Buffer): string {
   const text = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${text(salt)}$${text(tag)}`;
@@ -115,16 +115,17 @@ function parse(stored: string): { derivation: Derivation; tag: Buffer } {
 
 const MINUTE_MS = 60_000;
 
-/** The user whose password is tried, and the address that tries. */
+/** The user whose password is tried, and the network address of the attempt. */
 interface Attempt {
   readonly email: string;
   readonly address: string;
 }
 
 /**
- * The limits of password attempts. One address may try few; many addresses together may try more for one user, but
- * far too few to guess, and so many that locking a user out takes many addresses. The keys are hashed, because
- * addresses that were tried are private, above all those of unknown users. Source: docs/interface §5.6 rule 9.
+ * The limits of password attempts. One address can make few attempts. Many addresses together can make more attempts
+ * for one user, but far too few to guess a password; so an attacker needs many addresses to lock a user out. The keys
+ * are hashed, because e-mail addresses in attempts are private, above all those of unknown users.
+ * Source: docs/interface §5.6 rule 9.
  */
 function limitsOf({ email, address }: Attempt) {
   const place = networkOf(address);
@@ -137,7 +138,7 @@ function limitsOf({ email, address }: Attempt) {
 
 export type PasswordLimit = ReturnType<typeof createPasswordLimit>;
 
-/** Counted in the database, so that limits apply to all processes together and after a restart. */
+/** Counts in the database, so that limits apply to all processes together and after a restart. */
 export function createPasswordLimit(database: Database, clock: Clock) {
   return {
     /** Counts an attempt, even for an unknown user. @throws sign_in_limited, before the password is checked */
@@ -152,17 +153,17 @@ export function createPasswordLimit(database: Database, clock: Clock) {
         const until = Math.max(...reached.map(({ endsAt }) => endsAt));
         throw new ServiceError('sign_in_limited', { retryAfterSeconds: (until - now) / 1000 });
       };
-      // Beyond the limit an attempt costs a read but no write.
+      // An attempt beyond the limit costs a read but no write.
       const keys = limits.map(({ key }) => key);
       refuseAtLimit(await findWindows(database.read, keys, now), 0);
       const begun = limits.map(({ key, windowMs }) => ({ key, endsAt: now + windowMs }));
-      // Without this attempt, which is counted by now.
+      // Compares without this attempt, which is now counted.
       refuseAtLimit(await countAttempt(database, begun, now), 1);
     },
-    /** Call it when the password was right. */
+    /** Call it after a correct password. */
     async forgive(attempt: Attempt): Promise<void> {
       const { pair, address, email } = limitsOf(attempt);
-      // The sign-in stays valid; on a full or failing disk the attempt counts until its window ends.
+      // The sign-in stays valid. On a full or failing disk the attempt counts until its window ends.
       const forgiven = { forgotten: pair.key, lowered: [address.key, email.key] };
       await forgiveAttempt(database, forgiven).catch(ignoreDisk);
     },
@@ -174,10 +175,10 @@ function ignoreDisk(error: unknown): void {
     throw error;
 }
 
-/** An address as some proxies forward it, with the port, which differs for each connection. */
+/** An address with a port, as some proxies forward it. The port differs for each connection. */
 const WITH_PORT = /^(?:([\d.]+)|\[([^\]]+)\])(?::\d+)?$/;
 
-/** The owner of one IPv6 address usually has its whole /64. */
+/** @returns the address, or the /64 of an IPv6 address, because its owner usually has all addresses of the /64 */
 function networkOf(given: string): string {
   const [, ipv4, ipv6] = WITH_PORT.exec(given) ?? [];
   const address = ipv4 ?? ipv6 ?? given;

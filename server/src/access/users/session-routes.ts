@@ -61,7 +61,7 @@ const toSignedIn = ({ user, account }: { user: User; account: Account }, csrfTok
 interface SessionRouteParts extends RouteTools {
   readonly access: Access;
   readonly cookie: SessionCookie;
-  /** Holds the secret of an attempt until the browser comes back from the provider. */
+  /** Stores the secret of an attempt until the browser returns from the provider. */
   readonly attemptCookie: SessionCookie;
 }
 
@@ -78,11 +78,11 @@ export const sessionRoutes =
   };
 
 const tags = ['Sign in'];
-/** 16 KiB hold the longest value of each field, escaped; more would be memory that strangers can occupy. */
+/** 16 KiB are enough for the longest escaped value of each field. Strangers could occupy any memory beyond that. */
 const open = { guard: 'sign-in', maxBodyMib: 1 / 64 } as const;
-/** A route by which a caller without a session signs in. */
+/** A route where a caller without a session signs in. */
 const signIn = { config: open, tags, answer: { 200: SignedIn } };
-/** A route of the user's own sessions, which every role may call. */
+/** A route of the user's own sessions, which every role can call. */
 const own = { config: { guard: 'session', role: 'viewer' }, tags } as const;
 
 function servePasswordSignIn(server: Server, parts: SessionRouteParts): void {
@@ -109,7 +109,7 @@ function servePasswordSignIn(server: Server, parts: SessionRouteParts): void {
   });
 }
 
-/** Links by which people become users. */
+/** Serves the links through which people become users. */
 function serveLinks(server: Server, parts: SessionRouteParts): void {
   const { access } = parts;
   serve(server, 'POST /management/links/check', {
@@ -142,7 +142,7 @@ function serveLinks(server: Server, parts: SessionRouteParts): void {
   });
 }
 
-/** A route whose body is all that it takes to open a session. */
+/** A route that opens a session with its body alone. */
 interface Opening<Body extends TSchema> {
   readonly call: `POST ${string}`;
   readonly summary: string;
@@ -189,7 +189,7 @@ function serveSignedInUser(server: Server, parts: SessionRouteParts): void {
   });
 }
 
-/** How long a sign-in at the provider may take, with a second factor. */
+/** The time limit of a sign-in at the provider, with a second factor. */
 const ATTEMPT_SECONDS = 600;
 /** A route of the sign-in with a company account. */
 const company = { config: { ...open, maxBodyMib: 1 / 16 }, tags };
@@ -231,7 +231,7 @@ function serveCompanySignIn(server: Server, parts: SessionRouteParts): void {
     ...company,
     body: closedObject({
       query: Type.String({
-        // Long enough for what any provider returns.
+        // Long enough for the query of any provider.
         maxLength: 8_192,
         description: 'with which the browser came back to /console/, without the question mark',
       }),
@@ -313,7 +313,7 @@ function serveOwnSessions(server: Server, { access, cookie }: SessionRouteParts)
   });
 }
 
-/** Sets the session cookie. */
+/** Sets the session cookie. @returns the answer */
 async function answerOpened(
   { access, cookie }: SessionRouteParts,
   reply: FastifyReply,
@@ -331,7 +331,7 @@ const visitorOf = ({ cookie, findBaseUrl }: SessionRouteParts, request: FastifyR
   sessionValue: cookie.read(request),
 });
 
-/** Answers to strangers say little about problems between the service and the provider; the log has them for the operator. */
+/** Logs a problem with the provider for the operator, because answers to strangers contain few details. */
 const logProblem = (request: FastifyRequest) => (error: unknown) => {
   if (error instanceof ServiceError && error.facts.cause instanceof Error) {
     const problem = describeProblem(error.facts.cause);
@@ -340,7 +340,7 @@ const logProblem = (request: FastifyRequest) => (error: unknown) => {
   throw error;
 };
 
-/** Only messages: other properties of such an error may hold tokens. */
+/** Describes an error by messages alone, because other properties may contain tokens. */
 function describeProblem(error: Error): string {
   const { message, cause } = error;
   return cause instanceof Error ? `${message}: ${describeProblem(cause)}` : message;

@@ -8,27 +8,27 @@ import { hashPassword, isPassword, type PasswordLimit, refuseWeakPassword } from
 import { normalizeEmail, type User } from './user.ts';
 import { findUser, removeSessionsOf, type StoredUser, updateUser } from './user-store.ts';
 
-/** Until an operator has freed space. */
+/** An operator has to free space before sign-ins work again. */
 const FULL_RETRY_SECONDS = 60;
 
 interface SignInParts extends UserParts {
   readonly limit: PasswordLimit;
 }
 
-/** Sign-ins, each recorded in the audit log. Source: docs/interface §5.6. */
+/** Creates the sign-in with a password. The audit log records each sign-in. Source: docs/interface §5.6. */
 export function createSignIn(parts: SignInParts) {
   const { database, projects } = parts;
   return {
-    /** An unknown address is refused like a wrong password. @throws sign_in_refused, _limited, _unstored */
+    /** Refuses an unknown address like a wrong password. @throws sign_in_refused, sign_in_limited, sign_in_unstored */
     signIn: (given: Credentials, visitor: Visitor) => signIn(parts, given, visitor).catch(refuseOnFullDisk),
 
-    /** @throws not_signed_in when the user was deleted a moment ago */
+    /** @throws not_signed_in if the user was just deleted */
     async describeUser(caller: UserCaller): Promise<{ user: User; account: Account }> {
       return { user: await getOwn(database, caller), account: await projects.getAccount(caller.accountId) };
     },
 
     /**
-     * Ends all sessions of the user, who may have changed it because another person has one, and opens a new one.
+     * Ends all sessions of the user, because another person may have one, and opens a new session.
      * @throws password_wrong, sign_in_limited, request_invalid
      */
     async changePassword(
@@ -59,7 +59,7 @@ interface Credentials {
   readonly password: string;
 }
 
-/** @returns a challenge in place of a session if the user has passkeys */
+/** @returns a session, or a challenge if the user has passkeys */
 async function signIn(parts: SignInParts, given: Credentials, visitor: Visitor) {
   const { database, limit } = parts;
   const attempt = { email: normalizeEmail(given.email), address: visitor.address };
@@ -67,7 +67,7 @@ async function signIn(parts: SignInParts, given: Credentials, visitor: Visitor) 
   const user = await findUser(database.read, { email: attempt.email });
   const isRight = await isPassword(given.password, user?.passwordHash);
   if (user === undefined || !isRight) throw new ServiceError('sign_in_refused');
-  // The attempt is forgiven only with the passkey: the password alone must not allow unlimited attempts.
+  // Only the passkey cancels the counted attempt: a correct password alone must not allow unlimited attempts.
   if (user.passkeys > 0) return challengePasskey(parts, user, { purpose: 'sign-in', origin: visitor.origin });
   const opened = await enter(parts, visitor, async (tx) => ({
     user: await getUnchanged(tx, user),
@@ -83,13 +83,13 @@ async function getOwn(database: Database, { userId }: UserCaller): Promise<Store
   return user;
 }
 
-/** Neither attempts nor sessions can be stored, and without counting attempts no password is checked. */
+/** A full disk can store neither attempts nor sessions, and no password is checked without counting the attempt. */
 function refuseOnFullDisk(error: unknown): never {
   if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error;
   throw new ServiceError('sign_in_unstored', { retryAfterSeconds: FULL_RETRY_SECONDS, cause: error });
 }
 
-/** A user who was deleted, or changed the password, since the check cannot sign in with the old one. */
+/** Refuses a user who was deleted, changed the password or added a first passkey since the password was checked. */
 async function getUnchanged(tx: ControlTransaction, user: StoredUser): Promise<User> {
   const present = await findUser(tx, { id: user.id });
   const hasFewerFactors = user.passkeys === 0 && present !== undefined && present.passkeys > 0;

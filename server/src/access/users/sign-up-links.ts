@@ -32,14 +32,14 @@ const INVITATION_MS = 7 * 24 * 3_600_000;
 /** Source: docs/interface §14.5 rule 3. */
 const OWNER_LINK_MS = 3_600_000;
 
-/** What a person who follows a link submits. */
+/** The values that a person submits after opening a link. */
 interface Acceptance {
   readonly token: string;
   readonly name: string;
   readonly password: string;
 }
 
-/** @throws link_ended for a used, replaced, withdrawn, expired or unknown link alike */
+/** @throws link_ended for a link that is used, replaced, withdrawn, expired or unknown */
 async function getLink<Link>(
   rows: Rows,
   { token, clock }: { readonly token: string; readonly clock: Clock },
@@ -50,7 +50,7 @@ async function getLink<Link>(
   return link;
 }
 
-/** Describes what a link is for, before anything is filled in, and leaves it valid. @throws link_ended */
+/** Describes a link without using it, before the person fills in the form. @throws link_ended */
 export async function checkLink({ database, clock }: Pick<UserParts, 'database' | 'clock'>, token: string) {
   const owner = await findOwnerLink(database.read, hashSecret(token), clock.now());
   if (owner) return { type: 'owner' as const, role: 'owner' as const, expiresAt: owner.expiresAt };
@@ -66,7 +66,7 @@ interface NewInvitation {
   readonly roles?: readonly PartRole[];
 }
 
-/** Links by which people become users of the caller's account. Source: docs/interface §14.6. */
+/** Creates the links through which people become users of the caller's account. Source: docs/interface §14.6. */
 export function createInvitations(parts: UserParts) {
   const invitations = new Resources<Invitation, Author & InvitationPlace>(parts, {
     store: INVITATIONS,
@@ -79,7 +79,7 @@ export function createInvitations(parts: UserParts) {
   return {
     /**
      * Replaces an earlier invitation to the same address.
-     * @returns the invitation at the only moment when its token is known
+     * @returns the invitation with its token, which is known only at creation
      * @throws email_taken for a user of the account, key_beyond_own
      */
     async invite(
@@ -97,11 +97,11 @@ export function createInvitations(parts: UserParts) {
 
     listInvitations: (caller: Author, page: PageRequest) => invitations.list(presentIn(caller), page),
 
-    /** The link ends. @throws not_found */
+    /** Deletes an invitation, so that its link is refused. @throws not_found */
     deleteInvitation: (writer: InvitationWriter, chosen: Chosen): Promise<void> =>
       invitations.remove({ ...writer, place: presentIn(writer.place) }, chosen),
 
-    /** A link works once. @throws link_ended, email_taken, request_invalid */
+    /** Creates the user and deletes the invitation. @throws link_ended, email_taken, request_invalid */
     acceptInvitation: (given: Acceptance, visitor: Visitor): Promise<OpenedSession> =>
       acceptInvitation(parts, given, visitor),
   };
@@ -115,7 +115,7 @@ async function insertNew(
   const { accountId } = author;
   const { email, role, roles, createdAt } = added;
   await refuseLimited(tx, author);
-  // Whether another account has such a user must not be revealed to this one; it shows when the link is followed.
+  // This account must not learn that another account has such a user. Only the person who opens the link does.
   if ((await findUser(tx, { email }))?.accountId === accountId) throw new ServiceError('email_taken');
   await removeInvitationsTo(tx, { accountId, email });
   const expiresAt = createdAt + INVITATION_MS;
@@ -129,7 +129,7 @@ async function acceptInvitation(
   visitor: Visitor,
 ): Promise<OpenedSession> {
   const { database, clock } = parts;
-  // Before the password is hashed, so that a wrong token costs next to nothing.
+  // Checked before the password is hashed, so that a wrong token costs little time.
   const { email } = await getLink(database.read, { token, clock }, findInvitation);
   refuseWeakPassword('password', password, { email, name });
   const passwordHash = await hashPassword(password);
@@ -144,13 +144,13 @@ async function acceptInvitation(
   });
 }
 
-/** Links by which people become owners, or recover a lost password. Source: docs/interface §14.5. */
+/** Creates the links through which people become owners or recover a lost password. Source: docs/interface §14.5. */
 export function createOwnerLinks(parts: UserParts) {
   const { database, clock, projects } = parts;
   return {
     hasOwner: async (): Promise<boolean> => (await countLocalOwners(database.read)) > 0,
 
-    /** Valid once and for an hour, beside other links of the account. @returns the token */
+    /** The link works once and for an hour; other links of the account stay valid. @returns the token */
     makeOwnerLink: (accountId: number, command: string): Promise<string> =>
       database.write('all', async (tx) => {
         const token = makeSecret();
@@ -164,15 +164,16 @@ export function createOwnerLinks(parts: UserParts) {
       }),
 
     /**
-     * Creates the user of the link, or gives the one with that address in the account the role and the new
-     * password. All links of the account end. @throws link_ended, email_taken, request_invalid
+     * Creates the owner. If the account has a user with that address, this user gets the role and the new password.
+     * All owner links of the account end.
+     * @throws link_ended, email_taken, request_invalid
      */
     async createOwner(
       { token, name, password, ...given }: Acceptance & { readonly email: string },
       visitor: Visitor,
     ): Promise<OpenedSession> {
       const email = normalizeEmail(given.email);
-      // Before the password is hashed, as for an invitation.
+      // Checked before the password is hashed, as for an invitation.
       await getLink(database.read, { token, clock }, findOwnerLink);
       refuseWeakPassword('password', password, { email, name });
       const passwordHash = await hashPassword(password);

@@ -20,8 +20,8 @@ type UserChange = Partial<Pick<User, 'name' | 'role' | 'roles'>>;
 type UserWriter = Writer<User, Author>;
 
 /**
- * The users of the caller's account; those of another are not_found. Owners and account keys that may manage
- * may call this; others are refused. Source: docs/interface §14.6.
+ * Manages the users of the caller's account; users of other accounts are not_found. Only owners and account keys with
+ * access manage can call this. Source: docs/interface §14.6.
  */
 export function createUserManagement(parts: UserParts) {
   const users = new Resources<User, Author>(parts, {
@@ -34,7 +34,10 @@ export function createUserManagement(parts: UserParts) {
 
   return {
     listUsers: (author: Author, page: PageRequest) => users.list(author, page),
-    /** Takes effect with the next request. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
+    /**
+     * The change takes effect with the next request.
+     * @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused
+     */
     changeUser: (writer: UserWriter, chosen: Chosen, change: UserChange): Promise<User> =>
       users.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
         const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
@@ -43,13 +46,13 @@ export function createUserManagement(parts: UserParts) {
           await checkRoles(tx, { projects: parts.projects, author: writer.author }, { before, after });
         return { after };
       }),
-    /** Removes their sessions and the invitations that they made, too. @throws not_found, last_owner */
+    /** Also removes the user's sessions and the invitations that the user made. @throws not_found, last_owner */
     deleteUser: (writer: UserWriter, chosen: Chosen): Promise<void> =>
       users.remove(writer, chosen, async (tx, user) => {
         if (user.role === 'owner') await refuseLastOwner(tx, user);
         await removeBelongings(tx, user.id);
       }),
-    /** For a user who lost their passkeys. @throws not_found */
+    /** Removes the passkeys of a user who lost them. @throws not_found */
     removePasskeysOf: (writer: UserWriter, chosen: Chosen): Promise<User> =>
       users.change(writer, { ...chosen, what: 'passkeys-removed' }, async (tx, after) => {
         const gone = await removePasskeys(tx, { userId: after.id });
@@ -58,7 +61,7 @@ export function createUserManagement(parts: UserParts) {
   };
 }
 
-/** The guard checks sessions as well; this is for keys. @throws scope_refused, role_refused */
+/** The guard checks sessions as well; this also checks keys. @throws scope_refused, role_refused */
 export function refuseUnlessOwner(author: Author): void {
   if ('userId' in author) {
     if (!includesRole(author.role, 'owner')) throw new ServiceError('role_refused');
@@ -67,14 +70,14 @@ export function refuseUnlessOwner(author: Author): void {
   if (author.scope.type !== 'account' || author.access !== 'manage') throw new ServiceError('scope_refused');
 }
 
-/** An owner at the time of the request may no longer be one. @throws role_refused */
+/** Refuses a user who was an owner when the request arrived and has lost the role. @throws role_refused */
 async function refuseFormerOwner(tx: ControlTransaction, author: Author): Promise<void> {
   if (!('userId' in author)) return;
   const user = await findUser(tx, { id: author.userId });
   if (user?.role !== 'owner') throw new ServiceError('role_refused');
 }
 
-/** For resources that only owners, and account keys that may manage, can reach. */
+/** Checks for resources that only owners and account keys with access manage can reach. */
 export const ownerRights = { refuse: refuseUnlessOwner, refuseFormer: refuseFormerOwner };
 
 /** @throws role_of_groups, last_owner, key_beyond_own, request_invalid, scope_refused */
@@ -83,7 +86,7 @@ async function checkRoles(
   { projects, author }: { readonly projects: Projects; readonly author: Author },
   { before, after }: { readonly before: User; readonly after: Roles },
 ): Promise<void> {
-  // The next sign-in would restore those of the groups.
+  // The next sign-in would restore the roles of the groups.
   if (before.signsInWith === 'company-account')
     throw new ServiceError('role_of_groups', 'change the groups at the provider');
   await refuseUnfitRoles(projects, author, after);

@@ -18,7 +18,7 @@ export const RoleWord = Type.Union(
   },
 );
 
-/** More should be a group of their own, as each request of the user reads them. */
+/** Each request of the user reads all roles. More projects should be put into a group. */
 const PART_ROLES = 100;
 const WirePartRole = closedObject({
   scope: WirePartScope,

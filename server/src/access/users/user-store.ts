@@ -8,7 +8,7 @@ import type { SecretHash } from '../keys/keys.ts';
 import type { Roles, User } from './user.ts';
 
 export interface StoredUser extends User {
-  /** undefined: the user signs in with a company account. */
+  /** Undefined if the user signs in with a company account. */
   readonly passwordHash: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface Identity {
 const readRoles = ({ roles }: { roles: string }) => JSON.parse(roles) as PartRole[];
 
 type UserRow = Selectable<ControlSchema['console_user']>;
-/** The part of a user that sessions need. */
+/** The columns of a user that sessions need. */
 type SafeRow = Omit<UserRow, 'password_hash' | 'subject'>;
 
 const toUser = ({ password_hash: _, subject: __, issuer, ...row }: SafeRow & Partial<UserRow>): User => ({
@@ -38,7 +38,7 @@ export const USERS = createStore<User, { readonly accountId: number }>({
   toColumns: ({ name, role, roles }) => ({ name, role, roles: JSON.stringify(roles) }),
 });
 
-/** In any account; there is an index for each filter. */
+/** Finds a user of any account. Each filter has an index. */
 export async function findUser(
   rows: Rows,
   filter: { readonly id: number } | { readonly email: string } | Identity,
@@ -48,8 +48,8 @@ export async function findUser(
 }
 
 /**
- * Counts owners who sign in with a password, whom no provider or change of groups can take away. Over all
- * accounts, if none is given.
+ * Counts owners who sign in with a password, because no provider or change of groups can remove their role.
+ * @param accountId undefined: all accounts
  */
 export async function countLocalOwners(rows: Rows, accountId?: number): Promise<number> {
   const { count } = await rows
@@ -68,7 +68,7 @@ type NewUser = Pick<User, 'accountId' | 'email' | 'name' | 'role' | 'roles' | 'c
 export const insertUser = (tx: ControlTransaction, { roles, ...user }: NewUser): Promise<User> =>
   USERS.insert(tx, { passwordHash: '', ...user, roles: JSON.stringify(roles) });
 
-/** @param change with a password, the user signs in with that from now on */
+/** A user who gets a password signs in with it from then on, and not with a company account. */
 export async function updateUser(
   tx: ControlTransaction,
   id: number,
@@ -83,14 +83,14 @@ export async function updateUser(
   await control.update(tx, 'console_user', { where: { id }, set });
 }
 
-/** Removes the sessions and passkeys of a user, and the invitations that they made. */
+/** Removes the sessions and passkeys of a user, and the invitations that the user made. */
 export async function removeBelongings(tx: ControlTransaction, userId: number): Promise<void> {
   await removeInvitationsBy(tx, userId);
   await removeSessionsOf(tx, userId);
   await control.remove(tx, 'passkey', { userId });
 }
 
-/** Removes the roles that users have, or are invited to have, in a deleted part. */
+/** Removes the roles in a deleted part from users and invitations. */
 export async function removeRolesIn(tx: ControlTransaction, { type, id }: PartScope): Promise<void> {
   for (const table of ['console_user', 'invitation'] as const) {
     const found = await tx.selectFrom(table).select(['id', 'roles']).where('roles', '!=', '[]').execute();
@@ -101,7 +101,7 @@ export async function removeRolesIn(tx: ControlTransaction, { type, id }: PartSc
   }
 }
 
-/** Lets a person become a user, once. */
+/** An offer to a person to become a user, which works once. */
 export interface Invitation extends Roles {
   readonly id: number;
   readonly accountId: number;
@@ -111,7 +111,7 @@ export interface Invitation extends Roles {
   readonly expiresAt: number;
 }
 
-/** The account whose unexpired invitations are meant. */
+/** Selects the unexpired invitations of an account. */
 export interface InvitationPlace {
   readonly accountId: number;
   readonly now: number;
@@ -128,7 +128,7 @@ function toInvitation({ hash: _, user_id: __, ...row }: Selectable<ControlSchema
   return { ...toCamel(row), roles: readRoles(row), createdBy: JSON.parse(row.created_by) };
 }
 
-/** @returns an unexpired invitation, by the index of the unique hash */
+/** Uses the index of the unique hash. @returns an unexpired invitation */
 export async function findInvitation(rows: Rows, hash: SecretHash, now: number) {
   const found = rows.selectFrom('invitation').selectAll().where('hash', '=', hash);
   const row = await found.where('expires_at', '>', now).executeTakeFirst();
@@ -150,11 +150,11 @@ export const removeInvitationsTo = (
   { accountId, email }: Pick<User, 'accountId' | 'email'>,
 ) => control.remove(tx, 'invitation', { accountId, email });
 
-/** Removes the invitations of a user who may no longer invite. */
+/** Removes the invitations by a user who can no longer invite people. */
 export const removeInvitationsBy = (tx: ControlTransaction, userId: number) =>
   control.remove(tx, 'invitation', { userId });
 
-/** @returns the account that the link is for, unless it has expired */
+/** @returns the account of the link; undefined if the link has expired */
 export const findOwnerLink = (rows: Rows, hash: SecretHash, now: number) =>
   rows
     .selectFrom('owner_link')
@@ -177,13 +177,13 @@ export interface ConsoleSession {
   readonly createdAt: number;
   readonly usedAt: number;
   readonly expiresAt: number;
-  /** The address of the browser that signed in; null if an earlier version did not store it. */
+  /** The network address of the browser; null if an earlier version opened the session. */
   readonly address: string | null;
-  /** The browser's own name; null if it sends none, or an earlier version did not store it. */
+  /** The browser's own name; null if the browser sends none, or an earlier version opened the session. */
   readonly userAgent: string | null;
 }
 
-/** The user whose open sessions are meant. */
+/** Selects the sessions of a user that have not ended. */
 interface SessionPlace {
   readonly userId: number;
   readonly expiresAfter: number;
@@ -221,7 +221,7 @@ export const insertSession = (
   session: Omit<ConsoleSession, 'id' | 'usedAt'> & { userId: number; hash: SecretHash },
 ): Promise<ConsoleSession> => SESSIONS.insert(tx, { ...session, usedAt: session.createdAt });
 
-/** Never moves the instant back, as other processes write too. */
+/** Never moves the instant back, because other processes write as well. */
 export async function noteSessionUse(database: Database, id: number, at: number): Promise<void> {
   const set = (tx: ControlTransaction) => tx.updateTable('console_session').set({ used_at: at });
   await database.write('rows', (tx) => set(tx).where('id', '=', id).where('used_at', '<', at).execute());
@@ -232,7 +232,7 @@ export async function removeSession(tx: ControlTransaction, { id, userId }: { id
   return (await control.remove(tx, 'console_session', { id, userId })) > 0;
 }
 
-/** All sessions of the user except one. */
+/** Removes all sessions of the user except the current one. */
 export async function removeOtherSessions(
   tx: ControlTransaction,
   { current, userId }: { current: number; userId: number },
@@ -243,13 +243,13 @@ export async function removeOtherSessions(
 export const removeSessionByHash = (tx: ControlTransaction, hash: SecretHash) =>
   control.remove(tx, 'console_session', { hash });
 
-/** Removes all sessions, including those that wait for a passkey. */
+/** Removes all sessions, including sign-ins that wait for a passkey. */
 export async function removeSessionsOf(tx: ControlTransaction, userId: number): Promise<void> {
   for (const table of ['passkey_challenge', 'console_session'] as const)
     await control.remove(tx, table, { userId });
 }
 
-/** Removes expired sessions, links, challenges and counts; sessions not used since `unusedSince` count as expired. */
+/** Removes expired sessions, links, challenges and counts, and sessions that were not used after `unusedSince`. */
 export async function dropExpired(
   database: Database,
   { now, unusedSince }: { now: number; unusedSince: number },
@@ -269,13 +269,13 @@ const toPasskey = (row: Selectable<ControlSchema['passkey']>) => ({
   transports: JSON.parse(row.transports) as readonly string[],
 });
 
-/** @returns them by id; there are few */
+/** @returns the user's passkeys, ordered by id */
 export async function listPasskeys(rows: Rows, userId: number): Promise<Passkey[]> {
   const found = rows.selectFrom('passkey').selectAll().where('user_id', '=', userId).orderBy('id');
   return (await found.execute()).map(toPasskey);
 }
 
-/** Looks in all accounts. */
+/** Searches all accounts. */
 export const hasCredential = async (rows: Rows, credentialId: string): Promise<boolean> =>
   (await control.find(rows, 'passkey', { credentialId })) !== undefined;
 
@@ -288,7 +288,7 @@ export async function insertPasskey(tx: ControlTransaction, passkey: Omit<Passke
   return toPasskey(row);
 }
 
-/** @returns whether the passkey is as it was read, so that two signatures with one count are not both accepted */
+/** @returns false if the passkey has changed since it was read: two signatures with one count are not both accepted */
 export async function notePasskeyUse(
   tx: ControlTransaction,
   { id, counter }: Pick<Passkey, 'id' | 'counter'>,
@@ -298,7 +298,7 @@ export async function notePasskeyUse(
   return (await control.update(tx, 'passkey', { where: { id, counter }, set })) > 0;
 }
 
-/** @returns the removed passkeys: one, or all of the user */
+/** Removes one passkey, or without `id` all passkeys of the user. @returns the removed passkeys */
 export async function removePasskeys(tx: ControlTransaction, filter: { userId: number; id?: number }) {
   const gone = tx.deleteFrom('passkey').where((is) => is.and(toSnake(filter)));
   const rows = await gone.returningAll().execute();
@@ -320,7 +320,7 @@ interface Challenge {
   readonly expiresAt: number;
 }
 
-/** Replaces the user's oldest challenge if there are too many. */
+/** Removes the user's oldest challenges beyond the limit. */
 export async function insertChallenge(tx: ControlTransaction, challenge: Challenge, most: number) {
   const { userId } = challenge;
   const newest = tx
@@ -334,7 +334,7 @@ export async function insertChallenge(tx: ControlTransaction, challenge: Challen
   await control.insert(tx, 'passkey_challenge', challenge);
 }
 
-/** Works once. @returns the user of the challenge */
+/** Removes a challenge, so that it works once. @returns its user; undefined if it has ended */
 export async function takeChallenge(
   tx: ControlTransaction,
   { now, ...challenge }: Pick<Challenge, 'hash' | 'purpose'> & { now: number },
@@ -343,7 +343,7 @@ export async function takeChallenge(
   return (await taken.where('expires_at', '>', now).returning('user_id').executeTakeFirst())?.user_id;
 }
 
-/** The attempts counted within a window. */
+/** The number of attempts counted in a window. */
 export interface PasswordWindow {
   readonly key: string;
   readonly attempts: number;
@@ -362,15 +362,15 @@ export const findWindows = (rows: Rows, keys: readonly string[], now: number): P
     .execute();
 
 /**
- * Counts an attempt for each key, in one statement, so that simultaneous attempts are all counted. An ended
- * window begins anew.
+ * Counts an attempt for each key in one statement, so that simultaneous attempts are all counted. The first attempt
+ * after a window has ended begins the next one.
  */
 export async function countAttempt(
   database: Database,
   windows: readonly Pick<PasswordWindow, 'key' | 'endsAt'>[],
   now: number,
 ): Promise<PasswordWindow[]> {
-  // In the same order everywhere, to avoid deadlocks between transactions.
+  // All transactions use the same order, to avoid deadlocks.
   const sorted = windows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const isOver = sql`password_window.ends_at <= ${now}`;
   return database.write('rows', (tx) =>
@@ -388,7 +388,7 @@ export async function countAttempt(
   );
 }
 
-/** Takes back one attempt from each key, and clears one key completely. */
+/** Subtracts an attempt from the `lowered` keys and removes the count of the `forgotten` key. */
 export async function forgiveAttempt(
   database: Database,
   { forgotten, lowered }: { forgotten: string; lowered: readonly string[] },

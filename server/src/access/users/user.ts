@@ -11,11 +11,11 @@ import {
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Author, Projects } from '../../projects/projects.ts';
 
-/** What a user may do. */
+/** The roles of a user. */
 export interface Roles {
   /** The role in the whole account. */
   readonly role: Role;
-  /** The roles in parts of it. */
+  /** The roles in parts of the account. */
   readonly roles: readonly PartRole[];
 }
 
@@ -23,7 +23,7 @@ export interface Roles {
 export interface User extends Roles {
   readonly id: number;
   readonly accountId: number;
-  /** As returned by `normalizeEmail`; unique in an installation. */
+  /** The result of `normalizeEmail`; unique in an installation. */
   readonly email: string;
   readonly name: string;
   readonly createdAt: number;
@@ -34,25 +34,25 @@ export interface User extends Roles {
 
 export function toUserCaller(user: User, sessionId: number): UserCaller {
   const { id, accountId, name, role, roles } = user;
-  // The role in terms of key access, so that guards and rules for keys also apply to users.
+  // Expresses the role as the access of a key, so that guards and rules for keys also apply to users.
   const access = includesRole(highestRoleOf(user), 'editor') ? 'manage' : 'read';
   const reached = { scope: reachOf(user, 'viewer'), access } as const;
   return { userId: id, userName: name, accountId, role, roles, sessionId, ...reached };
 }
 
-/** For routes whose guard admits only sessions. */
+/** Returns the caller of a route whose guard accepts only sessions. @throws not_signed_in */
 export function userOf(caller: Caller): UserCaller {
   if (!isUser(caller)) throw new ServiceError('not_signed_in');
   return caller;
 }
 
-/** People do not always write their address in the same way. */
+/** Makes the spellings of an address equal, because people do not always type it in the same way. */
 export function normalizeEmail(given: string): string {
   return given.normalize('NFC').trim().toLowerCase();
 }
 
 /**
- * Unknown groups and projects are refused like those of another account. Source: docs/interface §14.6 rule 8.
+ * Refuses unknown groups and projects like those of another account. Source: docs/interface §14.6 rule 8.
  * @throws request_invalid, scope_refused
  */
 export async function refuseUnfitRoles(
@@ -74,18 +74,18 @@ export async function refuseUnfitRoles(
 
 export const invalid = (detail: string) => new ServiceError('request_invalid', detail);
 
-/** The console address that takes a token. It is behind the `#`, so that no server or proxy logs it. */
+/** The console address for an owner link. The token follows the `#`, so that no server or proxy logs it. */
 export function ownerLinkUrl(base: string, token: string): string {
   return `${base}/console/#/welcome/${token}`;
 }
 
-/** The address that browsers come back to from the company's provider, as registered there. */
+/** The address to which the company's provider sends browsers back. It is registered at the provider. */
 export const consoleUrl = (base: string): string => `${base}/console/`;
 
 export function invitationUrl(base: string, token: string): string {
   return `${base}/console/#/invitation/${token}`;
 }
 
-/** The origin of the calling page: as it says, which was checked, or else the service's own address. */
+/** @returns the origin of the page, which the guard has checked, or the service's own address */
 export const originOf = ({ origin }: { readonly origin?: string | undefined }, base: string): string =>
   origin ?? new URL(base).origin;

@@ -20,7 +20,7 @@ export function createUsers(given: Omit<CompanySignInParts, 'onWritten'>) {
   const limited = { ...parts, limit: createPasswordLimit(database, clock) };
   return {
     findUser,
-    /** Call it when users were written elsewhere. */
+    /** Call it after other code has written users. */
     forgetUsers: dropCache,
     ...createSignIn(limited),
     ...createOwnSessions(parts),
