@@ -13,17 +13,17 @@ import {
 import { checkSqliteFile, findForeignSchemaIn, listForeignCatalogs } from '../storage/sqlite/sqlite.ts';
 import { findLostTask, listOwnedPayloads } from '../transfer/transfer.ts';
 
-/** The manifest of a backup and its check: missing, truncated or changed files are found before they are served. */
+/** The manifest of a backup and its check, which finds missing, truncated or changed files before they are served. */
 
 const NAME = 'manifest.json';
-/** Version of the manifest format, raised by any program that changes what its fields mean. */
+/** The version of the manifest format. A program that changes the meaning of its fields raises it. */
 const FORMAT = 1;
 
 interface Manifest {
   readonly format: number;
-  /** When the backup was complete, an ISO 8601 instant. */
+  /** When the backup was complete, as an ISO 8601 instant. */
   readonly madeAt: string;
-  /** Schema versions, the same for all files of a kind. */
+  /** Schema versions, which are the same for all files of a kind. */
   readonly schema: { readonly control: number; readonly catalog: number };
   /** All files of the backup, by path relative to its folder. */
   readonly files: readonly BackupFile[];
@@ -38,11 +38,11 @@ interface BackupFile {
 export interface CheckOptions {
   /** Checks only this project's catalog and the control database. */
   readonly projectId?: number | undefined;
-  /** Whether a backup without a manifest is accepted and checked as far as possible. */
+  /** Whether a backup without a manifest is accepted, and checked as far as possible. */
   readonly withoutManifest?: boolean;
 }
 
-/** Written last, so that a backup without a manifest is known to be incomplete. */
+/** The manifest is written last, so a backup without one is known to be incomplete. */
 export async function writeManifest(folder: DataFolder, madeAt: Date): Promise<void> {
   const files: BackupFile[] = [];
   for (const path of listFiles(folder)) files.push({ path, ...(await digest(join(folder.root, path))) });
@@ -52,10 +52,11 @@ export async function writeManifest(folder: DataFolder, madeAt: Date): Promise<v
 }
 
 /**
- * Compares a backup with its manifest, reads its databases with SQLite's `quick_check` and looks for a catalog of every project
- * that its control database knows as filled. Writes nothing.
- * @returns `madeAt`: undefined without a manifest; `empty`: projects without a catalog that were never filled, as far as is known
- * @throws Error that names each file that differs, or says that there is no manifest
+ * Compares a backup with its manifest, and reads its databases with SQLite's `quick_check`. It also requires a catalog
+ * of every project that was filled according to the control database. Writes nothing.
+ * @returns `madeAt`: undefined without a manifest; `empty`: the projects without a catalog that were never filled, as
+ * far as the control database shows
+ * @throws Error that names each file that differs, or reports that there is no manifest
  */
 export async function checkBackup(
   folder: DataFolder,
@@ -76,7 +77,7 @@ export async function checkBackup(
     for (const problem of findDatabaseProblems(folder, path)) problems.push({ path, problem });
   if (problems.length === 0) problems.push(...listOtherOwners(folder, projectId));
   if (problems.length > 0) throw refuseDamaged(folder, problems);
-  // Files that the control database names and that are missing.
+  // Finds files that the control database names and that are missing.
   const { problems: missing, empty } =
     projectId === undefined ? findMissingIn(folder) : { problems: [], empty: [] };
   if (missing.length > 0) throw refuseDamaged(folder, missing);
@@ -94,7 +95,7 @@ interface Problem {
   readonly problem: string;
 }
 
-/** A failing medium would report thousands. */
+/** The limit of the listed problems, because a failing medium would cause thousands. */
 const SHOWN_PROBLEMS = 20;
 
 function refuseDamaged({ root }: DataFolder, problems: readonly Problem[]): Error {
@@ -139,7 +140,7 @@ function parseManifest(path: string): Manifest {
   throw new Error(`The file ${path} is damaged: use another backup.`);
 }
 
-/** @param named the files in the manifest; undefined if there is none */
+/** @param named the files in the manifest; undefined without a manifest */
 async function listChanges(
   { root }: DataFolder,
   named: readonly BackupFile[] | undefined,
@@ -165,8 +166,8 @@ async function findChange(root: string, { path, bytes, sha256 }: BackupFile): Pr
 }
 
 /**
- * Lists what the control database of a backup or a data folder names but the folder lacks. A project gets its
- * file with its first product or reader, so a project without one may be new.
+ * Lists files that the control database of a backup or a data directory names, but that the folder lacks. A project
+ * gets its catalog file with its first product or reader, so a project without a file may be new.
  */
 export function findMissingIn(folder: DataFolder) {
   using control = openControl(folder.control);
@@ -189,7 +190,10 @@ export function findMissingIn(folder: DataFolder) {
   return { problems, empty: without.filter(({ wasFilled }) => wasFilled === 0).map(({ id }) => Number(id)) };
 }
 
-/** Opens it with the newest schema. An older one is migrated in memory, as the backup is never changed. */
+/**
+ * Opens the control database with the newest schema. An older one is migrated in memory, because a backup is never
+ * changed.
+ */
 function openControl(path: string): DatabaseSync {
   if (isNewest(path, 'control')) return new DatabaseSync(path, { readOnly: true });
   const control = new DatabaseSync(':memory:');
@@ -198,7 +202,7 @@ function openControl(path: string): DatabaseSync {
   return control;
 }
 
-/** @returns links, FIFOs and devices: they would lead out of the backup, or never end */
+/** @returns links, FIFOs and devices, because reading them would lead out of the backup or never end */
 function listIrregular(folder: DataFolder): Problem[] {
   const isOther = (path: string, kind: 'isFile' | 'isDirectory') => {
     const found = lstatSync(path, { throwIfNoEntry: false });

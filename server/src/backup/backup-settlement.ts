@@ -2,12 +2,12 @@ import { DatabaseSync } from 'node:sqlite';
 import type { DataFolder } from '../storage/folder/folder.ts';
 import { findLostTask } from '../transfer/transfer.ts';
 
-/** Reconciles the copies in a backup: catalogs were copied after the control database and are ahead of it. */
+/** Reconciles the copies in a backup. Catalogs were copied after the control database, so they are ahead of it. */
 
 /**
- * Discards what is staged: open full updates are staged anew from their bodies, and the number of a full update that
- * began after the control database was copied may be given again.
- * @returns the number of the last task applied
+ * Discards staged batches. Open full updates are staged again from their bodies. The number of a full update that began
+ * after the control database was copied may be used again.
+ * @returns the number of the last task that took effect
  */
 export function settleCatalog(path: string): number {
   using catalog = new DatabaseSync(path);
@@ -25,10 +25,10 @@ const TAKE_END = `update task set status = o.status, progress = o.progress, fini
    failure = o.failure, result = o.result, log_counter = o.log_counter, leased_by = null, lease_until = null`;
 
 /**
- * Brings the copied control database up to the catalogs, which were copied later. Tasks that ended in between
- * are read from the original: an ordered task ends before the next one takes effect, so only the last of
- * those in a catalog may still be open.
- * @throws Error when the body of a task that has not taken effect is missing
+ * Brings the copied control database up to the state of the catalogs, which were copied later. Tasks that ended in
+ * between are read from the original. An ordered task ends before the next one takes effect, so of the tasks in a
+ * catalog only the last may still be open.
+ * @throws Error if the body of a task that has not taken effect is missing
  */
 export function settleControl(
   control: DatabaseSync,
@@ -38,7 +38,7 @@ export function settleControl(
   const applied = JSON.stringify(Object.fromEntries(copied.applied));
   const missing = JSON.stringify(copied.missing);
   control.prepare('attach ? as original').run(source.control);
-  // Not immediate, which would take the write lock of the original too.
+  // `begin immediate` would also take the write lock of the original.
   control.exec('begin');
   const isApplied = `task.number <= (select value from json_each(:applied) where key = cast(task.project_id as text))`;
   const ended = control
@@ -56,7 +56,7 @@ export function settleControl(
        where is_ordered = 1 and status in ('PENDING', 'RUNNING') and ${isApplied}`,
     )
     .run({ applied, now: Date.now() });
-  // Full updates closed by a call that came after the control database was copied.
+  // Discards full updates that a call closed after the control database was copied.
   control
     .prepare(
       `update full_update set state = 'discarded' where state = 'open' and id in (select full_update_id
@@ -69,7 +69,7 @@ export function settleControl(
   control.exec('commit');
 }
 
-/** A run whose file is gone ended before the catalogs were copied, so they have all that it wrote. */
+/** A run whose file was removed ended before the catalogs were copied, so the catalogs have all its writes. */
 function endRuns(control: DatabaseSync, missing: string) {
   return control
     .prepare(

@@ -21,18 +21,18 @@ import { settleCatalog, settleControl } from './backup-settlement.ts';
 import { copyDurably } from './durable-copies.ts';
 
 /**
- * Backup while the service runs. The control database is copied first, then the bodies of open
- * tasks, then the catalogs: a task that the first copy shows as ended is in its catalog, and one whose body is gone by
- * then has ended, so the copy of its catalog has its effect. The copy is then made a data folder of its own: tasks that
- * its catalogs already contain are marked as done, and task numbers go on above every number that a catalog knows.
+ * Makes a backup while the service runs. The control database is copied first, then the bodies of open tasks, then the
+ * catalogs. So a task that the first copy shows as ended is in its catalog. A task whose body was removed before the
+ * copy has ended, so the copy of its catalog has its effect. Then the copy becomes an independent data folder: tasks
+ * that its catalogs contain are marked as ended, and task numbers continue above every number that a catalog contains.
  */
 
-/** Copies all pages in one step: each file is a single moment, and a busy writer cannot make the copy start over. */
+/** Copies all pages in one step. So each file is a single moment, and a busy writer cannot make the copy start over. */
 const ALL_PAGES = 2 ** 31 - 1;
 
 /**
- * @param afterControl awaited once the control database is copied: what tests change there, the copy does not have
- * @throws Error when the target is not empty, or there is nothing to back up; then nothing is left behind
+ * @param afterControl awaited once the control database is copied; changes that tests make there are not in the copy
+ * @throws Error if the target is not empty, or if there is nothing to back up; then no files are left
  */
 export async function createBackup(
   root: string,
@@ -62,7 +62,7 @@ export async function createBackup(
   }
 }
 
-/** @returns the number of files copied */
+/** @returns the number of copied files */
 async function copyRest(source: DataFolder, copy: DataFolder) {
   using control = new DatabaseSync(copy.control);
   const installation = readInstallation(control);
@@ -87,7 +87,10 @@ async function copyRest(source: DataFolder, copy: DataFolder) {
   return { catalogs: applied.size, payloads: owned.length - missing.length };
 }
 
-/** A copy that was not opened since an upgrade records no owner yet. @throws Error when it belongs to another one */
+/**
+ * A copy that was not opened since an upgrade records no owner yet. @throws Error if the copy belongs to another
+ * project
+ */
 function recordOwnerOf(
   copy: string,
   { installation, projectId, from }: { installation: string | undefined; projectId: number; from: string },
@@ -117,8 +120,9 @@ async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promi
         'relata restore DIR --project ID for a catalog, relata restore DIR for control.db.',
     );
   using copy = new DatabaseSync(to);
-  // A single file without a WAL: a copy of the copy is complete, and it can be read from a read-only medium.
+  // Makes a single file without a WAL, so a copy of the copy is complete, and a read-only medium can hold it.
   copy.exec('pragma journal_mode = delete');
-  // After an upgrade a catalog keeps its old schema until its first reader; the code below knows only the newest.
+  // After an upgrade, a catalog keeps its old schema until its first reader, but the following code works only with the
+  // newest schema.
   migrate(copy, kind);
 }

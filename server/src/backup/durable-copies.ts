@@ -3,7 +3,7 @@ import { copyFile, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncFolder } from '../storage/folder/folder.ts';
 
-/** @returns the number of files copied */
+/** @returns the number of copied files */
 export async function copyFiles(from: string, to: string): Promise<number> {
   const names = existsSync(from) ? await readdir(from) : [];
   for (const name of names) await copyDurably(join(from, name), join(to, name));

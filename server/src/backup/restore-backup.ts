@@ -5,7 +5,7 @@ import { dataFolderAt, lockDataFolder, makeStoreFolders, syncFolder } from '../s
 import { type CheckOptions, checkBackup } from './backup-manifest.ts';
 import { copyDurably, copyFiles } from './durable-copies.ts';
 
-/** @throws Error when the data folder is in use or not empty, or the source is no backup or a damaged one */
+/** @throws Error if the data folder is in use or not empty, or if the source is not a backup or is damaged */
 export async function restoreBackup(from: string, root: string, options: CheckOptions = {}) {
   const { folder: source, empty } = await openBackup(from, options);
   using _lock = lockDataFolder(root);
@@ -17,7 +17,8 @@ export async function restoreBackup(from: string, root: string, options: CheckOp
   const catalogs = await copyFiles(source.catalogs, draft.catalogs);
   const payloads = await copyFiles(source.payloads, draft.payloads);
   await copyDurably(source.control, draft.control);
-  // The control database goes last: without it the folder does not look like data, even after a power cut in between.
+  // The control database is renamed last. Without it the folder does not look like a data directory, even after a power
+  // cut in between.
   const data = dataFolderAt(root);
   for (const part of ['catalogs', 'payloads'] as const) await rename(draft[part], data[part]);
   await syncFolder(root);
@@ -28,8 +29,8 @@ export async function restoreBackup(from: string, root: string, options: CheckOp
 }
 
 /**
- * @returns the folder of a complete backup, with what its check found
- * @throws Error when there is no backup, or it is damaged or was written to by a server or a newer program
+ * @returns the folder of a complete backup, with the result of its check
+ * @throws Error if there is no backup, if it is damaged, or if a server or a newer program has written to it
  */
 export async function openBackup(from: string, options: CheckOptions = {}) {
   const folder = dataFolderAt(resolve(from));

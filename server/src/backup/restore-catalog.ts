@@ -13,22 +13,23 @@ import {
 import type { CheckOptions } from './backup-manifest.ts';
 import { openBackup } from './restore-backup.ts';
 
-/** Long enough for a commit of the service that is under way. */
+/** Long enough for a commit of the service that is in progress. */
 const WAIT_MS = 300_000;
 const STAGED = 'staged_batch';
-/** Tables with permanent rows: those of the backup are kept, and of the present ones those that do not conflict. */
+/** Tables with permanent rows. All rows of the backup are restored, and current rows stay if they do not conflict. */
 const JOINED = [
   { table: 'attribute_id', name: 'name' },
   { table: 'category', name: 'path' },
 ];
 
 /**
- * Restores one project's catalog while the service runs: one transaction on the live file, so that readers see the
- * catalog before it or after it. Nothing stays staged; open full updates are staged anew from their bodies.
- * A damaged live file takes no transaction: without a service it is moved aside, and a new one is filled.
- * @returns how many products it holds now, how many changes still waited in the backup (they are tasks, which are not
- * restored), and where a damaged file is now
- * @throws Error when the project is unknown on either side, or its catalog in the backup is damaged
+ * Restores one project's catalog while the service runs. One transaction on the live file does this, so that readers
+ * see the catalog before it or after it. Staged batches are removed; open full updates are staged again from their
+ * bodies. A damaged live file cannot be changed by a transaction. Without a running service, it is moved aside, and a
+ * new file is filled.
+ * @returns the number of products now, the number of changes that still waited in the backup (they are tasks, which are
+ * not restored), and the current path of a damaged file
+ * @throws Error if the project is unknown on either side, or if its catalog in the backup is damaged
  */
 export async function restoreCatalog(
   from: string,
@@ -42,11 +43,11 @@ export async function restoreCatalog(
   const folder = existingDataFolder(root);
   refuseUnknown(folder.control, projectId);
   const installation = findInstallation(folder);
-  // Before the first start after an upgrade there is none yet.
+  // Before the first start after an upgrade there is no owner yet.
   const owner = installation === undefined ? undefined : { installation, projectId };
   if (owner !== undefined) refuseOtherBackup(source, owner);
   const live = catalogPath(folder, projectId);
-  // The service checks more than `quick_check`, e.g. keys that only an index has.
+  // The service checks more than `quick_check` does, such as keys that only an index has.
   const isDamaged =
     listMarked(folder.catalogs).includes(projectId) ||
     checkSqliteFile(live).problems.length > 0 ||
@@ -61,7 +62,7 @@ export async function restoreCatalog(
   }
 }
 
-/** @throws Error when the catalog in the backup belongs to another installation or project */
+/** @throws Error if the catalog in the backup belongs to another installation or project */
 function refuseOtherBackup(source: string, owner: CatalogOwner): void {
   const reason = findOtherOwnerOf(source, owner);
   if (reason !== undefined)
@@ -70,12 +71,15 @@ function refuseOtherBackup(source: string, owner: CatalogOwner): void {
     );
 }
 
-/** @returns where the damaged file is now @throws Error when a service runs, which would go on using its open file */
+/**
+ * @returns the current path of the damaged file @throws Error if a service runs, because it would still use its open
+ * file
+ */
 function putAside(live: string, root: string): string {
   using _lock = lockDamaged(live, root);
   const aside = `${live}.damaged`;
   for (const suffix of ['', '-wal', '-shm']) {
-    // The WAL of an earlier file would be read with this one.
+    // The WAL of an earlier damaged file would be read together with this file.
     rmSync(`${aside}${suffix}`, { force: true });
     if (existsSync(`${live}${suffix}`)) renameSync(`${live}${suffix}`, `${aside}${suffix}`);
   }
@@ -108,7 +112,10 @@ function countWaiting(control: string, projectId: number): number {
   return Number(statement.get(projectId)?.count);
 }
 
-/** The backup itself is never changed. @returns it, or a copy migrated to the newest schema */
+/**
+ * The backup itself is never changed. @returns the catalog of the backup, or a copy that is migrated to the newest
+ * schema
+ */
 function migratedSource(source: string, draft: string): string {
   if (isNewest(source, 'catalog')) return source;
   copyFileSync(source, draft);
@@ -124,10 +131,11 @@ function replaceContents(
   using database = new CatalogFile(live, owner).database;
   database.exec(`pragma busy_timeout = ${WAIT_MS}`);
   database.prepare('attach ? as backup').run(source);
-  // Not immediate, which would take the write lock of the backup too.
+  // `begin immediate` would also take the write lock of the backup.
   database.exec('begin');
   database.exec(`delete from ${STAGED}`);
-  // The next search rebuilds the index: its rows cannot be copied, and the present ones may lack restored products.
+  // The next search rebuilds the index, because its rows cannot be copied and the current rows may lack restored
+  // products.
   for (const table of OF_SEARCH) database.exec(`drop table if exists main.${table}`);
   for (const table of listReplaced(database)) {
     database.exec(`delete from ${table}; insert into ${table} select * from backup.${table}`);
@@ -158,8 +166,8 @@ function listReplaced(database: DatabaseSync): string[] {
 }
 
 /**
- * Task numbers are those of the present control database, so the last task applied stays as it is. A higher
- * ontology revision makes changes that were prepared from the old contents be prepared again.
+ * Task numbers are those of the current control database, so the number of the last task stays unchanged. The ontology
+ * revision is raised, so that changes that were prepared from the old contents are prepared again.
  */
 function replaceMeta(database: DatabaseSync): void {
   const read = (schema: 'main' | 'backup', name: string) =>

@@ -1,6 +1,6 @@
 /**
- * The door of files: the files of a data directory, watched for changes that a backup has to send, or brought to the state
- * that a backup has. It knows pages of databases and bytes of files, never what they mean.
+ * The door of files: the files of a data directory. They are watched for changes that a backup has to send, or brought
+ * to the state of a backup. This room handles pages of databases and bytes of files, and never interprets them.
  */
 export { FollowedFiles, listSent, OtherSchema } from './followed-files.ts';
 export {

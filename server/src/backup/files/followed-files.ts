@@ -14,7 +14,7 @@ import { DamagedObject, type Entry, type EntryHead } from '../target/target.ts';
 import { connect, stampOf } from './watched-file.ts';
 import type { SentFiles } from './watched-folder.ts';
 
-/** The writer has another schema version; the code here only knows its own. */
+/** The writer has a newer schema version, and this program works only with its own. */
 export class OtherSchema extends Error {
   override readonly name = 'OtherSchema';
 
@@ -27,22 +27,23 @@ export class OtherSchema extends Error {
 
 type Pages = Extract<EntryHead, { kind: 'pages' }>;
 
-/** The limit of open files; beyond it files are closed and opened again. */
+/** The limit of open files. Beyond it, files are closed and opened again. */
 const OPEN_FILES = 256;
 /** A log of 64 MiB is written back, as on the writer. */
 const CHECKPOINT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Brings the files of a data directory to the state that spans describe. Existing databases may be read meanwhile: changes are
- * appended to their logs as transactions. New files, other files and all files of a restore have another name until complete.
+ * Brings the files of a data directory to the state that spans describe. Other code may read existing databases at the
+ * same time, because changes are appended to their logs as transactions. New files, files that are not databases, and
+ * all files of a restore have another name until they are complete.
  */
 export class FollowedFiles {
   private readonly root: string;
   private readonly connections = new Map<string, DatabaseSync>();
-  /** By name, the version of the schema that was compared last. */
+  /** By name, the schema version that was compared last. */
   private readonly schemas = new Map<string, number>();
   private readonly appenders = new Map<string, WalAppender>();
-  /** By name, the descriptor; undefined while it is closed. */
+  /** By name, the file descriptor; undefined while the file is closed. */
   private readonly arriving = new Map<string, number | undefined>();
 
   constructor(root: string) {
@@ -50,7 +51,7 @@ export class FollowedFiles {
     makeStoreFolders(dataFolderAt(root));
   }
 
-  /** @throws OtherSchema before any of its changes is visible */
+  /** @throws OtherSchema before any change of the entry is visible */
   apply(entry: Entry): void {
     const { head, bytes } = entry;
     if (head.kind === 'pages') refuseNewer(head, bytes);
@@ -60,13 +61,13 @@ export class FollowedFiles {
     else if (head.kind === 'end') this.commit(head);
   }
 
-  /** Makes new files visible, and shortens old logs. @returns how many files arrived */
+  /** Makes new files visible, and shortens old logs. @returns the number of files that arrived */
   publish(): number {
     const names = [...this.arriving.keys()];
     for (const name of names) this.closeOne(name);
     for (const name of names.filter((one) => one.endsWith('.db')))
       refuseForeign(name, findForeignSchemaIn(this.arrivingPath(name), kindOf(name)));
-    // The control database goes last: without it the folder does not look like data.
+    // The control database is renamed last, because a folder without it does not look like a data directory.
     for (const name of names.sort((one, other) => Number(one === CONTROL) - Number(other === CONTROL)))
       fs.renameSync(this.arrivingPath(name), join(this.root, name));
     this.arriving.clear();
@@ -143,7 +144,7 @@ export class FollowedFiles {
     this.checkSchema(file);
   }
 
-  /** Reads the file anew. A schema that did not change is not compared again. @throws DamagedObject */
+  /** Reads the file again. A schema that did not change is not compared again. @throws DamagedObject */
   private checkSchema(file: string): void {
     const connection = this.connections.get(file);
     if (connection === undefined) return;
@@ -168,7 +169,7 @@ const CONTROL = 'control.db';
 
 const kindOf = (name: string) => (name === CONTROL ? 'control' : 'catalog');
 
-/** @throws DamagedObject when a database has something that could act at its next write or read */
+/** @throws DamagedObject if a database contains something that could act at its next write or read */
 function refuseForeign(file: string, foreign: readonly string[]): void {
   if (foreign.length === 0) return;
   throw new DamagedObject(
@@ -176,7 +177,7 @@ function refuseForeign(file: string, foreign: readonly string[]): void {
   );
 }
 
-/** The first page holds the version, and every migration changes it. */
+/** The first page contains the version, and every migration changes the version. */
 function refuseNewer({ file, pages, pageSize }: Pages, bytes: Uint8Array): void {
   if (!pages.includes(1)) return;
   const at = pages.indexOf(1) * pageSize + USER_VERSION_AT;
@@ -193,7 +194,7 @@ function writePages(target: number, { pageSize, pages }: Pages, bytes: Uint8Arra
   }
 }
 
-/** @returns the state of all files as sent, since they came from the target */
+/** @returns the state of all files as sent, because they came from the target */
 export function listSent(dataDir: string): SentFiles {
   const folder = dataFolderAt(dataDir);
   const catalogs = listCatalogs(folder).map((id) => `catalogs/${id}.db`);

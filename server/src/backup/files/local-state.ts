@@ -4,18 +4,21 @@ import { join } from 'node:path';
 import { syncFolderNow, writeOwnFile } from '../../storage/folder/folder.ts';
 import type { SentFiles } from './watched-folder.ts';
 
-/** What the directory knows about its backup. It may be older than the target; sending something twice is harmless. */
+/**
+ * What the data directory records about its backup. It may be older than the target, because sending a change twice is
+ * harmless.
+ */
 export interface LocalState {
   readonly holder: string;
-  /** 0: it asked for its first lease and did not get it. */
+  /** 0: the directory requested its first lease and did not get it. */
   readonly epoch: number;
   /** The segment whose state the files have. */
   readonly seq: number;
   readonly at: number;
   readonly files: SentFiles;
-  /** The target that the files came from. */
+  /** The target from which the files came. */
   readonly url: string;
-  /** The id of the backup that this target held; a directory of an earlier version does not know it. */
+  /** The id of the backup that this target held. A directory of an earlier version does not record it. */
   readonly backup?: string | undefined;
   /** The base that the target held. */
   readonly base?: string | undefined;
@@ -34,7 +37,7 @@ export function readLocalState(dataDir: string): LocalState | undefined {
   }
 }
 
-/** Durable: even after a loss of power, a directory without it is not known as the writer. */
+/** Durable, because even after a loss of power a directory without this file would not be recognised as the writer. */
 export function writeLocalState(dataDir: string, state: LocalState): void {
   writeOwnFile(`${statePath(dataDir)}.part`, JSON.stringify(state), 'w');
   renameSync(`${statePath(dataDir)}.part`, statePath(dataDir));

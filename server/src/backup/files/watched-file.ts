@@ -9,9 +9,12 @@ import { ENTRY_BYTES, type Entry } from '../target/target.ts';
 
 /** How much of a database file is in the target. */
 export interface Sent {
-  /** Where its log ended; undefined if it had none. */
+  /** Where its log ended; undefined if it had no log. */
   readonly log?: WalEnd | undefined;
-  /** The stamp of the main file when everything sent was in it; a different one means that there are other writers. */
+  /**
+   * The stamp of the main file when it contained everything that was sent. A different stamp shows that there are other
+   * writers.
+   */
   readonly main?: string | undefined;
 }
 
@@ -19,14 +22,14 @@ export interface Sent {
 export interface Change {
   readonly file: WatchedFile;
   readonly end: WalEnd | undefined;
-  /** The number of log frames already in the target; undefined: the whole file is sent. */
+  /** The number of log frames that are already in the target; undefined: the whole file is sent. */
   readonly after: number | undefined;
   readonly next: Sent;
 }
 
 /** A log of 64 MiB is written back, as without a backup. */
 const CHECKPOINT_BYTES = 64 * 1024 * 1024;
-/** From here on a writer has to wait. */
+/** From this size on, a writer has to wait. */
 const PATIENCE_BYTES = 4 * CHECKPOINT_BYTES;
 /** A file without changes for this long is closed. */
 const IDLE_MS = 60_000;
@@ -37,18 +40,21 @@ export const stampOf = (path: string): string => {
 };
 
 /**
- * A database file whose log is copied. A connection stays open while there is a log: closing the last one
- * would write the log back and remove it. Nobody else writes it back, and it happens here only under the
- * writers' lock, with all unsent frames put aside, so that none is lost.
+ * A database file whose log is copied. A connection stays open while the file has a log, because closing the last
+ * connection would write the log back and remove it. No other code writes the log back. This class does so only under
+ * the writers' lock, after it has put all unsent frames aside, so that no frame is lost.
  */
 export class WatchedFile {
   readonly name: string;
   readonly path: string;
   sent: Sent | undefined;
   private connection: DatabaseSync | undefined;
-  /** Reads a log that is being written back before all of it is sent. */
+  /** Reads a log that is written back before all of it is sent. */
   private guard: DatabaseSync | undefined;
-  /** The frames that a checkpoint took before they were sent: where the log before ended, and after which frame. */
+  /**
+   * The frames that a checkpoint wrote back before they were sent: the end of that log, and the last frame that was
+   * sent.
+   */
   private aside: { readonly end: WalEnd; readonly after: number } | undefined;
   private changedAt = 0;
   private end: WalEnd | undefined;
@@ -57,7 +63,7 @@ export class WatchedFile {
     this.name = name;
     this.path = path;
     this.sent = sent;
-    // Left by a process that died; its contents count as unsent.
+    // The file was left by a process that died. Its contents count as unsent.
     rmSync(this.asidePath, { force: true });
   }
 
@@ -69,7 +75,7 @@ export class WatchedFile {
     return existsSync(`${this.path}-wal`);
   }
 
-  /** Opens the connection before others close theirs. */
+  /** Opens the connection before other code closes its connections. */
   hold(): void {
     if (this.connection !== undefined || !this.hasLog) return;
     this.connection = connect(this.path, 1_000);
@@ -80,7 +86,7 @@ export class WatchedFile {
     return this.end;
   }
 
-  /** @returns whether there may be something to send */
+  /** @returns whether there may be changes to send */
   hasChanged = (): boolean => {
     const end = this.findEnd();
     if (this.aside !== undefined || this.sent === undefined) return true;
@@ -89,7 +95,7 @@ export class WatchedFile {
     return end.salts !== log?.salts || end.frame !== log.frame || end.sum !== log.sum;
   };
 
-  /** @returns how many bytes of its log are not in the target */
+  /** @returns the number of bytes of its log that are not in the target */
   countUnsent(): number {
     const end = this.findEnd();
     const sent = end?.salts === this.sent?.log?.salts ? (this.sent?.log?.frame ?? 0) : 0;
@@ -97,7 +103,7 @@ export class WatchedFile {
     return ((end?.frame ?? 0) - sent + aside) * (end?.pageSize ?? 0);
   }
 
-  /** @returns undefined when nothing changed, or the file is still empty */
+  /** @returns undefined if nothing has changed, or if the file is still empty */
   findChange(): Change | undefined {
     this.hold();
     const end = this.findEnd();
@@ -105,7 +111,7 @@ export class WatchedFile {
     if (end === undefined || end.frame === 0) return this.findChangeOfMain(main);
     const after = this.findSent(end, main);
     if (after === end.frame && this.aside === undefined) return undefined;
-    // Only right after a checkpoint is all of it in the main file.
+    // The main file contains the whole log only right after a checkpoint.
     return { file: this, end, after, next: after === end.frame ? { log: end, main } : { log: end } };
   }
 
@@ -117,36 +123,41 @@ export class WatchedFile {
     return { file: this, end: undefined, after, next: { main } };
   }
 
-  /** @returns its whole log, which is in the target already; undefined if there is none */
+  /** @returns its whole log, which is already in the target; undefined if the file has no log */
   describeLog(): Change | undefined {
     const end = this.findEnd();
     if (end === undefined || end.frame === 0) return undefined;
     return { file: this, end, after: end.frame, next: {} };
   }
 
-  /** @returns whether it was written to after `findChange` returned this */
+  /** @returns whether the file was written to after `findChange` returned this change */
   hasMovedSince(change: Change | undefined): boolean {
     const { salts, frame = 0 } = change?.end ?? this.sent?.log ?? {};
     const end = this.findEnd();
     return (end?.frame ?? 0) !== 0 && (end?.salts !== salts || end?.frame !== frame);
   }
 
-  /** @returns how many frames of the present log are sent; undefined when what is sent does not lead up to it */
+  /**
+   * @returns the number of frames of the current log that are sent; undefined if the sent frames do not lead to the
+   * log's state
+   */
   private findSent(end: WalEnd | undefined, main: string): number | undefined {
     const { sent } = this;
     if (sent === undefined) return undefined;
     if (end !== undefined && end.salts === sent.log?.salts) {
       const { frame, sum } = sent.log;
       if (end.frame < frame) return undefined;
-      // After a loss of power the log may have continued from an earlier frame.
+      // After a loss of power, the log may have continued from an earlier frame.
       using reader = new WalReader(`${this.path}-wal`, end.pageSize);
       return frame === 0 || reader.sumOf(frame, end.salts) === sum ? frame : undefined;
     }
-    // The log began again: nothing was written back after the previous one was sent completely.
+    // The log began again, and nothing was written back after the previous log was sent completely.
     return sent.main === main ? 0 : undefined;
   }
 
-  /** @param how `isBase`: include what is already sent of the log; `isAfresh`: a base copies the main file */
+  /**
+   * @param how `isBase`: include the frames of the log that are already sent; `isAfresh`: a base copies the main file
+   */
   async *readChange(
     { end, after }: Change,
     how: { isBase: boolean; isAfresh: boolean },
@@ -189,13 +200,13 @@ export class WatchedFile {
     if (this.aside !== undefined) this.dropAside();
   }
 
-  /** Marks everything as unsent; a base sends it next time. */
+  /** Marks everything as unsent, so that a base sends it. */
   forget(): void {
     this.sent = undefined;
     if (this.aside !== undefined) this.dropAside();
   }
 
-  /** What is still known after a crash: frames put aside are not found again. */
+  /** The state that remains valid after a crash. Frames that were put aside are not found again. */
   get saved(): Sent | undefined {
     return this.aside === undefined ? this.sent : undefined;
   }
@@ -212,19 +223,19 @@ export class WatchedFile {
   }
 
   /**
-   * Writes back most of a log while others write: it cannot begin again while `guard` reads it. The rest
+   * Writes back most of a log while other code writes. The log cannot begin again while `guard` reads it. The rest
    * follows under the writers' lock, so that all unsent frames are put aside before the log may restart.
    */
   private checkpoint(isUrgent: boolean): void {
     const { salts, frame: begun = 0 } = this.findEnd() ?? {};
-    // What was sent of another log says nothing about this one.
+    // The sent frames of another log are no information about this log.
     if (this.sent !== undefined && this.sent.log?.salts !== salts) return;
     const before = this.guard;
     this.guard = connect(this.path, 1_000);
     this.guard?.exec('begin');
     this.guard?.prepare('select 1 from sqlite_schema').get();
     before?.close();
-    // A reader of an earlier state keeps the log as it is.
+    // A reader of an earlier state prevents the log from being written back.
     if (this.writeBack() < begun) {
       this.letGo();
       return;
@@ -246,7 +257,7 @@ export class WatchedFile {
   private writeRestBack(end: WalEnd, isUrgent: boolean): void {
     const after = this.findSent(end, stampOf(this.path));
     const unsent = end.frame - (after ?? end.frame);
-    // More of it will be sent soon.
+    // More of the log will be sent soon.
     if (!isUrgent && unsent * end.pageSize > CHECKPOINT_BYTES / 2) return;
     if (unsent > 0) copyFrames({ from: `${this.path}-wal`, to: this.asidePath }, end, end.frame - unsent);
     this.letGo();
@@ -269,13 +280,13 @@ export class WatchedFile {
     this.letGo();
     this.connection?.close();
     this.connection = undefined;
-    // Closing the last connection has written its log back.
+    // Closing the last connection has written the log back.
     if (this.sent?.main === undefined && this.sent !== undefined && !this.hasLog)
       this.sent = { main: stampOf(this.path) };
   }
 }
 
-/** @returns undefined when there is no such file: SQLite would create one */
+/** @returns undefined if the file does not exist, because SQLite would create it */
 export function connect(path: string, timeout: number): DatabaseSync | undefined {
   if (!existsSync(path)) return undefined;
   const connection = new DatabaseSync(`${pathToFileURL(path).href}?mode=rw`, { timeout });
@@ -291,7 +302,9 @@ function readPageSize(path: string): number {
   return size === 1 ? 65_536 : size;
 }
 
-/** Reads the main file even while its log is written back: changes made meanwhile are in the segments that follow. */
+/**
+ * Reads the main file even while its log is written back. Changes during the reading are in the segments that follow.
+ */
 export async function* readMain(
   name: string,
   path: string,

@@ -6,7 +6,7 @@ import { isWholePayload } from '../../storage/payloads/payloads.ts';
 import { ENTRY_BYTES, type Entry } from '../target/target.ts';
 import { type Change, readMain, type Sent, WatchedFile } from './watched-file.ts';
 
-/** How much of a data directory is in the target, as far as is known. */
+/** How much of a data directory is in the target, as far as the directory knows. */
 export interface SentFiles {
   readonly databases: Readonly<Record<string, Sent | undefined>>;
   /** Files that are not databases, each with its state. */
@@ -23,7 +23,7 @@ interface Opened {
 export interface Cut {
   readonly at: number;
   readonly changes: readonly Change[];
-  /** Opened files, so that they can be read after their task has ended. */
+  /** Opened files, so that they can be read even after their task has ended. */
   readonly opened: readonly Opened[];
   readonly gone: readonly string[];
 }
@@ -36,13 +36,13 @@ export class WatchedFolder {
   private readonly control: WatchedFile;
   private readonly catalogs = new Map<string, WatchedFile>();
   private readonly others: Map<string, string>;
-  /** Files that can change although their folder does not: those with a log, and payloads that are being written. */
+  /** Files that can change although their folder does not: files with a log, and payloads that are being written. */
   private active: WatchedFile[] = [];
   private unfinished = 0;
   private seen = '';
   private readonly withSecretKeys: boolean;
 
-  /** @param withSecretKeys whether the keys of secrets are sent too; only if everything is encrypted */
+  /** @param withSecretKeys whether the keys of secrets are also sent, which requires that everything is encrypted */
   constructor(root: string, sent: SentFiles, withSecretKeys: boolean) {
     this.folder = dataFolderAt(root);
     this.withSecretKeys = withSecretKeys;
@@ -63,7 +63,7 @@ export class WatchedFolder {
     return { databases: Object.fromEntries(databases), others: Object.fromEntries(this.others) };
   }
 
-  /** Keeps the existing logs, before others open and close their files. */
+  /** Keeps the existing logs, before other code opens and closes their files. */
   hold(): void {
     this.listCatalogs();
     for (const database of this.databases) database.hold();
@@ -79,15 +79,16 @@ export class WatchedFolder {
     );
   }
 
-  /** Of all catalogs, as the next cut has them, unless the active ones are known. */
+  /** Counts the unsent bytes of all catalogs in the next cut; only of the active ones if no folder has changed. */
   countUnsent(): number {
     const files = this.stamp() === this.seen ? [this.control, ...this.active] : this.databases;
     return files.reduce((sum, file) => sum + file.countUnsent(), 0);
   }
 
   /**
-   * The service writes what a change of the control database relies on before it, and what relies on the change after
-   * it. So everything read while the control database does not change belongs to the instant of its last change.
+   * The service writes everything that a change of the control database relies on before that change, and everything
+   * that relies on the change after it. So everything that is read while the control database does not change belongs
+   * to the instant of its last change.
    */
   findCut(): Cut {
     for (;;) {
@@ -100,21 +101,24 @@ export class WatchedFolder {
       if (!this.control.hasMovedSince(control)) {
         this.seen = seen;
         this.active = candidates().filter(({ hasLog }) => hasLog);
-        // A task must be seen as ended only together with its effect.
+        // A task must be visible as ended only together with its effect.
         return { at: Date.now(), changes: control ? [...changes, control] : changes, opened, gone };
       }
       for (const { file } of opened) closeSync(file);
     }
   }
 
-  /** Marks everything as unsent; a base sends it again. */
+  /** Marks everything as unsent, so that a base sends it again. */
   forget(): void {
     for (const database of this.databases) database.forget();
     this.others.clear();
     this.seen = '';
   }
 
-  /** @param how of a base: `isBase` also what is sent of the logs, as it has main files only; `isAfresh` no file is known */
+  /**
+   * @param how of a base: `isBase`: also read the sent part of the logs, because the base has only main files;
+   * `isAfresh`: no file is known
+   */
   async *readCut(
     { changes, opened, gone }: Cut,
     how: { isBase: boolean; isAfresh: boolean },
@@ -144,7 +148,7 @@ export class WatchedFolder {
     for (const { file } of opened) closeSync(file);
   }
 
-  /** Everything, as it is found; changes made meanwhile are in the segments. */
+  /** Reads everything in its current state. Changes during the reading are in the segments. */
   async *readAll(signal: AbortSignal): AsyncGenerator<Entry> {
     const reads = [
       ...this.databases.map(({ name, path }) => readMain(name, path)),
@@ -157,7 +161,7 @@ export class WatchedFolder {
           yield entry;
         }
       } catch (error) {
-        // A file that is gone meanwhile has nothing more to send.
+        // A file that was removed during the reading has nothing more to send.
         if (!isMissing(error)) throw error;
       }
     }
@@ -166,7 +170,7 @@ export class WatchedFolder {
   private stamp = () =>
     [this.folder.catalogs, this.folder.payloads, this.folder.secretKeys].map(modifiedAt).join();
 
-  /** @returns the catalogs that are gone */
+  /** @returns the catalogs that were removed */
   private listCatalogs(): string[] {
     const present = new Set(listCatalogs(this.folder).map((id) => `catalogs/${id}.db`));
     for (const name of present)
@@ -200,7 +204,7 @@ export class WatchedFolder {
 
 const isMissing = (error: unknown) => (error as { code?: string }).code === 'ENOENT';
 
-/** A file that is removed meanwhile is not needed: the control database changed before. */
+/** A file that was removed since is not needed, because the control database has changed before. */
 function openIfThere(path: string): number | undefined {
   try {
     return openSync(path, 'r');

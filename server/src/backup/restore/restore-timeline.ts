@@ -5,7 +5,7 @@ import { FollowedFiles, listSent, makeHolder, writeLocalState } from '../files/f
 import type { BackupTarget } from '../target/target.ts';
 import { listPoints, planRestore, readLine, readSpanObject } from '../timeline/timeline.ts';
 
-/** @throws Error that says from when on something can be restored */
+/** @throws Error that names the first instant that can be restored */
 async function findPlan(target: BackupTarget, at: number | undefined) {
   const { spans, leases } = await readLine(target);
   const plan = planRestore(spans, leases, at);
@@ -20,7 +20,7 @@ async function findPlan(target: BackupTarget, at: number | undefined) {
 
 /**
  * Restores a data directory from a target.
- * @throws Error when the directory is not empty or an object is damaged; then only its lock file is left
+ * @throws Error if the directory is not empty or an object is damaged; then only its lock file is left
  */
 export async function restoreTimeline(target: BackupTarget, root: string, options: RestoreOptions) {
   refuseFilled(root, LOCK_FILE);
@@ -42,8 +42,9 @@ interface RestoreOptions {
 }
 
 /**
- * The same, for a caller that holds the lock of the directory.
- * @returns `lostAt`: the last of the later instants that the target names but that a missing object makes unreachable
+ * Restores a data directory for a caller that holds the lock of the directory.
+ * @returns `lostAt`: the last later instant that the target names but that cannot be restored because an object is
+ * missing
  */
 export async function fillFolder(target: BackupTarget, root: string, until: RestoreOptions = {}) {
   const { spans, epoch, to: seq, at, lostAt } = await findPlan(target, until.at);

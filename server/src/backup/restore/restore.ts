@@ -1,3 +1,3 @@
-/** The door of restore: a data directory is filled from the timeline of a target, which is listed and checked here too. */
+/** The door of restore. It fills a data directory from the timeline of a target, and it lists and checks timelines. */
 export { fillFolder, restoreTimeline } from './restore-timeline.ts';
 export { type BackupListing, type CheckedTimeline, listBackups, verifyTimeline } from './timeline-report.ts';

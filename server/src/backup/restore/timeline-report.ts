@@ -9,12 +9,14 @@ import {
   type Span,
 } from '../timeline/timeline.ts';
 
-/** What a target holds, for people: the instants that can be restored, and whether every object is as it was written. */
+/** A report for people about a target: the instants that can be restored, and whether every object is intact. */
 
 export type BackupListing = Awaited<ReturnType<typeof listBackups>>;
 export type CheckedTimeline = Awaited<ReturnType<typeof verifyTimeline>>;
 
-/** @returns `ranges` of close instants: any time within one can be restored, to the instant before it */
+/**
+ * @returns `ranges` of close instants. For any time within a range, the last instant before that time can be restored.
+ */
 export async function listBackups(target: BackupTarget) {
   const { spans, leases } = await readLine(target);
   const ranges: { from: string; to: string; points: number; kind: 'seconds' | 'hours' }[] = [];
@@ -30,7 +32,7 @@ export async function listBackups(target: BackupTarget) {
   return { ranges, leases, objects: spans.length };
 }
 
-/** Reads everything. @returns the problems, by object; empty if all of it is as it was written */
+/** Reads everything. @returns the problems, by object; empty if every object is intact */
 export async function verifyTimeline(target: BackupTarget) {
   const problems: string[] = [];
   const note = (error: Error) => void problems.push(error.message);

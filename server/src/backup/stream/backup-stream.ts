@@ -14,14 +14,14 @@ import { StreamPosition } from './stream-position.ts';
 import { StreamReport } from './stream-report.ts';
 import { NotTheWriter, type StreamSettings, type StreamState } from './stream-state.ts';
 
-/** The least time between segments, ms. */
+/** The minimum time between segments, in ms. */
 const CUT_MS = 400;
-/** How long the stream rests after a failed attempt, ms. */
+/** How long the stream waits after a failed attempt, in ms. */
 const RETRY_MS = 1_000;
-/** Interval between writes of the directory's own state, ms. */
+/** The interval between writes of the directory's own state, in ms. */
 const STATE_MS = 1_000;
 
-/** Sends what changes in a data directory to a target, until it is stopped or another service is the writer. */
+/** Sends changes in a data directory to a target, until it is stopped or another service is the writer. */
 export class BackupStream {
   private readonly target: BackupTarget;
   private readonly saved: SavedState;
@@ -32,7 +32,7 @@ export class BackupStream {
   private readonly sender: SegmentSender;
   private readonly handover: Handover;
   private readonly lease: StreamLease;
-  /** The id of a backup that begins at a new place. */
+  /** The id for a backup that begins in an empty target. */
   private readonly fresh = makeBackupId();
   private readonly stopped = new AbortController();
   /** undefined: the stream has to begin, or to begin again. */
@@ -40,7 +40,7 @@ export class BackupStream {
   private isFailing = false;
   private working: Promise<void> | undefined;
 
-  /** Holds the logs of the existing files; nothing is sent before `start`. */
+  /** Holds the logs of the existing files. Nothing is sent before `start`. */
   constructor(settings: StreamSettings, state: StreamState) {
     const { dataDir, backlogBytes } = settings;
     const isSealed = settings.target.key !== undefined;
@@ -59,7 +59,10 @@ export class BackupStream {
     this.lease = new StreamLease({ target, saved, position, sender, handover });
   }
 
-  /** @returns why it may not write. If the target is unreachable, the service works while it waits for it */
+  /**
+   * @returns why this directory may not write; undefined if it may. If the target is unreachable, the service works
+   * while it waits for the target.
+   */
   async start(): Promise<string | undefined> {
     try {
       await this.attempt(() => this.begin());
@@ -70,7 +73,7 @@ export class BackupStream {
     return undefined;
   }
 
-  /** Sends what is left, and closes the files: no other process may have them open any more. */
+  /** Sends the remaining changes, and closes the files. No other process may have the files open at that time. */
   async stop(): Promise<void> {
     this.stopped.abort();
     await this.working;
@@ -136,9 +139,9 @@ export class BackupStream {
 
   private noteAttempt(error: unknown): void {
     this.isFailing = true;
-    // What is there when it comes back decides how it continues.
+    // The state of the target when it returns decides how the stream continues.
     if (error instanceof VanishedTarget) this.held = undefined;
-    // A target that fails meanwhile does not keep the changes refused.
+    // A target that fails during a handover must not keep changes refused.
     if (this.handover.isOver) this.handover.end();
     this.report.noteFailure(error);
     try {
@@ -148,7 +151,7 @@ export class BackupStream {
     }
   }
 
-  /** Finds the place of this directory in the target, and takes the lease. @throws NotTheWriter, VanishedTarget */
+  /** Finds the position of this directory in the target, and takes the lease. @throws NotTheWriter, VanishedTarget */
   private async begin(): Promise<HeldLease> {
     const { target, saved, position, report } = this;
     const backup = await findOwnTarget(target, { local: saved.local, fresh: this.fresh });
@@ -159,7 +162,7 @@ export class BackupStream {
     const missing = position.continueFrom(line, held, saved.local?.seq ?? 0);
     if (missing !== undefined) report.noteMissing(missing);
     await this.checkBase(held);
-    // Set only here: when one of these calls fails, all of them are repeated.
+    // The lease is set only here, because all these calls are repeated if one of them fails.
     this.held = held;
     saved.expire();
     return held;

@@ -3,7 +3,7 @@ import { OtherSchema } from '../files/files.ts';
 import { DamagedObject, type Entry, UnauthenticatedObject, VanishedTarget } from '../target/target.ts';
 import { MissingObject } from '../timeline/timeline.ts';
 
-/** Why a backup does not go on. Threads share the index in this list; the first entry means that it does. */
+/** Why a backup fails. Threads share the index in this list, and the first entry means that the backup works. */
 export const FAILURES = [
   'none',
   'unreachable',
@@ -19,7 +19,7 @@ export const FAILURES = [
 
 export type Failure = (typeof FAILURES)[number];
 
-/** A failure of the data directory, whose errors look like those of a target in a directory. */
+/** A failure of the data directory. Without this class, its errors would look like those of a target in a directory. */
 class DataDirectoryFailure extends Error {
   constructor(cause: unknown) {
     super((cause as Error).message, { cause });
@@ -52,7 +52,7 @@ const CODES: Readonly<Record<string, Failure>> = {
   EROFS: 'refused',
 };
 
-/** The first one that an error is. */
+/** The first class that matches an error decides. */
 const KINDS: readonly (readonly [abstract new (...args: never[]) => Error, Failure])[] = [
   [OtherSchema, 'otherSchema'],
   [DataDirectoryFailure, 'dataDirectory'],
@@ -62,10 +62,11 @@ const KINDS: readonly (readonly [abstract new (...args: never[]) => Error, Failu
   [DamagedObject, 'damaged'],
 ];
 
-/** @returns the origin of a failed attempt; unknown errors count as the target's */
+/** @returns the origin of a failed attempt; unknown errors count as failures of the target */
 export function classify(error: unknown): Failure {
   const { cause, code = '' } = error as { cause?: unknown; code?: string };
-  // What a standby applies is refused inside of the data directory, but comes from the target.
+  // Data from the target may be refused only when a standby applies it to its data directory. Its origin is still the
+  // target.
   const origin = cause instanceof OtherSchema || cause instanceof DamagedObject ? cause : error;
   const known = KINDS.find(([kind]) => origin instanceof kind);
   if (known !== undefined) return known[1];

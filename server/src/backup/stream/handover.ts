@@ -15,17 +15,19 @@ interface HandoverParts {
 }
 
 interface StartedHandover {
-  /** Keeps others from changing the control database, which records everything that is accepted. */
+  /** Prevents other code from changing the control database, which records everything that is accepted. */
   readonly lock: DatabaseSync;
   readonly until: number;
   readonly request: string;
 }
 
-/** Changes are refused on request of another service, so that it takes over with everything that was accepted. */
+/**
+ * Refuses changes when another service requests it, so that the other service takes over everything that was accepted.
+ */
 export class Handover {
   private readonly parts: HandoverParts;
   private started: StartedHandover | undefined;
-  /** The request to hand over that nobody followed up. */
+  /** The request to hand over after which no service took the lease. */
   private ignoredRequest: string | undefined;
 
   constructor(parts: HandoverParts) {
@@ -41,14 +43,17 @@ export class Handover {
     return this.started !== undefined && performance.now() >= this.started.until;
   }
 
-  /** @returns the request that is followed, or a new one */
+  /** @returns the request that is being followed, or a new one */
   async findRequest({ epoch }: HeldLease): Promise<string | undefined> {
     const { target, isSealed } = this.parts;
     const request = await readHandover(target, epoch, isSealed);
     return this.started?.request ?? (request === this.ignoredRequest ? undefined : request);
   }
 
-  /** Refuses changes, even in requests under way. Sets the state first, so that few changes wait for the lock until they fail. */
+  /**
+   * Refuses changes, even in requests in progress. The state is set first, so that few changes wait for the lock until
+   * they fail.
+   */
   start(request: string): void {
     if (this.started !== undefined) return;
     const { report, dataDir } = this.parts;
@@ -73,13 +78,13 @@ export class Handover {
     report.set('isHandingOver', 0);
   }
 
-  /** Releases the files. Changes stay refused, as the service stops. */
+  /** Releases the files. Changes stay refused, because the service stops. */
   close(): void {
     this.started?.lock.close();
   }
 }
 
-/** Nothing is added to the control database while the lock is held. */
+/** While the lock is held, no row is added to the control database. */
 function lockChanges(dataDir: string): DatabaseSync {
   const lock = connect(dataFolderAt(dataDir).control, 1_000);
   if (lock === undefined) throw new Error('there is no control.db any more');

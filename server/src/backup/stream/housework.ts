@@ -4,7 +4,7 @@ import type { StreamPosition } from './stream-position.ts';
 import type { StreamReport } from './stream-report.ts';
 import type { StreamSettings } from './stream-state.ts';
 
-/** Interval between checks of the retention, and of what the target holds. */
+/** Interval between checks of the retention, and between checks of the objects in the target. */
 const HOUSE_MS = 60_000;
 
 interface HouseworkParts {
@@ -14,12 +14,15 @@ interface HouseworkParts {
   readonly report: StreamReport;
 }
 
-/** The work that a target needs besides segments, one piece at a time while segments go on: retention, checks, base copies. */
+/**
+ * The work that a target needs besides segments: retention, checks and base copies. It runs one piece at a time, while
+ * segments continue.
+ */
 export class Housework {
-  /** Why the last base copy or merge failed, although segments may go on: an index in FAILURES. */
+  /** Why the last base copy or merge failed, although segments may continue: an index in FAILURES. */
   failure = 0;
   private readonly parts: HouseworkParts;
-  /** The last piece that waits or is under way. */
+  /** The last piece that waits or is in progress. */
   private working: Promise<void> | undefined;
   private tidiedAt = 0;
   private checkedAt = performance.now();
@@ -28,7 +31,10 @@ export class Housework {
     this.parts = parts;
   }
 
-  /** Runs after the housework under way. @param wantsBase whether a failure makes a new base necessary */
+  /**
+   * Runs the work after the pieces that were begun before. @param wantsBase whether a failure makes a new base
+   * necessary
+   */
   begin(work: () => Promise<{ wantsBase: boolean }>, wantsBase: boolean): void {
     const { position, report } = this.parts;
     const before = this.working;
@@ -48,7 +54,7 @@ export class Housework {
     this.working = added;
   }
 
-  /** Merges and removes what has become old. */
+  /** Merges and removes old objects. */
   tidy({ epoch }: HeldLease): void {
     const { target, settings } = this.parts;
     const now = performance.now();
@@ -57,7 +63,7 @@ export class Housework {
     this.begin(() => keepHouse(target, epoch, settings), false);
   }
 
-  /** Looks whether the target still holds this backup, with its base and segments. @throws VanishedTarget */
+  /** Checks whether the target still has this backup, with its base and segments. @throws VanishedTarget */
   async check({ epoch }: HeldLease): Promise<void> {
     const { target, position, report, settings } = this.parts;
     const now = performance.now();
@@ -76,12 +82,12 @@ export class Housework {
     }, false);
   }
 
-  /** @returns when all of it has ended */
+  /** @returns when all pieces have ended */
   async finish(): Promise<void> {
     await this.working;
   }
 
-  /** A bucket that lost what it is gets it again, as its lease is still the own one. */
+  /** Writes the identity again to a bucket that lost it, because the bucket's lease still belongs to this directory. */
   private async checkIdentity(own: string): Promise<void> {
     const { target, report } = this.parts;
     const found = await target.findIdentity();

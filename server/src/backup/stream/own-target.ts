@@ -3,16 +3,17 @@ import type { BackupTarget } from '../target/target.ts';
 import { type HeldLease, listLeases, refuseOther } from '../timeline/timeline.ts';
 import { NotTheWriter } from './stream-state.ts';
 
-/** Whether a target is the one that a directory sent its backup to, or may send it to now. */
+/** Checks whether a target is the one to which a directory sent its backup, or to which it may send its backup now. */
 
 interface Known {
   readonly local: LocalState | undefined;
-  /** The id of a backup that begins at a new place. */
+  /** The id for a backup that begins in an empty target. */
   readonly fresh: string;
 }
 
 /**
- * A target that held the backup of this directory is not made anew: the disk of a vanished directory is not mounted.
+ * A target that held the backup of this directory is not created again, because a missing directory means that its disk
+ * is not mounted.
  * @returns the id of the backup that the target holds, or that begins there
  * @throws VanishedTarget, NotTheWriter
  */
@@ -30,11 +31,11 @@ export async function findOwnTarget(target: BackupTarget, known: Known): Promise
   return found;
 }
 
-/** The target does not say which backup it holds: an earlier version wrote it, or this service was interrupted. */
+/** Handles a target without an identity: an earlier version wrote it, or this service was interrupted. */
 async function findUnmarked(target: BackupTarget, local: LocalState): Promise<string> {
   const leases = await listLeases(target);
   const isOwn = leases.some(({ holder }) => holder === local.holder);
-  // A directory of an earlier version does not know which backup its target holds.
+  // A directory of an earlier version does not record which backup its target holds.
   const isKnown = leases.length > 0 && (local.backup === undefined || isOwn);
   const own = target.own() ?? '';
   if (!isKnown) refuseOther(target, undefined, own);
@@ -42,20 +43,20 @@ async function findUnmarked(target: BackupTarget, local: LocalState): Promise<st
 }
 
 async function beginAt(target: BackupTarget, { local, fresh }: Known): Promise<string> {
-  // An interrupted first start has chosen an id before.
+  // An interrupted first start has already chosen an id.
   const id = local?.epoch === 0 ? (local.backup ?? fresh) : fresh;
   if (!(await target.isThere())) await target.make();
   target.adopt(id);
   return id;
 }
 
-/** @throws NotTheWriter when another directory writes to the target, and this one has written to another place */
+/** @throws NotTheWriter if another directory writes to the target, and this one has written to another target */
 async function refuseForeignBackup(
   target: BackupTarget,
   local: LocalState | undefined,
   found: string,
 ): Promise<void> {
-  // Without a lease of its own it is refused when it asks for the first one.
+  // A directory that never had a lease is refused when it requests its first one.
   if (local === undefined || local.epoch === 0) return;
   if (local.backup === undefined || local.backup === found) return;
   const leases = await listLeases(target);
@@ -67,7 +68,9 @@ const refuseOtherDirectory = (url: string) =>
     `${url} holds the backup of another data directory: restore it first (relata restore --from ${url} DIR), or name an empty place`,
   );
 
-/** @throws NotTheWriter unless the directory was restored or is a standby: a former writer has changes of its own */
+/**
+ * @throws NotTheWriter unless the directory was restored or is a standby, because a former writer has its own changes
+ */
 export function refuseForeign(
   leases: readonly HeldLease[],
   local: LocalState | undefined,
@@ -77,6 +80,6 @@ export function refuseForeign(
     throw new NotTheWriter(
       `This data directory was left behind: another service was promoted and has written to ${url} since. Begin anew with an empty directory: relata serve --standby ${url}`,
     );
-  // Epoch 0: it asked for its first lease and did not get it.
+  // Epoch 0: the directory requested its first lease and did not get it.
   if (local === undefined || local.epoch === 0) throw refuseOtherDirectory(url);
 }

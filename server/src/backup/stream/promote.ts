@@ -6,15 +6,15 @@ import { readLocalState } from '../files/files.ts';
 import { openTarget, type TargetSettings } from '../target/target.ts';
 import { listLeases, refuseOther, takeLease } from '../timeline/timeline.ts';
 
-/** Where `relata promote` leaves its request for the running standby. */
+/** The file with which `relata promote` sends its request to the running standby. */
 export const promoteRequestAt = (dataDir: string) => join(dataDir, 'backup-state.json.promote');
 
-/** Time for a standby to fetch the rest and then to take the lease. */
+/** The time for a standby to fetch the remaining segments and then to take the lease. */
 const STANDBY_MS = 60_000;
 
 /**
  * Makes a restored directory, or the standby that runs in it, the writer.
- * @throws Error when the directory has no backup, or another service took the lease at the same time
+ * @throws Error if the directory has no backup, or if another service took the lease at the same time
  */
 export async function promote(
   root: string,

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { type LocalState, readLocalState, statePath, writeLocalState } from '../files/files.ts';
 
-/** What the data directory knows about its backup, written at intervals. */
+/** What the data directory records about its backup, written at intervals. */
 export class SavedState {
   /** undefined: the directory has never sent a backup, and was not restored from one. */
   local: LocalState | undefined;
@@ -15,13 +15,13 @@ export class SavedState {
     this.local = readLocalState(dataDir);
   }
 
-  /** Saved before a lease is taken, so that a lease whose answer is lost is recognised as its own. */
+  /** Saved before a lease is taken, so that this directory recognises its own lease even if the answer is lost. */
   claim(state: LocalState): void {
     writeLocalState(this.dataDir, state);
     this.local = state;
   }
 
-  /** Another service took the first lease, so the directory has still sent nothing. */
+  /** Removes the claim. Another service took the first lease, so this directory has still sent nothing. */
   withdraw(): void {
     rmSync(statePath(this.dataDir));
   }
@@ -31,13 +31,13 @@ export class SavedState {
     this.savedAt = 0;
   }
 
-  /** @param describe called when the last save is longer ago than `everyMs`, and the directory is there */
+  /** @param describe called if the last save is older than `everyMs` and the directory exists */
   save(everyMs: number, describe: () => LocalState): void {
     const now = performance.now();
     if (now - this.savedAt < everyMs || !existsSync(this.dataDir)) return;
     this.savedAt = now;
     const present = describe();
-    // Nothing is written while idle.
+    // Nothing is written while the state does not change.
     const text = JSON.stringify(present);
     if (text !== this.text) writeLocalState(this.dataDir, present);
     this.text = text;

@@ -7,7 +7,7 @@ import type { Housework } from './housework.ts';
 import type { StreamPosition } from './stream-position.ts';
 import type { StreamReport } from './stream-report.ts';
 
-/** How often changes are looked for. */
+/** The interval between checks for changes. */
 export const POLL_MS = 150;
 
 interface SenderParts {
@@ -16,13 +16,18 @@ interface SenderParts {
   readonly position: StreamPosition;
   readonly report: StreamReport;
   readonly housework: Housework;
-  /** Aborted when the stream stops: a base copy then ends unfinished. */
+  /** Aborted when the stream stops. A base copy then ends unfinished. */
   readonly signal: AbortSignal;
-  /** How much may wait for an unreachable target; beyond it a new base copy is made when the target is back. */
+  /**
+   * How many bytes may wait for an unreachable target. Beyond that, a new base copy is made when the target is back.
+   */
   readonly backlogBytes: number;
 }
 
-/** Sends what changed in the folder as segments, and copies all of it as a base where no segment leads to it. */
+/**
+ * Sends the changes of the folder as segments. If no segment leads to the current state, it copies everything as a
+ * base.
+ */
 export class SegmentSender {
   private readonly parts: SenderParts;
 
@@ -60,7 +65,7 @@ export class SegmentSender {
   /** Keeps the logs from filling the disk while the target is unreachable. */
   boundBacklog(): void {
     const { folder, position, report, backlogBytes } = this.parts;
-    // No cut is made meanwhile, and only files that are held are written back here.
+    // No cut is made during this time, and only held files are written back here.
     folder.hold();
     if (position.isLost) {
       for (const database of folder.databases) database.tidy();
@@ -93,12 +98,12 @@ export class SegmentSender {
     housework.begin(() => this.makeBase(from, epoch), true);
   }
 
-  /** Copies the main files while segments go on; the base is valid from the first segment that follows it. */
+  /** Copies the main files while segments continue. The base is valid from the first segment after it. */
   private async makeBase(from: number, epoch: number) {
     const { target, folder, position, report, signal } = this.parts;
     const copy = `copies/${epoch}-${from}-${Date.now()}`;
     await target.writeEntries(copy, fromData(folder.readAll(signal)));
-    // What was written back during the copy is in the next segment.
+    // The next segment contains the pages that were written back during the copy.
     const last = position.seq;
     while (position.seq === last && folder.hasChanged() && !signal.aborted) await delay(POLL_MS);
     const at = Math.max(1, report.read('sentAt'));

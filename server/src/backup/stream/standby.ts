@@ -37,9 +37,9 @@ const POLL_MS = 200;
 const CHECK_MS = 60_000;
 
 /**
- * Brings the files of a data directory to the last instant of a target, again and again, while others read
- * them. Changes are appended to their logs as a transaction each, catalogs before the control database: a
- * task that is visible as ended has its effect.
+ * Brings the files of a data directory repeatedly to the last instant of a target, while other code reads them. Each
+ * change is appended to their logs as a transaction, catalogs before the control database. So a task that is visible as
+ * ended has its effect.
  */
 export class Standby {
   private readonly dataDir: string;
@@ -50,13 +50,16 @@ export class Standby {
   private readonly stopped = new AbortController();
   private local: LocalState;
   private leases: HeldLease[] = [];
-  /** When the lease holder last showed signs of life, and when it was requested to hand over, by this machine's clock. */
+  /**
+   * When the lease holder last renewed its lease or was followed by another, by this machine's clock. `requestedAt` is
+   * when it was requested to hand over.
+   */
   private heardAt = performance.now();
   private requestedAt: number | undefined;
   private identifiedAt = Number.NEGATIVE_INFINITY;
   private working: Promise<void> | undefined;
 
-  /** @throws Error when the directory does not come from a backup */
+  /** @throws Error if the directory does not come from a backup */
   constructor({ dataDir, checkMs = CHECK_MS, target }: StreamSettings, state: StreamState) {
     const restored = readLocalState(dataDir);
     if (restored === undefined)
@@ -113,7 +116,7 @@ export class Standby {
     this.report.set('followedAt', Math.max(this.local.at, this.leases.at(-1)?.renewedAt ?? 0));
   }
 
-  /** A directory whose disk is not mounted must not look like a writer that is silent. */
+  /** Checks the identity, because a directory whose disk is not mounted must not look like a silent writer. */
   private async identify(): Promise<void> {
     const { target, local } = this;
     if (performance.now() - this.identifiedAt < this.checkMs) return;
@@ -137,7 +140,7 @@ export class Standby {
     if (next !== undefined || now.renewedAt !== last.renewedAt) this.heardAt = performance.now();
   }
 
-  /** Usually the segments of this hour; after a long gap everything. */
+  /** Lists usually only the segments of this hour, and after a long gap all spans. */
   private async listNews(): Promise<Span[]> {
     const { target, local } = this;
     const [from, to] = [hourOf(local.at), hourOf(Date.now())];
@@ -146,7 +149,10 @@ export class Standby {
     return (await listSpans(target, folders)).filter((span) => span.to > local.seq);
   }
 
-  /** Requests from the writer what it has; it accepts no changes from then on. A writer that is gone is not waited for. */
+  /**
+   * Requests the writer's remaining changes; the writer accepts no changes from then on. A writer that no longer runs
+   * is not waited for.
+   */
   private async promote(): Promise<void> {
     const { target, local, dataDir } = this;
     const last = this.leases.at(-1);
@@ -160,7 +166,7 @@ export class Standby {
     if (last !== undefined) await target.remove(handoverOf(last.epoch));
   }
 
-  /** @returns whether everything from the holder of the lease has arrived */
+  /** @returns whether all changes of the lease holder have arrived */
   private async hasAll(last: HeldLease): Promise<boolean> {
     const { handedOver = Infinity } = last;
     const now = performance.now();

@@ -28,7 +28,10 @@ interface LeaseParts {
   readonly handover: Handover;
 }
 
-/** The lease of a stream: it is taken once, renewed while the stream sends, and handed over to a service that asks for it. */
+/**
+ * The lease of a stream. It is taken once, renewed while the stream sends, and handed over to a service that requests
+ * it.
+ */
 export class StreamLease {
   private readonly parts: LeaseParts;
   private checkedAt = 0;
@@ -40,7 +43,7 @@ export class StreamLease {
 
   /**
    * @param backup the id of the backup in the target
-   * @returns the lease that this directory holds already, or a new one; `leases`: all that led to it, with it
+   * @returns the lease that this directory already holds, or a new one; `leases`: all leases up to and including it
    * @throws NotTheWriter
    */
   async acquire(
@@ -55,7 +58,7 @@ export class StreamLease {
     return { held, leases: [...leases, held] };
   }
 
-  /** Renews the lease, or hands it over. @throws NotTheWriter when another writer has taken the next epoch */
+  /** Renews the lease, or hands it over. @throws NotTheWriter if another writer has taken the next epoch */
   async check(held: HeldLease): Promise<void> {
     const { target, handover } = this.parts;
     const now = performance.now();
@@ -68,14 +71,17 @@ export class StreamLease {
     else if (now - this.renewedAt >= RENEW_MS) await this.renew(held);
   }
 
-  /** It says which segment is the last one. */
+  /** Renews the lease, which also names the last segment. */
   async renew(held: HeldLease): Promise<void> {
     const { target, position } = this.parts;
     await renewLease(target, { ...held, renewedAt: Date.now(), sent: position.sent });
     this.renewedAt = performance.now();
   }
 
-  /** Refuses changes, sends what there is, and announces it; until another service has the lease, or the time for that is up. */
+  /**
+   * Refuses changes, sends the remaining ones, and announces the end. This lasts until another service has the lease,
+   * or until the time for the handover has passed.
+   */
   private async handOver(held: HeldLease, request: string): Promise<void> {
     const { target, position, sender, handover } = this.parts;
     handover.start(request);
@@ -107,7 +113,7 @@ export class StreamLease {
     return taken;
   }
 
-  /** @throws NotTheWriter unless the lease expires, because its holder is gone */
+  /** @throws NotTheWriter unless the lease expires because its holder no longer runs */
   private async waitForEnd(last: HeldLease): Promise<void> {
     const { target } = this.parts;
     for (const until = performance.now() + LEASE_MS; performance.now() < until; await delay(RENEW_MS / 4)) {

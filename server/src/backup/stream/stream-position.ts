@@ -1,39 +1,39 @@
 import { findBase, findLast, type HeldLease, type Lease, type Span } from '../timeline/timeline.ts';
 
-/** How far a stream has sent, and what its next segment builds on. */
+/** How far a stream has sent, and on which objects its next segment builds. */
 export class StreamPosition {
-  /** The number of the last segment; after a loss one higher, because no segment leads across it. */
+  /** The number of the last segment. After a loss it is one higher, because no segment leads across the loss. */
   seq = 0;
   /** The last segment that was written. */
   sent: Lease['sent'];
-  /** The leases that led to this one; they do not change any more. */
+  /** The leases before this one. They do not change any more. */
   leases: readonly HeldLease[] = [];
-  /** The base that a restore of the last segment begins with. */
+  /** The base with which a restore of the last segment begins. */
   base: Span | undefined;
   needsBase = false;
-  /** Nothing in the target leads to what comes next, so a base must. */
+  /** Whether no object in the target leads to the next changes, so that a base is needed. */
   isAfresh = false;
   /** Changes after the last segment are lost, so the next segment does not follow it. */
   isLost = false;
-  /** The highest number that a segment may have got. */
+  /** The highest number that a segment may have received. */
   private attempts = 0;
 
-  /** The last segment whose state the target has: the number that a loss took has no segment. */
+  /** The last segment whose state the target has. The number that a loss took has no segment. */
   get reached(): number {
     return this.isLost ? this.seq - 1 : this.seq;
   }
 
-  /** An attempt whose answer is lost may have arrived, so no other segment gets its number. */
+  /** A segment whose answer is lost may have arrived, so no other segment gets its number. */
   takeNumber(): number {
     this.attempts = Math.max(this.attempts, this.seq) + 1;
     return this.attempts;
   }
 
   /**
-   * Nothing that was sent may be missing in the target, because what follows builds on it.
-   * @param line what the target holds on the way to this lease
-   * @param localSeq the last segment that the directory knows of
-   * @returns what is missing
+   * Everything that was sent must be in the target, because later objects build on it.
+   * @param line the objects in the target that lead to this lease
+   * @param localSeq the last segment that the directory has recorded
+   * @returns a description of the missing objects; undefined if none is missing
    */
   continueFrom(line: readonly Span[], held: HeldLease, localSeq: number): string | undefined {
     const last = findLast(line);

@@ -2,7 +2,7 @@ import { MissingObject } from '../timeline/timeline.ts';
 import { classify, FAILURES } from './failures.ts';
 import { STATE, type StreamState } from './stream-state.ts';
 
-/** What a stream reports: numbers that all threads read, and the reason of its last failure. */
+/** The report of a stream: numbers that all threads read, and the reason of its last failure. */
 export class StreamReport {
   private readonly state: StreamState;
   private reason = '';
@@ -37,7 +37,7 @@ export class StreamReport {
     return failure;
   }
 
-  /** Something that a restore needs is missing in the target. It counts until a check finds everything. */
+  /** Notes that the target lacks an object that a restore needs. It counts until a check finds every object. */
   noteMissing(what: string): void {
     this.noteFailure(new MissingObject(what));
     this.set('isIncomplete', 1);
@@ -45,7 +45,7 @@ export class StreamReport {
     this.set('basedAt', 0);
   }
 
-  /** An attempt succeeded. @param houseFailure why the housework beside it failed, an index in FAILURES */
+  /** Notes a successful attempt. @param houseFailure why the housework failed, an index in FAILURES */
   noteSuccess(houseFailure: number): void {
     this.set('failure', houseFailure || this.read('isIncomplete') * FAILURES.indexOf('incomplete'));
   }

@@ -4,7 +4,9 @@ import type { Retention } from '../timeline/timeline.ts';
 export interface StreamSettings extends Retention {
   readonly dataDir: string;
   readonly target: TargetSettings;
-  /** How much may wait for an unreachable target; beyond it a new base copy is made when the target is back. */
+  /**
+   * How many bytes may wait for an unreachable target. Beyond that, a new base copy is made when the target is back.
+   */
   readonly backlogBytes: number;
   /** Interval between checks whether the target still has its base and segments. */
   readonly checkMs?: number;
@@ -14,17 +16,17 @@ export interface StreamSettings extends Retention {
 export const STATE = {
   /** Epoch milliseconds of the last segment; 0: none yet. */
   sentAt: 0,
-  /** Since when there is something that the target lacks; 0: there is nothing. */
+  /** Since when the target lacks changes; 0: it lacks none. */
   behindSince: 1,
   unsentBytes: 2,
   sentBytes: 3,
   segments: 4,
   failures: 5,
-  /** The reason why the backup does not go on, an index in FAILURES. */
+  /** Why the backup fails: an index in FAILURES. */
   failure: 6,
   /** Whether another process writes to the target now. */
   isSuperseded: 7,
-  /** Epoch milliseconds of the base copy that restores begin with; 0: none is complete. */
+  /** Epoch milliseconds of the base copy with which restores begin; 0: no base copy is complete. */
   basedAt: 8,
   /** On a standby, the instant that its files have reached. */
   followedAt: 9,
@@ -36,7 +38,7 @@ export const STATE = {
   checkedAt: 12,
   /** Whether the last check found that the base or a segment is missing. */
   isIncomplete: 13,
-  /** How often a check found that since the start. */
+  /** How many checks have found this since the start. */
   gaps: 14,
 } as const;
 
@@ -45,7 +47,7 @@ export type StreamState = Float64Array<SharedArrayBuffer>;
 export const createStreamState = (): StreamState =>
   new Float64Array(new SharedArrayBuffer(8 * Object.keys(STATE).length));
 
-/** Another service writes to the target, or the contents of the directory do not come from it. */
+/** Another service writes to the target, or the contents of the directory do not come from the target. */
 export class NotTheWriter extends Error {
   override readonly name = 'NotTheWriter';
 }

@@ -1,6 +1,6 @@
 /**
- * The door of stream: the thread of a continuous backup. It sends what changes in a data directory to a target, or follows
- * what another service sends, until this one is promoted.
+ * The door of stream: the thread of a continuous backup. It sends the changes of a data directory to a target. On a
+ * standby, it follows the changes that another service sends, until the standby is promoted.
  */
 export { BackupStream } from './backup-stream.ts';
 export { FAILURES, type Failure } from './failures.ts';

@@ -23,25 +23,25 @@ export interface TargetSettings {
   readonly s3: Omit<S3Place, 'bucket'> | undefined;
   /** undefined: nothing is encrypted, and nothing is authenticated. */
   readonly key?: Uint8Array | undefined;
-  /** Whether objects are read, too, that the key does not authenticate. */
+  /** Whether objects that the key does not authenticate are also read. */
   readonly isUnauthenticated?: boolean;
 }
 
-/** The object that says which backup a target holds. */
+/** The object that states which backup a target holds. */
 export const IDENTITY = 'identity';
 const ID = /^[0-9a-f]{32}$/;
-/** Texts are smaller than this. */
+/** The maximum size of a text. */
 const TEXT_BYTES = 64 * 1024;
 
 export const makeBackupId = () => randomBytes(16).toString('hex');
 
-/** Nothing is created or requested before the first call. @throws Error that names the setting */
+/** Creates and requests nothing before the first call. @throws Error that names the setting */
 export const openTarget = (settings: TargetSettings): BackupTarget =>
   new BackupTarget(openStorage(settings), settings);
 
 /**
- * Where a backup is stored. Nothing reads or writes an object of a backup except through here, so with a key
- * everything that is read is authenticated: what was written under this name, for this backup.
+ * Where a backup is stored. All code reads and writes the objects of a backup through this class. So with a key,
+ * everything that is read is authenticated as written under this name and for this backup.
  */
 export class BackupTarget {
   readonly url: string;
@@ -79,13 +79,13 @@ export class BackupTarget {
     return this.backup;
   }
 
-  /** Names the backup that is read and written from now on, before the target says it. */
+  /** Sets the backup that is read and written from now on, before the target has an identity. */
   adopt(id: string): void {
     this.backup = id;
     this.storage.expectMark(IDENTITY, undefined);
   }
 
-  /** @returns the id of the backup that the target holds; undefined: none is there, or one by an earlier version */
+  /** @returns the id of the backup that the target holds; undefined: it holds none, or one of an earlier version */
   async findIdentity(): Promise<string | undefined> {
     const bytes = await this.readBytes(IDENTITY);
     if (bytes === undefined) return undefined;
@@ -96,7 +96,7 @@ export class BackupTarget {
     return id;
   }
 
-  /** Makes the target say which backup it holds. From then on a directory that does not say so counts as vanished. */
+  /** Writes to the target which backup it holds. From then on, a directory without this identity counts as vanished. */
   async writeIdentity(id: string): Promise<void> {
     const bytes = packText(IDENTITY, this.sealFor(''), JSON.stringify({ backup: id }));
     await this.storage.write(IDENTITY, Readable.from([bytes]));
@@ -104,20 +104,20 @@ export class BackupTarget {
     this.storage.expectMark(IDENTITY, bytes);
   }
 
-  /** @returns undefined if there is no such object, or it is empty */
+  /** @returns undefined if the object does not exist or is empty */
   async readText(name: string): Promise<string | undefined> {
     const bytes = await this.readBytes(name);
     if (bytes === undefined || bytes.length === 0) return undefined;
     return unpackText(name, await this.readingOf(name), bytes);
   }
 
-  /** @param isNew it must not exist. @returns whether it was written */
+  /** @param isNew whether the object must not exist yet. @returns whether it was written */
   async writeText(name: string, text: string, isNew = false): Promise<boolean> {
     const bytes = packText(name, this.sealOfOwn(), text);
     return (await this.storage.write(name, Readable.from([bytes]), isNew)) !== undefined;
   }
 
-  /** @throws DamagedObject when it is missing, not as it was written, or not authenticated */
+  /** @throws DamagedObject if the object is missing, differs from what was written, or is not authenticated */
   async *readEntries(name: string): AsyncGenerator<Entry> {
     const reading = await this.readingOf(name);
     const bytes = await this.storage.read(name);
@@ -125,7 +125,7 @@ export class BackupTarget {
     yield* unpackObject(name, reading, bytes);
   }
 
-  /** @returns how many bytes were written */
+  /** @returns the number of bytes that were written */
   async writeEntries(name: string, entries: AsyncIterable<Entry>): Promise<number> {
     return (await this.storage.write(name, packObject(name, this.sealOfOwn(), entries))) ?? 0;
   }
@@ -143,7 +143,7 @@ export class BackupTarget {
     return Buffer.concat(read);
   }
 
-  /** @throws UnauthenticatedObject when nothing says which backup it is of */
+  /** @throws UnauthenticatedObject if no object states to which backup it belongs */
   private async readingOf(name: string): Promise<Reading> {
     const { key, isUnauthenticated } = this;
     if (key === undefined) return { seal: undefined };
@@ -186,7 +186,7 @@ function openStorage({ url, s3 }: TargetSettings): ObjectStorage {
   return openBucket({ ...s3, bucket: host }, decodeURIComponent(pathname).replace(/^\/|\/$/g, ''));
 }
 
-/** For commands that read a backup. @throws VanishedTarget when there is no such directory */
+/** For commands that read a backup. @throws VanishedTarget if the directory does not exist */
 export async function openExisting(settings: TargetSettings): Promise<BackupTarget> {
   const target = openTarget(settings);
   if (!(await target.isThere()))

@@ -2,7 +2,10 @@ import { allowAddresses, createTimeouts, OutboundProblem } from '../../outbound/
 import { S3, type S3Place } from '../../outbound/s3/s3.ts';
 import type { ObjectStorage } from './object-storage.ts';
 
-/** The operator names the address, so any is allowed; a segment of a second is small, a base copy may take a day. */
+/**
+ * The operator names the address, so any address is allowed. A segment of a second is small, but a base copy may take a
+ * day.
+ */
 const LIMITS = { connectMs: 10_000, idleMs: 30_000, wholeMs: 24 * 3_600_000 };
 
 /** A bucket that holds the objects of a backup. */
@@ -26,7 +29,8 @@ export function openBucket(place: S3Place, prefix: string): ObjectStorage {
   return {
     isThere: async () => true,
     async make() {},
-    // A request for each write would cost as much as the write; the check of each minute reads the mark.
+    // Does nothing, because a request for each write would cost as much as the write. The check every minute reads the
+    // mark.
     expectMark() {},
     async list(folder, after) {
       const names: string[] = [];

@@ -5,7 +5,7 @@ import { makeFolders, syncFolder, syncFolderNow } from '../../storage/folder/fol
 import { type ObjectStorage, VanishedTarget } from './object-storage.ts';
 import { DamagedObject } from './objects.ts';
 
-/** A directory that holds the objects of a backup. Only folders and regular files are followed, read and written. */
+/** A directory that holds the objects of a backup. It follows, reads and writes only folders and regular files. */
 export class FolderStorage implements ObjectStorage {
   private readonly root: string;
   /** Where objects are written before they get their names. */
@@ -56,7 +56,7 @@ export class FolderStorage implements ObjectStorage {
     const [path, part] = [join(this.root, name), join(this.parts, name.replaceAll('/', '-'))];
     makeInside(this.root, 'parts/');
     makeInside(this.root, name);
-    // A link in its place is removed, and not followed.
+    // A link at this path is removed, and not followed.
     await rm(part, { force: true });
     const file = await open(part, 'wx', 0o600);
     let length = 0;
@@ -77,7 +77,7 @@ export class FolderStorage implements ObjectStorage {
     await rm(join(this.root, name), { force: true });
   }
 
-  /** @throws VanishedTarget for the empty directory that is left when a disk is not mounted, and for another disk */
+  /** @throws VanishedTarget for an empty mount point whose disk is not mounted, and for another disk */
   private requireMark(): void {
     const { root, mark } = this;
     if (!isFolder(root))
@@ -90,7 +90,7 @@ export class FolderStorage implements ObjectStorage {
 
   private readonly unlessMissing = (error: { code?: string }): undefined => {
     if (error.code !== 'ENOENT') throw error;
-    // Nothing is missing in a directory that is not there itself.
+    // An object counts as missing only in a directory that itself exists.
     if (this.mark !== undefined) this.requireMark();
     return undefined;
   };
@@ -106,7 +106,7 @@ function isMarked(path: string, bytes: Uint8Array): boolean {
 const foldersOf = (root: string, name: string) =>
   name.split('/').flatMap((_, at, all) => (at === 0 ? [] : join(root, ...all.slice(0, at))));
 
-/** @throws DamagedObject when a folder on the way to an object is a link or a file of another kind */
+/** @throws DamagedObject if a folder on the way to an object is a link or another kind of file */
 function requireFolders(root: string, name: string): void {
   for (const path of foldersOf(root, name)) {
     const found = fs.lstatSync(path, { throwIfNoEntry: false });
@@ -115,7 +115,7 @@ function requireFolders(root: string, name: string): void {
   }
 }
 
-/** Makes folders below the root; the root itself has to be there. */
+/** Makes folders below the root. The root itself must exist. */
 function makeInside(root: string, name: string): void {
   requireFolders(root, name);
   for (const path of foldersOf(root, name)) {
@@ -127,7 +127,7 @@ function makeInside(root: string, name: string): void {
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants;
 
-/** A FIFO would block the reader, and a link would lead anywhere. */
+/** A FIFO would block the reader, and a link could lead anywhere. */
 async function openRegular(path: string, name: string): Promise<FileHandle> {
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: { code?: string }) => {
     if (error.code === 'ELOOP' || error.code === 'ENXIO') throw refuseIrregular(name);
@@ -143,7 +143,10 @@ const refuseIrregular = (name: string) =>
     `${name} is not a regular file, and a backup holds no links, FIFOs or devices: remove it`,
   );
 
-/** Passing a piece to another thread takes longer than writing it; only the sync waits for the disk. @returns its length */
+/**
+ * Writes a piece in this thread, because passing it to another thread takes longer than writing it. Only the sync waits
+ * for the disk. @returns the length of the piece
+ */
 function writeNow(file: number, piece: Uint8Array): number {
   for (let at = 0; at < piece.length; ) at += fs.writeSync(file, piece, at);
   return piece.length;

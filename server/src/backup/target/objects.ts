@@ -3,23 +3,24 @@ import { crc32 } from 'node:zlib';
 import { countPassedAtOnce } from '../../storage/threads/threads.ts';
 
 /**
- * An object of a backup: parts, each with a checksum bound to the name of the object and the position of the part,
- * and an empty last part, so that a truncated, changed or renamed object is detected. With a key the checksum is a tag
- * of AES-GCM, which is also bound to the id of the backup: an object of another backup with the same key is refused.
+ * An object of a backup. It consists of parts and an empty last part. Each part has a checksum that is bound to the
+ * name of the object and to the position of the part, so that a truncated, changed or renamed object is detected. With
+ * a key, the checksum is a tag of AES-GCM, which is also bound to the id of the backup. So an object of another backup
+ * with the same key is refused.
  */
 
 const MAGIC = Buffer.from('relata backup 1\n');
-/** How an object is protected, after the magic. Earlier versions bound a sealed object to its name alone. */
+/** How an object is protected, stored after the magic. Earlier versions bound a sealed object only to its name. */
 const MODE = { plain: 0, earlier: 1, sealed: 2 } as const;
 const SALT = 16;
 const START_BYTES = MAGIC.length + 1 + SALT;
 const CHECK = 16;
-/** The largest entry; anything larger is not ours. */
+/** The largest entry. A larger entry was not written by this service. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** How much of a file an entry holds. */
+/** How many bytes of a file an entry contains. */
 export const ENTRY_BYTES = 1024 * 1024;
 
-/** A change to a file of the data directory; entries apply in order. */
+/** A change to a file of the data directory. Entries apply in order. */
 export type EntryHead = { readonly file: string } & (
   | { readonly kind: 'begin' }
   | { readonly kind: 'gone' }
@@ -38,7 +39,7 @@ export interface Entry {
 /** What seals the objects of a backup. */
 export interface Seal {
   readonly key: Uint8Array;
-  /** The id of the backup; empty for the object that says it. */
+  /** The id of the backup; empty for the identity object, which states the id. */
   readonly backup: string;
 }
 
@@ -46,7 +47,7 @@ export interface Seal {
 export interface Reading {
   /** undefined: nothing is encrypted. */
   readonly seal: Seal | undefined;
-  /** Whether objects are read that are not authenticated, too: those of an earlier version. */
+  /** Whether unauthenticated objects, such as those of an earlier version, are also read. */
   readonly isUnauthenticated?: boolean;
 }
 
@@ -63,7 +64,7 @@ export async function* packObject(name: string, seal: Seal | undefined, entries:
   yield add([]);
 }
 
-/** A small object that is not made of entries. Without a key it is the text itself. */
+/** Packs a small object that does not consist of entries. Without a key it is the text itself. */
 export function packText(name: string, seal: Seal | undefined, text: string): Uint8Array {
   if (seal === undefined) return Buffer.from(text);
   const { start, add } = beginObject(name, seal);
@@ -71,7 +72,7 @@ export function packText(name: string, seal: Seal | undefined, text: string): Ui
   return Buffer.concat(parts);
 }
 
-/** @returns `add` packs the next part; its result is valid until the next call */
+/** @returns `add`, which packs the next part; its result is valid until the next call */
 function beginObject(name: string, seal: Seal | undefined) {
   const salt = randomBytes(SALT);
   const mode = seal === undefined ? MODE.plain : MODE.sealed;
@@ -87,7 +88,7 @@ function beginObject(name: string, seal: Seal | undefined) {
   };
 }
 
-/** The key of one object, and what its tags are bound to besides the position. */
+/** The key of one object, and the data to which its tags are bound besides the position. */
 interface Lock {
   readonly key: Uint8Array;
   readonly bound: Uint8Array;
@@ -107,7 +108,7 @@ const lockOf = (name: string, { seal: { key, backup }, mode, salt }: Start): Loc
 const deriveKey = (key: Uint8Array, salt: Uint8Array, use: string) =>
   Buffer.from(hkdfSync('sha256', key, salt, use, 32));
 
-/** No two parts of an object have the same nonce, and no two objects the same key. */
+/** No two parts of an object have the same nonce, and no two objects have the same key. */
 function placeOf(count: number): Buffer {
   const nonce = Buffer.alloc(12);
   nonce.writeUIntLE(count, 0, 6);
@@ -117,9 +118,12 @@ function placeOf(count: number): Buffer {
 const sumOf = (name: string, count: number, bytes: Uint8Array) =>
   crc32(bytes, crc32(placeOf(count), crc32(name)));
 
-/** @returns a function that packs a part, copied once: most of a backup's processor time goes into its bytes */
+/**
+ * @returns a function that packs a part and copies it only once, because most of a backup's processor time goes into
+ * its bytes
+ */
 function sealWith(name: string, lock: Lock | undefined) {
-  /** Reused by each part: allocating it anew kept the garbage collector busy. */
+  /** Each part reuses this memory, because allocating it anew kept the garbage collector busy. */
   let memory = Buffer.alloc(0);
   return (count: number, parts: readonly Uint8Array[]): Buffer => {
     const size = parts.reduce((sum, { length }) => sum + length, 0);
@@ -144,7 +148,10 @@ function sealWith(name: string, lock: Lock | undefined) {
   };
 }
 
-/** @throws DamagedObject when it is not as it was written, UnauthenticatedObject when no key protects it although there is one */
+/**
+ * @throws DamagedObject if the object differs from what was written; UnauthenticatedObject if there is a key but it
+ * does not protect the object
+ */
 export async function* unpackObject(
   name: string,
   reading: Reading,
@@ -204,10 +211,12 @@ function readStart(start: Buffer, name: string, { seal, isUnauthenticated = fals
   return mode === MODE.plain ? undefined : lockOf(name, { seal, mode, salt: start.subarray(-SALT) });
 }
 
-/** What a target holds is missing, or differs from what was written. */
+/** An object of a target is missing, or differs from what was written. */
 export class DamagedObject extends Error {}
 
-/** An object that RELATA_BACKUP_KEY does not authenticate: an earlier version, another program or an attacker wrote it. */
+/**
+ * An object that RELATA_BACKUP_KEY does not authenticate. An earlier version, another program or an attacker wrote it.
+ */
 export class UnauthenticatedObject extends DamagedObject {}
 
 const refuseDamaged = (name: string) =>
@@ -221,7 +230,7 @@ export const refuseUnauthenticated = (name: string) =>
       'A backup by an earlier version, or without the key, is restored by relata restore --unauthenticated',
   );
 
-/** @returns undefined when the bytes are not those that were written */
+/** @returns undefined if the bytes differ from those that were written */
 function open(
   bytes: Buffer,
   check: Buffer,
@@ -239,7 +248,7 @@ function open(
   }
 }
 
-/** @returns a reader of a given number of bytes, which gives undefined if fewer are left */
+/** @returns a reader of a given number of bytes, which returns undefined if fewer bytes are left */
 function readFrom(pieces: AsyncIterator<Uint8Array>) {
   let rest: Uint8Array = new Uint8Array();
   return async (length: number): Promise<Buffer | undefined> => {

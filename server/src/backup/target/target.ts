@@ -1,6 +1,6 @@
 /**
- * The door of target: where a backup is stored. It knows objects, their entries, and how they are sealed, never what an
- * object means.
+ * The door of target: where a backup is stored. It handles objects, their entries, and how they are sealed. It never
+ * interprets an object.
  */
 export {
   type BackupTarget,

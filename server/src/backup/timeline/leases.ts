@@ -1,30 +1,36 @@
 import { type BackupTarget, DamagedObject } from '../target/target.ts';
 import type { Lease } from './spans.ts';
 
-/** Who writes to a target. A lease is an object per epoch, created only once; the one with the highest epoch counts. */
+/**
+ * Leases state which service writes to a target. A lease is an object per epoch, created only once, and the lease with
+ * the highest epoch applies.
+ */
 
-/** A lease that was not renewed for this long belongs to a service that is gone. */
+/** A lease that was not renewed for this long belongs to a service that no longer runs. */
 export const LEASE_MS = 6_000;
 export const RENEW_MS = 2_000;
 
 export interface HeldLease extends Lease {
-  /** When its holder last renewed it; a service without changes writes nothing else. */
+  /** When its holder last renewed it. A service without changes writes nothing else. */
   readonly renewedAt: number;
-  /** The number of its last segment: it takes no changes until the next epoch begins, or `HANDOVER_MS` have passed. */
+  /**
+   * The number of its last segment. The holder accepts no changes until the next epoch begins, or until `HANDOVER_MS`
+   * have passed.
+   */
   readonly handedOver?: number | undefined;
 }
 
-/** The holder hands over on request, and accepts changes again when the lease was not taken for this long. */
+/** The holder hands over on request. It accepts changes again if no service has taken the lease for this long. */
 export const HANDOVER_MS = 12_000;
-/** How long a standby waits for a holder that is alive to send what it has. */
+/** How long a standby waits until a running holder has sent its remaining changes. */
 export const PATIENCE_MS = 8_000;
-/** A request that names an older renewal of the lease is a copy of a former one. */
+/** A request that names an older renewal of the lease is a copy of a former request. */
 const REQUEST_MS = 60_000;
 
-/** The object that asks the holder of an epoch to hand over. */
+/** The object that requests a handover from the holder of an epoch. */
 export const handoverOf = (epoch: number) => `handovers/${String(epoch).padStart(6, '0')}`;
 
-/** @param holder the service that wants to take over */
+/** @param holder the service that requests to take over */
 export const askForHandover = (
   target: BackupTarget,
   { epoch, renewedAt }: Pick<HeldLease, 'epoch' | 'renewedAt'>,
@@ -32,7 +38,7 @@ export const askForHandover = (
 ): Promise<boolean> => target.writeText(handoverOf(epoch), JSON.stringify({ holder, renewedAt }));
 
 /**
- * @param isSealed whether a request is believed only if it names a renewal of the last minute, which this service made
+ * @param isSealed whether a request is accepted only if it names a renewal of the last minute, which this service made
  * @returns the request to hand over; undefined: there is none, or it is a copy of an old one
  */
 export async function readHandover(
@@ -68,7 +74,7 @@ function parseObject(name: string, text: string): Record<string, unknown> {
   throw new DamagedObject(`${name} is damaged: it is not a JSON object`);
 }
 
-/** @throws DamagedObject when one is missing, or is not authenticated */
+/** @throws DamagedObject if a lease is missing or not authenticated */
 export async function listLeases(target: BackupTarget): Promise<HeldLease[]> {
   const names = (await target.list('leases')).filter((name) => /^leases\/\d{6,}$/.test(name));
   const epochs = names.map((name) => Number(name.split('/')[1])).sort((one, other) => one - other);
@@ -80,7 +86,7 @@ export async function listLeases(target: BackupTarget): Promise<HeldLease[]> {
 }
 
 /**
- * @param from the number of the segment that the new holder continues from
+ * @param from the number of the segment from which the new holder continues
  * @returns the lease of the epoch after the last one; undefined if another service took it
  */
 export async function takeLease(
@@ -93,8 +99,8 @@ export async function takeLease(
   const epoch = (last?.epoch ?? 0) + 1;
   const isWritten = await target.writeText(leaseNameOf(epoch), JSON.stringify(lease), true);
   if (isWritten) return { ...lease, epoch };
-  // An earlier attempt whose answer was lost may have arrived since the leases were listed. One from before further segments
-  // were applied is not continued: those would be missing in a restore.
+  // An earlier attempt whose answer was lost may have arrived since the leases were listed. If further segments were
+  // applied after that attempt, its lease is not continued, because these segments would be missing in a restore.
   const present = await readLease(target, epoch);
   return present?.holder === holder && present.from === from ? present : undefined;
 }

@@ -3,15 +3,18 @@ import type { Entry, EntryHead } from '../target/target.ts';
 /** The combined effect of several objects, without the states between them. */
 
 interface MergedFile {
-  /** By page, the last object that has it. */
+  /** By page, the last object that contains the page. */
   last: Uint32Array;
-  /** The last objects that give its size, that begin it and that end it. */
+  /** The last objects that give the size of the file (`end`), begin it and remove it. */
   end: number;
   begin: number;
   gone: number;
 }
 
-/** @returns the combined effect of all objects: the last state of each page. Memory: 4 bytes for each page of the changed files */
+/**
+ * @returns the combined effect of all objects: the last state of each page. It needs 4 bytes of memory for each page of
+ * the changed files.
+ */
 export async function* mergeObjects(read: (at: number) => AsyncIterable<Entry>, count: number) {
   const files = new Map<string, MergedFile>();
   for (let at = 0; at < count; at += 1) for await (const { head } of read(at)) noteHead(files, head, at);

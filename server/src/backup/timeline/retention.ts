@@ -5,7 +5,7 @@ import type { Lease, Span } from './spans.ts';
 import { HOUR_MS, hourOf, nameOf, planRestore, spansOf } from './spans.ts';
 import { listSpans, readCopyName } from './timeline-reads.ts';
 
-/** What is merged and removed in a target as it becomes older. */
+/** Decides which objects of a target are merged and removed as they become older. */
 
 export interface Retention {
   readonly keepSecondsHours: number;
@@ -13,7 +13,7 @@ export interface Retention {
 }
 
 const DAY_MS = 24 * HOUR_MS;
-/** An hour is merged once no more segments of it can arrive. */
+/** An hour is merged when no more segments of it can arrive. */
 const SETTLED_MS = 60_000;
 
 /** @returns whether it is time for a new base copy */
@@ -59,18 +59,18 @@ async function mergeRun(target: BackupTarget, run: readonly Span[]) {
   return { ...merged, name };
 }
 
-/** Removes bases whose copy is gone, because a restore of their instants would fail. */
+/** Removes bases whose copy is missing, because a restore of their instants would fail. */
 export async function removeBroken(target: BackupTarget): Promise<void> {
   const bases = await target.list('bases');
   const copies = new Set(await target.list('copies'));
   for (const name of bases) {
     const copy = await readCopyName(target, name).catch(() => undefined);
-    // What is damaged or forged stays, and is named by a check of all objects.
+    // A damaged or forged base stays, and a check of all objects reports it.
     if (copy !== undefined && !copies.has(copy)) await target.remove(name);
   }
 }
 
-/** @returns what none of the retained instants needs */
+/** @returns the objects that no retained instant needs */
 export function sortOut(
   line: readonly Span[],
   leases: readonly Lease[],
@@ -86,7 +86,7 @@ export function sortOut(
   const old = line.filter(
     (span) => isBefore(span) || (span.kind === 'segments' && span.at < secondsUntil && isMerged(span)),
   );
-  // A base between two others is needed only if nothing leads to it from the one before.
+  // A base between two others is needed only if no path leads to it from the base before.
   const rest = new Set(line.filter((span) => !old.includes(span)));
   for (const base of bases.filter((one) => one !== first && one !== last && rest.has(one))) {
     rest.delete(base);

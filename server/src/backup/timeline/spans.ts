@@ -1,7 +1,8 @@
 /**
- * What a target holds, according to the names of its objects. A segment is what was committed in all files of
- * the data directory since the segment before, up to one instant; an hour merges the segments of an hour; a
- * base is a copy of every file. The names tell a restore all that it needs before it reads.
+ * The contents of a target, according to the names of its objects. A segment contains the changes that were committed
+ * in all files of the data directory since the previous segment, up to one instant. An hour merges the segments of an
+ * hour. A base is a copy of every file. The names contain everything that a restore has to know before it reads
+ * objects.
  */
 
 export const KINDS = ['bases', 'hours', 'segments'] as const;
@@ -10,22 +11,30 @@ export const KINDS = ['bases', 'hours', 'segments'] as const;
 export interface Span {
   readonly name: string;
   readonly kind: (typeof KINDS)[number];
-  /** The number of the segment that it follows; for a base, the segment after which others must be applied too. */
+  /**
+   * The number of the segment that it follows. For a base: the segment after which other objects must also be applied.
+   */
   readonly from: number;
-  /** The number of its last segment; for a base, the segment from which on it is valid. */
+  /** The number of its last segment. For a base: the segment from which it is valid. */
   readonly to: number;
   readonly epoch: number;
   /** The instant of its last segment, in epoch milliseconds. */
   readonly at: number;
 }
 
-/** Who writes: the holder of the lease with the highest epoch. Its segments follow number `from` of the holders before. */
+/**
+ * The permission to write. The holder of the lease with the highest epoch writes. Its segments follow the segment
+ * `from` of the previous holders.
+ */
 export interface Lease {
   readonly epoch: number;
   readonly holder: string;
   readonly at: number;
   readonly from: number;
-  /** The last segment that the holder had written when it last renewed the lease. A target without it was shortened. */
+  /**
+   * The last segment that the holder had written when it last renewed the lease. A target without this segment has lost
+   * objects.
+   */
   readonly sent?: { readonly to: number; readonly at: number } | undefined;
 }
 
@@ -52,7 +61,7 @@ export function readSpan(name: string): Span | undefined {
 
 /**
  * @param at the last instant that may be included; undefined: everything
- * @returns undefined when nothing can be restored
+ * @returns undefined if nothing can be restored
  */
 export function planRestore(spans: readonly Span[], leases: readonly Lease[], at = Infinity) {
   const lease = leases.filter((one) => one.at <= at).reduce(later, leases[0]);
@@ -60,7 +69,7 @@ export function planRestore(spans: readonly Span[], leases: readonly Lease[], at
   const line = spansOf(spans, leases, lease.epoch).filter((span) => span.at <= at);
   const last = line.filter(({ kind }) => kind !== 'bases').reduce(furthest, undefined);
   if (last === undefined) return undefined;
-  // A base that a missing object makes unreachable leaves the bases before it.
+  // If a missing object makes a base unusable, an earlier base is used.
   for (const base of line
     .filter(({ kind, to }) => kind === 'bases' && to <= last.to)
     .sort((a, b) => b.from - a.from || b.to - a.to)) {
@@ -73,18 +82,18 @@ export function planRestore(spans: readonly Span[], leases: readonly Lease[], at
         to: end.to,
         epoch: lease.epoch,
         at: end.at,
-        /** The last instant that the target knows of, if objects on the way to it are missing. */
+        /** The last instant that the target names, if objects on the way to it are missing. */
         ...lostAfter(end, [last, ...listSent(leases, lease.epoch, at)]),
       };
   }
   return undefined;
 }
 
-/** @returns the last segments that leases name, of the line that leads to an epoch */
+/** @returns the last segments that the leases of the line up to an epoch name */
 const listSent = (leases: readonly Lease[], epoch: number, until: number) =>
   leases.flatMap(({ sent, epoch: own }) => {
     if (sent === undefined || own > epoch || sent.at > until) return [];
-    // What it sent after the next holder had taken over does not count.
+    // Segments that a holder sent after the next holder had taken over do not count.
     const next = leases.find((one) => one.epoch === own + 1 && one.epoch <= epoch);
     return [{ to: Math.min(sent.to, next?.from ?? Infinity), at: sent.at }];
   });
@@ -97,11 +106,17 @@ function lostAfter(end: Pick<Span, 'to'>, known: readonly Pick<Span, 'to' | 'at'
 const later = (one: Lease | undefined, other: Lease): Lease =>
   one === undefined || other.epoch > one.epoch ? other : one;
 
-/** Of two with the same number, the later one: it was written because it was unknown whether the first had been. */
+/**
+ * Of two objects with the same number, the later one is used. It was written because the writer did not know whether
+ * the first had arrived.
+ */
 const furthest = (one: Span | undefined, other: Span): Span =>
   one === undefined || other.to > one.to || (other.to === one.to && other.at > one.at) ? other : one;
 
-/** @returns what leads to the state of an epoch, without what a former writer wrote after it had lost the lease */
+/**
+ * @returns the spans that lead to the state of an epoch, without the spans that a former writer wrote after it had lost
+ * the lease
+ */
 export const spansOf = (spans: readonly Span[], leases: readonly Lease[], epoch: number): Span[] =>
   spans.filter(
     (span) =>
@@ -109,7 +124,7 @@ export const spansOf = (spans: readonly Span[], leases: readonly Lease[], epoch:
       leases.every((next) => next.epoch <= span.epoch || next.epoch > epoch || span.to <= next.from),
   );
 
-/** @returns the spans that lead on from a state, up to the first gap */
+/** @returns the spans that continue from a state, up to the first gap */
 export function findPath(line: readonly Span[], { from: position }: Pick<Span, 'from'>): Span[] {
   const path: Span[] = [];
   const steps = line.filter(({ kind }) => kind !== 'bases').sort((a, b) => a.from - b.from);
@@ -123,7 +138,7 @@ export function findPath(line: readonly Span[], { from: position }: Pick<Span, '
   }
 }
 
-/** @returns the segments and hours at whose instants the directory can be restored, in order */
+/** @returns in order the segments and hours at whose instants the directory can be restored */
 export function listPoints(spans: readonly Span[], leases: readonly Lease[]): Span[] {
   const points = leases.flatMap(({ epoch }) => {
     const next = leases.find((one) => one.epoch === epoch + 1)?.at ?? Number.POSITIVE_INFINITY;
@@ -153,7 +168,7 @@ export const findLast = (line: readonly Span[]): Span | undefined =>
     .filter(({ kind }) => kind !== 'bases')
     .reduce<Span | undefined>((one, other) => (one && one.to >= other.to ? one : other), undefined);
 
-/** @returns the base that restores begin with */
+/** @returns the base with which restores begin */
 export const findBase = (line: readonly Span[], upTo: number): Span | undefined =>
   line
     .filter(({ kind, from }) => kind === 'bases' && from <= upTo)

@@ -11,9 +11,9 @@ import { listLeases } from './leases.ts';
 import { findPath, HOUR_MS, hourOf, type Lease, planRestore, type Span, spansOf } from './spans.ts';
 import { listSpans, readCopyName } from './timeline-reads.ts';
 
-/** Whether a target still holds what a restore of the last instant needs. */
+/** Checks whether a target still has the objects that a restore of the last instant needs. */
 
-/** Something that was written to a target is not there any more. */
+/** An object that was written to a target no longer exists there. */
 export class MissingObject extends Error {
   override readonly name = 'MissingObject';
 }
@@ -21,14 +21,14 @@ export class MissingObject extends Error {
 interface Line {
   readonly leases: readonly Lease[];
   readonly epoch: number;
-  /** The base that a restore begins with. */
+  /** The base with which a restore begins. */
   readonly base: Span;
   /** The last segment that was written. */
   readonly reached: number;
 }
 
 /**
- * Lists names only: the bases, their copies, the hours, and the segments since the last hour that is merged.
+ * Lists only names: the bases, their copies, the hours, and the segments since the last merged hour.
  * @returns what is missing on the way to the last segment; undefined: nothing
  */
 export async function findMissing(target: BackupTarget, line: Line): Promise<string | undefined> {
@@ -41,7 +41,7 @@ export async function findMissing(target: BackupTarget, line: Line): Promise<str
   return end < reached ? `the segment after number ${end} is missing` : undefined;
 }
 
-/** @returns when the copy of a base was begun, as its name says, or what is wrong with it */
+/** @returns when the copy of a base was begun, according to its name, or the problem of the copy */
 async function findCopy(
   target: BackupTarget,
   base: Span,
@@ -65,10 +65,10 @@ async function follow(
 ): Promise<number> {
   const read = async (folder: string) => spansOf(await listSpans(target, [folder]), leases, epoch);
   const steps = await read('hours');
-  // A clock that was set back may have put the last segment into a later hour.
+  // If a clock was set back, the last segment may be in a later hour.
   const last = Math.floor(Date.now() / HOUR_MS) + 1;
   let end = findPath(steps, base).at(-1);
-  // The segment with which a copy begins may be of the hour before.
+  // The segment with which a copy begins may belong to the hour before.
   for (let hour = Number(hourOf(begunAt)) - 1; hour <= last; hour += 1) {
     if ((end?.to ?? base.from) >= reached) break;
     if (end !== undefined && Number(hourOf(end.at)) > hour) continue;
@@ -79,8 +79,8 @@ async function follow(
 }
 
 /**
- * Reads a target beside the service that writes to it.
- * @returns what is wrong with it; `at`: the last instant that can be restored
+ * Reads a target while the service writes to it.
+ * @returns the problem of the target; `at`: the last instant that can be restored
  */
 export async function inspectTarget(
   settings: TargetSettings,
@@ -110,7 +110,7 @@ async function inspectLine(
   return { at: plan.at, problem: `objects are missing between ${from} and ${to}` };
 }
 
-/** @throws VanishedTarget when the target does not hold the backup any more that it held */
+/** @throws VanishedTarget if the target no longer holds the backup that it held */
 export function refuseOther(target: BackupTarget, found: string | undefined, own: string): void {
   if (found === own) return;
   const what = found === undefined ? `has no object ${IDENTITY} any more` : 'holds another backup';

@@ -2,14 +2,14 @@ import { type BackupTarget, DamagedObject, type Entry } from '../target/target.t
 import { leaseNameOf, listLeases } from './leases.ts';
 import { KINDS, readSpan, type Span } from './spans.ts';
 
-/** What a timeline consists of, as it is read from a target. */
+/** Reads the parts of a timeline from a target. */
 
 export async function listSpans(target: BackupTarget, folders: readonly string[] = KINDS): Promise<Span[]> {
   const names = await Array.fromAsync(folders, (folder) => target.list(folder));
   return names.flat().flatMap((name) => readSpan(name) ?? []);
 }
 
-/** @throws DamagedObject when a lease is missing that a span names, or one is not authenticated */
+/** @throws DamagedObject if a lease that a span names is missing, or if a lease is not authenticated */
 export async function readLine(target: BackupTarget) {
   // A service that takes over between the two calls has written its lease first.
   const spans = await listSpans(target);
@@ -19,7 +19,7 @@ export async function readLine(target: BackupTarget) {
   return { spans, leases };
 }
 
-/** A base is the name of its copy. @throws DamagedObject when it is missing or names none */
+/** A base contains the name of its copy. @throws DamagedObject if the base is missing or names no copy */
 export async function readCopyName(target: BackupTarget, name: string): Promise<string> {
   const copy = await target.readText(name);
   if (copy === undefined) throw new DamagedObject(`${name} is missing`);
@@ -27,7 +27,7 @@ export async function readCopyName(target: BackupTarget, name: string): Promise<
   return copy;
 }
 
-/** Of a base the entries of its copy. @throws DamagedObject */
+/** Yields the entries of a span. For a base, these are the entries of its copy. @throws DamagedObject */
 export async function* readSpanObject(target: BackupTarget, { kind, name }: Span): AsyncGenerator<Entry> {
   const copy = kind === 'bases' ? await readCopyName(target, name) : name;
   for await (const entry of target.readEntries(copy)) {
@@ -39,5 +39,5 @@ export async function* readSpanObject(target: BackupTarget, { kind, name }: Span
   }
 }
 
-/** Files of the directory that a span may name; no other path is accepted. */
+/** The files of the directory that a span may name. No other path is accepted. */
 const FILES = /^(?:control\.db|catalogs\/[1-9]\d{0,15}\.db|payloads\/\w[\w.-]{0,200}|secret-keys)$/;

@@ -1,6 +1,7 @@
 /**
- * The door of timeline: a continuous backup as one line of states, which the names of the objects in a target describe. It
- * knows who may continue the line, what a restore needs, and what becomes too old. Source: docs/decisions/0034-continuous-backup.md.
+ * The door of timeline: a continuous backup as one line of states, which the names of the objects in a target describe.
+ * This room decides who may continue the line, what a restore needs, and which objects are too old. Source:
+ * docs/decisions/0034-continuous-backup.md.
  */
 export {
   askForHandover,
