@@ -20,7 +20,7 @@ const caller: KeyCaller = {
 };
 const clock = { time: 1_767_225_600_000, now: () => clock.time };
 
-/** A process with one route, which creates an account of the given name, or refuses if it exists. */
+/** Starts a process with one route, which creates an account of the given name or refuses an existing name. */
 async function startProcess(store: TestStore) {
   const storage = await store.open();
   const { database } = storage;
@@ -92,7 +92,7 @@ async function startTwo(t: TestContext) {
   return { one: await startProcess(store), two: await startProcess(store) };
 }
 
-/** Both have looked for an answer, found none, and start their work now. */
+/** Both requests have found no stored answer and now start their work. */
 async function sendTogether(
   { one, two }: Awaited<ReturnType<typeof startTwo>>,
   names: [string, string],
@@ -109,7 +109,7 @@ async function sendTogether(
   return answers;
 }
 
-test('two processes that get one request at once do its work once and answer alike (§7.5 rule 2)', async (t) => {
+test('two processes with the same concurrent request do its work once and return equal answers (§7.5 rule 2)', async (t) => {
   const processes = await startTwo(t);
   for (let round = 1; round <= 10; round += 1) {
     const [first, second] = await sendTogether(processes, [`A${round}`, `A${round}`], `key ${round}`);
@@ -119,14 +119,14 @@ test('two processes that get one request at once do its work once and answer ali
   }
 });
 
-test('of two other requests with one key one is done, the other is refused and leaves nothing (§7.5 rule 3)', async (t) => {
+test('of two different requests with one key, one is done and the other is refused without effect (§7.5 rule 3)', async (t) => {
   const processes = await startTwo(t);
   const answers = await sendTogether(processes, ['A', 'B'], 'key');
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 422]);
   assert.equal(await processes.two.countAccounts(), 1);
 });
 
-test('who is refused only because another process did the same request gets its answer (§7.5 rule 2)', async (t) => {
+test('a request that fails because another process did it first gets the first answer (§7.5 rule 2)', async (t) => {
   const { one, two } = await startTwo(t);
   const { promise, resolve } = Promise.withResolvers<void>();
   two.gate.pass = promise;
@@ -137,14 +137,14 @@ test('who is refused only because another process did the same request gets its 
   assert.deepEqual([first.status, await second], [200, first]);
 });
 
-test('a refused request may be sent again, corrected, to any process (§7.5)', async (t) => {
+test('a refused request can be corrected and sent again with its key, to any process (§7.5)', async (t) => {
   const { one, two } = await startTwo(t);
   await one.send('A', 'key');
   assert.equal((await two.send('A', 'other key')).status, 409);
   assert.equal((await one.send('B', 'other key')).status, 200);
 });
 
-test('after 24 hours a key is free again in each process (§7.5 rule 2)', async (t) => {
+test('a key can be reused after 24 hours in each process (§7.5 rule 2)', async (t) => {
   const { one, two } = await startTwo(t);
   const first = await one.send('A', 'key');
   clock.time += DAY_MS;
@@ -153,7 +153,7 @@ test('after 24 hours a key is free again in each process (§7.5 rule 2)', async 
   assert.deepEqual(await one.send('B', 'key'), second);
 });
 
-test('an answer that repeats what was sent takes no more room than it packs into (§7.5 rule 9)', async (t) => {
+test('a large stored answer is packed (§7.5 rule 9)', async (t) => {
   const { one, two } = await startTwo(t);
   const echo = 'Schraube '.repeat(50_000);
   const first = await one.send('A', 'key', echo);
@@ -164,7 +164,7 @@ test('an answer that repeats what was sent takes no more room than it packs into
   assert.ok((kept?.answer.length ?? Infinity) < 10_000);
 });
 
-test('an answer too large to keep is not given again, and its request is done once all the same (§7.5 rule 9)', async (t) => {
+test('a repetition is refused if the first answer was too large to store, and its work is done once (§7.5 rule 9)', async (t) => {
   const { one, two } = await startTwo(t);
   const echo = randomBytes(220_000).toString('hex');
   assert.deepEqual((await one.send('A', 'key', echo)).status, 200);
@@ -176,7 +176,7 @@ test('an answer too large to keep is not given again, and its request is done on
   assert.ok((kept?.answer.length ?? Infinity) < 100);
 });
 
-test('of a key with too many answers the oldest are forgotten, of others none (§7.5 rule 10)', async (t) => {
+test('a key with too many stored answers loses the oldest, and other keys lose none (§7.5 rule 10)', async (t) => {
   const { one } = await startTwo(t);
   const others = { request_hash: '', answer: '{}', created_at: clock.time - 9 };
   const row = { ...others, caller: 'key 2', idempotency_key: 'other' };
@@ -192,7 +192,7 @@ test('of a key with too many answers the oldest are forgotten, of others none (�
   assert.deepEqual(await keys(), ['other', 'a', 'b']);
 });
 
-test('whoever shares the work of a caller who left is refused and may ask again (§7.5 rule 11)', async (t) => {
+test('a repetition that waits for a caller who disconnects is refused with Retry-After (§7.5 rule 11)', async (t) => {
   const { wait, gate } = await startProcess(await createTestStore(t));
   const leaving = new AbortController();
   const left = wait('shared', leaving.signal).catch(() => 'left');

@@ -7,13 +7,13 @@ import type { ControlTransaction, Database } from '../../storage/storage.ts';
 import { type AnswerKey, findAnswer, packAnswer, saveAnswer, unpackAnswer } from './answer-store.ts';
 import { type DigestElsewhere, digestRequest, hashRequest } from './request-digest.ts';
 
-/** Writes the answer beside the change, in the same transaction, so that a crash keeps both or neither. */
+/** Stores the answer in the transaction of the change, so that a crash keeps both or neither. */
 export type RecordAnswer<Answer> = (tx: ControlTransaction, answer: Answer) => Promise<void>;
 
-/** Throws a refusal if the first answer is not true any more when it would be repeated. */
+/** Throws a refusal if the first answer is no longer true when it would be repeated. */
 type CheckRepeated<Answer> = (answer: Answer) => Promise<void>;
 
-/** Runs the work of a write once per `Idempotency-Key` and answers a repetition with the first answer. */
+/** Does the work of a write once for each `Idempotency-Key`. A repetition gets the first answer. */
 export type AnswerOnce = <Answer extends object>(
   request: FastifyRequest,
   work: (record: RecordAnswer<Answer>) => Promise<Answer>,
@@ -21,7 +21,7 @@ export type AnswerOnce = <Answer extends object>(
 ) => Promise<Answer>;
 
 const STORED_MS = 24 * 3_600_000;
-/** The store does not answer at present. */
+/** Codes which mean that the store does not answer at present. */
 const AWAY: ReadonlySet<string> = new Set<FailureCode>([
   'not_ready',
   'schema_moved',
@@ -29,7 +29,7 @@ const AWAY: ReadonlySet<string> = new Set<FailureCode>([
   'storage_failed',
 ]);
 
-/** Rolls the work back because another process has done it. */
+/** Rolls the work back, because another process has done it. */
 class AnsweredElsewhere extends Error {
   override readonly name = 'AnsweredElsewhere';
 }
@@ -43,11 +43,11 @@ interface Answered<Answer> {
   readonly isRepeated: boolean;
 }
 
-/** The first answers of this process and of others, by which repetitions are answered. */
+/** Finds the first answer of this or another process for a repetition. */
 class FirstAnswers {
   private readonly database: Database;
   private readonly clock: Clock;
-  /** The first requests with their keys whose answers are not stored yet. */
+  /** Requests with keys that are in progress, so their answers are not stored yet. */
   private readonly underWay = new Map<
     string,
     { readonly requestHash: string; readonly answered: Promise<Answered<object>> }
@@ -58,7 +58,10 @@ class FirstAnswers {
     this.clock = clock;
   }
 
-  /** @returns the answer of the first request with this key, which does the work. @throws idempotency_key_reused */
+  /**
+   * @returns the answer of the first request with this key, which does the work
+   * @throws idempotency_key_reused
+   */
   async answer<Answer extends object>(
     keyed: KeyedRequest,
     work: (record: RecordAnswer<Answer>) => Promise<Answer>,
@@ -101,12 +104,12 @@ class FirstAnswers {
     if (!(await saveAnswer(tx, row))) throw new AnsweredElsewhere();
   }
 
-  /** Looks for the answer of another process, which may have done the work meanwhile and so made it fail here. */
+  /** Looks for the answer of another process. Its work may be the reason why this work failed. */
   private async findInstead<Answer extends object>(keyed: KeyedRequest, error: unknown): Promise<Answer> {
     if (!mayBeAnswered(error)) throw error;
     const stored = await this.find<Answer>(keyed);
     if (stored !== undefined) return stored;
-    // The answer has just expired, so the next request is the first again.
+    // The answer has just expired, so a retry counts as the first request again.
     throw error instanceof AnsweredElsewhere
       ? new ServiceError('not_ready', { retryAfterSeconds: 1 })
       : error;
@@ -114,8 +117,8 @@ class FirstAnswers {
 }
 
 /**
- * @param digestElsewhere the parsing threads; by default this thread, for a server whose routes are only described
- * @throws idempotency_key_reused when the key came with a different request before
+ * @param digestElsewhere the parsing threads; by default this thread, for a server that only describes its routes
+ * @throws idempotency_key_reused when the key was sent with a different request before
  */
 export function createAnswerOnce(
   database: Database,
@@ -137,7 +140,7 @@ export function createAnswerOnce(
 
 /** @returns undefined for a request without the header @throws query_invalid */
 function readIdempotencyKey({ method, headers, routeOptions }: FastifyRequest): string | undefined {
-  // Otherwise docs/openapi.json would not name the header.
+  // Without the mark, docs/openapi.json would not describe the header.
   if (routeOptions.config.isOnce !== true)
     throw new Error(`${method} ${routeOptions.url} must be marked with isOnce`);
   const key = headers['idempotency-key'];

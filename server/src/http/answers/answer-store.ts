@@ -4,14 +4,14 @@ import { sql } from 'kysely';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../../storage/storage.ts';
 
-/** The key of a request, which belongs to its sender. */
+/** An idempotency key together with its sender. */
 export interface AnswerKey {
   /** `key ID` or `user ID`. */
   readonly caller: string;
   readonly idempotencyKey: string;
 }
 
-/** @returns the first answer to this key since the given time; undefined if there is none */
+/** @returns the first answer for this key since the given time; undefined if there is none */
 export async function findAnswer(database: Database, key: AnswerKey & { since: number }) {
   return database.read
     .selectFrom('idempotent_answer')
@@ -44,12 +44,15 @@ export async function saveAnswer(
   return stored !== undefined;
 }
 
-/** The limit for the stored answers of one key or user. Source: docs/interface §7.5. */
+/** The limit for the stored answers of one API key or user. Source: docs/interface §7.5. */
 const BYTES_OF_CALLER = 64 * 1024 * 1024;
-/** Approximate size of a row besides its answer. */
+/** The approximate size of a row without its answer. */
 const BYTES_OF_ROW = 512;
 
-/** Answers are kept for 24 hours, or less for the oldest of a caller who has too many. Source: docs/interface §7.5. */
+/**
+ * Removes answers older than 24 hours, and the oldest answers of a caller who has too many. Source: docs/interface
+ * §7.5.
+ */
 export async function dropAnswersBefore(database: Database, before: number, bytesOfCaller = BYTES_OF_CALLER) {
   await database.write('rows', async (tx) => {
     await tx.deleteFrom('idempotent_answer').where('created_at', '<', before).execute();
@@ -67,13 +70,13 @@ export async function dropAnswersBefore(database: Database, before: number, byte
 }
 
 /**
- * Answers as stored for a repetition. Many repeat what was sent, which may have come packed to a hundredth of
- * its size: larger answers are packed, so that none takes much more room than its request took to send.
+ * Packs large answers for storage. Many answers repeat the request, whose body may have been packed to a hundredth of
+ * its size, so an unpacked answer could take much more space than the request took to send.
  */
 const PLAIN_CHARACTERS = 4 * 1024;
 /** In base64 characters. Source: docs/interface §8. */
 const LARGEST_PACKED = 256 * 1024;
-/** Prefixes of stored texts that are not JSON, which begins with none of these letters. */
+/** Prefixes of stored texts that are not JSON. No JSON text begins with these letters. */
 const [PACKED, NOT_STORED] = ['packed ', 'not kept'];
 
 export async function packAnswer(answer: object): Promise<string> {

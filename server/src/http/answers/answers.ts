@@ -16,7 +16,10 @@ export { digestRequest } from './request-digest.ts';
 /** Source: docs/interface §8. */
 const DETAILS = { most: 100, bytes: 32 * 1024 };
 
-/** What follows on the connection is the rest of an unread body, or requests that no sender waits for. */
+/**
+ * Refusals that end the connection, because the next bytes on it are the rest of an unread body or requests whose
+ * sender does not wait.
+ */
 const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
   'body_stalled',
   'body_slow',
@@ -24,17 +27,17 @@ const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
   'too_many_pipelined',
 ]);
 
-/** For faults that an operator has to fix; retrying sooner would only add to the load. */
+/** Delays for faults that an operator must fix. An earlier retry would only add to the load. */
 const RETRY_SECONDS: Partial<Record<FailureCode, number>> = {
   storage_full: 60,
   catalog_damaged: 60,
   catalog_foreign: 60,
 };
 
-/** Failures without a code: those of the service, and of requests that reach no route. */
+/** Reasons that are not codes of refusals: faults of the service, and requests that reach no route. */
 const OTHER_REASONS = ['unexpected', 'request_timeout'] as const;
 
-/** The closed list of names of failures. Source: docs/interface §7.7. */
+/** The closed list of reasons for a failure. Source: docs/interface §7.7. */
 export type Reason = FailureCode | (typeof OTHER_REASONS)[number];
 export const REASONS = [...(Object.keys(REFUSALS) as FailureCode[]), ...OTHER_REASONS].sort();
 
@@ -70,7 +73,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   }
   logFault(request, refusal);
   const { retryAfterSeconds, allow, validation } = refusal.facts;
-  // Bounded here for all refusals, as each line may repeat what was sent.
+  // All refusals are bounded here, because each line may repeat a part of the request.
   const details = boundLines(refusal.facts.details ?? [], DETAILS);
   const retry = retryAfterSeconds ?? RETRY_SECONDS[refusal.code];
   if (retry !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retry)));
@@ -79,7 +82,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   const { status: code, message } = describeRefusal(refusal);
   if (code === 401) reply.header('www-authenticate', 'Bearer');
   return send({
-    // First, because some clients show only the beginning of a body.
+    // The first member, because some clients show only the beginning of a body.
     ...(validation && { validation }),
     status,
     code,
@@ -92,16 +95,16 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
 
 const projectOf = (request: FastifyRequest) => (request as Partial<FastifyRequest>).project?.id;
 
-/** Logs faults that an operator has to fix. */
+/** Logs faults that an operator must fix. */
 function logFault(request: FastifyRequest, refusal: ServiceError): void {
   const { code, facts } = refusal;
   if (code === 'storage_failed') request.log.error({ err: refusal }, 'the disk reports errors');
-  // Without a cause it was known before and is already in the log.
+  // Without a cause, the catalog was already marked as damaged and is in the log.
   if (code === 'catalog_damaged' && facts.cause !== undefined)
     request.log.error({ err: refusal, project: projectOf(request) }, 'the file of a catalog cannot be read');
 }
 
-/** Reads a refusal out of whatever was thrown; undefined means a bug. */
+/** Converts any thrown value to a refusal. Undefined means a bug. */
 function toRefusal(thrown: unknown, projectId: number | undefined): ServiceError | undefined {
   const error = translateSqliteError(thrown, projectId);
   if (error instanceof ServiceError) return error;
@@ -131,11 +134,11 @@ interface SchemaError {
   readonly instancePath: string;
   readonly message?: string;
   readonly params?: Readonly<Record<string, unknown>>;
-  /** The schema that was violated, as the validator of bodies reports it. */
+  /** The violated schema, as the validator of bodies reports it. */
   readonly parentSchema?: Schema;
 }
 
-/** Each mistake with its place, for the details of a refusal; adds what the validator's message omits. */
+/** Lists each mistake with its path, for the details of a refusal. Adds what the validator's message omits. */
 export function describeSchemaErrors(reported: readonly SchemaError[]): string[] {
   const errors = joinChoices(reported);
   const forms = errors.find(isOfForms)?.parentSchema;
@@ -145,7 +148,10 @@ export function describeSchemaErrors(reported: readonly SchemaError[]): string[]
   return [`must be ${forms.anyOf?.map(({ type }) => type).join(' or ')}: ${forms.description}`];
 }
 
-/** Each value of a choice reports a mismatch, and so does the choice itself: joins them to one mistake with all values. */
+/**
+ * Joins the mistakes of a choice of values to one mistake with all values, because the validator reports each value and
+ * the choice itself.
+ */
 function joinChoices(errors: readonly SchemaError[]): SchemaError[] {
   const choices = errors.filter(({ keyword }) => keyword === 'const');
   const byPath = Map.groupBy(choices, ({ instancePath }) => instancePath);
@@ -162,7 +168,10 @@ function joinChoices(errors: readonly SchemaError[]): SchemaError[] {
 
 const OF_CHOICES: ReadonlySet<string | undefined> = new Set(['const', 'type', 'anyOf']);
 
-/** For a body that fits none of its forms: each form reports its mistakes, even those that the caller does not mean. */
+/**
+ * Whether an error reports that a body fits none of its forms. The validator then also reports the mistakes of each
+ * form, even of forms that the caller does not mean.
+ */
 const isOfForms = ({ keyword, instancePath, parentSchema }: SchemaError) =>
   keyword === 'anyOf' && instancePath === '' && parentSchema?.description !== undefined;
 
@@ -176,18 +185,18 @@ function describe(error: SchemaError): string {
   return `${instancePath} ${message}${more === undefined ? '' : `: ${more}`}`;
 }
 
-/** The kinds of an object, which one of its fields tells apart. */
+/** An object that has several forms, distinguished by one of its fields. */
 const listKinds = ({ params = {}, parentSchema }: SchemaError) =>
   parentSchema?.oneOf
     ?.map(({ properties }) => properties?.[String(params.tag)])
     .flatMap((kind) => kind?.enum ?? [kind?.const])
     .join(', ');
 
-/** A nullable value; the description says what null means. */
+/** A nullable value. The description states what null means. */
 export const orNull = <Schema extends TSchema>(schema: Schema, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
-/** One of a closed list of words. */
+/** A word of a closed list. */
 export const oneOf = <const Words extends readonly string[]>(words: Words, description?: string) =>
   Type.Unsafe<Words[number]>({
     type: 'string',
@@ -195,7 +204,7 @@ export const oneOf = <const Words extends readonly string[]>(words: Words, descr
     ...(description !== undefined && { description }),
   });
 
-/** An object that may only have the named members. */
+/** An object without other members than the named ones. */
 export const closedObject = <Members extends TProperties>(members: Members) =>
   Type.Object(members, { additionalProperties: false });
 
@@ -228,12 +237,12 @@ export const ErrorAnswer = titled('Error', {
   validation: Type.Optional(Type.Array(ProductViolation, { description: 'one element per bad product' })),
 });
 
-/** Beyond this, numbers are inexact, and far beyond it databases refuse them. */
+/** The largest exact integer. Beyond it numbers are inexact, and databases reject much larger ones. */
 const maximum = Number.MAX_SAFE_INTEGER;
 
 export const Id = Type.Integer({ minimum: 1, maximum });
 
-/** For a query; 0 is refused as a project that does not exist. */
+/** A project id in a query. The id 0 is refused like a project that does not exist. */
 export const projectIdOf = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum, description }));
 
@@ -256,20 +265,23 @@ function pageQuery(limit: TNumberOptions) {
   });
 }
 
-/** Checks only the member that `type` names, so that mistakes are reported for that one alone. */
+/** Checks only the form that `type` names, so that mistakes are reported for that form alone. */
 export function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] }, title: string) {
   const discriminator = { propertyName: 'type' };
   return Type.Unsafe<Value>({ type: 'object', title, required: ['type'], discriminator, oneOf: anyOf });
 }
 
-/** The answer to a request that returns nothing but success. */
+/** The answer to a request that returns nothing except success. */
 export const successAnswer = { status: 'success' } as const;
 export const DoneAnswer = Type.Object({ status: Type.Literal(successAnswer.status) });
 
-/** For a list that is answered in full unless a page is requested. */
+/** For a list that is returned in full unless a page is requested. */
 export const PageQuery = pageQuery({ description: 'elements of a page; default: all of them' });
 
-/** @returns a page of elements in the order of `placeOf` @throws query_invalid for a cursor that no list issued */
+/**
+ * @returns a page of elements in the order of `placeOf`
+ * @throws query_invalid for a cursor that this list never returned
+ */
 export function cutPage<Element>(
   all: readonly Element[],
   { limit = all.length, cursor }: { limit?: number; cursor?: string },
@@ -287,18 +299,18 @@ export function cutPage<Element>(
   return { page: page.map(({ element }) => element), nextCursor };
 }
 
-/** Documents a route that reads the header with `readIfMatch`. Source: docs/interface §7.6. */
+/** Documents the header of a route that calls `readIfMatch`. Source: docs/interface §7.6. */
 export const IfMatch = Type.Object({
   'if-match': Type.Optional(
     Type.String({ description: 'the ETag of the state to be replaced; 412 when it is another one by now' }),
   ),
 });
 
-/** An entity tag without its quotes, and the comma behind it. Source: RFC 9110 §8.8.3. */
+/** An entity tag without its quotes, and the comma after it. Source: RFC 9110 §8.8.3. */
 const TAG = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/;
 
 /**
- * @returns the states that a change expects to replace. A weak tag names no state, so it never matches.
+ * @returns the states that a change may replace. A weak tag names no state, so it never matches.
  * @throws query_invalid for a header that is not a list of entity tags
  */
 export function readIfMatch(request: FastifyRequest): ExpectedStates {
@@ -316,7 +328,7 @@ export function readIfMatch(request: FastifyRequest): ExpectedStates {
   return marks;
 }
 
-/** Whether the caller of a GET already has the answer. Source: docs/interface §7.6 rule 6. */
+/** Whether the caller of a GET already has this answer. Source: docs/interface §7.6 rule 6. */
 export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolean {
   const header = request.headers['if-none-match']?.trim();
   const mark = reply.getHeader('etag');
@@ -325,14 +337,14 @@ export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolea
   return namesTag(header, mark);
 }
 
-/** Sends the ETag of the answered state. */
+/** Sends the ETag of the returned state. */
 export function sendMark(reply: FastifyReply, mark: string): void {
   reply.header('etag', `"${mark}"`);
 }
 
 export const Instant = Type.Integer({ description: 'epoch milliseconds' });
 
-/** Names that people give; databases accept no NUL. */
+/** A name chosen by people. Databases reject NUL. */
 export const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 
 export const pageOf = <Element extends TSchema>(element: Element, description?: string) =>

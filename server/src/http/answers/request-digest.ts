@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts';
 
-/** A request by which a repetition is recognised. */
+/** The parts of a request that identify a repetition. */
 export interface DigestedRequest {
   /** Method, path, project and parameters. */
   readonly head: string;
@@ -12,16 +12,17 @@ export interface DigestedRequest {
   readonly maxMib: number;
 }
 
-/** Has a parsing thread digest a request; owners take turns. */
+/** Has a parsing thread digest a request. Owners take turns. */
 export type DigestElsewhere = (request: DigestedRequest, owner: number) => Promise<string>;
 
-/** Digested at once, in less than a millisecond. */
+/** Smaller bodies are digested on this thread, which takes less than a millisecond. */
 const SMALL_BYTES = 256 * 1024;
-/** The limit of a body whose route names none. */
+/** The limit of a body whose route sets none. */
 const DEFAULT_MIB = 1 / 2;
 
 /**
- * Digests a request with its unpacked body: gzip writes the time into its header, so a batch that is packed again differs.
+ * Digests a request with its unpacked body. The packed bytes may differ in a repetition, because gzip writes the time
+ * into its header.
  * @throws body_not_unpacked, body_too_large
  */
 export function digestRequest({ head, bytes, encoding, maxMib }: DigestedRequest): string {
@@ -29,7 +30,10 @@ export function digestRequest({ head, bytes, encoding, maxMib }: DigestedRequest
   return createHash('sha256').update(head).update(plain).digest('hex');
 }
 
-/** @returns the digest of the request, whatever packed its body @throws body_not_unpacked, body_too_large */
+/**
+ * @returns the digest of the request, which does not depend on how its body was packed
+ * @throws body_not_unpacked, body_too_large
+ */
 export async function hashRequest(request: FastifyRequest, elsewhere: DigestElsewhere): Promise<string> {
   const { rawBody, bodyDigest = '', routeOptions } = request;
   const head = describeHead(request);
@@ -43,7 +47,7 @@ export async function hashRequest(request: FastifyRequest, elsewhere: DigestElse
 }
 
 function describeHead({ method, url, query, routeOptions, project }: FastifyRequest): string {
-  // In a project's path, the path names the project.
+  // If the path has the project, the query need not repeat it.
   const projectId = routeOptions.config.guard === 'project' ? project.id : 0;
   const parameters = Object.entries(query as object).filter(([name]) => name !== 'apiKey');
   const sorted = JSON.stringify(parameters.sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,4 +1,4 @@
-/** The door of bodies: bytes of requests, bounded in size, time and the memory they share. */
+/** The door of bodies: the bytes of requests, with limits for their size, their time and the memory that they share. */
 
 export {
   BEGINNING_BYTES,

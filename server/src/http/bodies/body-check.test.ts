@@ -11,7 +11,7 @@ const check = createBodyChecks()({
 });
 const bodyOf = (count: number) => ({ items: Array.from({ length: count }, () => ({})) });
 
-test('a small body is told all its mistakes, a large one the first (§7.3 rule 8)', () => {
+test('the check of a small body reports all mistakes, and that of a large body only the first (§7.3 rule 8)', () => {
   assert.equal(check(bodyOf(500)), false);
   assert.equal(check.errors?.length, 1_000);
   assert.equal(check(bodyOf(2_000)), false);
@@ -21,7 +21,7 @@ test('a small body is told all its mistakes, a large one the first (§7.3 rule 8
   );
 });
 
-test('of a list that is too long, its length is told and not what stands in it', () => {
+test('the check of a list that is too long reports its length and not its elements', () => {
   assert.equal(check(bodyOf(3_001)), false);
   assert.deepEqual(
     check.errors?.map(({ keyword }) => keyword),
@@ -29,7 +29,7 @@ test('of a list that is too long, its length is told and not what stands in it',
   );
 });
 
-test('a body that passes has its defaults, however large it is, and leaves no errors behind', () => {
+test('a valid body of any size gets its defaults, and the check has no errors', () => {
   for (const count of [1, 2_500]) {
     const body = { items: Array.from({ length: count }, () => ({ name: 'A', tag: 'B' })) };
     assert.equal(check(body), true);
@@ -38,7 +38,7 @@ test('a body that passes has its defaults, however large it is, and leaves no er
   }
 });
 
-test('the empty list that PHP makes of an empty object is one, where an object may be empty (§4 rule 11)', () => {
+test('an empty list, which PHP writes for an empty object, is accepted where an object may be empty (§4 rule 11)', () => {
   const object = { type: 'object', properties: {} };
   const named = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } };
   const choice = { anyOf: [object, { type: 'array', minItems: 1 }] };
@@ -59,8 +59,8 @@ test('the empty list that PHP makes of an empty object is one, where an object m
   assert.deepEqual(large.list.slice(0, 6), Array(6).fill({}));
 });
 
-test('a request without a body is refused without compiling a large schema (§4)', () => {
-  // Compiling it would throw.
+test('the check refuses a missing body without compiling a large schema (§4)', () => {
+  // Compiling this schema would throw.
   const large = { type: 'object', description: 'x'.repeat(8_000), required: ['a'], $ref: 'nowhere' };
   for (const none of [undefined, null]) {
     const unread = createBodyChecks()(large);
@@ -74,7 +74,7 @@ test('a request without a body is refused without compiling a large schema (§4)
   assert.equal(optional(null), true);
 });
 
-test('an integer is one that stores and parsers keep exact, also where its schema says nothing (§7.2)', () => {
+test('an integer beyond 2^53 is refused, also if its schema has no bounds (§7.2)', () => {
   const whole = createBodyChecks()({ type: 'object', properties: { at: { type: ['integer', 'null'] } } });
   assert.deepEqual(
     [2 ** 53 - 1, -(2 ** 53) + 1, null, 2 ** 53, 1e308, Number.POSITIVE_INFINITY].map((at) => whole({ at })),
@@ -82,7 +82,7 @@ test('an integer is one that stores and parsers keep exact, also where its schem
   );
 });
 
-test('an integer of a URL is decimal digits: nothing else that JavaScript reads as a number is one (§4.1)', () => {
+test('an integer in a URL consists of decimal digits, and other notations are refused (§4.1)', () => {
   const checkQuery = createParameterChecks()({
     type: 'object',
     properties: { id: { type: 'integer', minimum: 1 }, name: { type: 'string' } },
@@ -97,7 +97,7 @@ test('an integer of a URL is decimal digits: nothing else that JavaScript reads 
   const parameters = { id: '12', name: '1e0' };
   assert.equal(checkQuery(parameters), true);
   assert.deepEqual(parameters, { id: 12, name: '1e0' });
-  // Fastify checks again what was read already.
+  // Fastify checks converted parameters a second time.
   assert.equal(checkQuery(parameters), true);
   assert.equal(checkQuery({ id: '-1' }), false);
   assert.equal(checkQuery.errors?.[0]?.message, 'must be >= 1');

@@ -14,7 +14,7 @@ const TERMS = { maxMib: 1, memory: undefined, findRefusal: async () => undefined
 /** A request, limited to the parts that a body reader uses. */
 function openRequest(headers: Record<string, string> = {}) {
   const stream = Object.assign(new PassThrough(), { headers });
-  // The reader uses no more of a message than its stream and its headers.
+  // The reader uses only the stream and the headers of a message.
   return { stream, request: stream as unknown as IncomingMessage };
 }
 
@@ -24,7 +24,7 @@ async function readAll(request: IncomingMessage, maxMib: number): Promise<Buffer
   return Buffer.concat(chunks);
 }
 
-test('a streamed body is passed on as it came, packed or not', async () => {
+test('streamBody passes a body on unchanged, plain or in gzip', async () => {
   for (const headers of [undefined, { 'content-encoding': 'gzip' }]) {
     const { stream, request } = openRequest(headers);
     const reading = readAll(request, 1);
@@ -37,7 +37,7 @@ test('a streamed body is passed on as it came, packed or not', async () => {
   });
 });
 
-test('zstd and br are undone on the way, up to twice the limit (§8)', async () => {
+test('streamBody unpacks zstd and br, up to twice the limit (§8)', async () => {
   for (const [encoding, pack] of Object.entries({ zstd: zstdCompressSync, br: brotliCompressSync })) {
     const read = async (bytes: Uint8Array) => {
       const { stream, request } = openRequest({ 'content-encoding': encoding });
@@ -50,7 +50,7 @@ test('zstd and br are undone on the way, up to twice the limit (§8)', async () 
   }
 });
 
-test('a streamed body of exactly the limit is read, one byte more is refused, announced or not (§8)', async () => {
+test('streamBody accepts exactly the limit and refuses one byte more, with or without Content-Length (§8)', async () => {
   const exact = openRequest();
   exact.stream.end(Buffer.alloc(MIB));
   assert.equal((await readAll(exact.request, 1)).length, MIB);
@@ -59,10 +59,10 @@ test('a streamed body of exactly the limit is read, one byte more is refused, an
   const silent = openRequest();
   silent.stream.end(Buffer.alloc(MIB + 1));
   await assert.rejects(readAll(silent.request, 1), { code: 'body_too_large' });
-  assert.equal(silent.stream.destroyed, false, 'the refusal still has to go out');
+  assert.equal(silent.stream.destroyed, false, 'the refusal can still be sent');
 });
 
-test('a sender that is silent for 30 seconds is given up, a taker that is slow is not (§7.2 rule 7)', async (t) => {
+test('a stream is refused when its sender is silent for 30 seconds, but not when its reader is slow (§7.2 rule 7)', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { stream, request } = openRequest();
   const chunks = streamBody(request, TERMS);
@@ -78,7 +78,7 @@ test('a sender that is silent for 30 seconds is given up, a taker that is slow i
   await silent;
 });
 
-test('a stream ends when its sender may send no more, also while nobody takes of it (§7.2 rule 9)', async (t) => {
+test('a stream is refused when its sender has lost access, even before it is read again (§7.2 rule 9)', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { stream, request } = openRequest();
   const findRefusal = async () => new ServiceError('scope_refused');
@@ -90,7 +90,7 @@ test('a stream ends when its sender may send no more, also while nobody takes of
   await assert.rejects(chunks.next(), { code: 'scope_refused' });
 });
 
-test('a connection that breaks off is no streamed body', async () => {
+test('a streamed body whose connection breaks is refused', async () => {
   const { stream, request } = openRequest();
   const refused = assert.rejects(readAll(request, 1), { code: 'body_stalled' });
   stream.write('half');

@@ -18,13 +18,13 @@ const MIB = 1024 * 1024;
 /** A request, limited to the parts that a body reader uses. */
 function openRequest(headers: Record<string, string> = {}) {
   const stream = Object.assign(new PassThrough(), { headers });
-  // The reader uses no more of a message than its stream and its headers.
+  // The reader uses only the stream and the headers of a message.
   return { stream, request: stream as unknown as IncomingMessage };
 }
 
 const TERMS = { maxMib: 1, memory: undefined, findRefusal: async () => undefined };
 
-test('a body is what was sent, however it is cut into chunks and whatever length was announced', async () => {
+test('readBody returns the bytes that were sent, in any chunks and with or without Content-Length', async () => {
   const chunks = fc.array(fc.uint8Array({ maxLength: 3_000 }), { maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(chunks, fc.boolean(), async (parts, isDeclared) => {
@@ -42,7 +42,7 @@ test('a body is what was sent, however it is cut into chunks and whatever length
   );
 });
 
-test('gzip is known by both its names, anything else is refused', async () => {
+test('readBody accepts gzip and x-gzip, and refuses unknown encodings', async () => {
   for (const name of ['gzip', 'x-gzip', ' GZIP ']) {
     const { stream, request } = openRequest({ 'content-encoding': name });
     stream.end('x');
@@ -52,7 +52,7 @@ test('gzip is known by both its names, anything else is refused', async () => {
   await assert.rejects(readBody(request, TERMS), { code: 'body_encoding' });
 });
 
-test('a body of exactly the limit is read, one byte more is refused, announced or not (§8)', async () => {
+test('readBody accepts a body of exactly the limit and refuses one byte more, with or without Content-Length (§8)', async () => {
   const exact = openRequest();
   const reading = readBody(exact.request, TERMS);
   exact.stream.end(Buffer.alloc(MIB));
@@ -67,7 +67,10 @@ test('a body of exactly the limit is read, one byte more is refused, announced o
   await refused;
 });
 
-/** Writes a chunk at fixed intervals until the body ends. @returns its end, and the seconds until then */
+/**
+ * Writes a chunk at fixed intervals until the body ends.
+ * @returns the code of its refusal, and the seconds until then
+ */
 async function drip(
   t: TestContext,
   { bytes, seconds, maxMib }: { bytes: number; seconds: number; maxMib: number },
@@ -76,7 +79,7 @@ async function drip(
   const { stream, request } = openRequest();
   let outcome: string | undefined;
   readBody(request, { ...TERMS, maxMib }).then(
-    () => assert.fail('it never ends'),
+    () => assert.fail('the sender never ends the body'),
     (error: { code: string }) => {
       outcome = error.code;
     },
@@ -91,21 +94,21 @@ async function drip(
   return [outcome, second];
 }
 
-test('a sender that is silent for 30 seconds is given up (§7.2 rule 7)', async (t) => {
+test('a sender that is silent for 30 seconds is refused (§7.2 rule 7)', async (t) => {
   assert.deepEqual(await drip(t, { bytes: 1, seconds: 600, maxMib: 128 }), ['body_stalled', 30]);
 });
 
-test('a sender of less than 1 MiB a minute is given up (§7.2 rule 7)', async (t) => {
+test('a sender of less than 1 MiB a minute is refused (§7.2 rule 7)', async (t) => {
   assert.deepEqual(await drip(t, { bytes: 1, seconds: 8, maxMib: 128 }), ['body_slow', 60]);
 });
 
-test('a body has a minute and 10 seconds for each MiB that it may have (§7.2 rule 7)', async (t) => {
+test('a body may take a minute plus 10 seconds for each MiB of its limit (§7.2 rule 7)', async (t) => {
   assert.deepEqual(await drip(t, { bytes: 18 * 1024, seconds: 1, maxMib: 4 }), ['body_slow', 100]);
   t.mock.timers.reset();
   assert.deepEqual(await drip(t, { bytes: 1, seconds: 8, maxMib: 1 / 64 }), ['body_slow', 60], 'a sign-in');
 });
 
-test('a sender that waits for memory is not timed, and goes on when there is some (§7.2 rule 8)', async (t) => {
+test('a sender that waits for memory is not timed, and it resumes when memory is free (§7.2 rule 8)', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const budget = new MemoryBudget(100);
   const holder = { caller: 'key 1', accountId: 1 };
@@ -122,7 +125,7 @@ test('a sender that waits for memory is not timed, and goes on when there is som
   assert.equal(String(Buffer.from((await reading).bytes)), 'one two');
 });
 
-test('a body ends when its sender may send no more (§7.2 rule 9)', async (t) => {
+test('a body is refused when its sender has lost access (§7.2 rule 9)', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   let refusal: ServiceError | undefined;
   const { stream, request } = openRequest();
@@ -136,7 +139,7 @@ test('a body ends when its sender may send no more (§7.2 rule 9)', async (t) =>
   await refused;
 });
 
-test('a connection that breaks off is no body', async () => {
+test('a body whose connection breaks is refused', async () => {
   const { stream, request } = openRequest();
   const refused = assert.rejects(readBody(request, TERMS), { code: 'body_stalled' });
   stream.write('half');
@@ -144,7 +147,7 @@ test('a connection that breaks off is no body', async () => {
   await refused;
 });
 
-test('what is to be stored of a connection that breaks off gives its memory back', async (t) => {
+test('a stored body whose connection breaks gives its memory back and leaves no file', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'relata-body-'));
   t.after(() => rm(folder, { recursive: true }));
   const buffers = new BufferPool();
@@ -162,12 +165,12 @@ test('what is to be stored of a connection that breaks off gives its memory back
   await refused;
   await payload.abandon();
   await new Promise(setImmediate);
-  assert.notEqual(beside.bytes.buffer, former.bytes.buffer, 'the body had it');
+  assert.notEqual(beside.bytes.buffer, former.bytes.buffer, 'the body had the buffer');
   assert.equal(buffers.take(6 * MIB).bytes.buffer, former.bytes.buffer);
   assert.deepEqual(await readdir(folder), []);
 });
 
-test('the announced length is read from the header', () => {
+test('declaredLength reads Content-Length', () => {
   assert.equal(declaredLength(openRequest({ 'content-length': '12' }).request), 12);
   assert.equal(declaredLength(openRequest().request), undefined);
 });

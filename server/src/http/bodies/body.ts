@@ -5,38 +5,41 @@ import { readEncoding, unpackParts } from '../../storage/payloads/payloads.ts';
 import { type BufferPool, countPassed, countPassedAtOnce, type Loan } from '../../storage/threads/threads.ts';
 import type { HeldMemory } from './memory-budget.ts';
 
-/** A body as received, in shared memory: a thread parses it while this one writes it to disk, without a copy. */
+/**
+ * A body as received, in shared memory, so that one thread can parse it without a copy while this thread writes it to
+ * disk.
+ */
 export interface RawBody {
   readonly bytes: Uint8Array;
   readonly encoding: BodyEncoding;
-  /** Where it was written while being received. */
+  /** The payload to which the body was written while it was received. */
   readonly payload?: PayloadWriter | undefined;
-  /** The loan of the memory of `bytes`, which the last user gives back. */
+  /** The loan of the memory of `bytes`. The last user gives it back. */
   readonly loan?: Loan | undefined;
-  /** A copy of the first bytes if they are on loan, readable for as long as the request exists. */
+  /** A copy of the first bytes if the body's memory is on loan. It is readable as long as the request exists. */
   readonly beginning?: Uint8Array | undefined;
 }
 
-/** A payload that is written while it is received. */
+/** A payload that is written while its body is received. */
 export interface IncomingPayload extends PayloadWriter {
-  /** The pool that its memory comes from. */
+  /** The pool that lends the memory of the body. */
   readonly buffers: BufferPool;
 }
 
 export const MIB = 1024 * 1024;
-/** Allocated for a body before any of it has arrived. */
+/** The memory that is allocated for a body before any of it has arrived. */
 const FIRST_BYTES = MIB;
 
-/** Enough for a packed body, which is longer when unpacked; less of it is shown. */
+/** Enough for the shown part of a body, because a packed body becomes longer when it is unpacked. */
 export const BEGINNING_BYTES = 4_096;
 
 interface BodyTerms {
   readonly maxMib: number;
-  /** Where received bytes are counted; undefined: they are not. */
+  /** Where received bytes are counted; if undefined, they are not counted. */
   readonly memory: HeldMemory | undefined;
-  /** Where received bytes are written, if the body is to be stored. */
+  /** Where received bytes are written, if the body is stored. */
   readonly payload?: IncomingPayload | undefined;
-  /** @returns the reason why the sender may no longer send, if there is one */
+  /** @returns the reason why the sender has lost access, if it has */
   findRefusal(): Promise<Error | undefined>;
 }
 
@@ -83,7 +86,7 @@ export async function readBody(request: IncomingMessage, terms: BodyTerms): Prom
   try {
     await arriving;
   } catch (error) {
-    // A piece of it may still be on its way to the disk.
+    // A piece of the body may still be on its way to the disk.
     void payload?.abandon().then(() => collected.loan?.giveBack());
     throw error;
   }
@@ -104,16 +107,19 @@ function checkDeclared(request: IncomingMessage, maxMib: number): number | undef
   return declared;
 }
 
-/** Collects chunks where they will stay: copying 15 MB at the end of a body would delay every lookup by some milliseconds. */
+/**
+ * Collects chunks at their final place, because copying 15 MB at the end of a body would delay every lookup by some
+ * milliseconds.
+ */
 class BodyBuffer {
   length = 0;
   private bytes: Uint8Array;
   private readonly expectedBytes: number;
   private readonly buffers: BufferPool | undefined;
-  /** The loan of the present memory, once it comes from the pool. */
+  /** The loan of the present memory, if it comes from the pool. */
   loan: Loan | undefined;
 
-  /** The declared length may never arrive, so not all of it is allocated at once. */
+  /** Does not allocate the whole declared length, because that many bytes may never arrive. */
   constructor(expectedBytes: number, buffers: BufferPool | undefined) {
     this.expectedBytes = expectedBytes;
     this.buffers = buffers;
@@ -133,7 +139,7 @@ class BodyBuffer {
   private grow(needed: number): void {
     const expected = Math.min(this.expectedBytes, this.bytes.length * 16);
     const length = Math.max(needed, expected, this.bytes.length * 2, 64 * 1024);
-    // What arrived so far may still be being written to its payload, so the former memory is left to the collector.
+    // The former memory is left to the collector, because it may still be being written to the payload.
     this.loan = this.buffers?.take(length);
     const larger = this.loan?.bytes ?? new Uint8Array(new SharedArrayBuffer(length));
     larger.set(this.take());
@@ -141,23 +147,23 @@ class BodyBuffer {
   }
 }
 
-/** @returns the length that the sender declared; undefined when it sends chunks */
+/** @returns the length that the sender declared; undefined for a chunked body */
 export function declaredLength(request: IncomingMessage): number | undefined {
   const text = request.headers['content-length'];
   return text === undefined ? undefined : Number(text);
 }
 
-/** The amount of a streamed body that is held at a time. */
+/** The most bytes of a streamed body that are held at a time. */
 const STREAMED_BYTES = 8 * MIB;
 
-/** How much larger than its limit a packed body may be when unpacked, as for files. Source: docs/interface §8. */
+/** How many times its limit a streamed body may have when it is unpacked, like a file. Source: docs/interface §8. */
 const UNPACKED_TIMES = 2;
 
 /**
- * Reads a body chunk by chunk, as fast as its reader takes the chunks. Gzip is passed on as it came; zstd and
- * br are unpacked here, as a reader of the file could not recognise them by their first bytes.
- * @throws body_encoding, body_not_unpacked, body_too_large, body_stalled, body_slow and what findRefusal
- * returns, possibly after many chunks
+ * Reads a body chunk by chunk, at the speed of its reader. A gzip body is passed on packed. Bodies in zstd and br are
+ * unpacked here, because the reader could not recognise these encodings by their first bytes.
+ * @throws body_encoding, body_not_unpacked, body_too_large, body_stalled, body_slow and the result of findRefusal,
+ * possibly after many chunks
  */
 export async function* streamBody(request: IncomingMessage, terms: BodyTerms): AsyncGenerator<Uint8Array> {
   const { maxMib } = terms;
@@ -174,12 +180,12 @@ async function* streamSent(request: IncomingMessage, terms: BodyTerms): AsyncGen
   // The reader may be busy with a chunk when the sender is refused.
   refused.catch(() => {});
   const pace = watchSender({ ...terms, allowedMib: (declared ?? maxMib * MIB) / MIB, refuse });
-  // Destroying the socket with the request would prevent the refusal from being sent.
+  // If the iterator destroyed the socket with the request, the refusal could not be sent.
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   let length = 0;
   try {
     for (;;) {
-      // Only the sender is timed; the reader may wait for a disk.
+      // Only the sender is timed, because the reader may wait for a disk.
       pace.isHeld = false;
       const { done, value } = await Promise.race([chunks.next(), refused]).catch(toRefusal);
       pace.isHeld = true;
@@ -207,7 +213,7 @@ const SECONDS_PER_MIB = 10;
 const LEAST_BYTES_PER_MINUTE = 1024 * 1024;
 
 interface PaceTerms {
-  /** The declared size, or else the limit. */
+  /** The declared size, or the limit if no size is declared. */
   readonly allowedMib: number;
   findRefusal(): Promise<Error | undefined>;
   /** Called once. */
@@ -223,7 +229,7 @@ function watchSender({ allowedMib, findRefusal, refuse }: PaceTerms) {
   let isAsking = false;
 
   const pace = {
-    /** While the sender waits for us, its time stands still. */
+    /** The sender's time stops while the service makes it wait. */
     isHeld: false,
     hasEnded: false,
     arrived(bytes: number): void {

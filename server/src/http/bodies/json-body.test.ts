@@ -11,9 +11,9 @@ const MIB = 1024 * 1024;
 const identity = (text: string | Uint8Array) => ({ bytes: Buffer.from(text), encoding: 'identity' as const });
 const gzip = (text: string) => ({ bytes: gzipSync(text), encoding: 'gzip' as const });
 
-/** The operations of a thread, in this one. */
+/** The operations of a parsing thread, on this thread. */
 const thread = jsonOperations();
-/** Bodies read by a thread. */
+/** Bodies that were passed to the parsing thread. */
 let readElsewhere: JsonInput[] = [];
 
 function read(body: ReturnType<typeof identity | typeof gzip>, terms: Partial<JsonTerms> = {}) {
@@ -32,7 +32,7 @@ function read(body: ReturnType<typeof identity | typeof gzip>, terms: Partial<Js
   });
 }
 
-test('every JSON document is read back, packed or not', async () => {
+test('readJsonBody returns the value of every JSON document, packed or not', async () => {
   await fc.assert(
     fc.asyncProperty(fc.json({ noUnicodeString: false } as object), async (text) => {
       const expected = JSON.parse(text, (key, value) => (key === '__proto__' ? undefined : value));
@@ -43,7 +43,7 @@ test('every JSON document is read back, packed or not', async () => {
   );
 });
 
-test('an empty body is undefined, and what is no JSON says where it ends (§7.3 rule 5)', async () => {
+test('readJsonBody returns undefined for an empty body and refuses invalid JSON and gzip (§7.3 rule 5)', async () => {
   assert.equal(await read(identity('')), undefined);
   await assert.rejects(read(identity('{"a":')), { code: 'body_not_json' });
   await assert.rejects(read(identity(new Uint8Array([0x22, 0xff, 0x22]))), { code: 'body_not_json' });
@@ -62,7 +62,7 @@ test('a small body that unpacks beyond the limit is refused (§2.3 rule 10)', as
   await assert.rejects(read(packed), { code: 'body_too_large' });
 });
 
-test('what holds more than a body may is refused before it is parsed (§8)', async () => {
+test('a body that exceeds a limit is refused before it is parsed, and the refusal names the limit (§8)', async () => {
   const limits = { values: 100, names: 10, text: 1_000 };
   const fields = Array.from({ length: 11 }, (_, at) => `"${at}":0`);
   const cases: [string, string][] = [
@@ -80,7 +80,7 @@ test('what holds more than a body may is refused before it is parsed (§8)', asy
   assert.equal(((await read(identity(full), { limits })) as unknown[]).length, 99);
 });
 
-test('the prototype of an object cannot be written through a body', async () => {
+test('a body cannot set the prototype of an object', async () => {
   const body = (await read(identity('{"__proto__":{"isAdmin":true},"a":1}'))) as object;
   assert.deepEqual(Object.keys(body), ['a']);
   assert.equal(Reflect.get(body, 'isAdmin'), undefined);
@@ -94,7 +94,7 @@ const isThread = (body: ReturnType<typeof identity | typeof gzip>, schema?: obje
   return read(body, { maxMib: 16, schema }).then(() => readElsewhere.length > 0);
 };
 
-test('a thread reads what is large, unpacks to much or holds much, whatever it is (§8)', async () => {
+test('a parsing thread reads bodies that are large, unpack to a large size or have many values (§8)', async () => {
   const spaces = (bytes: number) => `[${' '.repeat(bytes)}]`;
   const names = (count: number) => `{${Array.from({ length: count }, (_, at) => `"${at}":0`).join()}}`;
   for (const pack of [identity, gzip]) {
@@ -109,12 +109,12 @@ test('a thread reads what is large, unpacks to much or holds much, whatever it i
       assert.equal(
         await isThread(pack(`[${'0,'.repeat(count)}0]`), large),
         true,
-        'its check takes long to compile',
+        'the check takes long to compile',
       );
   }
 });
 
-test('what a thread read is what was sent, whatever was cut to send it', async () => {
+test('a value that a parsing thread read in parts equals the value that was sent', async () => {
   const list = (length: number, make: (at: number) => unknown) => Array.from({ length }, (_, at) => make(at));
   const wide = Object.fromEntries(list(4_000, (at) => [`name ${at}`, at]) as [string, number][]);
   for (const value of [
@@ -130,7 +130,7 @@ test('what a thread read is what was sent, whatever was cut to send it', async (
   }
 });
 
-test('a thread refuses what is not as its schema says, as the route would', async () => {
+test('a parsing thread refuses a body that violates its schema, with the same details as the route', async () => {
   const schema = { type: 'object', properties: { a: { type: 'array', items: { type: 'string' } } } };
   const spaces = ' '.repeat(MIB / 2);
   await assert.rejects(read(gzip(`{"a":["x",1]${spaces}}`), { schema }), {
@@ -138,29 +138,29 @@ test('a thread refuses what is not as its schema says, as the route would', asyn
     facts: { details: ['/a/1 must be string'] },
   });
   assert.deepEqual(await read(gzip(`{"a":["x"]${spaces}}`), { schema }), { a: ['x'] });
-  assert.deepEqual(await read(gzip(`[]${spaces}`), { schema }), [], 'what says nothing the query may say');
+  assert.deepEqual(await read(gzip(`[]${spaces}`), { schema }), [], 'the query may replace an empty body');
 });
 
-test('what is unpacked counts for its key and account until the memory is released (§7.2 rule 8)', async () => {
+test('unpacked bytes count for their key and account until the memory is released (§7.2 rule 8)', async () => {
   const budget = new MemoryBudget(8 * MIB);
   const holder = { caller: 'key 1', accountId: 1 };
   const texts = `[${`"${'x'.repeat(1_000)}",`.repeat(3_000)}"x"]`;
-  // The oldest of an account continues regardless of the free space.
+  // The oldest holding of an account may exceed every limit.
   const oldest = budget.open(holder);
   assert.ok(oldest.grow(1));
   const first = budget.open(holder);
   await read(gzip(texts), { maxMib: 3, memory: first });
   const other = budget.open(holder);
-  assert.equal(other.grow(1.5 * MIB), false, 'half of the budget is of this key');
+  assert.equal(other.grow(1.5 * MIB), false, 'this key holds half of the budget');
   const waiting = read(gzip(texts), { maxMib: 3, memory: other });
   readElsewhere = [];
   await new Promise(setImmediate);
-  assert.equal(readElsewhere.length, 0, 'it is not unpacked while there is no room');
+  assert.equal(readElsewhere.length, 0, 'the body is not unpacked while there is no room');
   first.release();
   assert.equal(((await waiting) as unknown[]).length, 3_001);
 });
 
-test('white space that was unpacked gives its memory back at once (§7.2 rule 8)', async () => {
+test('the memory of unpacked white space is released immediately (§7.2 rule 8)', async () => {
   const budget = new MemoryBudget(16 * MIB);
   const holder = { caller: 'key 1', accountId: 1 };
   assert.ok(budget.open(holder).grow(1));

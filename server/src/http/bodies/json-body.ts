@@ -13,29 +13,40 @@ import { describeSchemaErrors } from '../answers/answers.ts';
 import { MIB, type RawBody } from './body.ts';
 import type { HeldMemory } from './memory-budget.ts';
 
-/** How both bodies and parameters are checked. */
+/** Options for the checks of both bodies and parameters. */
 const CHECKS = {
   useDefaults: true,
   strict: false,
   removeAdditional: false,
-  // The schemas are our own: checking them would compile the meta-schema, 30 ms of a start for each checker.
+  // The schemas belong to the service. Checking them would compile the meta-schema, which takes 30 ms of a start for
+  // each checker.
   meta: false,
   validateSchema: false,
-  // Optimising would take two thirds of the compile time, 80 ms for the largest schema, and V8 does the same for hot code.
+  // Optimising would take two thirds of the compile time, 80 ms for the largest schema, and V8 optimises hot code
+  // anyway.
   code: { optimize: false },
 } as const;
-/** A body of up to this many values is answered with all its mistakes, possibly several a value; a larger one with the first. */
+/**
+ * The refusal of a body with up to this many values lists all mistakes, possibly several for one value. The refusal of
+ * a larger body lists only the first.
+ */
 const SMALL_BODY_VALUES = 2_000;
-/** How often a body is checked again: for a large one, every check reports only one list. */
+/**
+ * The most checks of a body that has empty lists to replace, because each check of a large body finds only one list.
+ */
 const MENDS = 10;
 
 interface SchemaCheck {
-  /** @returns whether it passes; or, in Fastify's terms, the value to replace it with */
+  /** @returns whether the value passes; or, in Fastify's terms, the value to replace it with */
   (value: unknown): boolean | { readonly value: unknown };
   errors?: ErrorObject[] | null;
 }
 
-/** @returns a check that is compiled at its first use, which takes some milliseconds: many routes are never used in a process */
+/**
+ * Compiles a check at its first use, because compiling takes some milliseconds and a process never uses many of its
+ * routes.
+ * @returns the check
+ */
 function checkLater(compile: () => ValidateFunction, prepare?: (value: unknown) => void): SchemaCheck {
   let compiled: ValidateFunction | undefined;
   const check: SchemaCheck = (value) => {
@@ -49,7 +60,7 @@ function checkLater(compile: () => ValidateFunction, prepare?: (value: unknown) 
 }
 
 /**
- * Bounds integers: neither the stores nor JSON parsers can represent a larger one exactly.
+ * Adds bounds to integers, because neither the stores nor JSON parsers can represent larger ones exactly.
  * @returns the schema, in which every integer has bounds, as docs/openapi.json shows them
  */
 function boundIntegers<Schema>(schema: Schema): Schema {
@@ -63,7 +74,10 @@ function boundIntegers<Schema>(schema: Schema): Schema {
   return schema;
 }
 
-/** The validator would convert all that JavaScript reads as a number, e.g. `1e0`, `0x1` and ` 1`. Source: docs/interface §4.1. */
+/**
+ * The validator alone would convert every text that JavaScript reads as a number, such as `1e0`, `0x1` and ` 1`.
+ * Source: docs/interface §4.1.
+ */
 const DECIMAL = /^(?!-0)-?\d+$/;
 
 /** Flags in the spellings of PHP (1, 0) and Python (True, False). Source: docs/interface §4.3 rule 1. */
@@ -71,7 +85,7 @@ const FLAGS: Readonly<Record<string, boolean>> = { '1': true, '0': false, true: 
 
 type Parameters = Record<string, unknown>;
 
-/** Parameters of a URL are text, so they are converted. */
+/** Checks the parameters of a URL. They are text, so they are converted. */
 export function createParameterChecks(): (schema: object) => SchemaCheck {
   const converting = new Ajv({ ...CHECKS, allErrors: true, coerceTypes: true });
   return (sent) => {
@@ -88,7 +102,7 @@ export function createParameterChecks(): (schema: object) => SchemaCheck {
   };
 }
 
-/** A flag is refused with the words that it takes, as texts of a closed list are. */
+/** Adds the accepted words to the refusal of a flag, like in the refusal of a text from a closed list. */
 function nameFlags(check: SchemaCheck): SchemaCheck {
   const named: SchemaCheck = (value) => {
     const passes = check(value);
@@ -105,7 +119,7 @@ function nameFlags(check: SchemaCheck): SchemaCheck {
 
 function refuseUnfit(parameters: Parameters, name: string): void {
   const text = parameters[name];
-  // A list is not converted, and not an integer.
+  // The check refuses a list as an integer, and it does not convert lists.
   if (typeof text === 'string' && !DECIMAL.test(text)) parameters[name] = [text];
 }
 
@@ -114,12 +128,12 @@ function readFlag(parameters: Parameters, name: string): void {
   if (typeof text === 'string') parameters[name] = FLAGS[text.toLowerCase()] ?? text;
 }
 
-/** Bodies that a parsing thread has checked, which skip the check of their route. */
+/** Bodies that a parsing thread has checked. They skip the check of their route. */
 const checked = new WeakSet<object>();
 
 /**
- * A parsing thread checks bodies with a schema of more characters, as it takes longer to compile than others may wait: that of
- * a pipeline (56 KiB) 40 to 104 ms, that of a relation (8 KiB) 14 to 41.
+ * A parsing thread checks bodies whose schema has more characters than this, because compiling such a schema takes too
+ * long on the serving thread: 40 to 104 ms for that of a pipeline (56 KiB), 14 to 41 ms for that of a relation (8 KiB).
  */
 const LARGE_SCHEMA = 4 * 1024;
 
@@ -131,7 +145,7 @@ const described = new WeakMap<object, string>();
 const describeOnce = (schema: object): string =>
   described.getOrInsertComputed(schema, () => JSON.stringify(schema));
 
-/** If a field names the kind of a body, only mistakes of that kind are reported. */
+/** Checks bodies. If a field names the kind of a body, only mistakes of that kind are reported. */
 export function createBodyChecks(): (schema: object) => SchemaCheck {
   const shared = { ...CHECKS, discriminator: true, verbose: true };
   const all = new Ajv({ ...shared, allErrors: true });
@@ -140,7 +154,8 @@ export function createBodyChecks(): (schema: object) => SchemaCheck {
     const schema = boundIntegers(sent);
     const listsAll = checkLater(() => all.compile(schema));
     const stopsAtFirst = checkLater(() => first.compile(schema));
-    // No parsing thread sees a request without a body, which Fastify has checked as null. Large schemas are of objects.
+    // A request without a body never reaches a parsing thread. Fastify checks it as null here. Large schemas are
+    // schemas of objects.
     const isOptional = (schema as { anyOf?: { type: string }[] }).anyOf?.some(({ type }) => type === 'null');
     const checksNone = isLargeSchema(schema)
       ? checkLater(() => first.compile({ type: isOptional ? ['object', 'null'] : 'object' }))
@@ -168,9 +183,12 @@ function passesMended(check: SchemaCheck, holder: { body: unknown }): boolean {
   return false;
 }
 
-/** PHP writes an empty object as a list. @returns whether such lists were found and replaced by objects */
+/**
+ * Replaces empty lists by empty objects, because PHP writes an empty object as a list.
+ * @returns whether there were such lists
+ */
 function mendObjects(holder: { body: unknown }, errors: readonly ErrorObject[]): boolean {
-  // Where there is a choice of forms, one of them may be a list.
+  // Where a body may have several forms, one of them may be a list, so such a list remains.
   const choices = new Set(errors.filter(({ keyword }) => keyword === 'anyOf').map(placeOf));
   const lists = errors.filter((error) => isEmptyObject(error) && !choices.has(placeOf(error)));
   for (const { instancePath } of lists) {
@@ -193,26 +211,32 @@ const isEmptyObject = ({ keyword, params, data, parentSchema }: ErrorObject) =>
   data.length === 0 &&
   (parentSchema?.required ?? []).length === 0;
 
-/** PHP sends an empty list for an empty object. */
+/** Whether a body is empty. PHP sends an empty list for an empty object. */
 const saysNothing = (body: unknown): boolean =>
   body === undefined || body === null || (Array.isArray(body) && body.length === 0);
 
-/** For a POST that needs no body, e.g. one that is like a GET, whose query has everything. Source: docs/interface §4 rule 9. */
+/**
+ * For a POST that needs no body, such as one that is like a GET, because its query has everything. Source:
+ * docs/interface §4 rule 9.
+ */
 export async function takeNoBody(request: FastifyRequest): Promise<void> {
   if (saysNothing(request.body)) request.body = {};
 }
 
 const checkEmpty = createBodyChecks()({ type: 'object', additionalProperties: false });
 
-/** For a call that takes no body: senders would believe that it has an effect. @throws request_invalid */
+/**
+ * For a call without a body. Ignoring a body would let the sender believe that it has an effect.
+ * @throws request_invalid
+ */
 export async function refuseBody({ body }: FastifyRequest): Promise<void> {
   if (saysNothing(body) || checkEmpty(body)) return;
   throw new ServiceError('request_invalid', { details: describeSchemaErrors(checkEmpty.errors ?? []) });
 }
 
 /**
- * Joins parameters of the query and the body; null counts as absent.
- * @throws query_invalid where the two differ
+ * Joins parameters of the query and the body. Null counts as absent.
+ * @throws query_invalid if a parameter differs between them
  */
 export function joinTwins<Parameters extends object>(
   query: Parameters,
@@ -230,13 +254,16 @@ export function joinTwins<Parameters extends object>(
 /** Limits of a body that is parsed as JSON. Source: docs/interface §8. */
 export const JSON_LIMITS: JsonLimits = { values: 400_000, names: 50_000, text: MIB };
 
-/** Limits up to which the serving thread unpacks, counts and parses itself, in at most 3 ms; a name takes up to 2 µs. */
+/**
+ * Limits up to which the serving thread itself unpacks, counts and parses a body. That takes at most 3 ms, because a
+ * name takes up to 2 µs.
+ */
 const SMALL_BYTES = MIB / 4;
 const SMALL = { values: 20_000, names: 1_000 };
-/** Memory that a value takes besides its text. */
+/** The memory of a value in addition to its text. */
 const VALUE_BYTES = 50;
 
-/** A body as passed to a parsing thread. */
+/** A body in the form that is passed to a parsing thread. */
 export interface JsonInput {
   readonly bytes: Uint8Array;
   readonly encoding: BodyEncoding;
@@ -252,7 +279,7 @@ interface ReadJson {
   readonly isChecked: boolean;
 }
 
-/** Has a parsing thread read a body; owners take turns. */
+/** Has a parsing thread read a body. Owners take turns. */
 export type ReadElsewhere = (
   input: JsonInput,
   options: { readonly owner: number; readonly signal: AbortSignal },
@@ -262,9 +289,9 @@ export interface JsonTerms {
   readonly maxMib: number;
   readonly limits: JsonLimits;
   readonly schema: object | undefined;
-  /** Where the memory of the parsed value is counted, until the answer is sent; undefined: it is not. */
+  /** Where the memory of the parsed value is counted until the answer is sent; if undefined, it is not counted. */
   readonly memory: HeldMemory | undefined;
-  /** The owner whose turn it takes. */
+  /** The owner that takes turns with others. */
   readonly owner: number;
   readonly readElsewhere: ReadElsewhere;
   /** Aborted when the caller disconnects. */
@@ -272,8 +299,9 @@ export interface JsonTerms {
 }
 
 /**
- * Reads a JSON body, e.g. of the management API: a small one here, one that is large or has many values in a parsing
- * thread. The memory of unpacked bytes, and of a value that a thread returns, is counted until it is released.
+ * Reads a JSON body, for example of the management API. A small body is read on this thread, and a body that is large
+ * or has many values on a parsing thread. The memory of unpacked bytes, and of a value that a thread returns, is
+ * counted until it is released.
  * @returns undefined for an empty body
  * @throws body_not_unpacked, body_not_json, body_too_large, request_invalid
  */
@@ -306,7 +334,7 @@ async function hold(memory: HeldMemory | undefined, toBytes: number): Promise<vo
   if (memory?.grow(toBytes) === false) await memory.waitFor(toBytes);
 }
 
-/** @returns undefined if a thread has to unpack it */
+/** @returns undefined if a thread must unpack the body */
 function unpackSmall({ bytes, encoding }: RawBody, maxMib: number): Buffer | undefined {
   const smallMib = SMALL_BYTES / MIB;
   try {
@@ -327,7 +355,7 @@ const capLimits = ({ values, names, text }: JsonLimits): JsonLimits => ({
   text,
 });
 
-/** @returns whether the counts here are all that a thread would find */
+/** @returns whether a thread could not count more than was counted here */
 function isDecided({ beyond }: JsonCounts, limits: JsonLimits): boolean {
   return (beyond !== 'values' && beyond !== 'names') || limits[beyond] <= SMALL[beyond];
 }
@@ -340,7 +368,7 @@ function parseCounted(plain: Uint8Array, counts: JsonCounts, limits: JsonLimits)
     throw refuseList(limits.list);
   if (excess !== undefined) throw new ServiceError('request_invalid', excess);
   try {
-    // The parser skips one byte order mark; a second one is not JSON.
+    // The parser skips one byte order mark, but a second one is not JSON.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plain);
     return parseJson(text, NO_PROTOTYPE);
   } catch (error) {
@@ -348,7 +376,7 @@ function parseCounted(plain: Uint8Array, counts: JsonCounts, limits: JsonLimits)
   }
 }
 
-/** Refuses a list that is too long to be counted, in the words for one that is counted. */
+/** Refuses a list that is too long to be counted, with the text for a counted list. */
 function refuseList({ most, code }: NonNullable<JsonLimits['list']>): ServiceError {
   const more = `more than ${most}`;
   return code === 'too_many_identifiers'
@@ -356,10 +384,13 @@ function refuseList({ most, code }: NonNullable<JsonLimits['list']>): ServiceErr
     : new ServiceError(code, `${more} identifiers, at most ${most} are answered at once`);
 }
 
-/** `__proto__` has no meaning in a management document and must not reach an object that is merged elsewhere. */
+/**
+ * Removes `__proto__`, which has no meaning in a management document and must not reach an object that is merged into
+ * another.
+ */
 const NO_PROTOTYPE = { protoAction: 'remove', constructorAction: 'ignore' } as const;
 
-/** The operation of parsing threads that reads a body; refused bodies never reach the serving thread. */
+/** The operation of parsing threads that reads a body. Refused bodies never reach the serving thread. */
 export function jsonOperations() {
   const compile = createBodyChecks();
   const checks = new Map<string, SchemaCheck>();
@@ -369,21 +400,25 @@ export function jsonOperations() {
       const plain = unpackNow(viewBytes(bytes), encoding, maxMib);
       const counts = countJson(plain, limits);
       const value = parseCounted(plain, counts, limits);
-      // An empty body may be replaced by what the query has, but a large schema is never compiled on the serving thread.
+      // An empty body is not checked, because the query may replace it. With a large schema it is checked anyway,
+      // because the serving thread never compiles one.
       const isChecked = schema !== undefined && (!saysNothing(value) || schema.length > LARGE_SCHEMA);
       const packed = packValue(isChecked ? checkValue(findCheck(schema), value) : value);
       const heldBytes = packed.bytes.length + counts.values * VALUE_BYTES;
-      // The unpacked bytes belong to this thread alone and are garbage now, too.
+      // The unpacked bytes belong only to this thread, so they are garbage now, too.
       const deadBytes = bytes.length + plain.length;
       return new Passed<ReadJson>({ value: packed, heldBytes, isChecked }, deadBytes, [packed.bytes.buffer]);
     },
   };
 }
 
-/** A line of a refusal shows fewer. */
+/** More than a line of a refusal can show. */
 const LINE_CHARACTERS = 2_000;
 
-/** @returns the value, or its replacement @throws request_invalid */
+/**
+ * @returns the value, or its replacement
+ * @throws request_invalid
+ */
 function checkValue(check: SchemaCheck, value: unknown): unknown {
   const passes = check(value);
   if (passes === false) {
@@ -393,21 +428,21 @@ function checkValue(check: SchemaCheck, value: unknown): unknown {
   return passes === true ? value : passes.value;
 }
 
-/** A value on its way between threads, in parts that each take about a millisecond to read. */
+/** A value on its way between threads, in parts that take about a millisecond each to read. */
 type PackedValue = Readonly<ReturnType<typeof packValue>>;
 
 interface Part {
-  /** The path of its members within the whole. */
+  /** The path of these members within the whole value. */
   readonly path: readonly (string | number)[];
   readonly members: unknown;
 }
 
 type Container = Record<string | number, unknown>;
 
-/** Values per part. Read at once, 400,000 take 200 ms. */
+/** The most values per part. Reading 400,000 values as one part takes 200 ms. */
 const PART_VALUES = 2_000;
 
-/** Packs a value that JSON can hold, or undefined. */
+/** Packs undefined, or any value that JSON can represent. */
 function packValue(value: unknown) {
   const parts = Array.from(cutValue(value), (part) => serialize(part));
   const ends: number[] = [];
@@ -417,7 +452,10 @@ function packValue(value: unknown) {
   return { bytes, ends };
 }
 
-/** Lets others have their turn between two parts. @returns the unpacked value */
+/**
+ * Yields to other work between two parts.
+ * @returns the unpacked value
+ */
 async function unpackValue({ bytes, ends }: PackedValue): Promise<unknown> {
   let whole: unknown;
   let from = 0;
@@ -435,7 +473,10 @@ async function unpackValue({ bytes, ends }: PackedValue): Promise<unknown> {
   return whole;
 }
 
-/** Lists and objects that are too large for a part are sent empty first, and their members in later parts. */
+/**
+ * Cuts a value into parts. Lists and objects that are too large for a part are sent empty first, and their members in
+ * later parts.
+ */
 function* cutValue(value: unknown): Generator<Part> {
   const large: LargeContainer[] = [];
   yield { path: [], members: leaveOut({ path: [], member: value }, large).member };
@@ -461,7 +502,10 @@ interface LargeContainer {
   readonly whole: Container;
 }
 
-/** @returns what goes into the part, and how many values it counts as; adds containers that are too large to `large` */
+/**
+ * Adds containers that are too large to `large`.
+ * @returns the member in the form in which the part contains it, and the number of values that it counts as
+ */
 function leaveOut({ path, member }: { path: Part['path']; member: unknown }, large: LargeContainer[]) {
   const own = weighJson(PART_VALUES, member);
   if (own <= PART_VALUES || typeof member !== 'object' || member === null) return { member, own };

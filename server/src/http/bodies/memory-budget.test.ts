@@ -8,17 +8,17 @@ const ada = { caller: 'key 1', accountId: 1 };
 const eve = { caller: 'key 2', accountId: 1 };
 const bob = { caller: 'key 3', accountId: 2 };
 
-test('one caller holds half of the memory, one account three quarters; others find room (§7.2 rule 8)', () => {
+test('a caller may hold half of the memory and an account three quarters (§7.2 rule 8)', () => {
   const budget = new MemoryBudget(100);
   const [first, second, third] = [ada, ada, ada].map((holder) => budget.open(holder));
   assert.deepEqual([first?.grow(30), second?.grow(20), third?.grow(1)], [true, true, false]);
   const [fourth, fifth] = [eve, eve].map((holder) => budget.open(holder));
-  assert.deepEqual([fourth?.grow(25), fifth?.grow(1)], [true, false], 'the account has no more');
+  assert.deepEqual([fourth?.grow(25), fifth?.grow(1)], [true, false], 'the account is at its limit');
   const [sixth, seventh] = [bob, bob].map((holder) => budget.open(holder));
   assert.deepEqual([sixth?.grow(5), seventh?.grow(20), seventh?.grow(21)], [true, true, false]);
 });
 
-test('the oldest of an account goes on beyond every limit, so that no two wait for each other', async () => {
+test('the oldest holding of an account may exceed every limit, so that no two wait for each other', async () => {
   const budget = new MemoryBudget(100);
   const first = budget.open(ada);
   const second = budget.open(ada);
@@ -28,10 +28,10 @@ test('the oldest of an account goes on beyond every limit, so that no two wait f
   const waiting = second.waitFor(60);
   first.release();
   await waiting;
-  assert.equal(second.grow(2_000), true, 'it is the oldest now');
+  assert.equal(second.grow(2_000), true, 'the second holding is the oldest now');
 });
 
-test('of those that wait the smallest go first, and a release counts once', async () => {
+test('waiting holdings are granted smallest first, and a second release has no effect', async () => {
   const budget = new MemoryBudget(100);
   const first = budget.open(ada);
   assert.ok(first.grow(80));
@@ -46,15 +46,15 @@ test('of those that wait the smallest go first, and a release counts once', asyn
   first.release();
   first.release();
   await new Promise(setImmediate);
-  // The 40 are for the oldest, which needs no free space.
+  // The last 40 bytes go to the oldest holding, which needs no free space.
   assert.deepEqual(granted, [5, 30, 40]);
   for (const memory of others) memory.release();
-  assert.equal(first.grow(1_000), true, 'after a release nothing is held');
+  assert.equal(first.grow(1_000), true, 'nothing is held after a release');
   const [one, two] = [bob, bob].map((holder) => budget.open(holder));
   assert.ok(one?.grow(1) && two?.grow(49));
 });
 
-test('who gives all back while waiting is let go, and nobody is forgotten', async () => {
+test('every waiting holding is granted in the end, in random series of requests', async () => {
   const holders = fc.constantFrom(ada, eve, bob);
   const sizes = fc.array(fc.tuple(holders, fc.array(fc.nat(60), { minLength: 1, maxLength: 5 })), {
     maxLength: 12,
@@ -74,7 +74,7 @@ test('who gives all back while waiting is let go, and nobody is forgotten', asyn
       });
       await Promise.all(ended);
       const [first, second] = [bob, bob].map((holder) => budget.open(holder));
-      assert.ok(first?.grow(1) && second?.grow(49), 'all of it is free again');
+      assert.ok(first?.grow(1) && second?.grow(49), 'all memory is free again');
     }),
     { numRuns: 100 },
   );

@@ -1,14 +1,14 @@
-/** The holder of memory: a key or a user, and the account. */
+/** The holder of memory: a caller (a key or a user), and its account. */
 interface Holder {
   readonly caller: string;
   readonly accountId: number;
 }
 
-/** Fractions of the whole. Source: docs/interface §7.2 rule 8. */
+/** Shares of the whole memory. Source: docs/interface §7.2 rule 8. */
 const CALLER_SHARE = 1 / 2;
 const ACCOUNT_SHARE = 3 / 4;
 
-/** Holdings that share a limit, in the order in which they began. */
+/** Holdings that share a limit, oldest first. */
 interface Group {
   readonly name: string;
   readonly limitBytes: number;
@@ -26,9 +26,9 @@ interface Holding {
 }
 
 /**
- * Memory that requests share, of which a caller and an account may each hold only a part. The oldest of a caller may exceed
- * the caller's limit, and the oldest of an account the total: however many hold a part and wait for more, one per account
- * continues. Of those that wait, the smallest come first.
+ * Memory that requests share. A caller and an account may each hold only a part of it. The oldest holding of a caller
+ * may exceed the caller's limit, and the oldest of an account even the total. So at least one holding of each account
+ * can always continue, however many wait for more. Among waiting holdings, the smallest is granted first.
  */
 export class MemoryBudget {
   private readonly limitBytes: number;
@@ -53,7 +53,7 @@ export class MemoryBudget {
     return holding;
   }
 
-  /** Grants the request of the holding as soon as there is room. */
+  /** Grants the holding's request as soon as there is room. */
   wait(holding: Holding): void {
     this.waiting.push(holding);
     this.grantWaiting();
@@ -91,7 +91,10 @@ export class MemoryBudget {
 export class HeldMemory {
   private readonly budget: MemoryBudget;
   private readonly holder: Holder;
-  /** Created with the first byte: a body of which nothing has arrived is not the oldest of its caller. */
+  /**
+   * Created with the first byte, because a body of which no byte has arrived must not count as the oldest of its
+   * caller.
+   */
   private holding: Holding | undefined;
   private isReleased = false;
 
@@ -100,12 +103,12 @@ export class HeldMemory {
     this.holder = holder;
   }
 
-  /** @returns false when there is no room for this total; what is held does not change then */
+  /** @returns false when there is no room for this total; the holding then remains as it is */
   grow(toBytes: number): boolean {
     return this.isReleased || grow(this.begun(), toBytes);
   }
 
-  /** @returns once this total is held, or everything was given back */
+  /** Resolves when this total is held, or when the memory was released. */
   waitFor(toBytes: number): Promise<void> {
     return new Promise<void>((grant) => {
       if (this.isReleased) return grant();
@@ -115,7 +118,7 @@ export class HeldMemory {
     });
   }
 
-  /** Gives back what is held beyond this total. */
+  /** Gives back the bytes beyond this total. */
   shrink(toBytes: number): void {
     if (this.holding !== undefined) this.budget.shrink(this.holding, toBytes);
   }

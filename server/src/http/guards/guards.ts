@@ -32,17 +32,17 @@ export interface RateState {
   readonly resetSeconds: number;
 }
 
-/** What the server needs to know about keys, sessions and projects before a handler runs, from rooms to the right. */
+/** What the server needs from rooms to the right before a handler runs: the keys, sessions and projects. */
 export interface Guards {
   /** @throws scope_refused when the key is unknown, deleted or expired */
   findCaller(key: PresentedKey): AtOnce<KeyCaller>;
-  /** @throws not_signed_in when there is no such console session, or it has ended */
+  /** @throws not_signed_in when the console session does not exist or has ended */
   findUser(sessionValue: string): AtOnce<UserCaller>;
   /** @throws rate_limited; @returns undefined for a key without a limit */
   countRequest(caller: KeyCaller): AtOnce<RateState | undefined>;
   /** @throws project_required, scope_refused */
   chooseProject(caller: Caller, projectId: number | undefined): AtOnce<ChosenProject>;
-  /** @throws not_found for a project that does not exist or is out of reach */
+  /** @throws not_found for a project that does not exist or that the caller cannot access */
   choosePathProject(caller: Caller, projectId: number): AtOnce<ChosenProject>;
 }
 
@@ -59,8 +59,8 @@ export const createGuardHook = (guards: Guards, cookie: SessionCookie) =>
   });
 
 /**
- * Created outside the hook: a function that captured the hook's own variables let requests outlive the
- * collections of young objects, and the collector took 14 µs of the 290 of a lookup of 100 products.
+ * Created outside the hook. A function that captured the hook's variables let requests survive the collections of young
+ * objects. The collector then took 14 µs of the 290 of a lookup of 100 products.
  */
 function checkOf(guards: Guards, incoming: Incoming): () => AtOnce<void> {
   const { request } = incoming;
@@ -81,7 +81,7 @@ function chargeAndChoose(guards: Guards, request: FastifyRequest, reply: Fastify
     try {
       refuseOverRate(reply, await rate);
     } catch (error) {
-      // Even over the rate limit, a batch of a full update is a failed batch of this project (§3.1).
+      // A batch of a full update counts as a failed batch of this project even over the rate limit (§3.1).
       if (choosesProject) await Promise.try(chooseProject, guards, request).catch(() => undefined);
       throw error;
     }
@@ -90,10 +90,10 @@ function chargeAndChoose(guards: Guards, request: FastifyRequest, reply: Fastify
   return charge();
 }
 
-/** @throws project_required, scope_refused, query_invalid where query and body name different projects */
+/** @throws project_required, scope_refused; query_invalid if query and body name different projects */
 async function chooseFromBody(guards: Guards, request: FastifyRequest): Promise<void> {
   if (request.routeOptions.config.takesProjectInBody !== true) return;
-  // Already checked, so it is a number.
+  // The query was already checked, so the project is a number.
   const { projectId: named } = request.query as { projectId?: number };
   const { projectId } = request.body as { projectId?: number };
   joinTwins({ projectId: named }, { projectId });
@@ -101,12 +101,12 @@ async function chooseFromBody(guards: Guards, request: FastifyRequest): Promise<
   request.project = await chooseByRole(request, projectId, guards.chooseProject);
 }
 
-/** What is remembered of a key or session may be this old anyway. */
+/** How long a check of a key or session remains valid. It is also the greatest age of a cached key or session. */
 const CHECK_HOLDS_MS = 1_000;
 
 /**
- * A body can take hours, and is not read before its sender was authorised: a sender who has lost access by
- * its end is refused then, before anything is done. So is a sender whose project was deleted meanwhile.
+ * Checks the caller again before anything is done. A body can take hours and is read only after its sender was
+ * authorised, so the sender may have lost access, or its project may have been deleted, by the end of the body.
  */
 export function createLateCheck(guards: Guards) {
   const choosePathProject = createPathProjectChoice(guards);
@@ -128,7 +128,10 @@ export function createLateCheck(guards: Guards) {
   });
 }
 
-/** @returns why the caller has lost access; while the database is unreachable, no caller is refused for it */
+/**
+ * Refuses no caller while the database is unreachable.
+ * @returns why the caller has lost access
+ */
 export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promise<ServiceError | undefined> {
   try {
     await checkCaller?.();
@@ -138,7 +141,7 @@ export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promis
   return undefined;
 }
 
-/** While a body is received or an answer sent, how often the caller's access is checked. */
+/** How often the caller's access is checked while a body is received or an answer sent. */
 const CHECK_EVERY_MS = 1_000;
 const OF_CALLERS: ReadonlySet<number> = new Set([401, 403]);
 
@@ -166,10 +169,16 @@ interface Incoming {
   readonly cookie: SessionCookie;
 }
 
-/** RFC 9745: 2026-01-01, when the interface was introduced with the header as the recommended way. */
+/**
+ * The date 2026-01-01 in the form of RFC 9745, when the interface was introduced with the header as the recommended
+ * way.
+ */
 const KEY_IN_URL_DEPRECATED = '@1767225600';
 
-/** A key precedes a session. @throws token_missing, scope_refused, not_signed_in, origin_refused, csrf_refused */
+/**
+ * Finds the caller. A key takes precedence over a session.
+ * @throws token_missing, scope_refused, not_signed_in, origin_refused, csrf_refused
+ */
 function findCaller(guards: Guards, { request, reply, cookie }: Incoming): AtOnce<Caller> {
   const { guard } = request.routeOptions.config;
   const key = guard === 'session' ? undefined : readPresentedKey(request, guard === 'management');
@@ -184,7 +193,7 @@ function findCaller(guards: Guards, { request, reply, cookie }: Incoming): AtOnc
   });
 }
 
-/** @throws project_required unless the body may still name the project, scope_refused, query_invalid */
+/** @throws scope_refused, query_invalid; project_required unless the body may still name the project */
 function chooseProject(guards: Guards, request: FastifyRequest): AtOnce<void> {
   const projectId = readProjectId(request.query, request.params);
   if (request.routeOptions.config.takesProjectInBody !== true)
@@ -202,7 +211,10 @@ async function chooseOrAwaitBody(guards: Guards, request: FastifyRequest, projec
   }
 }
 
-/** A user's roles may change while an answer is sent or a body received. @throws scope_refused, role_refused */
+/**
+ * Checks the project again, because a user's roles may change while an answer is sent or a body received.
+ * @throws scope_refused, role_refused
+ */
 function refuseLostProject(guards: Guards, request: FastifyRequest): AtOnce<void> {
   const { caller, project } = request as Partial<FastifyRequest>;
   if (project === undefined || caller === undefined || caller.scope.type !== 'parts') return;
@@ -218,8 +230,8 @@ function refuseLowCaller(request: FastifyRequest): void {
 }
 
 /**
- * `Authorization: Bearer KEY`, `Authorization: KEY`, then `?apiKey=KEY`. The header wins; an empty one counts as
- * absent; management takes the header only. Source: docs/interface §5.1.
+ * Reads the key from `Authorization: Bearer KEY`, `Authorization: KEY` or `?apiKey=KEY`. The header takes precedence,
+ * and an empty header counts as absent. Management accepts only the header. Source: docs/interface §5.1.
  */
 export function readPresentedKey(request: FastifyRequest, headerOnly: boolean): PresentedKey | undefined {
   const header = request.headers.authorization?.trim().replace(/^bearer(\s+|$)/i, '');
@@ -240,10 +252,13 @@ export async function chargeRequest(
   refuseOverRate(reply, await guards.countRequest(request.caller));
 }
 
-/** Sends how much of its limit a key has used. @throws rate_limited */
+/**
+ * Sends headers with the state of a key's limit.
+ * @throws rate_limited
+ */
 function refuseOverRate(reply: FastifyReply, rate: RateState | undefined): void {
   if (rate === undefined) return;
-  // draft-ietf-httpapi-ratelimit-headers-10: a policy and its present state, as structured fields.
+  // Two structured fields of draft-ietf-httpapi-ratelimit-headers-10: the policy and its present state.
   reply.header('ratelimit-policy', `"key";q=${rate.limit};w=60`);
   reply.header('ratelimit', `"key";r=${rate.remaining};t=${rate.resetSeconds}`);
   if (rate.remaining < 0) {
@@ -252,7 +267,10 @@ function refuseOverRate(reply: FastifyReply, rate: RateState | undefined): void 
   }
 }
 
-/** @returns the project of the query, or of a path that names it; they must agree @throws query_invalid */
+/**
+ * @returns the project of the query, or of a path that names it
+ * @throws query_invalid if query and path differ, or the value is not an id
+ */
 function readProjectId(query: unknown, params: unknown): number | undefined {
   const parameters = query as Record<string, unknown>;
   if (parameters.projectId === '') delete parameters.projectId;
@@ -270,8 +288,8 @@ function readProjectId(query: unknown, params: unknown): number | undefined {
 const PROJECTS = '/management/projects/:';
 
 /**
- * Marks every route below the path of a project, so that none can omit the check. Runs when the route is added.
- * @throws Error for a route there whose caller could not be checked
+ * Marks every route below the path of a project, so that no route can omit the check. Runs when a route is added.
+ * @throws Error for a route below a project whose caller could not be checked
  */
 export function markProjectRoute(route: RouteOptions): void {
   const { url, config = {}, schema = {} } = route;
@@ -282,7 +300,7 @@ export function markProjectRoute(route: RouteOptions): void {
   route.config = { ...config, isBelowProject: config.findsDeletedProject !== true };
 }
 
-/** Finds the project of the path before the other parameters and the body are read. Source: docs/interface §7.2. */
+/** Finds the project of the path before the body and the other parameters are read. Source: docs/interface §7.2. */
 export function createPathProjectHook(projects: Pick<Guards, 'choosePathProject'>) {
   const choose = createPathProjectChoice(projects);
   return parsingHook((request) =>
@@ -302,7 +320,10 @@ function createPathProjectChoice(projects: Pick<Guards, 'choosePathProject'>) {
   };
 }
 
-/** A key that may not manage is for programs that serve shoppers; a viewer may look at everything. */
+/**
+ * The role that a user needs for a request. A request that needs only read access changes nothing, even as a POST, so a
+ * viewer may send it.
+ */
 function requiredRole(request: FastifyRequest): Role {
   const { access = 'read', role } = request.routeOptions.config;
   return role ?? (changesSomething(request) && !allows('read', access) ? 'editor' : 'viewer');
@@ -316,7 +337,7 @@ function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
   const required = requiredRole(request);
   const scope = reachOf(user, required);
   const parts = listParts(scope);
-  // Without any role a user may still see their own account, sign out, and list no projects.
+  // Without any role a user may still read their own account, sign out, and list no projects.
   if (required !== 'viewer' && parts?.groups.length === 0 && parts.projects.length === 0) {
     throw roleRefused(required, `yours is ${highestRoleOf(user)}`);
   }
@@ -324,8 +345,8 @@ function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
 }
 
 /**
- * Finds the project among those that the caller may see, then checks what the caller may do there.
- * @throws role_refused, and what `find` throws
+ * Finds the project among those that the caller can access, then checks the caller's role there.
+ * @throws role_refused, and the errors of `find`
  */
 function chooseByRole(request: FastifyRequest, id: number | undefined, find: Guards['chooseProject']) {
   const { caller } = request;
@@ -366,14 +387,14 @@ const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * @param publicUrl the address that browsers use; undefined: whatever `Host` they send
- * @param plainName the name of another cookie that is protected likewise
+ * @param publicUrl the address that browsers use; if undefined, any `Host` that they send
+ * @param plainName the name of another cookie with the same protection
  */
 export function createSessionCookie(publicUrl: string | undefined, plainName = 'relata_session') {
   const own = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
   const isSecure = own?.startsWith('https:') ?? false;
-  // With this prefix browsers accept the cookie from this host only, so that a neighbour under the same domain cannot replace
-  // it by a session of its own.
+  // With this prefix, browsers accept the cookie only from this host. So another host of the same domain cannot replace
+  // it with its own session.
   const name = isSecure ? `__Host-${plainName}` : plainName;
   const pattern = new RegExp(`(?:^|;)\\s*${name}=([^;\\s]*)`);
   const attributes = isSecure ? `${ATTRIBUTES}; Secure` : ATTRIBUTES;
@@ -381,11 +402,14 @@ export function createSessionCookie(publicUrl: string | undefined, plainName = '
     void reply.header('set-cookie', `${name}=${value}; ${attributes}; Max-Age=${maxAgeSeconds}`);
 
   return {
-    /** @returns the session value of the request, valid or not */
+    /** @returns the session value of the request, whether valid or not */
     read: ({ headers }: FastifyRequest) => pattern.exec(headers.cookie ?? '')?.[1],
     write: set,
     clear: (reply: FastifyReply) => set(reply, '', 0),
-    /** Checks where the browser says that a request comes from. @throws origin_refused when that is another origin */
+    /**
+     * Checks the origin that the browser sends.
+     * @throws origin_refused when it is another origin
+     */
     refuseForeign(request: FastifyRequest): void {
       const { origin } = request.headers;
       if (origin === undefined) return;
@@ -401,8 +425,8 @@ export function createSessionCookie(publicUrl: string | undefined, plainName = '
 }
 
 /**
- * The token belongs to one session and is derived from its value, which scripts cannot read: nothing more has
- * to be stored, and what is stored does not suffice to derive it.
+ * The token belongs to one session and is derived from the session's value, which scripts cannot read. Nothing more is
+ * stored, and the stored hash does not suffice to derive the token.
  */
 export function csrfTokenOf(sessionValue: string): string {
   return createHmac('sha256', sessionValue).update('relata csrf token').digest('base64url');
@@ -423,8 +447,9 @@ function refuseForged(request: FastifyRequest, sessionValue: string): void {
 }
 
 /**
- * Does work that ends when its caller disconnects: the signal is then aborted, even while a stream is sent,
- * and nothing is answered. Others who share the work by an `Idempotency-Key` are refused, and retry.
+ * Runs work that stops when its caller disconnects, even while a stream is sent. The signal is then aborted, and no
+ * answer is sent. Other requests with the same `Idempotency-Key` that wait for this work are refused and must be
+ * retried.
  */
 export async function whileCallerWaits<Result>(
   reply: FastifyReply,
@@ -433,7 +458,8 @@ export async function whileCallerWaits<Result>(
   const left = new AbortController();
   const details = ['the caller left before the answer'];
   const abort = () => {
-    // A caller who got all of the answer has not left: creating an error for each took 4 % of a small request.
+    // A caller that received the whole answer has not left. Creating an error for each such caller took 4 % of a small
+    // request.
     if (reply.raw.writableFinished) return;
     left.abort(new ServiceError('not_ready', { retryAfterSeconds: 1, details }));
   };
@@ -442,13 +468,13 @@ export async function whileCallerWaits<Result>(
   try {
     return await work(left.signal);
   } catch (error) {
-    // There is no caller to get a result.
+    // The caller has left, so there is no answer to send.
     if (left.signal.aborted) return reply.hijack() as never;
     throw error;
   }
 }
 
-/** How many scans of whole catalogs a key or user may have open at a time; one thread does all of them. */
+/** The most scans of whole catalogs that a key or user may have open at a time, because one thread does all of them. */
 const OPEN_SCANS = 4;
 
 /** Counts a scan of a whole catalog while its answer is awaited or sent. @throws too_many_looks */

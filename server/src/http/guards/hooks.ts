@@ -8,8 +8,8 @@ import type {
 import type { AtOnce } from '../../kernel/at-once.ts';
 
 /**
- * Hooks of the server that continue synchronously if they wait for nothing. A request passes ten of them: a
- * promise for each took a sixth of the time of a small answer from memory.
+ * Hooks of the server that continue synchronously if they need not wait. A request passes ten of them, and a promise
+ * for each took a sixth of the time of a small answer from memory.
  */
 
 type End = (error?: Error) => void;
@@ -19,19 +19,19 @@ function endHook(work: AtOnce<void>, end: End): void {
   else end();
 }
 
-/** For onRequest, preHandler and onResponse. Anything that `act` throws, now or later, is answered. */
+/** For onRequest, preHandler and onResponse. An error that `act` throws, synchronously or later, is answered. */
 export const requestHook =
   (act: (request: FastifyRequest, reply: FastifyReply) => AtOnce<void>): onRequestHookHandler =>
   (request, reply, end: End) =>
     endHook(act(request, reply), end);
 
-/** For preParsing; leaves the body as it is. */
+/** For preParsing. It leaves the body unchanged. */
 export const parsingHook =
   (act: (request: FastifyRequest) => AtOnce<void>): preParsingHookHandler =>
   (...[request, , , end]) =>
     endHook(act(request), end);
 
-/** For onSend. `act` returns a replacement for the payload, or undefined to leave it. */
+/** For onSend. `act` returns a replacement for the payload, or undefined to keep it. */
 export const sendingHook =
   (act: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => unknown): onSendHookHandler =>
   (...[request, reply, payload, end]) => {

@@ -5,7 +5,7 @@ import type { FastifyContextConfig } from 'fastify';
 import { createServer } from '../server/server.ts';
 import type { Guards } from './guards.ts';
 
-test('a route below a project is added with the guard that finds the project, or not at all', async (t) => {
+test('a route below a project cannot be added without the guard that finds the project', async (t) => {
   const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
   const server = createServer(settings, {} as Guards);
   t.after(() => server.close());

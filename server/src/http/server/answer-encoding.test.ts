@@ -11,7 +11,10 @@ import { createServer } from './server.ts';
 const MIB = 1024 * 1024;
 const UNPACK = { br: brotliDecompressSync, gzip: gunzipSync, zstd: zstdDecompressSync };
 
-/** A server of texts of a given size; keys are the numbers of accounts. @returns a function that reads one */
+/**
+ * Serves texts of given sizes. The numbers of accounts are the keys.
+ * @returns a function that reads one text
+ */
 function servePacked(t: TestContext) {
   const findCaller = ({ value }: { value: string }): KeyCaller => ({
     accountId: Number(value),
@@ -50,7 +53,7 @@ function servePacked(t: TestContext) {
   };
 }
 
-test('answers are packed as they are, whole or in parts, in each encoding (§4 rule 8)', async (t) => {
+test('an answer arrives unchanged in each encoding, packed as a whole or in parts (§4 rule 8)', async (t) => {
   const { texts, read } = servePacked(t);
   for (const encoding of ['br', 'gzip', 'zstd'] as const)
     for (const [bytes, text] of texts)
@@ -59,14 +62,14 @@ test('answers are packed as they are, whole or in parts, in each encoding (§4 r
 });
 
 for (const bytes of [MIB, 5 * MIB])
-  test(`an account that reads many answers of ${bytes} bytes has its turn, and others have theirs (§8)`, async (t) => {
+  test(`accounts take turns when an account reads many answers of ${bytes} bytes (§8)`, async (t) => {
     const { read } = servePacked(t);
     let left = 20;
     const many = Array.from({ length: left }, async () => {
       await read(`/${bytes}`, 1);
       left -= 1;
     });
-    // All wait by now.
+    // All answers wait for packing now.
     await new Promise((resolve) => setImmediate(resolve));
     await read(`/1000`, 2);
     assert.ok(left >= 18, `${left} of 20 were left when a short answer was packed`);
@@ -75,7 +78,7 @@ for (const bytes of [MIB, 5 * MIB])
     await Promise.all(many);
   });
 
-test('who leaves, or a source that fails, holds no turn (§8)', async (t) => {
+test('a caller that disconnects, or a source that fails, frees its turn (§8)', async (t) => {
   const { server, texts, read } = servePacked(t);
   let closed = 0;
   server.get('/failing', { config: { guard: 'key' } }, async (_, reply) => {

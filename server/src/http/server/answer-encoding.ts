@@ -9,24 +9,27 @@ import { Turns } from '../../kernel/turns.ts';
 import { MemoryBudget } from '../bodies/bodies.ts';
 import { changesSomething } from '../guards/guards.ts';
 
-/** Smaller answers fit into a packet unpacked. Source: docs/interface §4 rule 8. */
+/** A smaller answer fits into one network packet without packing. Source: docs/interface §4 rule 8. */
 const LEAST_BYTES = 1024;
-/** A larger answer is packed and sent part by part, so that it is not held twice and others get their turns. */
+/**
+ * A larger answer is packed and sent part by part, so that it is not in memory twice and other answers get their turns.
+ */
 const AT_ONCE_BYTES = 1024 * 1024;
-/** Packing less takes under a millisecond, so it needs no turn. */
+/** Packing fewer bytes takes less than a millisecond, so it needs no turn. */
 const WITHOUT_TURN_BYTES = 64 * 1024;
-/** Two of zlib's four threads, so that short answers never wait behind long ones; accounts take turns. */
+/** Packing uses two of zlib's four threads, so that short answers never wait behind long ones. Accounts take turns. */
 const turns = new Turns(2);
-/** Browsers send 40 characters; 100,000 took 9 ms to parse. */
+/** The longest header that is parsed. Browsers send 40 characters, and 100,000 took 9 ms. */
 const LONGEST_HEADER = 1_000;
 const TEXTS = /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|xml)|image\/svg)/;
 
-// Quality 4 takes as long as gzip and packs better; the default, 11, takes fifty times as long.
+// Quality 4 takes as long as gzip and packs better. The default, 11, takes fifty times as long.
 const brotliOf = (quality: number) => ({ params: { [zlib.constants.BROTLI_PARAM_QUALITY]: quality } });
 
 /**
- * Best first, for a caller without a preference. A stream is flushed with every part, as it may show progress. Packing sets the
- * pace of an export, so streams have quick levels: gzip 43 % of the time of level 6, brotli 25 % of 4, for 11 to 28 % more bytes.
+ * Encodings, best first, for a caller without a preference. A stream is flushed after every part, because it may show
+ * progress. Packing limits the speed of an export, so streams have quick levels. Their gzip takes 43 % of the time of
+ * level 6, and their brotli 25 % of 4, for 11 to 28 % more bytes.
  */
 const ENCODINGS = {
   zstd: {
@@ -43,12 +46,12 @@ const ENCODINGS = {
   },
 } as const;
 
-/** Packed forms of fixed answers, by their bytes. */
+/** The packed forms of fixed answers, by their bytes. */
 const packedOnce = new WeakMap<Uint8Array, Map<keyof typeof ENCODINGS, Promise<Uint8Array>>>();
 
 const NAMES = Object.keys(ENCODINGS) as (keyof typeof ENCODINGS)[];
 
-/** @returns the answer, packed if that pays and the caller accepts it */
+/** @returns the answer, packed if this saves bytes and the caller accepts it */
 export function packForCaller(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
   if (!mayBePacked(request, reply)) return payload;
   const content = readContent(payload);
@@ -70,15 +73,15 @@ function inTurn<Packed>({ caller }: Partial<FastifyRequest>, length: number, pac
 }
 
 /**
- * Each part takes its own turn: others pack theirs in between, and a slow reader holds none. A failure ends
- * the packed stream too, which is how the caller notices.
+ * Packs a stream. Each part takes its own turn, so others pack theirs in between, and a slow reader holds no turn. A
+ * failure also ends the packed stream, so that the caller notices it.
  */
 function packParts(request: FastifyRequest, content: Readable, createPacker: () => Transform): Readable {
   async function* pack() {
     const packer = createPacker();
     const packed: Uint8Array[] = [];
     packer.on('data', (bytes: Uint8Array) => packed.push(bytes));
-    // The failed write reports it.
+    // The failed write reports the error.
     packer.on('error', () => {});
     try {
       for await (const part of content as AsyncIterable<string | Uint8Array>) {
@@ -103,7 +106,7 @@ function packParts(request: FastifyRequest, content: Readable, createPacker: () 
     },
     destroy(error, done) {
       content.destroy();
-      // A part that is still being packed is not sent any more, whatever becomes of it.
+      // A part that is still being packed is no longer sent, and its failure is ignored.
       parts.return(undefined).catch(() => {});
       done(error);
     },
@@ -119,7 +122,7 @@ function varyByEncoding(reply: FastifyReply): void {
     reply.header('vary', [vary, 'Accept-Encoding'].filter((name) => name !== '').join(', '));
 }
 
-/** Packing the page of the interface took 30 ms for each request. */
+/** Packs a fixed answer once. Packing the page of the interface took 30 ms for each request. */
 function packOnce(bytes: Uint8Array, encoding: keyof typeof ENCODINGS): Promise<Uint8Array> {
   const known = packedOnce.getOrInsertComputed(bytes, () => new Map<typeof encoding, Promise<Uint8Array>>());
   const packed = known.getOrInsertComputed(encoding, () => ENCODINGS[encoding].pack(bytes));
@@ -141,18 +144,18 @@ function readContent(payload: unknown): Uint8Array | Readable | undefined {
   return bytes instanceof Uint8Array && bytes.length >= LEAST_BYTES ? bytes : undefined;
 }
 
-/** The size of what is behind streams of bytes that exist already. */
+/** The size of bytes that exist already and are sent as a stream. */
 const held = new WeakMap<object, number>();
 
-/** @returns how many bytes a stream holds until its end; undefined if it reads or creates them as it goes */
+/** @returns the number of bytes that a stream holds until its end; undefined if it reads or creates them on the way */
 export const heldBytesOf = (stream: object): number | undefined => held.get(stream);
 
-/** @returns consecutive bytes, long ones as a stream of parts */
+/** @returns the bytes, or a stream of parts if they are long */
 export function inParts(pieces: readonly Uint8Array[]): Uint8Array | Readable {
   const [first] = pieces;
   if (sizeOf(pieces) > AT_ONCE_BYTES) return readParts(pieces);
   if (first === undefined || pieces.length > 1) return Buffer.concat(pieces);
-  // Fastify sends shared memory only from a buffer.
+  // Fastify sends shared memory only as a buffer.
   return Buffer.from(first.buffer, first.byteOffset, first.length);
 }
 
@@ -169,8 +172,8 @@ function readParts(pieces: readonly Uint8Array[]): Readable {
 }
 
 /**
- * Source: RFC 9110 §12.5.3.
- * @param offered the choices, best first @returns undefined if the answer is sent unpacked
+ * @param offered the choices, best first
+ * @returns undefined if the answer is sent unpacked. Source: RFC 9110 §12.5.3.
  */
 export function chooseEncoding<Name extends string>(header: string | undefined, offered: readonly Name[]) {
   const weights = new Map<string, number>();
@@ -186,14 +189,15 @@ export function chooseEncoding<Name extends string>(header: string | undefined, 
     : undefined;
 }
 
-/** Smaller answers fit into the buffers of their sockets, or nearly so; counting them would cost more than they do. */
+/** Smaller answers almost fit into the buffers of their sockets. Counting them would cost more than they do. */
 const COUNTED_BYTES = 64 * 1024;
 /** An unread stream holds its next part and its buffers. A hundred exports of long texts held 480 MiB. */
 const STREAM_BYTES = 4 * 1024 * 1024;
 
 /**
- * Counts answers that are made but not yet read: a slow reader keeps them in memory. An answer that does not fit
- * is refused; its caller has to read the others and retry. Source: docs/interface §8. @throws answers_unread
+ * Counts answers that are made but not yet read, because a slow reader keeps them in memory. An answer that does not
+ * fit is refused. Its caller must read the others and retry. Source: docs/interface §8.
+ * @throws answers_unread
  */
 export function createAnswerMemory(limitBytes: number) {
   const budget = new MemoryBudget(limitBytes);
@@ -211,14 +215,14 @@ export function createAnswerMemory(limitBytes: number) {
   };
 }
 
-/** A change that took effect is always answered. */
+/** The answer to a change that may have taken effect is never refused. */
 function mayHaveChanged(request: FastifyRequest): boolean {
   const { access = 'read' } = request.routeOptions.config;
   return !allows('read', access) && changesSomething(request);
 }
 
 function heldSizeOf(payload: unknown, reply: FastifyReply): number {
-  // Events are short, and are counted as waits.
+  // Events are short, and they count as waits instead.
   const isEvents = String(reply.getHeader('content-type')).startsWith('text/event-stream');
   if (payload instanceof Readable) return isEvents ? 0 : (heldBytesOf(payload) ?? STREAM_BYTES);
   if (typeof payload === 'string') return payload.length;

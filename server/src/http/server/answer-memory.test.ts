@@ -19,7 +19,10 @@ const stream = (reply: FastifyReply, type: string) => reply.type(type).send(Read
 
 type Ask = (path: string, key: string) => Promise<{ socket: Socket; head: string; status: number }>;
 
-/** A server whose unread answers share 16 MiB; a key is account and number. @returns a function that reads the head of an answer */
+/**
+ * Starts a server whose unread answers share 16 MiB. A key consists of an account and a number.
+ * @returns a function that reads the head of an answer
+ */
 async function serveLarge(t: TestContext): Promise<Ask> {
   const findCaller = ({ value }: { value: string }): KeyCaller => {
     const [accountId = 0, keyId = 0] = value.split('.').map(Number);
@@ -48,7 +51,7 @@ async function serveLarge(t: TestContext): Promise<Ask> {
   };
 }
 
-test('a caller has so many answers unread, beyond which they are refused (429); others are served (§8)', async (t) => {
+test('a caller with too many unread answers is refused (429), and other accounts are served (§8)', async (t) => {
   const ask = await serveLarge(t);
   const first = await ask('/large', '1.1');
   assert.equal(first.status, 200);
@@ -62,13 +65,13 @@ test('a caller has so many answers unread, beyond which they are refused (429); 
   while ((await ask('/large', '1.1')).status !== 200);
 });
 
-test('a stream counts as 4 MiB, so that a caller has only so many open at a time; events do not (§8)', async (t) => {
+test('an open stream counts as 4 MiB of unread answers, except events (§8)', async (t) => {
   const ask = await serveLarge(t);
   const first = await ask('/lines', '1.1');
   assert.deepEqual([first.status, (await ask('/lines', '1.1')).status], [200, 200]);
-  assert.equal((await ask('/lines', '1.1')).status, 429, 'a third of one key');
+  assert.equal((await ask('/lines', '1.1')).status, 429, 'the third stream of a key');
   assert.equal((await ask('/lines', '1.2')).status, 200, 'another key of the account');
-  assert.equal((await ask('/lines', '1.2')).status, 429, 'a fourth of the account');
+  assert.equal((await ask('/lines', '1.2')).status, 429, 'the fourth stream of an account');
   assert.equal((await ask('/lines', '2.3')).status, 200, 'another account');
   assert.equal((await ask('/events', '1.1')).status, 200);
   first.socket.destroy();

@@ -8,7 +8,10 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { chooseEncoding } from './answer-encoding.ts';
 import type { Server } from './endpoint.ts';
 
-/** Files that a build made: the console and the documentation. All are read at once, so a path can name no other file. */
+/**
+ * The files of a build: those of the console or of the documentation. All of them are read together, so a path cannot
+ * name any other file.
+ */
 export type BuiltFiles = ReadonlyMap<string, BuiltFile>;
 
 const MEDIA: Readonly<Record<string, string>> = {
@@ -22,18 +25,18 @@ const MEDIA: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
-/** Best first. The build puts both beside each file that becomes smaller. */
+/** Encodings, best first. The build writes a file in both beside each file that becomes smaller. */
 const SUFFIXES = { br: '.br', gzip: '.gz' };
 
 interface BuiltFile {
   readonly media: string;
   readonly etag: string;
   readonly plain: Buffer;
-  /** By the name of the encoding. */
+  /** The packed files, by the name of the encoding. */
   readonly packed: ReadonlyMap<string, Buffer>;
 }
 
-/** @returns files by path below the folder; none if nothing was built */
+/** @returns the files by their path below the folder; none if the folder does not exist */
 export function readBuiltFiles(folder: string, pattern: string): BuiltFiles {
   const served = globSync(pattern, { cwd: folder }).filter((name) => extname(name) in MEDIA);
   return new Map(served.map((name) => [name.split(sep).join(posix.sep), readFile(join(folder, name))]));
@@ -51,7 +54,10 @@ function readFile(path: string): BuiltFile {
   };
 }
 
-/** Sends a page, which browsers request anew each time. @param policy its Content-Security-Policy */
+/**
+ * Sends a page, which browsers revalidate each time.
+ * @param policy its Content-Security-Policy
+ */
 export function sendPage(
   file: BuiltFile,
   policy: string,
@@ -82,7 +88,7 @@ function sendFile(file: BuiltFile, request: FastifyRequest, reply: FastifyReply)
   return reply.header('content-encoding', encoding).send(file.packed.get(encoding));
 }
 
-/** The policy of a page: only the named sources, and no text of its scripts becomes markup or code. */
+/** The policy of a page: only the named sources may be loaded, and no text of a script becomes markup or code. */
 const policyOf = (...sources: readonly string[]): string =>
   [
     "default-src 'none'",
@@ -94,7 +100,7 @@ const policyOf = (...sources: readonly string[]): string =>
     "trusted-types 'none'",
   ].join('; ');
 
-/** Open to everyone, and not described in the interface. */
+/** Open to everyone, and not part of the described interface. */
 const HIDDEN = { config: { guard: 'none' }, schema: { hide: true } } as const;
 
 /** The output of `npm run build`. Source: docs/interface §14.5. */
@@ -103,8 +109,8 @@ const CONSOLE_FOLDER = fileURLToPath(new URL('../../../../console/dist/', import
 export const isConsoleBuilt = (folder = CONSOLE_FOLDER): boolean => existsSync(join(folder, 'index.html'));
 
 /**
- * Only our own scripts and styles load; a page cannot send what it knows anywhere but here. Pictures of
- * products come from wherever a shop keeps them.
+ * A page loads only scripts and styles of the service and sends data nowhere else. Images of products may be on any
+ * server.
  */
 const CONSOLE_POLICY = policyOf(
   "script-src 'self'",
@@ -115,9 +121,9 @@ const CONSOLE_POLICY = policyOf(
 );
 
 /**
- * Serves the console under `/console/`. Its few files are read once, with the first request, so a path can
- * name no other file. Source: docs/interface §14.5.
- * @returns whether it was built
+ * Serves the console under `/console/`. Its few files are read at the first request, so a path cannot name any other
+ * file. Source: docs/interface §14.5.
+ * @returns whether the console was built
  */
 export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
   const files = readOnce(() => readBuiltFiles(folder, '{index.html,assets/*}'));
@@ -147,7 +153,7 @@ const DOCS_FOLDER = fileURLToPath(new URL('../../../../site/dist/', import.meta.
 /** The output of `npm run openapi`. */
 const DOCUMENT = fileURLToPath(new URL('../../../../docs/openapi.json', import.meta.url));
 
-/** Everything is a file of our own; nothing is sent anywhere. */
+/** All files belong to the service, and a page sends data nowhere. */
 const DOCS_POLICY = policyOf("script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'");
 
 const documentSchema = {
@@ -162,7 +168,7 @@ const apiPageSchema = {
 
 const API_MISSING = 'this page is not built here: run npm run docs, then start the service again';
 
-/** A failed read is repeated. */
+/** A failed read is retried at the next request. */
 function readOnce<Read>(read: () => Read): () => Read {
   let done: Read | undefined;
   return () => {
@@ -172,8 +178,9 @@ function readOnce<Read>(read: () => Read): () => Read {
 }
 
 /**
- * Serves the description of the interface, and the documentation under `/docs/`, which without its build redirects to
- * the API page. Files are read at the first request: most processes never need them. Source: docs/interface §10.3.
+ * Serves the description of the interface, and the documentation under `/docs/`. Without a build, `/docs/` redirects to
+ * the API page. Files are read at the first request, because most processes never need them. Source: docs/interface
+ * §10.3.
  */
 export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUMENT): void {
   const files = readOnce(() => readBuiltFiles(folder, '**'));
@@ -181,7 +188,7 @@ export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUM
   const readApi = readOnce(() => {
     const page = files().get('api.html');
     if (page === undefined) throw new ServiceError('not_found', API_MISSING);
-    // It may use its own inline style, and nothing else.
+    // The page may use its own inline style and nothing else.
     const style = /<style>(.*?)<\/style>/s.exec(page.plain.toString())?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
     return { page, policy: policyOf(`style-src 'sha256-${hash}'`) };
@@ -214,7 +221,7 @@ export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUM
 
   server.get('/docs/assets/:file', HIDDEN, async (request, reply) => sendAsset(files(), request, reply));
 
-  // Programs that read the documentation look for this list at the root. Source: llmstxt.org.
+  // Programs that read documentation look for this list at the root. Source: llmstxt.org.
   server.get('/llms.txt', HIDDEN, async (request, reply) => {
     const list = files().get('llms.txt');
     if (list === undefined) throw new ServiceError('not_found');

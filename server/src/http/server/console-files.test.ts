@@ -33,7 +33,7 @@ async function start(t: TestContext, files: Readonly<Record<string, string>> = F
   return Object.assign(read, { log });
 }
 
-/** fetch decompresses and normalises paths; here neither may happen. */
+/** Sends a raw request, because fetch decompresses answers and normalises paths. */
 function get(address: string, path: string, headers: Record<string, string>) {
   return new Promise<{ status: number | undefined; headers: Record<string, unknown>; text: string }>(
     (resolve, reject) => {
@@ -50,7 +50,7 @@ function get(address: string, path: string, headers: Record<string, string>) {
   );
 }
 
-test('the page is asked for anew each time and allows scripts and styles from here only (§14.5)', async (t) => {
+test('the console page is never cached and allows only scripts and styles of the service (§14.5)', async (t) => {
   const read = await start(t);
   const page = await read('/console/');
   assert.equal(page.status, 200);
@@ -71,7 +71,7 @@ test('the page is asked for anew each time and allows scripts and styles from he
   assert.equal((await read('/console')).headers.location, '/console/');
 });
 
-test('a file with its hash in its name is kept for ever, packed as the browser takes it (§14.5)', async (t) => {
+test('a file with a hash in its name may be cached for a year and is packed as the browser accepts (§14.5)', async (t) => {
   const read = await start(t);
   const path = '/console/assets/app-abc.js';
   const plain = await read(path);
@@ -84,13 +84,13 @@ test('a file with its hash in its name is kept for ever, packed as the browser t
   assert.equal(best.headers['content-type'], 'text/javascript; charset=utf-8');
 });
 
-test('no path leads to another file than those of the console (§14.5)', async (t) => {
+test('paths below /console/ reach only files of the console (§14.5)', async (t) => {
   const read = await start(t);
   for (const path of ['../secret.txt', '..%2fsecret.txt', '%2e%2e/secret.txt', 'app-abc.js.br', 'none.js'])
     assert.equal((await read(`/console/assets/${path}`)).status, 404, path);
 });
 
-test('a console that was not built says what to run (§14.5)', async (t) => {
+test('without a build, /console/ and the log of the start name the command to run (§14.5)', async (t) => {
   const read = await start(t, {});
   const answer = await read('/console/');
   assert.equal(answer.status, 404);

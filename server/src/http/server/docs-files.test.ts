@@ -40,7 +40,7 @@ async function start(t: TestContext, files: Readonly<Record<string, string>> = F
   };
 }
 
-test('pages are found without their ending, and may load nothing from elsewhere (§10.3)', async (t) => {
+test('pages of the documentation are found without .html and load only files of the service (§10.3)', async (t) => {
   const read = await start(t);
   assert.equal((await read('/docs')).headers.location, '/docs/');
   for (const [path, text] of [
@@ -63,7 +63,7 @@ test('pages are found without their ending, and may load nothing from elsewhere 
   assert.equal(kept.headers['cache-control'], 'public, max-age=31536000, immutable');
 });
 
-test('no path leads to another file than those of the documentation (§10.3)', async (t) => {
+test('paths below /docs/ reach only files of the documentation (§10.3)', async (t) => {
   const read = await start(t);
   for (const path of [
     'nowhere',
@@ -77,7 +77,7 @@ test('no path leads to another file than those of the documentation (§10.3)', a
   assert.equal((await read('/docs/assets/..%2f..%2fsecret.html')).status, 404);
 });
 
-test('the API page may use the style in it and nothing else, and is sent as it was packed (§10.3)', async (t) => {
+test('the API page allows only its own style and is sent in its packed form (§10.3)', async (t) => {
   const read = await start(t);
   const page = await read('/docs/api');
   assert.deepEqual([page.status, page.text], [200, FILES['site/api.html']]);
@@ -94,7 +94,7 @@ test('the API page may use the style in it and nothing else, and is sent as it w
   }
 });
 
-test('documentation that was not built leads to the API page (§10.3)', async (t) => {
+test('without a build, /docs/ redirects to the API page (§10.3)', async (t) => {
   const read = await start(t, {});
   const answer = await read('/docs/');
   assert.deepEqual([answer.status, answer.headers.location], [302, '/docs/api']);

@@ -5,7 +5,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** Seconds until the next attempt; a start that migrates is usually done within this time. */
+/** Seconds until the next attempt, because a start that migrates is usually ready by then. */
 const RETRY_AFTER = '5';
 
 const BODIES = {
@@ -16,7 +16,7 @@ const BODIES = {
 export type Door = Awaited<ReturnType<typeof openDoor>>;
 
 /**
- * Takes the address of the service before anything else of a start, and answers there until the service does: 200 on
+ * Listens at the address of the service from the beginning of a start, until the service does: answers 200 on
  * `/health/live`, because the process runs, and 503 on all other paths. Source: docs/interface §10.3.
  * @throws Error that names the settings, when it cannot listen there
  */
@@ -29,7 +29,7 @@ export async function openDoor(address: Address) {
   });
   let closed: Promise<void> | undefined;
   return {
-    /** Frees the address for the service. */
+    /** Releases the address for the service. */
     close(): Promise<void> {
       closed ??= new Promise((done) => {
         server.close(() => done());

@@ -8,11 +8,11 @@ import type { Guards } from '../guards/guards.ts';
 import { createServer, serve, serveOnce, serveRaw } from './server.ts';
 
 const Bike = Type.Object({ id: Type.Integer(), colours: Type.Array(Type.String()) });
-/** Nothing is written to it. */
+/** An empty object suffices, because no code writes to it. */
 const tx = {} as ControlTransaction;
 const about = { summary: 'A bike', config: { guard: 'none' } } as const;
 
-test('an endpoint takes and answers what its schemas say, or is not compiled', async (t) => {
+test('the compiler checks the parameters and answers of an endpoint against its schemas', async (t) => {
   const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
   const server = createServer(settings, {} as Guards);
   t.after(() => server.close());
@@ -22,7 +22,7 @@ test('an endpoint takes and answers what its schemas say, or is not compiled', a
   serve(server, 'POST /other', {
     ...about,
     answer: { 200: Bike },
-    // @ts-expect-error: a colour is not a text of colours
+    // @ts-expect-error: a colour does not have the type of the list of colours
     handle: async () => ({ id: 1, colours: 'red' }),
   });
   const answerOnce: AnswerOnce = (_, work) => work(async () => {});
@@ -31,7 +31,7 @@ test('an endpoint takes and answers what its schemas say, or is not compiled', a
     ...made,
     answerOnce,
     async handle(_, record) {
-      // @ts-expect-error: what is kept for a repetition is checked, too
+      // @ts-expect-error: the answer that is stored for a repetition is also checked
       await record(tx, { id: 1 });
       return whole;
     },
@@ -40,7 +40,7 @@ test('an endpoint takes and answers what its schemas say, or is not compiled', a
     ...about,
     answer: { 200: Bike },
     why: 'a test',
-    // @ts-expect-error: bytes are sent by sendRaw, other answers are checked
+    // @ts-expect-error: bytes are sent with sendRaw, and other answers are checked
     handle: async () => ({ id: 1 }),
   });
 

@@ -17,10 +17,10 @@ import { heldBytesOf, inParts } from './answer-encoding.ts';
 
 export type Server = FastifyInstance;
 
-/** A body in chunks as they arrive; fails midway if it is too large or stalls. */
+/** A body in chunks as they arrive. It fails midway if it is too large or stalls. */
 export type BodyStream = AsyncIterable<Uint8Array>;
 
-/** What the app provides to the routes of all rooms. */
+/** What the app gives to the routes of all rooms. */
 export interface RouteTools {
   readonly answerOnce: AnswerOnce;
   readonly limitScans: LimitScans;
@@ -38,78 +38,86 @@ export type Routes = (server: Server) => void;
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * `none`: open to all. `key`: any key. `project`: the key and the query's project. `management`: the key
-     * in the header. These accept a console session in place of a key. `session`: only a console session.
-     * `sign-in`: open to all pages of ours. `own`: the route itself checks the key, in the header.
+     * `none`: everyone. `key`: any key. `project`: a key, and the project of the query. `management`: a key in the
+     * header. These accept a console session instead of a key. `session`: only a console session. `sign-in`: any page
+     * of the console. `own`: the route itself checks the key in the header.
      */
     guard?: 'none' | 'key' | 'project' | 'management' | 'session' | 'sign-in' | 'own';
-    /** The access that a key needs; default read. */
+    /** The access that a key needs; the default is read. */
     access?: Access;
-    /** The role that the user of a session needs; default viewer if nothing is changed, else editor. */
+    /** The role that the user of a session needs. The default is viewer for a read and editor for a change. */
     role?: Role;
     /**
-     * `raw`: the handler gets a RawBody, which a thread parses. `stream`: it gets a BodyStream, which is not parsed.
-     * `ignored`: the body is not read. Otherwise it is parsed as JSON.
+     * `raw`: the handler gets a RawBody, which a thread parses. `stream`: the handler gets a BodyStream, which is not
+     * parsed. `ignored`: the body is not read. Any other body is parsed as JSON.
      */
     body?: 'raw' | 'json' | 'stream' | 'ignored';
-    /** Largest body, unpacked, or as received if streamed; default half a MiB, 16 KiB if the route takes none. */
+    /**
+     * The largest body, unpacked, or as received if streamed. The default is half a MiB, or 16 KiB if the route takes
+     * no body.
+     */
     maxBodyMib?: number;
     /** Limits of a JSON body that differ from the defaults of json-body.ts. */
     holds?: Partial<JsonLimits>;
-    /** The answer takes as long as its caller wants or the catalog is large, so it is never called slow. */
+    /**
+     * The time of the answer depends on its caller or on the size of the catalog, so the request never counts as slow.
+     */
     isPatient?: boolean;
-    /** Set for every route below `/management/projects/:id/`: the guard finds the project of the path. */
+    /** Set for every route below `/management/projects/:id/`. The guard finds the project of the path. */
     isBelowProject?: boolean;
-    /** The route itself looks for a deleted project, which no guard finds. */
+    /** The route itself finds a deleted project, because no guard does. */
     findsDeletedProject?: boolean;
     /** The body may name the project instead of the query. */
     takesProjectInBody?: boolean;
-    /** It takes an `Idempotency-Key`; without this mark, `answerOnce` refuses to serve the route. */
+    /** The route accepts an `Idempotency-Key`. Without this mark, `answerOnce` refuses to serve the route. */
     isOnce?: boolean;
     /** Its answers have an ETag. */
     hasMark?: boolean;
-    /** Knowing the path gives access, so no log shows it. */
+    /** The path itself gives access, so no log shows it. */
     hasSecretPath?: boolean;
-    /** The answer is one Buffer, the same for every caller, and is packed once. */
+    /** The answer is one Buffer for all callers, and it is packed only once. */
     isFixed?: boolean;
-    /** Other methods on this path are 404, not 405, so that the path is not revealed. */
+    /** Other methods on this path get 404, not 405, so that the path is not revealed. */
     hidesOtherMethods?: boolean;
   }
   interface FastifyRequest {
-    /** Set by the guard; reading it on an open route is a bug. */
+    /** Set by the guard. Reading it on an open route is a bug. */
     caller: Caller;
-    /** Checks the caller again; throws when access is lost. Undefined if no caller has to be known. */
+    /** Checks the caller again and throws if access is lost. Undefined for a route that is open to everyone. */
     checkCaller: (() => void | Promise<void>) | undefined;
     /** Set by the guard, from the query or the path. */
     project: ChosenProject;
     rawBody: RawBody | undefined;
-    /** The refusal of the request, if it was refused. */
+    /** The body of the refusal, if the request was refused. */
     failure: FailureBody | undefined;
-    /** Set before a body is read that is to be stored: it is written while being received. */
+    /** Set before the service reads a body that it stores. The body is written while it is received. */
     payload: IncomingPayload | undefined;
-    /** Digest of a streamed body, once read, by which a repetition is recognised. */
+    /** The digest of a streamed body, set after the body was read. It identifies a repetition. */
     bodyDigest: string | undefined;
-    /** The media type as sent; every body is read as the type that the route takes. */
+    /** The media type that the caller sent. The body is read as the type that the route accepts, whatever it is. */
     sentType: string | undefined;
     rawReply: ServerResponse | undefined;
     rate: RateState | undefined;
-    /** Whether it was answered with the answer to an earlier request with its `Idempotency-Key`. */
+    /** Whether the answer is that of an earlier request with the same `Idempotency-Key`. */
     isRepeated: boolean;
   }
 }
 
-/** What may be sent for a schema; it does not change any more, so all of it may be readonly. */
+/** A value that may be sent for a schema. It does not change any more, so all of it may be readonly. */
 export type Sent<Value> = unknown extends Value
   ? Value
   : { readonly [Field in keyof Value]: Sent<Value[Field]> };
 
-/** The type that a schema describes. Not inferred from what a handler answers, which would take TypeScript 10 seconds. */
+/**
+ * The type that a schema describes. It is not inferred from the result of a handler, because that takes TypeScript 10
+ * seconds.
+ */
 type Value<Schema extends TSchema> = NoInfer<Static<Schema>>;
 
-/** Method and path, as docs/interface names an endpoint: `GET /tasks/:id`. */
+/** The method and path in the form of docs/interface: `GET /tasks/:id`. */
 type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
 
-/** A route, declared once: what it accepts, who may call it, what it answers. */
+/** A route, declared once: what it accepts, who may call it, and what it returns. */
 export interface Endpoint<Params = TSchema, Query = TSchema, Body = TSchema> {
   /** Who may call, and how the body is read. */
   readonly config: ContextConfig;
@@ -127,10 +135,10 @@ export interface Endpoint<Params = TSchema, Query = TSchema, Body = TSchema> {
   readonly hooks?: Pick<RouteShorthandOptions, 'onRequest' | 'preParsing' | 'preValidation' | 'onError'>;
 }
 
-/** The value from which an answer of this schema is written. */
+/** The type of a value that can be sent as an answer of this schema. */
 type Described<Answer extends TSchema> = NoInfer<Sent<Static<Answer>>>;
 
-/** An endpoint with its handler, which gets something besides the request. */
+/** An endpoint with its handler, which receives an argument besides the request. */
 interface Handled<Answered, Beside, Params extends TSchema, Query extends TSchema, Body extends TSchema>
   extends Endpoint<Params, Query, Body> {
   handle(
@@ -144,7 +152,7 @@ interface Answering<Answer extends TSchema> {
   readonly answer: { readonly 200: Answer } | { readonly 201: Answer };
 }
 
-/** Adds a route that is answered as its schema says. */
+/** Adds a route whose answers the compiler checks against their schemas. */
 export function serve<
   Answer extends TSchema,
   Params extends TSchema,
@@ -159,7 +167,8 @@ export function serve<
   async function answer(request: FastifyRequest, reply: FastifyReply) {
     const answered = await handle(request as Parameters<typeof handle>[0], reply);
     reply.code(status);
-    // What is created is found below its path, by name if it has no id; a disconnected caller gets no answer.
+    // Location is the path of what was created: below this path, its id, or its name if it has no id. The answer is
+    // undefined if the caller has disconnected.
     const { id, name } = (answered ?? {}) as { readonly id?: unknown; readonly name?: unknown };
     if (status === 201 && answered !== undefined)
       reply.header('location', `${request.url.split('?', 1)[0]}/${encodeURIComponent(String(id ?? name))}`);
@@ -169,8 +178,9 @@ export function serve<
 }
 
 /**
- * Adds a write that is done once for each `Idempotency-Key`. `record` stores the answer for a repetition, in the write's
- * transaction. A write that also acts on repetitions calls `answerOnce` in its handler. Source: docs/interface §7.5.
+ * Adds a write that is done once for each `Idempotency-Key`. `record` stores the answer for a repetition in the
+ * transaction of the write. A write that also reacts to repetitions calls `answerOnce` in its handler. Source:
+ * docs/interface §7.5.
  */
 export function serveOnce<
   Answer extends TSchema,
@@ -187,7 +197,7 @@ export function serveOnce<
     ...endpoint
   }: Answering<Answer> & {
     readonly answerOnce: AnswerOnce;
-    /** Throws a refusal if the first answer is not true any more when it would be repeated. */
+    /** Throws a refusal if the first answer is no longer true when it would be repeated. */
     checkRepeated?(
       request: FastifyRequest & { query: Value<Query> },
       answer: Described<Answer>,
@@ -207,10 +217,10 @@ export function serveOnce<
 }
 
 declare const raw: unique symbol;
-/** An answer that bypasses the types. */
+/** An answer whose type is not checked. */
 export type RawAnswer = FastifyReply & { readonly [raw]: true };
 
-/** Sends bytes, also in several pieces, or a stream of them. */
+/** Sends bytes, also in several pieces or as a stream. */
 export function sendRaw(
   reply: FastifyReply,
   contentType: string,
@@ -218,7 +228,7 @@ export function sendRaw(
 ): RawAnswer {
   const bytes = payload instanceof Uint8Array ? [payload] : payload;
   const sent = Array.isArray(bytes) ? inParts(bytes) : bytes;
-  // For plain bytes Fastify sends it.
+  // Fastify itself sets this header only for plain bytes.
   const length = heldBytesOf(sent);
   if (length !== undefined) reply.header('content-length', length);
   return reply.type(contentType).send(sent) as RawAnswer;
@@ -227,7 +237,7 @@ export function sendRaw(
 export const sendJson = (reply: FastifyReply, payload: Parameters<typeof sendRaw>[2]): RawAnswer =>
   sendRaw(reply, 'application/json; charset=utf-8', payload);
 
-/** Adds a route that may answer bytes or a stream, which types do not describe; `why` gives the reason. */
+/** Adds a route that may return bytes or a stream, which types do not describe. `why` states the reason. */
 export function serveRaw<
   Answer extends TSchema,
   Params extends TSchema,
@@ -243,7 +253,7 @@ export function serveRaw<
   }: Handled<Described<Answer> | RawAnswer, FastifyReply, Params, Query, Body> & {
     readonly answer?: { readonly 200: Answer };
     readonly why: string;
-    /** Media type of an answer without a schema. */
+    /** The media type of an answer without a schema. */
     readonly produces?: string;
   },
 ): void {
@@ -252,7 +262,7 @@ export function serveRaw<
   addRoute(server, call, { ...(endpoint as Added), ...answer });
 }
 
-/** For a call that takes no body: enough for what an empty one may look like. Source: docs/interface §8. */
+/** The limit of a call without a body: enough for an empty body in any notation. Source: docs/interface §8. */
 const NO_BODY_MIB = 1 / 64;
 
 interface Added extends Endpoint {
@@ -260,7 +270,7 @@ interface Added extends Endpoint {
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
-/** The compiler has checked parameters and answers; Fastify checks incoming values. */
+/** The compiler has checked the types of parameters and answers. Fastify checks the values that arrive. */
 function addRoute(
   server: Server,
   call: Call,
@@ -280,7 +290,7 @@ function addRoute(
   server.route({ ...hooks, preValidation, method, url, config: bounded, schema, handler: handle });
 }
 
-/** @returns a function that picks the fields that the schema names, in its order */
+/** @returns a function that picks the fields of the schema, in its order */
 export const fieldsOf = <Schema extends TObject>({ properties }: Schema) => {
   const names = Object.keys(properties);
   return (value: NoInfer<Sent<Static<Schema>>>) =>

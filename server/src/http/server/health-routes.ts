@@ -55,7 +55,7 @@ export function addHealthRoutes(
     },
     async handle(_, reply) {
       reply.header('cache-control', 'no-store');
-      // A start that migrates and resumes its tasks is usually done within this time.
+      // A start that migrates and resumes its tasks is usually ready within this time.
       if (!(await service.isReady())) throw new ServiceError('not_ready', { retryAfterSeconds: 5 });
       const problems = await service.listProblems();
       const backup = service.describeBackup();

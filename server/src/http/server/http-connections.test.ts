@@ -17,7 +17,7 @@ const CALLER = {
   scope: { type: 'account' },
   access: 'read',
 } as const;
-/** Guards with one key. */
+/** Guards that accept one key. */
 const guards = {
   findCaller({ value }) {
     if (value !== 'key') throw new ServiceError('scope_refused');
@@ -95,16 +95,16 @@ async function ask(socket: Socket, request: string): Promise<[number, Record<str
   return [Number(head.split(' ')[1]), JSON.parse(body)];
 }
 
-// They wait for time limits of the service.
+// These tests wait for time limits of the service, so they run in parallel.
 suite('connections (§8)', { concurrency: true }, () => {
-  test('a broken request is answered and its connection ends, whatever its sender does', async (t) => {
+  test('a malformed request is answered and its connection ends, even if the sender keeps it open', async (t) => {
     const { open, untilNoneIsLeft } = await serve(t);
     const sockets = await Promise.all([1, 2, 3].map(open));
     for (const socket of sockets) assert.equal((await ask(socket, '?\r\n\r\n'))[0], 400);
     await untilNoneIsLeft();
   });
 
-  test('of broken requests some have a line in the log, the others are counted', async (t) => {
+  test('the log shows some malformed requests and counts the others', async (t) => {
     const { open, log, untilNoneIsLeft } = await serve(t);
     const sockets = await Promise.all(Array.from({ length: 40 }, open));
     for (const socket of sockets) socket.write('?\r\n\r\n');
@@ -116,7 +116,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     assert.ok(reported <= 20, `${reported} lines`);
   });
 
-  test('an answer on the way is not mixed with that to a broken request behind it', async (t) => {
+  test('a malformed request after a good one does not corrupt the answer to the good one', async (t) => {
     const { open, held, untilNoneIsLeft } = await serve(t);
     const socket = await open();
     let received = '';
@@ -129,7 +129,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     assert.equal(received, '');
   });
 
-  test('the rest of a body that nobody reads keeps no connection', async (t) => {
+  test('a connection ends soon after the answer if the sender continues an unread body', async (t) => {
     const { open, untilNoneIsLeft } = await serve(t);
     const socket = await open();
     const [status] = await ask(socket, 'POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\n');
@@ -139,7 +139,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     await untilNoneIsLeft();
   });
 
-  test('a reader who takes nothing is let go, one who waits for an answer is not', async (t) => {
+  test('the service disconnects a reader that takes nothing, but not one that waits for an answer', async (t) => {
     const { open, held, untilLeft, untilNoneIsLeft } = await serve(t, { readerMs: 2_000 });
     const [reader, idle, waiting] = [await open(), await open(), await open()];
     reader?.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -152,7 +152,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     await untilNoneIsLeft();
   });
 
-  test('one connection has 100 requests under way, beyond which they are refused (429)', async (t) => {
+  test('a connection may have 100 unanswered requests, and further ones are refused (429)', async (t) => {
     const { open, held, untilWaiting, untilNoneIsLeft } = await serve(t);
     const socket = await open();
     let received = '';
@@ -171,7 +171,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     assert.match(received, /retry-after: 1/);
   });
 
-  test('a request has one Host, and Expect is 100-continue: else it is refused in our shape (§7.1)', async (t) => {
+  test('a request without exactly one Host, or with an unknown Expect, gets a regular refusal (§7.1)', async (t) => {
     const { open } = await serve(t);
     const refused = [
       ['Host: x\r\nhost: y', 400, 'Bad Request'],
@@ -192,7 +192,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     assert.equal((await ask(continued, '{}'))[0], 200);
   });
 
-  test('requests without Host end their connection, and some have a line in the log', async (t) => {
+  test('a request without Host ends its connection, and the log shows only some of them', async (t) => {
     const { open, log, untilNoneIsLeft } = await serve(t);
     const sockets = await Promise.all(Array.from({ length: 40 }, open));
     const asked = sockets.map((socket) => ask(socket, 'GET /open HTTP/1.1\r\n\r\n'));
@@ -205,7 +205,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     assert.ok(log.length <= 22, `${log.length} lines`);
   });
 
-  test('of refused requests without a key some have a line in the log, the others are counted; those with a key all have one', async (t) => {
+  test('the log shows all refused requests with a key, but only some without a key and the number of the others', async (t) => {
     const { server, log, held } = await serve(t);
     const urls = [
       '/nowhere',
@@ -232,7 +232,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     assert.equal(readLines().filter(isKnown).length, 20);
   });
 
-  test('an address of any length takes little of the log, whoever calls it', async (t) => {
+  test('the log truncates long addresses', async (t) => {
     const { server, log } = await serve(t);
     await server.inject(`/nowhere/${'1/'.repeat(50_000)}`);
     await server.inject({ url: `/refused?${'x'.repeat(100_000)}`, headers: { authorization: 'key' } });
@@ -242,7 +242,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     assert.match(lines[0] ?? '', /"path":"\/nowhere\/[1/]+…"/);
   });
 
-  test('where connections are short the ones without a key go first, of these the one that was quiet longest', async (t) => {
+  test('when connections run short, the service ends those without a key first, beginning with the longest idle one', async (t) => {
     const { server, open, held } = await serve(t);
     server.server.maxConnections = 32;
     const [known, active, busy] = [await open(), await open(), await open()];
@@ -250,7 +250,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     const answered = ask(busy, 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\n');
     for (let at = 0; at < 300; at += 1) {
       assert.equal((await ask(await open(), ANONYMOUS))[0], 200);
-      if (at % 10 === 0) assert.equal((await ask(active, ANONYMOUS))[0], 200, 'it was not quiet');
+      if (at % 10 === 0) assert.equal((await ask(active, ANONYMOUS))[0], 200, 'the connection was not idle');
     }
     assert.equal((await ask(known, WITH_KEY))[0], 200);
     assert.equal((await ask(await open(), WITH_KEY))[0], 200);
@@ -258,19 +258,19 @@ suite('connections (§8)', { concurrency: true }, () => {
     assert.equal((await answered)[0], 200);
   });
 
-  test('idle connections of keys leave room for others, with a key or without', async (t) => {
+  test('idle connections of keys make room for new ones, with a key or without', async (t) => {
     const { server, open } = await serve(t);
     server.server.maxConnections = 32;
     for (let at = 0; at < 100; at += 1) assert.equal((await ask(await open(), WITH_KEY))[0], 200);
     for (const request of [ANONYMOUS, WITH_KEY]) assert.equal((await ask(await open(), request))[0], 200);
   });
 
-  test('a connection without a key ends with an answer after its lifetime, one with a key does not', async (t) => {
+  test('a connection without a key ends with the first answer after its lifetime, and one with a key does not', async (t) => {
     const { open } = await serve(t, { strangerMs: 300 });
     const [known, stranger, foreign] = [await open(), await open(), await open()];
     const wrong = WITH_KEY.replace(': key', ': other');
     for (const began = performance.now(); !(stranger.readableEnded && foreign.readableEnded); ) {
-      assert.ok(performance.now() - began < PATIENCE_MS, 'a stranger is still there');
+      assert.ok(performance.now() - began < PATIENCE_MS, 'a connection without a key is still open');
       const there = stranger.readableEnded ? [] : [ask(stranger, ANONYMOUS)];
       if (!foreign.readableEnded) there.push(ask(foreign, wrong));
       await Promise.allSettled(there);

@@ -9,22 +9,25 @@ import { parsingHook, sendingHook } from '../guards/guards.ts';
 import type { Server } from './endpoint.ts';
 import { createRefusalLog } from './request-log.ts';
 
-/** A reader who takes nothing for this long is gone. Source of all of these: docs/interface §8. */
+/** A reader that takes nothing for this long counts as gone. Source of all of these: docs/interface §8. */
 export const READER_MS = 30_000;
-/** How long the rest of an unread body may take, so that its sender gets to read the answer. */
+/** How long the rest of an unread body may take, so that its sender can still read the answer. */
 const LINGER_MS = 10_000;
-/** Limit of requests on one connection; all but the first wait for the answers before theirs. */
+/** The most unanswered requests of a connection. All except the first wait for earlier answers. */
 const MOST_UNDER_WAY = 100;
 /** A connection without a valid key or session ends with the first answer after this time. */
 export const STRANGER_MS = 60_000;
-/** The share of connections that idle ones of known callers leave to others, as every caller begins as a stranger. */
+/**
+ * The share of connections that idle connections of known callers leave to others, because every caller begins as a
+ * stranger.
+ */
 const STRANGERS_SHARE = 1 / 8;
-/** Reserved for files, the database and what pipelines fetch. */
+/** Descriptors reserved for files, the database and the fetches of pipelines. */
 const OTHER_DESCRIPTORS = 256;
 
-/** For Node's server. `Host` is checked by us, so that its absence is answered like every other mistake. */
+/** Options of Node's server. The service checks `Host` itself, so that a missing one gets a regular refusal. */
 export const connectionOptions = {
-  /** For the request line and headers. */
+  /** The time limit for the request line and headers. */
   headersTimeout: 20_000,
   connectionsCheckingInterval: 5_000,
   requireHostHeader: false,
@@ -32,7 +35,7 @@ export const connectionOptions = {
 
 interface Connection {
   readonly openedAt: number;
-  /** Requests that are not answered yet. */
+  /** The number of requests that are not answered yet. */
   underWay: number;
   /** Whether one of its requests had a valid key or session. */
   isKnown: boolean;
@@ -40,11 +43,12 @@ interface Connection {
 
 const connections = new WeakMap<Socket, Connection>();
 
-/** @returns how many requests of a connection are not answered yet */
+/** @returns the number of requests of a connection that are not answered yet */
 export const countUnderWay = (socket: Socket): number => connections.get(socket)?.underWay ?? 0;
 
 /**
- * Bounds how long a connection may be idle and how many requests it may send at once; it takes no key to open one.
+ * Limits how long a connection may be idle and how many requests it may send at a time, because opening one needs no
+ * key.
  * @param strangerMs the lifetime of a connection without a valid key or session
  */
 export function boundConnections(server: Server, strangerMs: number): void {
@@ -70,7 +74,7 @@ export function boundConnections(server: Server, strangerMs: number): void {
     }
     done(fault);
   });
-  // Before the handler, which may take long: events can last for hours.
+  // Runs before the handler, because the handler may take hours, for example with events.
   server.addHook('preParsing', parsingHook(noteCaller));
   server.addHook(
     'onSend',
@@ -86,7 +90,7 @@ export function boundConnections(server: Server, strangerMs: number): void {
     if (raw.complete === false) setTimeout(endIncomplete, LINGER_MS, raw).unref();
     done();
   });
-  // Node itself would also end a connection while its answer is being made, when it may be silent.
+  // Node itself would also end a connection whose answer is still being made, although it may be silent then.
   listener.on('timeout', (socket: Socket) => {
     if (socket.writableLength > 0 || countUnderWay(socket) === 0) socket.destroy();
   });
@@ -95,8 +99,9 @@ export function boundConnections(server: Server, strangerMs: number): void {
 }
 
 /**
- * Ends a connection for each new one when there is no more room: strangers first, among them the idle ones, and among those the
- * one that was quiet for longest. Node itself would refuse the new one, whatever its key. @returns a function that notes changes
+ * Ends one connection for each new one when there is no room: strangers first, idle ones before busy ones, and the
+ * longest idle one first. Node itself would refuse the new connection, whatever its key.
+ * @returns a function that records changes of a connection
  */
 function makeRoom(listener: Server['server']): (socket: Socket, changed: Partial<Connection>) => void {
   const open = new Set<Socket>();
@@ -113,7 +118,7 @@ function makeRoom(listener: Server['server']): (socket: Socket, changed: Partial
     if (connection === undefined) return;
     groupOf(connection)?.delete(socket);
     Object.assign(connection, changed);
-    // Added at the end of its group, as it was quiet for the shortest time.
+    // Moved to the end of its group, because it was active last.
     if (open.has(socket)) groupOf(connection)?.add(socket);
   };
   listener.on('connection', (socket: Socket) => {
@@ -163,14 +168,14 @@ function findMostConnections(): number | undefined {
     const descriptors = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1]);
     return descriptors > 0 ? Math.max(descriptors - OTHER_DESCRIPTORS, OTHER_DESCRIPTORS) : undefined;
   } catch {
-    // Not Linux.
+    // Only Linux has this file.
     return undefined;
   }
 }
 
 /**
- * Answers requests that Node's parser refused, which never reach a route, in the same form. As such a request
- * needs no known caller, its connection ends soon and its log lines are limited.
+ * Answers requests that Node's parser refused, which never reach a route, in the form of other refusals. Any sender can
+ * cause them, so their connections end soon and their log lines are limited.
  */
 export function createBrokenRequestHandler() {
   const logRefusal = createRefusalLog('request refused by the parser');
@@ -178,14 +183,14 @@ export function createBrokenRequestHandler() {
     if (socket.destroyed) return;
     const requestId = randomUUID();
     logRefusal(this.log, { requestId, code: error.code });
-    // An answer here would be taken for that of an earlier request.
+    // The sender would take an answer here for the answer to an earlier request.
     if (!socket.writable || countUnderWay(socket) > 0) return void socket.destroy();
     const { code, reason, message } = BROKEN[error.code ?? ''] ?? BAD_REQUEST;
     const failure: FailureBody = { status: 'failure', code, reason, message, requestId };
     const body = JSON.stringify(failure);
     const head = `HTTP/1.1 ${code} ${message}\r\nContent-Type: application/json; charset=utf-8`;
     socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
-    // A second to read the answer: the other end may never close.
+    // The sender has a second to read the answer, because it may never close the connection.
     setTimeout(() => socket.destroy(), 1_000).unref();
   };
 }

@@ -7,7 +7,10 @@ import { takeTurnsWithoutKey } from './keyless-turns.ts';
 
 type Sent = Pick<FastifyRequest, 'headers' | 'originalUrl'>;
 
-/** Sends requests to the hook. @returns the names of those that were served, in order */
+/**
+ * Sends requests to the hook.
+ * @returns the names of the served ones, in order
+ */
 function openHook() {
   const hook = takeTurnsWithoutKey();
   const served: string[] = [];
@@ -20,7 +23,7 @@ function openHook() {
   return { served, send };
 }
 
-test('requests without a key are served one in each turn, and requests with a key at once', async () => {
+test('requests with a key are served immediately, and those without a key one per turn of the event loop', async () => {
   const { served, send } = openHook();
   for (const name of ['a', 'b', 'c']) send(name);
   send('key', { headers: { authorization: 'Bearer x' } });

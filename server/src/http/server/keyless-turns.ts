@@ -1,12 +1,12 @@
 import type { onRequestHookHandler } from 'fastify';
 
-/** Names of headers that may identify a caller. Whether they do is checked later. */
+/** Names of headers that may identify a caller. A guard checks later whether they do. */
 const NAMED = ['authorization', 'cookie'] as const;
 
 /**
- * Serves requests that name no caller one in each turn of the event loop. Requests with a key then wait for at most
- * one of them. Otherwise 64 connections without a key, which all have a request ready, are served in a row before any
- * other: an answer of 1 ms, such as `/openapi.json`, delayed every caller by 62 ms (`npm run bench -- hostile`).
+ * Serves requests without a key one per turn of the event loop, so that requests with a key wait for at most one of
+ * them. Otherwise the ready requests of 64 connections without a key would all be served before any other. With an
+ * answer of 1 ms, such as `/openapi.json`, they delayed every caller by 62 ms (`npm run bench -- hostile`).
  */
 export function takeTurnsWithoutKey(): onRequestHookHandler {
   const waiting: (() => void)[] = [];
@@ -16,7 +16,7 @@ export function takeTurnsWithoutKey(): onRequestHookHandler {
     const serve = waiting.shift();
     isServing = serve !== undefined;
     if (serve === undefined) return;
-    // First, so that a request which fails does not stop the turns.
+    // Scheduled first, so that a failing request does not stop the turns.
     setImmediate(serveNext);
     serve();
   }

@@ -2,15 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import type { RouteOptions } from 'fastify';
 
 /**
- * Characters of the longest path that a route can match: three parameters of 255 characters, each of which takes up to
- * nine when encoded, and the rest of the route.
+ * The most characters of a path that a route can match: three parameters of 255 characters, each of which is encoded in
+ * up to nine, and the rest of the route.
  */
 export const LONGEST_PATH = 8_192;
-/** A longer path goes to the router only if a route answers it. */
+/** A longer path reaches the router only if a route answers it. */
 const SHORT_PATH = 512;
-/** A longer query is kept only for a request that a route answers, and whose route has parameters. */
+/** A longer query is kept only if a route with parameters answers the request. */
 const SHORT_QUERY = 4_096;
-/** The path of no route. */
+/** A path that no route has. */
 export const UNKNOWN_PATH = '/-';
 
 interface KnownPath {
@@ -18,7 +18,7 @@ interface KnownPath {
   readonly methods: Set<string>;
   /** The methods with parameters in the query. */
   readonly queried: Set<string>;
-  /** Whether another method is answered as if the path did not exist. */
+  /** Whether other methods are answered as if the path did not exist. */
   readonly isHidden: boolean;
 }
 
@@ -43,9 +43,9 @@ export class KnownPaths {
   }
 
   /**
-   * Bounds what the router decodes of an address that it refuses. Without this bound, 64 connections without a key that
-   * repeated `%25/` in a path of 80 KB delayed every other caller by 880 ms, and `+` in a query by 200 ms.
-   * @returns the address, without a long query if no route reads it, and `UNKNOWN_PATH` for a long path of no route
+   * Limits what the router decodes of an address that it refuses. Without this limit, 64 connections without a key
+   * delayed every other caller: by 880 ms with `%25/` repeated in a path of 80 KB, and by 200 ms with `+` in a query.
+   * @returns the address, without a long query if no route reads it; `UNKNOWN_PATH` for a long path that no route has
    */
   shorten({ url = '', method = '' }: Pick<IncomingMessage, 'url' | 'method'>): string {
     if (url.length <= SHORT_PATH) return url;
@@ -60,7 +60,7 @@ export class KnownPaths {
   }
 }
 
-/** The router decodes a path before it compares it. */
+/** Decodes the path, because the router decodes it before comparing. */
 function decode(path: string): string {
   try {
     return decodeURI(path);

@@ -59,7 +59,7 @@ async function startServer(t: TestContext, isReady = () => true) {
   return { metrics, get };
 }
 
-test('metrics take an account key of any access', async (t) => {
+test('reading metrics needs a key of account scope, with any access', async (t) => {
   const { get } = await startServer(t);
   assert.equal((await get('/metrics')).status, 401);
   assert.equal((await get('/metrics', 'unknown')).status, 401);
@@ -74,7 +74,7 @@ test('metrics take an account key of any access', async (t) => {
   assert.deepEqual([inUrl.status, inUrl.headers.has('deprecation')], [200, true]);
 });
 
-test('requests are measured by method, route pattern and status', async (t) => {
+test('the metrics count requests by method, route pattern and status', async (t) => {
   const { get, metrics } = await startServer(t);
   await get('/bikes/1/parts', 'account');
   await get('/bikes/2/parts', 'account');
@@ -90,10 +90,10 @@ test('requests are measured by method, route pattern and status', async (t) => {
   assert.match(text, /le="0.001",.*\n[\s\S]*le="60",/);
 });
 
-test('a figure that cannot be read is left out, and the others are given (docs/operating/monitoring.md, "Metrics")', async () => {
+test('metrics omit a figure that cannot be read and show the others (docs/operating/monitoring.md, "Metrics")', async () => {
   let isAway = false;
   const read = async <Figures>(figures: Figures): Promise<Figures> => {
-    if (isAway) throw new Error('the database is away');
+    if (isAway) throw new Error('the database is unreachable');
     return figures;
   };
   const metrics = createMetrics({
@@ -118,7 +118,7 @@ test('a figure that cannot be read is left out, and the others are given (docs/o
   assert.deepEqual(await list(), all);
 });
 
-test('tasks, refused commits and products are counted from 0', async () => {
+test('the counters of tasks, refused commits and products begin at 0', async () => {
   const metrics = createMetrics({
     listTaskKinds: () => ['commit'],
     gauges: [{ name: 'relata_tasks_waiting', help: 'Waiting.', read: () => 3 }],
@@ -139,14 +139,14 @@ test('tasks, refused commits and products are counted from 0', async () => {
   assert.match(after, /^relata_products_written_total\{change="deleted"\} 25$/m);
 });
 
-test('the free space of the data directory and figures of the process are metrics', async () => {
+test('metrics include the free space of the data directory and figures of the process', async () => {
   const { text } = await createMetrics({ dataDir: '.' }).print();
   assert.match(text, /^relata_data_dir_free_bytes [1-9]\d*(\.\d+e\+\d+)?$/m);
   assert.match(text, /^relata_process_resident_memory_bytes \d/m);
   assert.doesNotMatch(text, /^relata_tasks_waiting/m);
 });
 
-test('live answers always, ready only while requests are served', async (t) => {
+test('/health/live always answers 200, and /health/ready only while requests are served', async (t) => {
   let isReady = false;
   const { get } = await startServer(t, () => isReady);
   const live = await get('/health/live');

@@ -9,26 +9,26 @@ import { requestHook } from '../guards/guards.ts';
 import type { Server } from './endpoint.ts';
 import { describeSent, type SentRequest, SLOW_MS } from './request-log.ts';
 
-/** What the parts of the service count. Names and labels: docs/operating/monitoring.md. */
+/** The counters and gauges of the parts of the service. Names and labels: docs/operating/monitoring.md. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Values that are read when the metrics are requested. */
 export interface MetricSources {
   /** The folder whose free space is a metric. */
   readonly dataDir?: string;
-  /** Kinds counted from 0 on: an increase from "absent" to 1 would raise no alert. */
+  /** Kinds whose counters begin at 0, because an increase from "absent" to 1 would raise no alert. */
   readonly listTaskKinds?: () => readonly string[];
   readonly isReady?: () => boolean;
   readonly gauges?: readonly WatchedGauge[];
 }
 
-/** A figure of another room; it costs nothing until the metrics are read. */
+/** A figure of another room. It costs nothing until the metrics are read. */
 export interface WatchedGauge {
   readonly name: string;
   readonly help: string;
-  /** A label with few values, never ids. */
+  /** A label with few values, and never an id. */
   readonly label?: string;
-  /** @returns the figure, or one for each value of the label */
+  /** @returns the figure, or a figure for each value of the label */
   read(): Figures | Promise<Figures>;
 }
 
@@ -42,10 +42,10 @@ export interface MeasuredRequest {
   readonly seconds: number;
   readonly requestId: string;
   readonly reason?: Reason | undefined;
-  /** undefined if there was none, or none was found. */
+  /** Undefined if there was no project, or none was found. */
   readonly caller: Caller | undefined;
   readonly projectId: number | undefined;
-  /** Whether requests of this kind normally take long. */
+  /** Whether requests of this kind are expected to take long. */
   readonly isPatient: boolean;
 }
 
@@ -65,7 +65,7 @@ const COMMIT_REFUSALS: readonly FailureCode[] = [
 /** From a cached lookup (1 ms) to the longest `wait` for a task (60 s). */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Each call creates its own registry, so that two services in one process do not add up. */
+/** Each call creates a separate registry, so that two services in one process are counted separately. */
 export function createMetrics(sources: MetricSources = {}) {
   const registry = new Registry();
   const registers = [registry];
@@ -146,11 +146,12 @@ function watchGauge(registry: Registry, { name, help, label, read }: WatchedGaug
     ...(label !== undefined && { labelNames: [label] }),
     registers: [registry],
     async collect() {
-      // A figure that is missing says so itself; the others are needed just then, e.g. while the database is unreachable.
+      // A missing figure is visible in the metrics. The others matter most when a figure fails, for example while the
+      // database is unreachable.
       const figures = await Promise.try(read).catch(() => ({}));
       this.reset();
       if (typeof figures === 'number') return this.set(figures);
-      // Without a label, a gauge that is reset shows 0.
+      // A gauge without a label would show 0 after a reset.
       if (label === undefined) return this.remove();
       for (const [value, figure] of Object.entries(figures)) this.set({ [label]: value }, figure);
     },
@@ -158,7 +159,7 @@ function watchGauge(registry: Registry, { name, help, label, read }: WatchedGaug
 }
 
 /**
- * Measures every answer, including unknown paths, which share one series. Call it before routes are added.
+ * Measures every answer. Unknown paths share one series. Call this before routes are added.
  * @param keep receives requests that failed or were slow, and calls `describe` for those that it keeps
  */
 export function measureRequests(
@@ -180,7 +181,7 @@ export function measureRequests(
         reason: request.failure?.reason,
         caller,
         projectId: project?.id,
-        // The query of an unknown sender stays unread, because a long one takes milliseconds.
+        // The query of an unknown sender remains unread, because reading a long one takes milliseconds.
         isPatient: isPatient || (caller !== undefined && isLongAnswer(request)),
       };
       for (const measure of measures) measure(measured);

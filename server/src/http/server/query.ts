@@ -1,19 +1,23 @@
-/** Reads the query of an address, whose sender may be anybody: in linear time, and a long one only when it is used. */
+/** Reads the query of an address, whose sender may be anyone: in linear time, and a long one only when it is used. */
 
 type Query = Record<string | symbol, string | string[]>;
 
-/** Parsed at once, from any sender. */
+/** A query of this length is parsed immediately, for any sender. */
 const SHORT_CHARACTERS = 4_096;
 /** The parameters that guards need. */
 const OF_GUARDS = ['apiKey', 'projectId'] as const;
-/** A list of two values is refused like a longer one. */
+/** A list with two values is refused like a longer one. */
 const MOST_VALUES = 2;
-/** Characters of a value that are decoded: a longer one is invalid as a key and as a number, cut or not. */
+/**
+ * The most characters of a value that are decoded. A longer value is invalid as a key and as a number, whether
+ * truncated or not.
+ */
 const LONGEST_VALUE = 1_024;
 
 /**
- * Reads the query of an address. Of a long one it reads only the key and the project, and the rest when any of it is used,
- * which is after its sender was authorised: 60,000 parameters take 12 ms, and 64 connections without a key sent them in turn.
+ * Reads the query of an address. Of a long query it first reads only the key and the project. The rest is read when any
+ * of it is used, which is after its sender was authorised. Parsing 60,000 parameters takes 12 ms, and 64 connections
+ * without a key could send such queries one after another.
  */
 export function readLazily(text: string): Query {
   if (text.length <= SHORT_CHARACTERS) return readQuery(text);
@@ -33,7 +37,7 @@ export function readLazily(text: string): Query {
   });
 }
 
-/** @returns the first parts of a query with this name, long ones cut */
+/** @returns the first parts of a query with this name, each truncated */
 function findParts(text: string, name: string): string[] {
   const found: string[] = [];
   for (let at = text.indexOf(name); at >= 0 && found.length < MOST_VALUES; at = text.indexOf(name, at + 1)) {
@@ -47,9 +51,10 @@ function findParts(text: string, name: string): string[] {
 }
 
 /**
- * Reads the query of an address like a form, a repeated name as a list. It needs no credentials, so its time must be
- * linear: URLSearchParams took 110 ms for 60,000 names without a value, in which it is quadratic, and 240 ms for 20,000
- * that are invalid UTF-8, at each of which it throws. Source: WHATWG URL, "application/x-www-form-urlencoded parsing".
+ * Reads the query of an address like a form, and a repeated name as a list. It needs no credentials, so its time must
+ * be linear. URLSearchParams took 110 ms for 60,000 names without a value, which it reads in quadratic time. It took
+ * 240 ms for 20,000 names in invalid UTF-8, because it throws for each. Source: WHATWG URL,
+ * "application/x-www-form-urlencoded parsing".
  */
 export function readQuery(text: string): Query {
   try {
@@ -85,7 +90,7 @@ function readPart(part: string, decode: (part: string) => string): string {
 /** PHP writes a list as `name[]=` or `name[0]=`. */
 const readName = (sent: string) => (sent.endsWith(']') ? sent.replace(/\[\d*\]$/, '') : sent);
 
-/** Invalid UTF-8 becomes U+FFFD, and what is no escape is unchanged. */
+/** Invalid UTF-8 becomes U+FFFD, and a text that is not an escape remains unchanged. */
 function decodeLeniently(text: string): string {
   const unescaped = text.replace(/%([0-9a-f]{2})/gi, (_, hex) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

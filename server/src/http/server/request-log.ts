@@ -11,12 +11,12 @@ import { showPath, showQuery } from './shown-request.ts';
 export const SLOW_MS = 1_000;
 
 /**
- * One line for a request that changed something, failed or took long. The many quick reads are logged at
- * `debug`: a line for each costs a tenth of the requests per second.
+ * Logs one line for a request that changed something, failed or was slow. Quick reads are logged only at `debug`,
+ * because a line for each would cost a tenth of the requests per second.
  */
 export class RequestLog extends LogController {
   private readonly logsQuickReads: boolean;
-  /** Limited, as anyone can be refused without a key. */
+  /** Limited, because anyone can send a request without a key. */
   private readonly logStranger = createRefusalLog('request without a valid key');
 
   constructor(level: string) {
@@ -29,7 +29,7 @@ export class RequestLog extends LogController {
   override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply) {
     const isQuickRead = request.method === 'GET' && reply.statusCode < 400 && reply.elapsedTime < SLOW_MS;
     if (isQuickRead && error == null && !this.logsQuickReads) return;
-    // A silent request has a line of its own.
+    // A request with a silent log already has its own line.
     if (request.log.level === 'silent') return;
     const ms = Math.round(reply.elapsedTime);
     const facts = { req: request, res: reply, ms, ...describeCall(request, reply) };
@@ -41,12 +41,12 @@ export class RequestLog extends LogController {
   }
 }
 
-/** A person who signs in had no key before, either. */
+/** A person who signs in also has no key before, so a successful POST does not count. */
 const isStranger = (request: FastifyRequest, { statusCode }: FastifyReply) =>
   (request as Partial<FastifyRequest>).caller === undefined &&
   (statusCode >= 400 || request.method !== 'POST');
 
-/** Only ids: the value of a key is in no log. */
+/** Only ids, because no log may contain the value of a key. */
 function describeCall(request: FastifyRequest, reply: FastifyReply) {
   const { caller, project } = request as Partial<FastifyRequest>;
   const sent = reply.getHeader('content-length');
@@ -61,10 +61,13 @@ function describeCall(request: FastifyRequest, reply: FastifyReply) {
   };
 }
 
-/** Log lines per second; the rest of a second is one line with their number. */
+/** The most log lines per second. One more line counts the others of that second. */
 const REFUSALS_PER_SECOND = 5;
 
-/** @returns a function that logs a few of the refused requests without credentials, so that these cannot fill the disk */
+/**
+ * @returns a function that logs only some of the refused requests without credentials, so that they cannot fill the
+ * disk
+ */
 export function createRefusalLog(message: string): (log: Server['log'], facts: object) => void {
   let count = 0;
   return (log, facts) => {
@@ -80,19 +83,19 @@ export function createRefusalLog(message: string): (log: Server['log'], facts: o
   };
 }
 
-/** What was sent and why it was refused, as far as it may be shown: secrets are masked, long texts truncated. */
+/** A request and the reason of its refusal. Secrets are masked and long texts are truncated. */
 export type SentRequest = Readonly<ReturnType<typeof describeSent>>;
 
 /** Source: docs/interface §14.9. */
 const LONGEST = { url: 1_000, body: 1_024, line: 300, lines: 5 };
-/** The name of an attribute in a product that is sent. Source: docs/interface §2.3. */
+/** The name of an attribute in an uploaded product. Source: docs/interface §2.3. */
 const ATTRIBUTE_NAME = 'key';
 const OF_PRODUCTS = /^\/(products|content)\b/;
 
-/** Takes some microseconds; used for requests that failed or were slow. */
+/** Takes some microseconds, so it is used only for requests that failed or were slow. */
 export function describeSent(request: FastifyRequest) {
   const { failure } = request;
-  // For a streamed file, and a body that was not read to its end, the declared length.
+  // For a streamed file, and for a body that was not read to its end, this is the declared length.
   const bodyBytes = request.rawBody?.bytes.length ?? Number(request.headers['content-length'] ?? 0);
   const plainName = OF_PRODUCTS.test(request.url) ? ATTRIBUTE_NAME : undefined;
   const text = readBeginning(request);
@@ -102,9 +105,9 @@ export function describeSent(request: FastifyRequest) {
     reason: failure?.reason ?? null,
     message: failure?.message ?? null,
     details: failure === undefined ? [] : describeDetails(failure).slice(0, LONGEST.lines).map(shorten),
-    /** Its beginning as text; null if it was absent, a file or unreadable. */
+    /** The beginning of the body as text; null if the body was absent, a file or unreadable. */
     body: text === undefined ? null : maskSecrets(text.slice(0, LONGEST.body), plainName),
-    /** As received. */
+    /** The number of bytes received. */
     bodyBytes,
     isBodyWhole:
       text === undefined ? bodyBytes === 0 : text.length <= LONGEST.body && bodyBytes <= BEGINNING_BYTES,
@@ -118,7 +121,7 @@ function describeUrl(request: FastifyRequest): string {
   return `${shown}?${showQuery(query)}`.slice(0, LONGEST.url);
 }
 
-/** Text in other encodings has NULs between its letters, which would hide a name. */
+/** Text in other encodings has NUL bytes between its letters, which would hide a name. */
 const UNREADABLE = /[^\P{Cc}\n\r\t]|\ufffd/gu;
 
 function readBeginning({ rawBody }: FastifyRequest): string | undefined {
@@ -129,7 +132,7 @@ function readBeginning({ rawBody }: FastifyRequest): string | undefined {
   return new TextDecoder().decode(plain.subarray(0, BEGINNING_BYTES)).replaceAll(UNREADABLE, '');
 }
 
-/** A parser quotes what it could not read, perhaps the end of a secret whose name precedes the quote. */
+/** The parser quotes the text that it could not read. It may be the end of a secret whose name is before the quote. */
 const QUOTED = /, (?:\.\.\.)?".*$/s;
 
 function describeDetails({ reason, details = [], validation = [] }: FailureBody): string[] {
@@ -139,7 +142,7 @@ function describeDetails({ reason, details = [], validation = [] }: FailureBody)
     ),
   );
   const lines = reason === 'body_not_json' ? details.map((line) => line.replace(QUOTED, '')) : details;
-  // These may quote a part of the path or the query.
+  // These lines may quote a part of the path or the query.
   return [...lines.map(maskLooks), ...ofProducts];
 }
 

@@ -17,7 +17,7 @@ import { takeNoBody } from '../bodies/bodies.ts';
 import { whileCallerWaits } from '../guards/guards.ts';
 import { type Sent, type Server, serve, serveOnce } from './endpoint.ts';
 
-/** How a resource is answered. */
+/** How a resource is returned. */
 interface Answer<Resource> {
   readonly schema: TSchema;
   of(resource: Resource): object;
@@ -29,16 +29,16 @@ export const answerAs = <Schema extends TSchema, Resource>(
   of: (resource: Resource) => NoInfer<Sent<Static<Schema>>>,
 ): Answer<Resource> => ({ schema, of: of as (resource: Resource) => object });
 
-/** How a kind is served. `Place` is the location of its resources: a project, or what the caller can reach. */
+/** How a kind is served. `Place` is where its resources are: a project, or all that the caller can access. */
 interface Served<Resource, Place> {
   /** The path of the list. */
   readonly path: string;
   /** Parameters of the list's path. */
   readonly params: Readonly<Record<string, TSchema>>;
   placeOf(request: FastifyRequest): Place;
-  /** The name of the id parameter in the path of one resource. */
+  /** The name of the id parameter in the path of a resource. */
   readonly idName: string;
-  /** For ids that are not numbers. */
+  /** Set if ids are not numbers. */
   readonly idSchema?: TSchema;
   /** Who may call, if it differs from the default. */
   readonly config?: ContextConfig;
@@ -47,17 +47,20 @@ interface Served<Resource, Place> {
   readonly answer: Answer<Resource>;
   /** The ETag of a resource, if its kind has one. Source: docs/interface §7.6. */
   markOf?(resource: Resource): string;
-  /** The same for an answer, which may be that of an earlier request; without it new resources are sent without an ETag. */
+  /**
+   * The same for an answer, which may be that of an earlier request. Without it, new resources are sent without an
+   * ETag.
+   */
   markOfAnswer?(answer: object): string;
 }
 
-/** For `Served`: resources of the project of the path. */
+/** For `Served`: the resources of the project in the path. */
 export const inProject = { params: { id: Id }, placeOf: ({ project }: FastifyRequest) => project };
 
-/** For `Served`: resources that the caller reaches. */
+/** For `Served`: the resources that the caller can access. */
 export const inReach = { params: {}, idName: 'id', placeOf: ({ caller }: FastifyRequest) => caller };
 
-/** What is known about a change besides the body: who makes it, where, and what is written in its transaction. */
+/** The facts about a change besides the body: who makes it, where, and what its transaction also writes. */
 export interface ChangeRequest<Resource, Place> {
   readonly author: Caller;
   readonly place: Place;
@@ -66,7 +69,7 @@ export interface ChangeRequest<Resource, Place> {
   readonly signal: AbortSignal;
 }
 
-/** What an endpoint specifies for itself. */
+/** What each endpoint specifies. */
 interface About {
   readonly summary: string;
   readonly description?: string;
@@ -86,7 +89,7 @@ interface ListAbout<Resource, Place, Query extends TSchema> extends About {
 
 interface CreateAbout<Resource, Place, Body extends TSchema, Made extends Resource> extends About {
   readonly body: Body;
-  /** The answer, if it differs by a secret that is shown once. */
+  /** The answer, if it differs because a secret is shown once. */
   readonly made?: Answer<Made> | undefined;
   create(change: ChangeRequest<Resource, Place>, sent: Static<Body>): Promise<Made>;
 }
@@ -98,7 +101,7 @@ interface ReadAbout<Resource, Place> extends About {
 interface ChangeAbout<Resource, Place, Body extends TSchema, Made extends Resource> extends About {
   readonly method: 'PUT' | 'PATCH' | 'POST';
   readonly below?: string;
-  /** May be omitted for a POST whose settings have defaults. */
+  /** May be omitted for a POST whose settings all have defaults. */
   readonly body?: Body;
   readonly made?: Answer<Made> | undefined;
   change(change: ChangeRequest<Resource, Place>, chosen: Chosen, sent: Static<Body>): Promise<Made>;
@@ -114,8 +117,8 @@ interface RemoveAbout<Place, Query extends TSchema> extends About {
 }
 
 /**
- * The endpoints that resources of all kinds share: lists, reading with an ETag, changes that are made once
- * for each `Idempotency-Key`. The routes of a kind call them in the order of docs/openapi.json.
+ * The endpoints that resources of all kinds share: lists, reading with an ETag, and changes that are made once for each
+ * `Idempotency-Key`. The routes of a kind call them in the order of docs/openapi.json.
  */
 class KindEndpoints<Resource, Place> {
   private readonly server: Server;
@@ -164,14 +167,14 @@ class KindEndpoints<Resource, Place> {
       answer: { 200: answer.schema },
       handle: async (request, reply) => {
         const resource = await get(placeOf(request), this.idOf(request));
-        // A run changes the answer but not the ETag, which stands for what a person wrote.
+        // A run of a resource changes the answer but not the ETag, which stands for the definition that a person wrote.
         if (markOf) sendMark(reply, markOf(resource));
         return answer.of(resource);
       },
     });
   }
 
-  /** A change of one: PUT or PATCH, or a POST `below` its path. */
+  /** Changes a resource: PUT or PATCH, or a POST `below` its path. */
   change<Body extends TSchema, Made extends Resource = Resource>(
     endpoint: ChangeAbout<Resource, Place, Body, Made>,
   ): void {
@@ -241,7 +244,7 @@ class KindEndpoints<Resource, Place> {
     return (params as Readonly<Record<string, number>>)[this.served.idName] ?? 0;
   }
 
-  /** Makes a change once for each `Idempotency-Key`. The answer stored for a repetition omits secrets that are shown once. */
+  /** Makes a change once for each `Idempotency-Key`. The stored answer omits secrets that are shown once. */
   private answerChange<Made extends Resource>(
     request: FastifyRequest,
     { reply, made }: { readonly reply: FastifyReply; readonly made: Answer<Made> | undefined },
@@ -261,6 +264,6 @@ class KindEndpoints<Resource, Place> {
   }
 }
 
-/** @returns the endpoints of a kind; each is added to the server when its method is called */
+/** @returns the endpoints of a kind; calling a method adds its endpoint to the server */
 export const serveKind = <Resource, Place>(server: Server, served: Served<Resource, Place>) =>
   new KindEndpoints(server, served);

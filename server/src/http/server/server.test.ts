@@ -8,7 +8,7 @@ import type { streamBody } from '../bodies/body.ts';
 import type { Guards } from '../guards/guards.ts';
 import { createServer } from './server.ts';
 
-test('a body that takes for ever does not hold up the stop, whether it is read or not (§10.4)', async (t) => {
+test('a body that never ends does not delay the stop, whether it is read or ignored (§10.4)', async (t) => {
   const settings = {
     logLevel: 'silent',
     trustedProxies: [],
@@ -40,7 +40,7 @@ test('a body that takes for ever does not hold up the stop, whether it is read o
   assert.ok(performance.now() - began < 10_000);
 });
 
-test('a query as long as may be sent is read in no time, whoever sends it (§8)', async (t) => {
+test('the longest query that is accepted is read in under a second, also without a key (§8)', async (t) => {
   const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
   const server = createServer(settings, {} as Guards);
   const route = { config: { guard: 'none' }, schema: { querystring: { type: 'object' } } } as const;
@@ -52,7 +52,7 @@ test('a query as long as may be sent is read in no time, whoever sends it (§8)'
   assert.ok(performance.now() - began < 1_000);
 });
 
-test('an answer that cannot be sent is a failure of its own; those sent with it arrive (§7.1)', async (t) => {
+test('an answer that cannot be sent becomes a failure, and answers of the same turn arrive (§7.1)', async (t) => {
   const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
   const server = createServer(settings, {} as Guards);
   const config = { guard: 'none' } as const;
@@ -67,7 +67,7 @@ test('an answer that cannot be sent is a failure of its own; those sent with it 
   );
 });
 
-test('a stream that fails in the turn in which it is to be sent is a failure of its answer (§7.1)', async (t) => {
+test('a stream that fails in the turn of its answer makes only that answer fail (§7.1)', async (t) => {
   const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
   const server = createServer(settings, {} as Guards);
   server.get('/stream', { config: { guard: 'none' } }, async () => {

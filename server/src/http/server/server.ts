@@ -1,6 +1,7 @@
 /**
- * The server without routes. It reads bodies, checks credentials through the given guards, finds the project, validates
- * parameters and turns refusals into answers, in the order of docs/interface §7.2. It never knows what a route does.
+ * The server without routes. It reads bodies, checks credentials with the given guards, finds the project, validates
+ * parameters and turns refusals into answers, in the order of docs/interface §7.2. It has no knowledge of what a route
+ * does.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -93,24 +94,24 @@ export interface ServerSettings {
   /** The address that browsers use. */
   readonly publicUrl?: string | undefined;
   readonly bodyBudgetMib: number;
-  /** Undefined: requests are not traced. */
+  /** If undefined, requests are not traced. */
   readonly traces?: object | undefined;
-  /** How long requests in flight may take when the service stops; default 30 s. */
+  /** How long requests in progress may take when the service stops; the default is 30 s. */
   readonly closeMs?: number;
-  /** How long a reader may take nothing of an answer; default 30 s. */
+  /** How long a reader may take nothing of an answer; the default is 30 s. */
   readonly readerMs?: number;
-  /** The lifetime of a connection without a valid key or session; default 60 s. */
+  /** The lifetime of a connection without a valid key or session; the default is 60 s. */
   readonly strangerMs?: number;
 }
 
-/** Half of the time that an operator gives the service to stop; the rest is for running tasks. */
+/** Half of the time that an operator gives the service to stop. The other half is for running tasks. */
 const CLOSE_MS = 30_000;
-/** 128 KiB of request line and headers are accepted; Node counts a little more than their text. Source: §8. */
+/** The service accepts 128 KiB of request line and headers. Node counts a little more than their text. Source: §8. */
 const MAX_HEADER_BYTES = 136 * 1024;
 
 /**
- * The server with its checks but without routes.
- * @param readElsewhere the parsing threads; by default this thread, for a server whose routes are only described
+ * A server with all checks but without routes.
+ * @param readElsewhere the parsing threads; by default this thread, for a server that only describes its routes
  */
 export function createServer(
   settings: ServerSettings,
@@ -135,7 +136,7 @@ export function createServer(
   server.addHook('onRequest', createGuardHook(guards, cookie));
   server.addHook('preHandler', createLateCheck(guards));
   sendAnswers(server, budgetBytes);
-  // After it, so that an answer that waits when a stop begins ends its connection too.
+  // Registered after the others, so that an answer in progress when a stop begins also ends its connection.
   endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
   return server;
 }
@@ -164,17 +165,18 @@ function openServer(
     frameworkErrors: (error, request, reply) => void replyWithError(error, request, reply),
   });
   server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
-  // Fastify only recognises bytes outside shared memory, and takes the others for an object. It sends what this returns,
-  // also bytes, although its types name a string.
+  // Fastify recognises bytes only outside shared memory and serialises others as an object. It sends the result of this
+  // function, even bytes, although its types declare a string.
   server.setReplySerializer((payload) =>
     payload instanceof Uint8Array ? (payload as unknown as string) : JSON.stringify(payload),
   );
-  // Otherwise Fastify compiles a serializer for each answer of each route, taking a fifth of a second, and uses none of them.
+  // Otherwise Fastify compiles a serializer for each answer of each route, which takes a fifth of a second, and uses
+  // none of them.
   server.setSerializerCompiler(() => JSON.stringify);
   return server;
 }
 
-/** Adds the headers of all answers, counts what is not read yet, and packs. */
+/** Adds the headers of all answers, counts unread answers, and packs. */
 function sendAnswers(server: Server, budgetBytes: number): void {
   const holdAnswer = createAnswerMemory(budgetBytes);
   server.addHook(
@@ -195,8 +197,9 @@ function sendAnswers(server: Server, budgetBytes: number): void {
 }
 
 /**
- * Otherwise a connection with a request in progress would be kept alive after its answer and delay the stop. So
- * would one whose sender takes hours for a body, refused or not: what is not answered in time was not accepted.
+ * Ends connections when the service stops. Otherwise a connection with a request in progress would be kept alive after
+ * its answer and delay the stop. So would the connection of a sender that takes hours for a body. An unanswered request
+ * was not accepted.
  */
 function endConnectionsOnClose(server: Server, closeMs: number): void {
   let isClosing = false;
@@ -214,12 +217,13 @@ function endConnectionsOnClose(server: Server, closeMs: number): void {
   );
 }
 
-/** The longest that an answer waits for later ones of its turn, of which short ones take a tenth of this each. */
+/** The longest that an answer waits for later ones of its turn. A short answer takes a tenth of this time. */
 const TOGETHER_MS = 0.5;
 
 /**
- * Sends the answers of one turn of the event loop together. A sleeping reader has to be woken for each that comes alone,
- * in a virtual machine for 30 µs: with 8 connections, each cached answer took 134 µs of processor time, and now takes 79.
+ * Sends the answers of one turn of the event loop together. A sleeping reader must be woken for each answer that
+ * arrives alone, which takes 30 µs in a virtual machine. With 8 connections, a cached answer took 134 µs of processor
+ * time when sent alone and takes 79 µs together.
  */
 function sendTogether(): onSendHookHandler {
   let waiting: ((error?: Error) => void)[] = [];
@@ -231,13 +235,14 @@ function sendTogether(): onSendHookHandler {
       try {
         send();
       } catch (error) {
-        // For example a header that cannot be written: answered like an error of the handler.
+        // For example, a header cannot be written. The failure is answered like an error of the handler.
         send(error as Error);
       }
     }
   }
   return (...[, , payload, send]) => {
-    // Until it is sent, no one listens to the failure of a stream, which would end the process.
+    // A stream is sent immediately, because no code listens for its failure before, and an unhandled failure would end
+    // the process.
     if (payload instanceof Readable) return send();
     const now = performance.now();
     if (waiting.push(send) === 1) {
@@ -247,7 +252,10 @@ function sendTogether(): onSendHookHandler {
   };
 }
 
-/** Values of bodies are strings by contract and stay as they are; parameters of a URL are text and are converted. */
+/**
+ * Checks bodies and parameters. Values of bodies are never converted. Parameters of a URL are text, so they are
+ * converted.
+ */
 function readParameters(server: Server): void {
   const compileParameters = createParameterChecks();
   const compileBody = createBodyChecks();
@@ -267,17 +275,17 @@ function readParameters(server: Server): void {
     }),
   );
   server.addHook('onRoute', (route: RouteOptions) => {
-    // A raw body is checked by the thread that parses it, a streamed one not at all; its schema is only for the documentation.
+    // The parsing thread checks a raw body, and no code checks a streamed one. Their schemas are only documentation.
     if (route.config?.body !== 'raw' && route.config?.body !== 'stream') return;
     route.validatorCompiler = ({ schema, httpPart }) =>
       httpPart === 'body' ? () => true : compileParameters(schema as object);
   });
 }
 
-/** Enough for 100 names of 255 characters, however JSON writes them. Source: docs/interface §8. */
+/** Enough for 100 names of 255 characters in any JSON notation. Source: docs/interface §8. */
 const DEFAULT_MIB = 1 / 2;
 
-/** One reader for all bodies: bounded in size, time and the memory that they share. */
+/** One reader for all bodies, with limits for their size, their time and the memory that they share. */
 function readBodies(server: Server, budget: MemoryBudget, readElsewhere: ReadElsewhere): void {
   const names = [
     'checkCaller',
@@ -309,7 +317,7 @@ function readBodies(server: Server, budget: MemoryBudget, readElsewhere: ReadEls
     request.rawBody = raw;
     return body === 'raw' ? raw : readJsonBody(raw, { ...terms, ...jsonTermsOf(request), readElsewhere });
   });
-  // Bodies are JSON whatever their declared type; Fastify refuses media types that it cannot read.
+  // Bodies are JSON whatever their declared type is, but Fastify refuses unknown media types.
   server.addHook(
     'onRequest',
     requestHook((request, reply) => {
@@ -321,14 +329,18 @@ function readBodies(server: Server, budget: MemoryBudget, readElsewhere: ReadEls
   );
 }
 
-/** Strangers do not count: they would take memory from callers with a key, and may only send little. */
+/**
+ * Bodies of callers without a key do not count. They would take memory from callers with a key, and they may only be
+ * small.
+ */
 function holdMemory(budget: MemoryBudget, request: FastifyRequest): HeldMemory | undefined {
   const { caller } = request as Partial<FastifyRequest>;
   if (caller === undefined) return undefined;
   const memory = budget.open({ caller: nameCaller(caller), accountId: caller.accountId });
   const release = () => memory.release();
   afterAnswer(request, release);
-  // A body that was read to its end is done, but a value made from JSON stays until the answer.
+  // A body is no longer needed after it was read to its end. A value that was parsed from JSON is needed until the
+  // answer.
   if ((request.routeOptions.config.body ?? 'json') !== 'json') request.raw.once('close', release);
   return memory;
 }
@@ -339,7 +351,7 @@ function jsonTermsOf(request: FastifyRequest): Omit<JsonTerms, 'maxMib' | 'memor
   return {
     limits: { ...JSON_LIMITS, ...config.holds },
     schema: schema?.body as object | undefined,
-    // Projects take turns, or accounts of callers while no project is known.
+    // Projects take turns. While no project is chosen, accounts do.
     owner: project?.id ?? -(caller?.accountId ?? 0),
     openSignal() {
       const left = new AbortController();
@@ -350,15 +362,15 @@ function jsonTermsOf(request: FastifyRequest): Omit<JsonTerms, 'maxMib' | 'memor
 }
 
 /**
- * Also for a request that was refused on the way, or whose sender left, perhaps while it waited: for those
- * Node does not report the close.
+ * Releases after the answer. This includes requests that were refused early and those whose sender disconnected, for
+ * which Node may not report the close.
  */
 function afterAnswer({ rawReply }: FastifyRequest, release: () => void): void {
   if (rawReply === undefined || rawReply.closed) release();
   else rawReply.once('close', release);
 }
 
-/** Paths at which shop connectors search products by text, which this service does not offer. */
+/** Paths at which shop connectors of other services search, which this service does not have. */
 const SEARCHES = /^\/(suggest|suggestions)\/?$|^\/search\/suggest\/?$/;
 
 /** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface §7.2. */
@@ -373,7 +385,7 @@ function answerUnknownPaths(server: Server, paths: KnownPaths): void {
   });
 }
 
-/** Makes every request a span, except health checks. Call it before the hooks that the span is to include. */
+/** Makes every request a span, except health checks. Call this before adding the hooks that the span is to include. */
 function traceRequests(server: Server): void {
   const spans = new WeakMap<FastifyRequest, RequestSpan>();
   server.addHook('onRequest', (request, _, done) => {
@@ -397,7 +409,7 @@ const EXPOSED_HEADERS = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'ETag',
   ...['Deprecation', 'Idempotency-Replayed', 'Location', 'WWW-Authenticate'],
 );
 
-/** Lets scripts of other origins read what needs no key; all other answers stay unchanged. */
+/** Lets scripts of other origins read the answers that need no key. All other answers remain unchanged. */
 function allowOrigins(server: Server, origins: readonly string[]): void {
   const allowed = {
     origin: [...origins],
@@ -405,7 +417,8 @@ function allowOrigins(server: Server, origins: readonly string[]): void {
     methods: ['GET', 'HEAD', 'POST'],
     exposedHeaders: EXPOSED_HEADERS,
   };
-  // The package's own route for OPTIONS on any path: if it is no preflight, the path does not support the method.
+  // The cors package adds a route for OPTIONS on any path. For a request that is not a preflight, the path does not
+  // support the method.
   server.addHook('onRoute', (route: RouteOptions) => {
     if (route.url === '*' && route.method === 'OPTIONS') route.config = { ...route.config, guard: 'none' };
   });
@@ -415,7 +428,7 @@ function allowOrigins(server: Server, origins: readonly string[]): void {
   });
 }
 
-/** A preflight names the method that it requests. Source: Fetch, "CORS-preflight request". */
+/** A preflight names the requested method. Source: Fetch, "CORS-preflight request". */
 function isOpen({ url, method, headers }: FastifyRequest): boolean {
   const isRequested = headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
   if (method === 'OPTIONS' && !isRequested) return false;
@@ -423,7 +436,10 @@ function isOpen({ url, method, headers }: FastifyRequest): boolean {
   return CORS_PATHS.some((open) => (open.endsWith('/') ? path.startsWith(open) : path === open));
 }
 
-/** @returns the address @throws Error that names the settings, when it cannot listen there */
+/**
+ * @returns the address
+ * @throws Error that names the settings, when the server cannot listen there
+ */
 export async function listenOn(server: Pick<FastifyInstance, 'listen'>, { host, port }: Address) {
   try {
     return await server.listen({ host, port });

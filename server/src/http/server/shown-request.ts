@@ -1,25 +1,25 @@
-/** How logs and lists of requests show what a caller sent: nothing in it that may be a key or the token of an address. */
+/** How logs and lists of requests show a request: without any part that may be a key or the token of an address. */
 
 import type { FastifyRequest } from 'fastify';
 import { isSecretName, looksSecret, MASK, maskLooks, maskSecrets } from '../../kernel/secret-mask.ts';
 
-/** Characters of a path that a log line shows. */
+/** The most characters of a path in a log line. */
 const MOST_SHOWN = 1_000;
-/** Letters of unknown words that an unknown path shows: fewer than it takes to find a key by trying the rest. */
+/** The letters of an unknown word that a path in the log may show: too few to find a key by trying the rest. */
 const MOST_UNKNOWN_LETTERS = 20;
 const NUMBER = /^\d{1,15}$/;
 const WORD = /^[a-z]+(?:[._-][a-z]+)*$/i;
 
-/** How log lines show requests, answers and errors. Source: docs/interface §5.1 rule 9. */
+/** The serializers of requests, answers and errors in log lines. Source: docs/interface §5.1 rule 9. */
 export function createSerializers() {
   const words = new Set<string>();
   return {
-    /** The words of a route's pattern may be shown in paths that no route serves. */
+    /** Words in the patterns of routes, which may be shown also in paths that no route serves. */
     addRoute(pattern: string): void {
       for (const segment of pattern.split('/')) if (!/^[:*]/.test(segment)) words.add(segment);
     },
     serializers: {
-      // Without the query, which may contain ?apiKey=.
+      // Without the query, because it may contain ?apiKey=.
       req: (request: FastifyRequest) => ({
         method: request.method,
         path: showPath(request, words),
@@ -31,17 +31,17 @@ export function createSerializers() {
   };
 }
 
-/** @returns the path, without the segments that may be secret */
+/** @returns the path, with its possibly secret segments masked */
 export function showPath(
   { originalUrl: url, routeOptions }: FastifyRequest,
   words?: ReadonlySet<string>,
 ): string {
   const { url: pattern, config } = (routeOptions ?? {}) as Partial<FastifyRequest['routeOptions']>;
   if (config?.hasSecretPath && pattern !== undefined) return pattern;
-  // The sender of a request without a route needs no key, so only the beginning of a long path is read.
+  // Anyone may send a request that has no route, so only the beginning of a long path is read.
   const [path = ''] = url.slice(0, MOST_SHOWN).split('?', 1);
   const segments = path.split('/');
-  // A secret in base64 may contain slashes, so the path is also read as a whole.
+  // The path is also read as a whole, because a base64 secret may contain slashes.
   const shown =
     pattern === undefined
       ? showUnknown(segments, words).join('/')
@@ -51,7 +51,7 @@ export function showPath(
 
 const showSegment = (segment: string) => (looksSecret(decodeLeniently(segment)) ? MASK : segment);
 
-/** Anything may be a secret here, such as the token of a channel with a file name that no route takes. */
+/** Any segment may be secret here, such as the token of a channel before a file name that no route serves. */
 function showUnknown(segments: readonly string[], words?: ReadonlySet<string>): string[] {
   let letters = 0;
   return segments.map((segment) => {
@@ -62,9 +62,9 @@ function showUnknown(segments: readonly string[], words?: ReadonlySet<string>): 
   });
 }
 
-/** @returns the query with encoded names and values, without those that may be secret */
+/** @returns the query with encoded names and values, with its possibly secret values masked */
 export function showQuery(query: string): string {
-  // Names may be percent-encoded. The text that the service reads has to be masked, not the text as sent.
+  // Names may be percent-encoded, so the decoded text is masked, which is the text that the service reads.
   return [...new URLSearchParams(query)]
     .map(
       ([name, value]) => `${encode(maskLooks(name))}=${isSecretName(name) ? MASK : encode(maskValue(value))}`,
@@ -74,7 +74,7 @@ export function showQuery(query: string): string {
 
 const maskValue = (value: string) => maskLooks(maskSecrets(value));
 
-/** A lone surrogate cannot be written as UTF-8. */
+/** A lone surrogate cannot be encoded in UTF-8. */
 const encode = (text: string) =>
   text === MASK ? MASK : encodeURIComponent(text.toWellFormed()).replaceAll('%2C', ',');
 
@@ -86,9 +86,9 @@ function decodeLeniently(segment: string): string {
   }
 }
 
-/** Characters of one text of an error that a log line shows. */
+/** The most characters of one text of an error in a log line. */
 const MOST_OF_ERROR = 10_000;
-/** Errors of one aggregate that a log line shows. */
+/** The most errors of an aggregate in a log line. */
 const MOST_ERRORS = 10;
 
 interface ShownError {
@@ -98,7 +98,9 @@ interface ShownError {
   readonly [field: string]: unknown;
 }
 
-/** An error as a log line shows it. A message may quote an address or a value that was sent. */
+/**
+ * An error as a log line shows it. Its message is masked, because it may quote an address or a value of the request.
+ */
 export function showError(thrown: unknown): ShownError {
   if (!(thrown instanceof Error))
     return { type: typeof thrown, message: maskText(String(thrown)), stack: '' };
