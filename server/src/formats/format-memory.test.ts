@@ -12,7 +12,7 @@ import type { Measurement } from '../../test/support/formats/format-memory.ts';
 const run = promisify(execFile);
 const PROGRAM = new URL('../../test/support/formats/format-memory.ts', import.meta.url).pathname;
 
-/** RELATA_TEST_LARGE_FILES=1 reads files of the promised sizes; by default, sizes that would also reveal a leak. */
+/** RELATA_TEST_LARGE_FILES=1 reads files of the promised sizes. The default sizes would also reveal a leak. */
 const isLarge = process.env.RELATA_TEST_LARGE_FILES !== undefined;
 const MEGABYTES = isLarge ? 1_024 : 96;
 const SHEET_ROWS = isLarge ? 1_048_576 : 100_000;

@@ -30,7 +30,7 @@ const XCHANGE =
 const SHOPIFY = 'Handle,Title,Tags,Variant SKU,Option1 Name,Option1 Value,Image Src\na,b,c,d,e,f,g';
 const WOO = 'ID,SKU,Name,Tags,Attribute 1 name,Attribute 1 value(s)\n1,a,b,c,d,e';
 
-/** A file for each reader, and a pattern of its elements: name and text. */
+/** A file for each reader, and a pattern that matches the name and text of its elements. */
 const files: readonly { format: InputFormatSettings; text: string; element: RegExp }[] = [
   { format: { type: 'bmecat' }, text: BMECAT, element: /(?<=<)([\w.]+)(?=>([^<]+)<)/g },
   { format: { type: 'google-merchant' }, text: RSS, element: /(?<=<)((?:g:)?\w+)(?=[^>]*>([^<\s][^<]*)<)/g },
@@ -46,7 +46,7 @@ const files: readonly { format: InputFormatSettings; text: string; element: RegE
   { format: { type: 'woocommerce-csv' }, text: WOO, element: /(?<=^|,)([^,\n]+)(?=,|\n)/g },
 ];
 
-/** Replaces one name, and returns its text, as a reader meets an unknown element. */
+/** Replaces one name, so that a reader meets an unknown element. @returns the changed text */
 function rename(text: string, at: number, [name = '', , value]: RegExpExecArray): string {
   const before = text.slice(0, at);
   const rest = text.slice(at + name.length);

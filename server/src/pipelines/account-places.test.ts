@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../kernel/errors.ts';
 import { AccountPlaces } from './account-places.ts';
 
-/** Work that continues until it is ended. */
+/** Work that continues until the test ends it. */
 function openWork(places: AccountPlaces) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();

@@ -12,13 +12,14 @@ import type { Entry } from '../target/target.ts';
 import { WatchedFile } from './watched-file.ts';
 
 const MIB = 1024 * 1024;
-/** The size of all transactions; logs are written back from 64 MiB on, so it starts over at least 3 times. */
+/** The size of all transactions. Logs are written back from 64 MiB on, so the log starts over at least 3 times. */
 const WRITTEN_MIB = 400;
 const EACH_MIB = 4;
 
 /**
- * Writes like a thread of the service: without checkpoints of its own, and idle until the next batch. That comes after the next look
- * at the log: on a busy machine, a writer without pauses would be hundreds of MiB ahead of any sender.
+ * Writes like a thread of the service: without its own checkpoints, and idle until the next batch. The next batch comes
+ * after the next look at the log. On a busy machine, a writer without pauses would be hundreds of MiB ahead of any
+ * sender.
  */
 const WRITER = `
   const { workerData: { path, count, bytes, rounds } } = require('node:worker_threads');
@@ -118,7 +119,7 @@ test('a log that was written back before all of it was sent does not begin again
     database.prepare('insert into block (bytes) values (zeroblob(?))').run(mib * MIB);
   write(70);
   const first = await send(file, copy);
-  // More than is set aside.
+  // More than is put aside.
   write(40);
   file.tidy();
   write(4);

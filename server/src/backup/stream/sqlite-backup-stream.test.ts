@@ -39,7 +39,7 @@ async function createPlace(t: TestContext) {
 
 test('a target that fails once the lease is taken gets its base copy when it is back', async (t) => {
   const { target, place, createStream } = await createPlace(t);
-  // It is not a folder, so its content cannot be listed.
+  // The file is not a folder, so its contents cannot be listed.
   await writeFile(join(target, 'bases'), '');
   const { stream, state } = createStream();
   assert.equal(await stream.start(), undefined);
@@ -55,7 +55,7 @@ test('a lease whose answer was lost is its own', async (t) => {
   const { stream, state } = createStream();
   await using folder = await open(root);
   const sync = t.mock.method(Object.getPrototypeOf(folder), 'sync');
-  // The lease is synced, and its folder is not.
+  // The lease is synced, but its folder is not.
   sync.mock.mockImplementationOnce(() => Promise.reject(new Error('lost')), 1);
   assert.equal(await stream.start(), undefined);
   assert.deepEqual([state[STATE.failures], existsSync(join(target, 'leases', '000001'))], [1, true]);

@@ -17,11 +17,14 @@ import { promote } from './promote.ts';
 import { Standby } from './standby.ts';
 import { createStreamState, STATE } from './stream-state.ts';
 
-/** Somebody who can write to the target forges, copies and removes objects (docs/operating/backup.md, "Continuous backup"). */
+/**
+ * An attacker who can write to the target forges, copies and removes objects (docs/operating/backup.md, "Continuous
+ * backup").
+ */
 
 const KEY = Buffer.alloc(32, 'forged');
 
-/** A target with a key and three segments, which nobody writes to any more. */
+/** A target with a key and three segments, to which no service writes any more. */
 async function createTarget(t: TestContext, how: 'sealed' | 'plain' = 'sealed'): Promise<BackupPlace> {
   const key = how === 'sealed' ? KEY : undefined;
   const place = BackupPlace.create(t, { key });
@@ -50,7 +53,7 @@ async function nextSegment(place: BackupPlace): Promise<string> {
   return nameOf({ ...last, from: last.to, to: last.to + 1, at: last.at + 1 });
 }
 
-/** What the same service writes to a target without a key. */
+/** An object that the same service writes to a target without a key. */
 async function writePlain(place: BackupPlace, name: string, t: TestContext): Promise<void> {
   const other = BackupPlace.create(t);
   const plain = openTarget(other.target);
@@ -90,7 +93,7 @@ const ATTACKS: readonly Attack[] = [
     async forge(place, t) {
       const other = await createTarget(t);
       const name = await nextSegment(place);
-      // It has the very name, so only the backup that it is of differs.
+      // The object has exactly this name, so only its backup differs.
       const target = other.open();
       await target.findIdentity();
       const source = (await other.open().list('segments')).at(-1) ?? '';

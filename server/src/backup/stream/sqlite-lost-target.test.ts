@@ -11,7 +11,7 @@ import { readSpan } from '../timeline/spans.ts';
 import { inspectTarget, nameOf } from '../timeline/timeline.ts';
 import { FAILURES } from './failures.ts';
 
-/** A target that loses objects, or is gone (docs/operating/backup.md, "When the target is damaged or gone"). */
+/** A target that loses objects, or is missing (docs/operating/backup.md, "When the target is damaged or gone"). */
 
 const KEY = Buffer.alloc(32, 'lost');
 const INCOMPLETE = FAILURES.indexOf('incomplete');
@@ -27,7 +27,7 @@ async function startSent(t: TestContext, place: BackupPlace): Promise<Sender> {
   return sender;
 }
 
-/** Waits until the target is whole again after a loss. */
+/** Waits until the target is complete again after a loss. */
 async function untilMended({ read }: Sender, gaps = 0): Promise<void> {
   await until('the loss is reported', () => read('gaps') > gaps);
   await until('there is another base', () => read('basedAt') > 0 && read('isIncomplete') === 0);
@@ -100,7 +100,7 @@ test('a directory that is renamed away is not made anew, writes go on, and it ge
   assert.match(sender.reason(), /is not there, and it is not made anew: mount the disk of the backup/);
   const { problem } = await inspectTarget(place.target, place.dataDir);
   assert.equal(problem, 'it is not there');
-  // An empty directory is what is left of a mount.
+  // An unmounted disk leaves an empty directory.
   mkdirSync(place.targetDir);
   place.change('change 4');
   const failures = sender.read('failures');
@@ -180,7 +180,7 @@ test('a bucket that loses its base, or everything, gets a new base, and a check 
   bucket.objects.clear();
   await untilMended(sender, gaps);
   await place.changeAndSend('change 3', sender.read);
-  // Of a check: what it is, the bases, the copy's name, the copies, the hours and the segments of two hours.
+  // A check reads: the identity, the bases, the copy's name, the copies, the hours and the segments of two hours.
   const checkedAt = sender.read('checkedAt');
   const begun = bucket.requests.length;
   await until('it was checked again', () => sender.read('checkedAt') > checkedAt);

@@ -90,7 +90,7 @@ async function liveFor(hours: number, target: BackupTarget): Promise<number[]> {
   return instants;
 }
 
-/** A file with the number of the last segment, and one that is unique to this segment. */
+/** A file with the number of the last segment, and a file that is unique to this segment. */
 async function writeState(target: BackupTarget, own: Omit<Span, 'name'>): Promise<void> {
   const name = nameOf(own);
   const gone: Entry = { head: { kind: 'gone', file: `payloads/step-${own.from}` }, bytes: Buffer.alloc(0) };
@@ -109,7 +109,9 @@ const PAGE = 512;
 
 type Random = (below: number) => number;
 
-/** Pages of databases that grow and shrink, and files that come, go and return. `sizes` in pages: growth is written. */
+/**
+ * Pages of databases that grow and shrink, and files that come, go and return. `sizes` is in pages; growth is written.
+ */
 function makeObject(random: Random, sizes: Map<string, number>): Entry[] {
   const databases = ['control.db', 'catalogs/1.db', 'catalogs/2.db'].filter(() => random(3) > 0);
   const file = `payloads/${random(3)}`;
@@ -134,7 +136,7 @@ function changeDatabase(file: string, random: Random, sizes: Map<string, number>
   if (how === 'gone') return begin;
   const all = Array.from({ length: pageCount }, (_, at) => at + 1);
   const pages = all.filter((page) => page > before || random(2) === 0);
-  // The first page has the version of the schema, which is missing here.
+  // The first page normally has the version of the schema, which is missing here.
   const bytes = Buffer.concat(pages.map((page) => Buffer.alloc(PAGE, page === 1 ? 0 : random(256))));
   const end: Entry = { head: { kind: 'end', file, pageSize: PAGE, pageCount }, bytes: Buffer.alloc(0) };
   const written: Entry = { head: { kind: 'pages', file, pageSize: PAGE, pages }, bytes };

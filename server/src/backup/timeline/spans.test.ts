@@ -12,7 +12,7 @@ import {
   spansOf,
 } from './spans.ts';
 
-/** Paths through a target, by the names of its objects alone. */
+/** Paths through a target, found by the names of its objects alone. */
 
 const span = (kind: Span['kind'], [from, to]: readonly [number, number], more: Partial<Span> = {}): Span => {
   const own = { kind, from, to, epoch: 1, at: 1_000 * to, ...more };

@@ -111,7 +111,7 @@ test('a catalog of 1.2 has its features, prices, pictures and, from its end, its
   );
 });
 
-/** BMEcat 2005: products, several languages, features of a classification; groups may come after the products. */
+/** BMEcat 2005: products, several languages, features of a classification. Groups may follow the products. */
 const VERSION_2005 = `<?xml version="1.0" encoding="UTF-8"?>
 <bme:BMECAT version="2005" xmlns:bme="http://www.bmecat.org/bmecat/2005">
 <bme:HEADER><bme:CATALOG><bme:LANGUAGE>eng</bme:LANGUAGE><bme:LANGUAGE default="true">deu</bme:LANGUAGE></bme:CATALOG></bme:HEADER>
@@ -177,7 +177,7 @@ test('an update names what happens to each article', async () => {
   ]);
 });
 
-/** A catalog of one product with that number, and the declarations of its DOCTYPE. */
+/** A catalog of one product with this number, and the declarations of its DOCTYPE. */
 const withDtd = (declarations: string, number: string) =>
   `<!DOCTYPE BMECAT SYSTEM "bmecat_new_catalog_1_2.dtd" [${declarations}]><BMECAT><T_NEW_CATALOG><PRODUCT><SUPPLIER_PID>${number}</SUPPLIER_PID></PRODUCT></T_NEW_CATALOG></BMECAT>`;
 const LAUGHS = Array.from({ length: 9 }, (_, at) => `<!ENTITY e${at + 1} "${`&e${at};`.repeat(10)}">`).join(

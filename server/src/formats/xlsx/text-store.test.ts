@@ -8,7 +8,7 @@ import { openTextStore } from './text-store.ts';
 test('texts are found by number, in memory or not, whole or across pages', async (t) => {
   const store = await openTextStore(createTempDir(t));
   t.after(() => store[Symbol.asyncDispose]());
-  // 60 MB: more than memory holds.
+  // 60 MB, which is more than the memory of the store.
   const textOf = (number: number) =>
     `${number} ${'äx'.repeat(number % 97)}${number % 5_000 === 0 ? 'y'.repeat(200_000) : ''}`;
   const count = 400_000;

@@ -24,7 +24,7 @@ const compilePattern = (pattern: string) => compile((list) => matchPattern(list.
 const replacePattern = (from: string, to: string) =>
   compile((patterns) => addReplacement({ from, to }, { patterns, field }));
 
-/** Processor time of this thread. On a busy machine the clock measures other programs. */
+/** The processor time of this thread. On a busy machine, the clock would also measure other programs. */
 const readThreadMs = () => process.threadCpuUsage().user / 1_000;
 
 test('a text is replaced as it stands, wherever it stands', () => {

@@ -9,7 +9,7 @@ import { checkTexts, EXPRESSION_LIMITS, RowExpressions } from './expressions/exp
 import { compileMapping, createRowMapper, type Mapping, MappingProblem } from './mapping.ts';
 import { PatternList } from './mapping-columns.ts';
 
-/** Short, so that runaways do not delay the tests. */
+/** Short, so that runaway expressions do not delay the tests. */
 const limits = { ...EXPRESSION_LIMITS, rowMs: 800 };
 
 function makeRow(cells: Record<string, ColumnValue>, number: number, source: unknown = cells): SourceRow {
@@ -22,16 +22,19 @@ function openMapper(t: TestContext, mapping: Mapping) {
   return mapper;
 }
 
-/** For expressions that end: all of them share the row's time, and the machine may be busy. */
+/** For expressions that end. All of them share the row's time, and the machine may be busy. */
 const patient = { ...EXPRESSION_LIMITS, rowMs: 60_000 };
 
-/** @returns for each row the expressions' results; a process takes a quarter of a second of processor time to start */
+/**
+ * @returns for each row the results of the expressions; starting a process takes a quarter of a second of processor
+ * time
+ */
 async function evaluate(expressions: readonly string[], rows: readonly object[], within = patient) {
   const run = new RowExpressions(expressions, within);
   return run.evaluate(rows).finally(() => run.close());
 }
 
-/** Starts at the first call of several tests, which share the result. */
+/** Runs at the first call. Several tests share the result. */
 function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let begun: Promise<Result> | undefined;
   return () => {
@@ -135,8 +138,8 @@ for (const [at, [expression, result]] of values.entries()) {
 }
 
 /**
- * Some are ended by a guard inside the process, others only with the process; V8 ends it if a text is too large. Which
- * limit comes first depends on the machine.
+ * A guard inside the process ends some expressions; others end only with the process. V8 ends the process if a text is
+ * too large. The machine determines which limit comes first.
  */
 const runaways = [
   '($f := function(){ $f() }; $f())',
@@ -153,7 +156,7 @@ const runaways = [
   '$length($replace($pad("", 10000000, "a"), "a", $pad("", 1000, "b")))',
   '$string($sort([1..90000], function($l, $r){ $l < $r }))',
 ];
-/** Two good rows, then one that runs away in the first expression, and so on; two good ones at the end. */
+/** For each expression: two good rows, then one in which it runs away. Two good rows follow at the end. */
 const evaluateRunaways = once(() => {
   const rows = [...runaways, ''].flatMap((_, at) => [
     { sku: `A${at}` },
@@ -240,7 +243,7 @@ test('patterns are checked without compiling them here; one that is too much is 
   };
   assert.deepEqual(await check('\\d+', '[a-z]{1,40}'), []);
   assert.match(JSON.stringify(await check('a', '(?=x)', '(')), /^\[\["\(\?=x\)",".+"\],\["\(",".+"\]\]$/);
-  // 900,002 steps: half a gigabyte, more than the process has.
+  // 900,002 steps, which take half a gigabyte: more than the memory of the process.
   const [[huge, problem] = [], ...others] = await check('a', `(?:${'abc'.repeat(300)}){1000}`, 'b');
   assert.deepEqual([huge?.length, others], [910, []]);
   assert.match(problem ?? '', /^it takes (too much time or memory|90\d,\d{3} of the 20,000 steps)/);
@@ -277,7 +280,7 @@ test('the process ends when the thread that asked is gone, however many rows are
     await expressions.evaluate(Array.from({ length: 100 }, () => ({})));`,
     { eval: true, execArgv: ['--input-type=module'] },
   );
-  // Longer than the start: rows are being evaluated.
+  // More time than the start takes, so rows are being evaluated.
   await waitFor(() => listOwnProcesses().some((pid) => readProcessorSeconds(pid) > 1));
   await asking.terminate();
   await waitFor(() => listOwnProcesses().length === 0);
@@ -288,7 +291,7 @@ function readProcessorSeconds(pid: string): number {
   return ticks / 100;
 }
 
-/** @throws after 30 s, in which no more than a few of the rows can be done */
+/** @throws after 30 s, within which only a few of the rows can be done */
 async function waitFor(holds: () => boolean): Promise<void> {
   const until = performance.now() + 30_000;
   while (!holds()) {

@@ -29,7 +29,7 @@ test('a name is no path and holds nothing that garbles a log (§13.1)', () => {
 
 test('the charset of a media type is read, where it names one (§13.1)', () => {
   assert.equal(readCharset('Text/CSV; charset="ISO-8859-1"; header=present'), 'iso-8859-1');
-  // Unknown ones too, which are refused by name.
+  // Unknown charsets too, which are refused later by name.
   assert.equal(readCharset("text/csv; charset = 'none+such'"), 'none+such');
   for (const header of [undefined, '', 'application/x-www-form-urlencoded', 'application/octet-stream'])
     assert.equal(readCharset(header), undefined);

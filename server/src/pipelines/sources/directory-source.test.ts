@@ -35,7 +35,7 @@ const openDirectorySource = (
 
 interface Folder {
   readonly run: DirectoryRun;
-  /** The import directory; the project is 7. */
+  /** The import directory. The project has the id 7. */
   readonly root: string;
   write(name: string, text?: string, seconds?: number): string;
 }

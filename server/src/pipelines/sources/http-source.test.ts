@@ -36,7 +36,7 @@ interface Web {
   readonly requests: IncomingMessage[];
 }
 
-/** A server on loopback; `answer` gets the number of the request, from 0. */
+/** A server on loopback. `answer` gets the number of the request, from 0. */
 async function serve(
   t: TestContext,
   answer: (response: ServerResponse, request: IncomingMessage, at: number) => void,
@@ -69,7 +69,7 @@ async function serveRaw(t: TestContext, answer: (socket: Socket) => void): Promi
   return (server.address() as AddressInfo).port;
 }
 
-/** Every name leads to loopback, the only allowed address. */
+/** Every name resolves to loopback, the only allowed address. */
 const settings: OpenSettings = {
   importDir: undefined,
   tempDir: '',

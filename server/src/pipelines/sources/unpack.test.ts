@@ -17,12 +17,15 @@ interface ZipEntry {
   readonly name: string;
   readonly bytes?: Buffer;
   readonly flags?: number;
-  /** A false entry in the archive. */
+  /** A false directory entry in the archive. */
   readonly claimedSize?: number;
   readonly claimedCrc?: number;
 }
 
-/** Writes an archive as PKWARE's APPNOTE.TXT lays it out: local headers with data, central directory, its end. */
+/**
+ * Writes an archive in the layout of PKWARE's APPNOTE.TXT: local headers with data, then the central directory and its
+ * end.
+ */
 function makeZip(entries: readonly ZipEntry[]): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];

@@ -287,10 +287,10 @@ test('a path is parted at the signs that stand between paths, not at those of a 
 });
 
 const unsure: [string[], object][] = [
-  // A slash inside names, and no two paths begin alike.
+  // A slash inside names, and no two paths begin with the same top.
   [['TV/HiFi', 'Computer', 'Books'], { from: 'Kategorie' }],
   [['A/B', 'C/D'], { from: 'Kategorie', separator: '/' }],
-  // A comma between paths in one value, and inside a name in the other.
+  // A comma between paths in one value, and inside a name in the other value.
   [['Shop/Men,Shop/Sale', 'Shop/Tops, Tees/Shirts'], { from: 'Kategorie', separator: '/' }],
 ];
 for (const [values, categories] of unsure)
