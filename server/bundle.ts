@@ -7,31 +7,32 @@ import { type OutputChunk, type OutputOptions, type Plugin, rolldown } from 'rol
 
 export type { Plugin };
 
-/** The program in few files instead of 1,300, which start in a quarter of the processor time: for tests and for npm. */
+/** Bundles the program into few files instead of 1,300, which start in a quarter of the processor time. */
 
 export const SOURCE = fileURLToPath(new URL('src/', import.meta.url));
 const CLIENT = fileURLToPath(new URL('../client/src/client.ts', import.meta.url));
-/** The program, its threads and the writer of the control database. */
+/** The entry points: the program, its threads and the writer of the control database. */
 const STARTED = ['main.ts', 'app/threads/*.ts', 'storage/sqlite/control-writer.ts'];
 
-/** @returns the files that run in a process or a thread of their own */
+/** @returns the files that a process or a thread runs */
 export const listStarted = (): string[] =>
   globSync(STARTED, { cwd: SOURCE }).map((path) => join(SOURCE, path));
 
-/** What ssh2 uses where a machine has built it: it does without. */
+/** Leaves out the native modules of ssh2, which works without them. */
 export const leaveNative: Plugin = {
   name: 'leave-native',
   resolveId: (id) => (id === 'cpu-features' || id.endsWith('.node') ? { id, external: true } : null),
 };
 
-/** Of `node:http`, all that is there before it is read: the others are those of `fetch` and of web sockets. */
+/** The exports of `node:http` that are plain values. The others are getters that load `fetch` and web sockets. */
 const HTTP_NAMES = Object.entries(Object.getOwnPropertyDescriptors(http))
   .filter(([, { value }]) => value !== undefined)
   .map(([name]) => name);
 
 /**
- * An import reads everything that a module exports, and of `node:http` that loads Node's client of web sockets: 40 ms of processor time
- * and megabytes in each thread of a process, none of which uses it.
+ * Replaces imports of `node:http` with `require`. An import reads all exports, which loads Node's client of web
+ * sockets:
+ * 40 ms of processor time and megabytes in each thread, although no thread uses it.
  */
 const requireHttp: Plugin = {
   name: 'require-http',
@@ -46,10 +47,12 @@ export const { ${HTTP_NAMES.join(', ')} } = http;`
       : null,
 };
 
-/** Names of CommonJS that an ES module does not have. Only free ones are renamed, so that a chunk shows who uses them. */
+/**
+ * CommonJS names that ES modules do not have. Only undeclared uses are renamed, so that a chunk shows where they are.
+ */
 const FREE_NAMES = { __dirname: 'RELATA_FREE_DIRNAME', __filename: 'RELATA_FREE_FILENAME' };
 
-/** Modules of packages that use such a name where it does not matter, with the reason. */
+/** Modules of packages that use such a name although they do not need it, with the reason. */
 const NEEDLESS: readonly { readonly module: RegExp; readonly why: string }[] = [
   { module: /\/ssh2\/lib\/protocol\/crypto\/poly1305\.js$/, why: 'its WebAssembly is within the module' },
   { module: /\/ssh2\/lib\/agent\.js$/, why: 'a program for Pageant on Windows; no setting chooses an agent' },
@@ -59,7 +62,7 @@ const NEEDLESS: readonly { readonly module: RegExp; readonly why: string }[] = [
   },
 ];
 
-/** Gives these modules a folder in which nothing is. */
+/** Defines the names in these modules as paths that do not exist. */
 const nameNoFolder: Plugin = {
   name: 'name-no-folder',
   transform: (code, id) =>
@@ -68,16 +71,17 @@ const nameNoFolder: Plugin = {
       : undefined,
 };
 
-/** Modules outside the bundle that a package tries to load and does without. */
+/** Modules outside the bundle that a package tries to load and does not need. */
 const OPTIONAL = /^(?:pg-native|cpu-features|.*\.node)$/;
-/** Outside of comments. */
+/** A use of `import.meta` outside of comments. */
 const OWN_PLACE = /^(?!\s*(?:\*|\/\/)).*\bimport\.meta\./m;
 const REQUIRED = /\b__require\((?:"([^"]*)"|'([^']*)'|`([^`]*)`)?/g;
 
 /**
- * Finds what works from the source and not from a bundle: names that an ES module does not have, modules that are not there,
- * and files beside a module of a package. Each fails only when its code runs, such as at the first SFTP connection.
- * @returns one line for each, with the module
+ * Finds code that works from the source but not from a bundle: names that an ES module does not have, missing modules,
+ * and files in the folder of a package's module. Such code fails only when it runs, such as at the first SFTP
+ * connection.
+ * @returns a line for each problem, with the module
  */
 export function listUnbundled(chunks: readonly OutputChunk[]): string[] {
   const found = chunks.flatMap(({ modules, imports, dynamicImports }) => [
@@ -116,15 +120,15 @@ export interface Bundle {
   readonly minify?: OutputOptions['minify'];
 }
 
-/** Writes entries, which keep their places below `src/`, and what they share. */
+/** Writes the entries at the same paths as below `src/`, and the chunks that they share. */
 export async function bundle({ folder, entries, plugins, banner, minify }: Bundle): Promise<OutputChunk[]> {
   const input = Object.fromEntries(
     entries.map((path) => [path.slice(SOURCE.length).replace(/\.ts$/, ''), path]),
   );
   const bundled = await rolldown({
-    // The client's package is built beside the first tests.
+    // Uses the source of the client, because its package may not be built yet when the first tests run.
     resolve: { alias: { '@relata/client': CLIENT } },
-    // A module of ours does nothing by being loaded, so that a thread loads of a room what it uses and not what is in it.
+    // Our modules have no side effects, so a thread loads only the modules of a room that it uses.
     treeshake: { moduleSideEffects: (id) => !id.startsWith(SOURCE) || entries.includes(id) },
     input,
     platform: 'node',
@@ -137,7 +141,7 @@ export async function bundle({ folder, entries, plugins, banner, minify }: Bundl
     dir: folder,
     format: 'esm',
     entryFileNames: '[name].mjs',
-    // As .js Node would look into each for the syntax of modules.
+    // Node would have to detect the module syntax in each `.js` file.
     chunkFileNames: '[name]-[hash].mjs',
     strictExecutionOrder: true,
     ...(banner !== undefined && { banner }),
@@ -147,7 +151,7 @@ export async function bundle({ folder, entries, plugins, banner, minify }: Bundl
   return output.filter((file) => file.type === 'chunk');
 }
 
-/** Writes a file that needs no other. */
+/** Writes a bundle as a single file. */
 export async function bundleAlone(input: string, file: string): Promise<OutputChunk[]> {
   const bundled = await rolldown({
     input,

@@ -2,7 +2,7 @@ import type { ApiHeader, ApiOperation } from './document.ts';
 
 const header = (description: string, type = 'string'): ApiHeader => ({ description, schema: { type } });
 
-/** The headers of answers, by the answers that have them. Source: docs/interface §4, §5.3, §7. */
+/** The headers of answers, grouped by the answers that have them. Source: docs/interface §4, §5.3, §7. */
 const ALWAYS = { 'X-Request-Id': header('the id that the log has') };
 const CREATED = { Location: header('the path of what was created') };
 const REPEATED = {
@@ -18,7 +18,7 @@ const LIMITED = {
 };
 const IN_URL = { Deprecation: header('of a request with `?apiKey=`: since when that is deprecated') };
 
-/** By name, for `components` of the document. */
+/** All headers by name, for `components` of the document. */
 export const HEADERS: Readonly<Record<string, ApiHeader>> = {
   ...ALWAYS,
   ...CREATED,
@@ -37,7 +37,7 @@ const referTo = (headers: object) =>
   );
 
 export interface AnsweringRoute {
-  /** Takes an `Idempotency-Key`. */
+  /** Whether the route accepts an `Idempotency-Key`. */
   readonly isOnce: boolean;
   readonly hasMark: boolean;
   readonly takesKey: boolean;

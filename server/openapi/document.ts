@@ -1,4 +1,4 @@
-/** As much of OpenAPI 3.1 as the description of the routes has and the API page shows. */
+/** The part of OpenAPI 3.1 that the description of the routes uses and the API page shows. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string; readonly description?: string };
@@ -19,7 +19,7 @@ export interface ApiOperation {
   readonly tags?: readonly string[];
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   readonly 'x-access'?: string;
-  /** Only while the document is made. */
+  /** Exists only while the document is generated. */
   readonly 'x-route'?: Readonly<Record<'isOnce' | 'hasMark' | 'takesKey' | 'takesUrlKey', boolean>>;
   readonly parameters?: readonly ApiParameter[];
   readonly requestBody?: { readonly description?: string; readonly content: ApiContent };

@@ -1,18 +1,20 @@
 import type { ApiContent, ApiOperation, ApiParameter, ApiSchema } from './document.ts';
 
 /**
- * Schemas as the document has them. Some checks of the service are not those of a validator: the document states them by
- * keywords that every reader of OpenAPI knows.
+ * Converts schemas of routes for the document. Some checks of the service are not part of a standard validator, so the
+ * document expresses them by standard keywords.
  */
 
-/** What the keyword of our own validator means: neither NUL nor half a surrogate pair. Source: docs/interface §2.3 rule 9. */
+/**
+ * The meaning of our own keyword `isText`: neither NUL nor half a surrogate pair. Source: docs/interface §2.3 rule 9.
+ */
 const TEXT = '^[^\\u0000\\ud800-\\udfff]*$';
-/** How a flag may be written in a query. Source: docs/interface §4.3 rule 1. */
+/** The spellings of a flag in a query. Source: docs/interface §4.3 rule 1. */
 const FLAG = '^(?:1|0|[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$';
 
 interface RouteSchema extends ApiSchema {
   readonly isText?: boolean;
-  /** Bounds that the route checks itself, as its refusals have texts of their own. */
+  /** Bounds that the route checks itself, because their refusals have special texts. */
   readonly documented?: Partial<ApiSchema>;
 }
 
@@ -50,7 +52,7 @@ function describeContent(content: ApiContent): ApiContent {
   return Object.fromEntries(described);
 }
 
-/** @returns the operation with its schemas as the document has them */
+/** @returns the operation with its schemas in the form of the document */
 export function describeSchemas(operation: ApiOperation): ApiOperation {
   const { parameters, requestBody, responses } = operation;
   const answers = Object.entries(responses).map(

@@ -62,7 +62,7 @@ function addBikeRoutes(server: Server): void {
 
 const OPERATIONS = 300;
 
-/** @param write puts the document and the page where they are served from; default: those of the routes */
+/** @param write writes the served document and page; default: those of the routes */
 async function startServer(
   t: TestContext,
   {
@@ -95,7 +95,7 @@ function writeDescription(folder: string, server: Server): void {
   writeFileSync(join(folder, 'api.html'), renderApiPage(document, 'body { margin: 0 }'));
 }
 
-test('the document is OpenAPI 3.1 with the version and both ways to send a key', async (t) => {
+test('the document is OpenAPI 3.1 and has the version and all ways to send a credential', async (t) => {
   const { get } = await startServer(t);
   const answer = await get('/openapi.json');
   assert.equal(answer.status, 200);
@@ -127,7 +127,7 @@ test('security, access, name and chapter of an operation follow from its route',
   assert.equal(new Set(names).size, names.length);
 });
 
-test('the credentials are no parameters of an operation', async (t) => {
+test('the parameters of an operation do not include the credentials', async (t) => {
   const { server } = await startServer(t);
   const parameters = describeServer(server).paths['/bikes/{bikeId}/parts']?.get?.parameters ?? [];
   assert.deepEqual(parameters.map((one) => `${one.in} ${one.name}`).sort(), [
@@ -137,13 +137,13 @@ test('the credentials are no parameters of an operation', async (t) => {
   ]);
 });
 
-test('a raw body is documented and not validated by the server', async (t) => {
+test('a raw body is documented although the server does not validate it', async (t) => {
   const { server } = await startServer(t);
   const body = describeServer(server).paths['/bikes']?.post?.requestBody;
   assert.deepEqual(body?.content['application/json']?.schema, { $ref: '#/components/schemas/Bike' });
 });
 
-test('a schema with a title is a component, its description stays at its place', async (t) => {
+test('a schema with a title becomes a component, and its description stays at the reference', async (t) => {
   const { server } = await startServer(t);
   const { components, paths } = describeServer(server);
   assert.deepEqual(Object.keys(components?.schemas ?? {}), [
@@ -162,7 +162,7 @@ test('a schema with a title is a component, its description stays at its place',
   assert.deepEqual(taken?.content?.['application/json']?.schema, { $ref: '#/components/schemas/Error' });
 });
 
-test('the refusals of the checks before a handler are part of every operation', async (t) => {
+test('every operation has the refusals of the checks before its handler', async (t) => {
   const { server } = await startServer(t);
   const { paths } = describeServer(server);
   const statusesOf = (path: string, method: string) => Object.keys(paths[path]?.[method]?.responses ?? {});
@@ -181,7 +181,7 @@ test('the refusals of the checks before a handler are part of every operation', 
   assert.equal(paths['/management/bikes']?.get?.responses['200']?.description, 'OK');
 });
 
-test('the page allows its own style and nothing else', async (t) => {
+test('the content security policy of the API page allows only its own style', async (t) => {
   const { get } = await startServer(t);
   const answer = await get('/docs/api');
   const page = await answer.text();
@@ -195,7 +195,7 @@ test('the page allows its own style and nothing else', async (t) => {
   assert.match(page, /<h3>Parts of a &lt;bike&gt;/);
 });
 
-test('the written document is served as it is, and one that could not be read is read again (§10.3)', async (t) => {
+test('the written document is served unchanged, and after a failed read it is read again (§10.3)', async (t) => {
   const files = ['openapi.json', 'api.html'];
   const { server, folder, get } = await startServer(t, {
     write: (to) => {
@@ -212,7 +212,7 @@ test('the written document is served as it is, and one that could not be read is
   assert.match(await (await get('/docs/api')).text(), /<title>As written 9 API<\/title>/);
 });
 
-test('the page has each operation', async (t) => {
+test('the API page has every operation', async (t) => {
   const { get } = await startServer(t, {
     addRoutes: (to) => {
       for (let at = 0; at < OPERATIONS; at += 1) to.get(`/wheels/${at}`, async () => ({}));

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document, made of the routes and their schemas: `npm run openapi` writes it to docs/openapi.json, which the service
- * serves. While it serves it describes nothing.
+ * Generates the OpenAPI document from the routes and their schemas. `npm run openapi` writes it to docs/openapi.json,
+ * which the service serves. A running service does not generate it.
  */
 import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,7 +11,7 @@ import { describeHeaders, HEADERS, IDEMPOTENCY_KEY } from './answer-headers.ts';
 import type { ApiContent, ApiOperation, ApiSchema, OpenApiDocument } from './document.ts';
 import { describeSchemas } from './documented-schemas.ts';
 
-/** The chapters of the interface; a route that names no tag gets the one whose path it begins with, longest first. */
+/** The chapters of the interface. A route without tags belongs to the chapter with the longest matching path. */
 const chapters = [
   { name: 'Projects', paths: ['/projects', '/project/'], description: 'Which projects a key reaches.' },
   {
@@ -81,8 +81,8 @@ const securitySchemes = {
 } as const;
 
 /**
- * Collects the routes that are added from now on, so it is awaited before the first one.
- * @param version  of the package, shown in the document
+ * Collects the routes that are added from now on, so call it before the first route is added.
+ * @param version the version of the package in the document
  */
 export async function documentServer(server: FastifyInstance, version: string): Promise<void> {
   await server.register(swagger, {
@@ -98,7 +98,7 @@ export async function documentServer(server: FastifyInstance, version: string): 
       tags: chapters.map(({ name, description }) => ({ name, description })),
       components: { securitySchemes },
     },
-    // `const` is a keyword of OpenAPI 3.1; only 3.0 needs it as an enum of one.
+    // OpenAPI 3.1 has the keyword `const`; only 3.0 needs an enum with one value.
     convertConstToEnum: false,
     transform: ({ schema, url, route }) => ({ url, schema: describeRoute(schema, url, route) }),
     transformObject: (documents) => {
@@ -108,7 +108,7 @@ export async function documentServer(server: FastifyInstance, version: string): 
   });
 }
 
-/** @returns the document of a server that is ready */
+/** @returns the document of a server whose routes are complete */
 export function describeServer(server: FastifyInstance): OpenApiDocument {
   return server.swagger() as unknown as OpenApiDocument;
 }
@@ -141,7 +141,7 @@ function describeRoute(schema: FastifySchema | undefined, url: string, route: Ro
   };
 }
 
-/** What `finishOperation` has to know of the route. */
+/** Adds the properties of the route that `finishOperation` needs. */
 function markRoute({ config = {} }: RouteOptions) {
   const { guard = 'key', isOnce = false, hasMark = false } = config;
   const takesKey = !OPEN.has(guard) && guard !== 'session';
@@ -155,7 +155,7 @@ function chapterOf(url: string): string {
   return fitting.sort((a, b) => b.length - a.length)[0]?.name ?? 'Service';
 }
 
-/** @returns what the checks that the server itself makes may refuse, by status. Source: docs/interface §7.2. */
+/** @returns the refusals of the server's own checks, by status. Source: docs/interface §7.2. */
 function listCommonRefusals(schema: FastifySchema | undefined, route: RouteOptions): Record<string, string> {
   const { guard = 'key', body } = route.config ?? {};
   const common = listGuardRefusals(guard);
@@ -211,7 +211,7 @@ function finishDocument(document: OpenApiDocument): OpenApiDocument {
   return shareTitledSchemas({ ...document, paths: Object.fromEntries(paths) });
 }
 
-/** What any request may be answered, whatever it asks. Source: docs/interface §7. */
+/** The answers that every request can have. Source: docs/interface §7. */
 const RANGES: Readonly<Record<string, string>> = {
   '4XX': 'refused; `message` and `details` say why',
   '5XX': 'not now (503 with `Retry-After`, 507), or a fault of the service (500)',
@@ -242,9 +242,9 @@ function nameOperation(method: string, path: string): string {
 type Components = Map<string, ApiSchema>;
 
 /**
- * Moves every schema that has a title to `components` and leaves a reference, so that a generated client has one
- * type for one thing. A description belongs to the place, not to the type, and stays. A schema that shares its title
- * with another one stays where it is.
+ * Moves every schema with a title to `components` and replaces it by a reference, so that a generated client has one
+ * type for each title. The description stays at the reference, because it describes the use and not the type. A schema
+ * whose title another schema already has is not moved.
  */
 function shareTitledSchemas(document: OpenApiDocument): OpenApiDocument {
   const components: Components = new Map(Object.entries(document.components?.schemas ?? {}));

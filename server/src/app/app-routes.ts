@@ -1,4 +1,4 @@
-/** The list of routes: what each room serves, with the parts that they share. */
+/** Adds the routes of all rooms, with the parts that they share. */
 import { apiKeyRoutes } from '../access/keys/api-key-routes.ts';
 import { passkeyRoutes } from '../access/users/passkey-routes.ts';
 import { sessionRoutes } from '../access/users/session-routes.ts';
@@ -38,7 +38,7 @@ import { taskRoutes } from '../tasks/task-routes.ts';
 import { webhookEndpointRoutes } from '../webhooks/webhook-endpoint-routes.ts';
 import type { Parts } from './parts.ts';
 
-/** A room with routes adds a line here. */
+/** Every room with routes has a line here. */
 const ROUTES = [
   projectRoutes,
   apiKeyRoutes,
@@ -73,7 +73,7 @@ const ROUTES = [
   ucpRoutes,
 ];
 
-/** Never from the `Host` header: the sender of a request could choose where a link leads. */
+/** Does not use the `Host` header, because the sender of a request could then choose the target of a link. */
 export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): string {
   if (publicUrl !== undefined) return publicUrl;
   const bound = server?.addresses().find((address) => typeof address === 'object');
@@ -81,10 +81,10 @@ export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): s
   return `http://${named.includes(':') ? `[${named}]` : named}:${bound?.port ?? port}`;
 }
 
-/** To unpack and digest a body of the largest size takes a second. */
+/** Unpacking and digesting a body of the maximum size takes a second. */
 const DIGESTING: BudgetTerms = { ms: 60_000, refusal: 'question_too_long' };
 
-/** Adds the routes of all rooms; those of the service itself are in `app/app.ts`. */
+/** Adds the routes of all rooms. `app/app.ts` adds the routes of the service itself. */
 export function addRoutes(parts: Parts, consoleFolder?: string): void {
   const { config, clock, database, server, access, version, threads } = parts;
   const { publicUrl, uploadMaxMib, sourceMaxMib } = config;

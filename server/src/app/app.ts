@@ -1,6 +1,6 @@
 /**
- * The composition root: what is served. `parts.ts` assembles the rooms, and `lifecycle.ts` starts and stops them; parts get
- * what they need as parameters, and nothing is found by name.
+ * The composition root, which builds the service. `parts.ts` assembles the rooms, and `lifecycle.ts` starts and stops
+ * them. Parts receive their dependencies as parameters, without a registry.
  */
 import { addHealthRoutes } from '../http/server/health-routes.ts';
 import { measureRequests, serveMetrics } from '../http/server/server.ts';
@@ -16,7 +16,7 @@ export { openSecrets, type Role } from './stores.ts';
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 
-/** Builds the service on its store; `start` makes it run and serve. */
+/** Builds the service on its store. `start` makes it run tasks and serve requests. */
 export async function createApp(options: AppOptions) {
   const readiness: Readiness = { isReady: false };
   const parts = await openParts(options, () => readiness.isReady);
@@ -26,11 +26,11 @@ export async function createApp(options: AppOptions) {
   const lifecycle = new Lifecycle(parts, { role: options.role ?? 'all', readiness });
   return {
     ...parts,
-    /** Resumes what a former process left, then serves. @returns the address */
+    /** Resumes the work of an earlier process, then serves. @returns the address */
     start: () => lifecycle.start(),
-    /** Starts the threads of the first update and the first related products, which take a while to load. */
+    /** Starts the threads for updates and related products early, because loading them takes half a second. */
     startThreads: () => lifecycle.startThreads(),
-    /** Stops accepting, finishes requests in flight, hands running tasks back. */
+    /** Stops accepting requests, finishes requests in progress and hands running tasks back. */
     stop: () => lifecycle.stop(),
   };
 }

@@ -1,15 +1,15 @@
 import { FAILURES, type Failure, type STATE } from '../backup/stream/stream.ts';
 import type { Logger } from '../kernel/logger.ts';
 
-/** What the service reports about its continuous backup: in the log, and for the health check. */
+/** Reports the state of the continuous backup in the log and to the health check. */
 
-/** Reads one of the numbers that the thread of the backup shares. */
+/** Reads a number that the thread of the backup shares. */
 export type ReadState = (name: keyof typeof STATE) => number;
 
-/** Called when a service becomes, or ceases to be, the writer. */
+/** Callbacks for a service that becomes, or stops being, the writer. */
 export interface RoleChanges {
   superseded(): Promise<void>;
-  /** Called before the first change is accepted. */
+  /** Is called before the first change is accepted. */
   promoting(): Promise<void>;
   promoted(): Promise<void>;
 }
@@ -22,7 +22,7 @@ interface Watched {
   readonly on: RoleChanges;
 }
 
-/** What an operator can do about each; meanwhile changes stay on the disk and are sent later, and a standby waits. */
+/** The remedy for each failure. Until it is fixed, a writer keeps its changes on the disk, and a standby waits. */
 const TEXTS: Readonly<Record<Failure, string | undefined>> = {
   none: undefined,
   unreachable: 'the target of the backup cannot be reached: check RELATA_BACKUP_URL and the network',
@@ -42,10 +42,10 @@ const TEXTS: Readonly<Record<Failure, string | undefined>> = {
 
 export const failureIn = (read: ReadState): Failure => FAILURES[read('failure')] ?? 'unreachable';
 
-/** @returns what an operator can do about the present failure; undefined without one */
+/** @returns the current failure with its remedy; undefined if there is no failure */
 export const describeFailure = (read: ReadState): string | undefined => TEXTS[failureIn(read)];
 
-/** @returns a function that logs each change once, and changes the role */
+/** @returns a function that logs each change of the state once and calls the callbacks for changes of the role */
 export function watchState({ read, describe, logger, target, on }: Watched) {
   let before = { text: TEXTS.none, isSuperseded: false, isPromoted: false };
   const tellFailure = async (text: string | undefined) =>

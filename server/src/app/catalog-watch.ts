@@ -1,4 +1,4 @@
-/** Checks the catalog files of an embedded store: at intervals, and when a failure makes one suspect. */
+/** Checks the catalog files of an embedded store at intervals, and after a failure that may be due to damage. */
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,23 +10,25 @@ import { createThreadPool, type ThreadPool } from '../storage/threads/threads.ts
 import { createForeignCatalogs } from './foreign-catalogs.ts';
 import { threadEntry } from './stores.ts';
 
-/** Delay after the start, for the work that has waited. */
+/** The delay after the start, so that work that has waited comes first. */
 const FIRST_ROUND_MS = 60_000;
 const ROUND_MS = 24 * 3_600_000;
-/** A damaged catalog is checked again, as it may have been restored. */
+/** A damaged catalog is checked again at this interval, because it may have been restored. */
 const AGAIN_MS = 60_000;
-/** Delay before a check that could not read the file is repeated. */
+/** The delay before a check that could not read the file is repeated. */
 const RETRY_MS = 1_000;
-/** After a failure that a check did not explain, no other check is made for this long. */
+/** After a check without findings, a failure does not cause another check for this long. */
 const CLEARED_MS = 600_000;
-/** A round pauses this many times as long as it reads. */
+/** A round pauses for this multiple of the time that a check took. */
 const REST = 4;
-/** Catalogs whose owners are read before the service serves, 0.3 ms each; more are left to the thread. */
+/**
+ * With up to this many catalogs, owners are read before the service serves, at 0.3 ms each; otherwise in the thread.
+ */
 const MOST_AT_START = 500;
 
 type EmbeddedPlace = Extract<Storage['place'], { kind: 'embedded' }>;
 
-/** Damaged and foreign catalogs, which are not served. */
+/** Tracks damaged and foreign catalogs, which are not served. */
 export class CatalogWatch {
   private readonly place: EmbeddedPlace;
   private readonly logger: Logger;
@@ -35,7 +37,7 @@ export class CatalogWatch {
   private readonly due = new Set<number>();
   private areOwnersDue = false;
   private readonly clearedAt = new Map<number, number>();
-  /** By damaged catalog, when its files were last changed. */
+  /** For each damaged catalog in the log, a stamp of its files. */
   private readonly logged = new Map<number, string>();
   private readonly stopped = new AbortController();
   private readonly timers: NodeJS.Timeout[] = [];
@@ -83,7 +85,7 @@ export class CatalogWatch {
     if (!this.foreign.list().some((catalog) => catalog.projectId === projectId)) void this.checkOwners();
   }
 
-  /** @param isCertain SQLite could not read the file, so nothing may be answered as absent from it */
+  /** @param isCertain whether SQLite could not read the file; then no answer may treat its products as absent */
   suspect(projectId: number, isCertain: boolean): void {
     if (this.marks.has(projectId)) return;
     const clearedAt = this.clearedAt.get(projectId) ?? Number.NEGATIVE_INFINITY;
@@ -97,13 +99,13 @@ export class CatalogWatch {
     return this.check(listCatalogs(this.place));
   }
 
-  /** Resolves when it is done, unless other checks are under way, which then include it. */
+  /** Checks the owners of all catalogs. Checks that are already in progress include this one. */
   private checkOwners(): Promise<void> {
     this.areOwnersDue = true;
     return this.check([]);
   }
 
-  /** Checks the damaged catalogs whose files have changed, and the foreign ones. */
+  /** Checks the damaged catalogs whose files have changed, and the owners if a catalog is foreign. */
   private checkAgain(): void {
     const { foreign, logged, marks, place } = this;
     const changed = marks.list().filter((id) => logged.get(id) !== stampOf(catalogPath(place, id)));
@@ -118,7 +120,7 @@ export class CatalogWatch {
     return this.working;
   }
 
-  /** Uses a thread of its own, at low priority, while there is something to check. */
+  /** Runs all due checks in a separate thread with low priority, which ends after the last check. */
   private async work(): Promise<void> {
     const thread = createThreadPool(threadEntry('check-worker'), { size: 1, workerData: this.place });
     try {
@@ -132,11 +134,11 @@ export class CatalogWatch {
         await delay(restMs, undefined, { signal: this.stopped.signal, ref: false });
       }
     } catch {
-      // Stopped.
+      // The service has stopped.
     } finally {
       await thread.end();
       this.working = undefined;
-      // Became due while the thread ended.
+      // The owners became due while the thread ended.
       if (this.areOwnersDue) void this.check([]);
     }
   }
@@ -147,7 +149,7 @@ export class CatalogWatch {
       .then((problems) => this.judge(projectId, problems))
       .catch((error: unknown) => {
         this.logger.warn({ err: error, project: projectId }, 'a catalog could not be checked');
-        // A disk that fails for a moment can look like damage; once it can be read, the difference shows.
+        // A temporary failure of the disk can look like damage, so the check is repeated.
         this.timers.push(setTimeout(() => void this.check([projectId]), RETRY_MS).unref());
       });
   }

@@ -1,4 +1,4 @@
-/** The continuous backup of the embedded store: its thread, and what the service does about it. */
+/** The continuous backup of the embedded store: its thread, and how the service reacts to its state. */
 import { existsSync } from 'node:fs';
 import { OtherSchema } from '../backup/files/files.ts';
 import { fillFolder } from '../backup/restore/restore.ts';
@@ -13,15 +13,15 @@ import { createFollows } from '../storage/sqlite/sqlite.ts';
 import { createThreadPool, type ThreadPool } from '../storage/threads/threads.ts';
 import { describeFailure, failureIn, type RoleChanges, watchState } from './backup-watch.ts';
 
-/** It works on buffers, a quarter of a MiB each. */
+/** Small, because the thread works on buffers of a quarter of a MiB. */
 const YOUNG_MIB = 4;
 
-/** How often the log may report a failure that comes and goes. */
+/** The interval of reading the state, and so the highest rate of log lines about it. */
 const WATCH_MS = 500;
 
 /**
- * Holds the logs of the existing files; nothing is sent before `start`.
- * @param entry the entry point of its thread
+ * Opens the backup and keeps the logs of the existing files from then on. It sends nothing before `begin`.
+ * @param entry the entry point of the thread
  */
 export async function openContinuousBackup(
   { dataDir, backup: { url = '', s3, key, ...options } }: Config,
@@ -40,14 +40,14 @@ export async function openContinuousBackup(
 
 interface BackupParts {
   readonly url: string;
-  /** Numbers that the thread of the backup shares. */
+  /** The numbers that the thread of the backup shares. */
   readonly state: StreamState;
   readonly thread: ThreadPool;
   readonly isStandby: boolean;
 }
 
 export class ContinuousBackup {
-  /** Whether another service writes the files, for all threads. */
+  /** A flag, shared with all threads, that another service writes the files. */
   readonly follows: ReturnType<typeof createFollows>;
   private readonly url: string;
   private readonly state: StreamState;
@@ -66,13 +66,19 @@ export class ContinuousBackup {
     return this.run('open');
   }
 
-  /** Becomes the writer of the target, and sends from then on, or follows it. @throws Error when the target is another's */
+  /**
+   * Becomes the writer of the target and sends changes from then on; a standby follows the target instead.
+   * @throws Error if the target belongs to another service
+   */
   async begin(): Promise<void> {
     const refusal = await this.run<string | undefined>('start');
     if (refusal !== undefined) throw new Error(refusal);
   }
 
-  /** Reports failures and changes of the role. @param on `superseded`: another service writes now; `promoted`: this one does */
+  /**
+   * Reports failures and changes of the role.
+   * @param on `superseded` is called when another service becomes the writer, `promoted` when this one does
+   */
   start(logger: Logger, on: RoleChanges): void {
     const promoted = async () => {
       const reason = await this.run<string | undefined>('turn');
@@ -92,14 +98,14 @@ export class ContinuousBackup {
     this.timer.unref();
   }
 
-  /** Sends what is left; must be the last user of the files. */
+  /** Sends the remaining changes. Call it after all other users of the files have closed them. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.run('stop');
     await this.thread.close();
   }
 
-  /** @throws standby, superseded; the latter also for a change in progress when the files were locked to hand over */
+  /** @throws standby, superseded; superseded also for a change that was in progress when the files were handed over */
   async write<Result>(change: () => Promise<Result>): Promise<Result> {
     this.refuseWrites();
     try {
@@ -118,7 +124,7 @@ export class ContinuousBackup {
     return Atomics.load(this.follows, 0) === 1;
   }
 
-  /** For the health check. */
+  /** Describes the state for the health check. */
   describe() {
     const isFollowing = this.isStandby();
     const at = this.read(isFollowing ? 'followedAt' : 'sentAt');
@@ -138,7 +144,7 @@ export class ContinuousBackup {
     return secondsSince(this.read('followedAt'));
   }
 
-  /** Whether nothing is sent or followed. A target that lost an object still gets what follows. */
+  /** @returns whether the backup does not continue. A target that has lost an object still receives new changes. */
   isAway(): boolean {
     return !['none', 'incomplete'].includes(failureIn((name) => this.read(name)));
   }
@@ -164,8 +170,8 @@ export class ContinuousBackup {
 const secondsSince = (at: number) => (at === 0 ? 0 : Math.max(0, Date.now() - at) / 1_000);
 
 /**
- * Restores files that are missing.
- * @throws Error when they have another version: migrating them would change files that only the writer changes
+ * Restores the data directory of a standby from the backup if it has no control database.
+ * @throws Error if the files have another schema, because only the writer may change and so migrate them
  */
 async function followInto({ dataDir, target }: StreamSettings): Promise<void> {
   const { control } = dataFolderAt(dataDir);

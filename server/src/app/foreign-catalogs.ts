@@ -7,7 +7,7 @@ import type { Storage } from '../storage/storage.ts';
 const FOREIGN =
   'a catalog file belongs to another project or installation and is not served: restore the project from a backup';
 
-/** Remembers the catalog files that belong to another project or installation, as the last check found them. */
+/** Stores which catalog files the last check found to belong to another project or installation. */
 export function createForeignCatalogs(
   place: Extract<Storage['place'], { kind: 'embedded' }>,
   logger: Logger,

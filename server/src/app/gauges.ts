@@ -1,4 +1,4 @@
-/** Metrics about the state of the service besides its requests: docs/operating/monitoring.md, "Metrics". */
+/** Metrics about the state of the service, other than requests: docs/operating/monitoring.md, "Metrics". */
 
 import type { STATE } from '../backup/stream/stream.ts';
 import type { WatchedGauge } from '../http/server/server.ts';
@@ -21,7 +21,7 @@ interface GaugeParts {
   readonly backup: ContinuousBackup | undefined;
 }
 
-/** Read when the metrics are read, so that no request pays for them. */
+/** Gauges are computed when the metrics are read, so that requests do not pay for them. */
 export const listGauges = (parts: GaugeParts): WatchedGauge[] => [
   ...listServiceGauges(parts),
   ...listStoreGauges(parts),
@@ -69,7 +69,7 @@ const listServiceGauges = ({ version, clock, storage, tasks, webhooks }: GaugePa
   },
 ];
 
-/** What only one of the two stores has. */
+/** The gauges that only one of the two stores has. */
 function listStoreGauges({ storage, readers, watch }: GaugeParts): WatchedGauge[] {
   const { place, postgres } = storage;
   const gauges: readonly (WatchedGauge | false | undefined)[] = [
@@ -100,7 +100,7 @@ function listStoreGauges({ storage, readers, watch }: GaugeParts): WatchedGauge[
   return gauges.filter((gauge) => !!gauge);
 }
 
-/** What alerts and the dashboard ask for is there without a backup, too, as 0. */
+/** Without a backup, the gauges of alerts and of the dashboard exist as well, with the value 0. */
 function listBackupGauges(backup: ContinuousBackup | undefined): WatchedGauge[] {
   const count = (name: keyof typeof STATE) => () => backup?.read(name) ?? 0;
   const watched = [

@@ -1,4 +1,4 @@
-/** In which order the parts of the service start and stop. */
+/** Starts and stops the parts of the service in order. */
 import { listenOn } from '../http/server/server.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Parts } from './parts.ts';
@@ -28,12 +28,12 @@ export class Lifecycle {
     this.upkeep = startUpkeep(parts);
   }
 
-  /** Resumes what a former process left, then serves. @returns the address */
+  /** Resumes the work of an earlier process, then serves. @returns the address */
   async start(): Promise<string> {
     const { backup, config, door, logger, server, version, watch } = this.parts;
     this.traces = await openTraces(config.traces, { logger, version });
     const promoted = () => this.beginWork();
-    // Before changes are accepted: later, a payload without an owner may be one whose request is about to be accepted.
+    // Runs before changes are accepted. Later, a payload without an owner may belong to a request in progress.
     const promoting = this.upkeep.removeOrphans;
     backup?.start(logger, { superseded: () => this.stopWork(), promoting, promoted });
     if (!backup?.isStandby()) {
@@ -47,31 +47,31 @@ export class Lifecycle {
     return address;
   }
 
-  /** Starts the threads of the first update and the first related products, which take a while to load. */
+  /** Starts the threads for updates and related products early, because loading them takes half a second. */
   startThreads(): void {
     const { parsers, relationReaders, writers } = this.parts.threads;
     for (const pool of [writers, parsers, relationReaders]) pool.start();
   }
 
-  /** Stops accepting, finishes requests in flight, hands running tasks back. */
+  /** Stops accepting requests, finishes requests in progress and hands running tasks back. */
   async stop(): Promise<void> {
     const { door, readers, server, storage, tasks, threads } = this.parts;
     const { access, catalog, channels, pipelines, statistics, watch } = this.parts;
     this.terms.readiness.isReady = false;
-    // Callers that wait for tasks are answered now, as the server waits for every request.
+    // Answers callers that wait for tasks now, because the server waits for every request.
     tasks.watch.close();
     await door?.close();
     await server.close();
     this.upkeep.stop();
     const users = [...this.listWork(), watch, pipelines, channels, statistics];
-    // An unreachable database must not keep the process from ending; leases expire by themselves.
+    // An unreachable database must not prevent the process from ending. Leases expire by themselves.
     await this.closeAll([...users, catalog, ...Object.values(threads), access]);
     await readers?.close();
     await storage.close();
     await this.traces?.close();
   }
 
-  /** Resumes what a former process left. */
+  /** Resumes the work of an earlier process. */
   private async beginWork(): Promise<void> {
     const { catalog, channels, pipelines, tasks, webhooks } = this.parts;
     const { role } = this.terms;
@@ -86,13 +86,13 @@ export class Lifecycle {
     this.upkeep.start();
   }
 
-  /** Hands running tasks back, and starts no more. */
+  /** Hands running tasks back and starts no new ones. */
   private async stopWork(): Promise<void> {
     this.upkeep.stop();
     await this.closeAll(this.listWork());
   }
 
-  /** What starts or runs tasks, in the order in which it stops. */
+  /** @returns the parts that start or run tasks, in the order in which they stop */
   private listWork() {
     const { channels, pipelines, tasks, webhooks } = this.parts;
     return [pipelines.schedule, channels.schedule, channels.changes, tasks, webhooks];
@@ -105,7 +105,7 @@ export class Lifecycle {
         .catch((error) => this.parts.logger.warn({ err: error }, 'stopping was not complete'));
   }
 
-  /** Runs work of a start that reads all catalogs: while a worker of Citus is away, it is left to the next start. */
+  /** Runs start-up work that reads all catalogs. If a worker of Citus is unreachable, the next start repeats it. */
   private async postponable(what: string, work: () => Promise<void>): Promise<void> {
     const { logger, storage } = this.parts;
     try {

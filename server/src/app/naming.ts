@@ -13,10 +13,13 @@ interface NamingParts {
   readonly pipelines: Pipelines;
 }
 
-/** The most of a kind that a project may have. */
+/** A page with all resources of a kind, because a project can have at most 1,000. */
 const ALL = { limit: 1_000 } as const;
 
-/** @returns a function that lists what names attributes of a project: relations, channels, pipelines and its settings */
+/**
+ * @returns a function that lists the definitions of a project with attribute names: relations, channels, pipelines,
+ * settings
+ */
 export const createNaming =
   (parts: () => NamingParts): ListNaming =>
   async (project) => {
@@ -39,7 +42,7 @@ export const createNaming =
     });
     const published = (await channels.list(project, ALL)).items.map(({ resource }): NamingDefinition => {
       const { id, definition } = resource;
-      // Nothing else in it names an attribute: formats and destinations have names of their own.
+      // Formats and destinations of a channel do not contain attribute names.
       const { name, filter, mapping } = definition;
       return {
         kind: 'channel',
@@ -53,7 +56,8 @@ export const createNaming =
           } as Parameters<Channels['replace']>[2]),
       };
     });
-    // A pipeline keeps sending the former name: under another one, a product would have the values of both.
+    // Has no `replace`, because a pipeline keeps sending the old name: with both names, products would have both
+    // values.
     const fed = (await pipelines.list(project, ALL)).items.map(({ resource }): NamingDefinition => {
       const { id, definition } = resource;
       return { kind: 'pipeline', id, name: definition.name, definition: { mapping: definition.mapping } };

@@ -1,4 +1,4 @@
-/** The composition: every room with what it needs from the others, in the order of the rooms. */
+/** Creates every room with its dependencies, in the order of the rooms. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,27 +49,27 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 };
 
 const MIB = 1024 * 1024;
-/** A body of the largest size takes a second. */
+/** Reading a body of the maximum size takes a second. */
 const READING_JSON: BudgetTerms = { ms: 60_000, refusal: 'question_too_long' };
 
 export interface AppOptions {
   readonly config: Config;
-  /** Default: all, the only choice for the single process of an embedded store. */
+  /** Default: `all`, which is the only role for an embedded store. */
   readonly role?: Role;
-  /** Whether it follows the backup of another service. */
+  /** Whether the service follows the backup of another service. */
   readonly isStandby?: boolean;
-  /** Whether it takes its address before it opens the store, so that a taken one leaves the store as it is. */
+  /** Whether to bind the address before the store is opened, so that a used address leaves the store unchanged. */
   readonly takesAddress?: boolean;
-  /** Why an empty PostgreSQL database cannot be used; then nothing is created in it. */
+  /** Why an empty PostgreSQL database is refused. Nothing is created in it then. */
   readonly emptyRefusal?: string | undefined;
   readonly clock?: Clock;
-  /** Where the log goes; default standard output. */
+  /** The destination of the log; default: standard output. */
   readonly logTo?: { write(line: string): void };
-  /** Where the built console is; default console/dist. */
+  /** The folder of the built console; default: console/dist. */
   readonly consoleFolder?: string;
-  /** Receives the server before its routes are added: a command serves more routes, or describes them. */
+  /** Receives the server before its routes are added, so that a command can add routes or describe them. */
   readonly onServer?: (server: Server) => void | Promise<void>;
-  /** Replaces parts, so that tests can simulate e.g. a full disk. */
+  /** Replaces parts, so that tests can simulate faults such as a full disk. */
   readonly replace?: Replacements;
 }
 
@@ -82,10 +82,10 @@ export interface Replacements {
   readonly searchWaitMs?: number;
 }
 
-/** What the rooms offer each other and the app. */
+/** The rooms and the parts that they share. */
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** Rooms that earlier ones call, once everything is created. */
+/** Rooms that rooms to their left call after everything is created. */
 interface LaterRooms {
   readonly threads: ReturnType<typeof openThreads>;
   readonly statistics: Statistics;
@@ -100,7 +100,10 @@ interface LaterRooms {
 
 type Later = () => LaterRooms;
 
-/** Opens the stores and creates all rooms; nothing runs yet. @param isReady whether requests are served, for the metrics */
+/**
+ * Opens the stores and creates all rooms without starting them.
+ * @param isReady whether requests are served, for the metrics
+ */
 export async function openParts(options: AppOptions, isReady: () => boolean) {
   const later: Later = () => created;
   const { backup, door, ...store } = await openStore(options);
@@ -110,7 +113,7 @@ export async function openParts(options: AppOptions, isReady: () => boolean) {
   const tasks = createTaskRoom(base, { role, watch }, later);
   const statistics = createStatistics({ ...base, countProducts: (id) => later().catalog.countProducts(id) });
   const threads = openCatalogThreads(base, backup, later);
-  // The server waits for every request, and these may take long.
+  // The server waits for every request, and those in this pool may take minutes.
   server.addHook('preClose', () => threads.relationSurveyors.close());
   const catalogs = createCatalogRooms({ ...base, tasks, threads }, options, later);
   const rooms = { ...base, tasks, ...catalogs };
@@ -149,10 +152,10 @@ export async function openParts(options: AppOptions, isReady: () => boolean) {
 
 type OpenedStore = Omit<Awaited<ReturnType<typeof openStore>>, 'backup' | 'door'>;
 
-/** The store that the settings name, with its keys and replicas. */
+/** Opens the store that the settings name, with its keys and replicas. */
 async function openStore({ clock = systemClock, logTo, replace, ...options }: AppOptions) {
   const { config, role = 'all' } = options;
-  // Settings are read before the store is opened, which migrates it.
+  // Reads the settings first, because opening the store migrates it.
   if (config.database === undefined) makeDataFolder(config.dataDir);
   const secrets = openSecrets(config);
   const waiting = reportWaiting(createStartLog({ logLevel: config.logLevel, logTo }));
@@ -164,7 +167,9 @@ async function openStore({ clock = systemClock, logTo, replace, ...options }: Ap
   return { config, storage, database, payloads, readers, secrets, clock, backup, door };
 }
 
-/** The server with what it needs to know callers and their projects, and the log, which is the server's. */
+/**
+ * Creates the server, the rooms that identify callers and their projects, and the logger, which belongs to the server.
+ */
 function createServing(store: OpenedStore, { logTo }: AppOptions, later: Later) {
   const { config, storage, database, clock } = store;
   const projects = createProjects({ database, clock });
@@ -203,7 +208,7 @@ function createTaskRoom(
   });
 }
 
-/** The threads that catalogs and relations share. */
+/** Opens the threads that catalogs and relations share. */
 function openCatalogThreads(base: RoomBase, backup: ContinuousBackup | undefined, later: Later) {
   const { config, storage, logger, projects } = base;
   return openThreads(config, threadPlaceOf(config, storage), {
@@ -227,7 +232,7 @@ interface CatalogBase extends RoomBase {
   readonly threads: ReturnType<typeof openThreads>;
 }
 
-/** Catalogs and the relations between their products. */
+/** Creates catalogs, the relations between their products, and search. */
 function createCatalogRooms(base: CatalogBase, { replace = {} }: AppOptions, later: Later) {
   const { threads, ...shared } = base;
   const { config, storage, payloads, readers, logger, projects } = shared;
@@ -258,7 +263,7 @@ function createCatalogRooms(base: CatalogBase, { replace = {} }: AppOptions, lat
       metrics.countWrittenProducts(counts);
       statistics.noteProducts(projectId, counts);
     },
-    // An index in use takes in what is staged, so that little is missing when that is committed.
+    // An index in use adds staged products, so that few are missing after the commit.
     onStaged: (projectId) => later().search.follow(projectId),
     onCommitRefused: (code) => later().metrics.countRefusedCommit(code),
     onOntologyFollowed: relations.follow,
@@ -277,7 +282,7 @@ function createCatalogRooms(base: CatalogBase, { replace = {} }: AppOptions, lat
 
 type CatalogRooms = RoomBase & ReturnType<typeof createCatalogRooms> & { readonly tasks: Tasks };
 
-/** What a project exchanges with other services, and what the data alone suggests. */
+/** Creates pipelines, channels and webhooks, which exchange data with other services, and suggestions. */
 function createExchangeRooms(rooms: CatalogRooms) {
   const { config, storage, catalog } = rooms;
   const place = threadPlaceOf(config, storage);
@@ -318,7 +323,10 @@ const reportWaiting = (log: ReturnType<typeof createStartLog>): StartWaiting => 
   onContinue: () => log.info({}, 'the database answers, the start continues'),
 });
 
-/** An archive of gigabytes does not belong in /tmp, which is often memory; with PostgreSQL there may be no data folder. */
+/**
+ * Makes a folder for archives of gigabytes in the data folder, because /tmp is often in memory. A service on PostgreSQL
+ * uses /tmp if its data folder cannot be created.
+ */
 function makeTempFolder({ dataDir, database }: Config): string {
   const folder = join(dataDir, 'temp');
   try {

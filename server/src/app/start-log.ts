@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
 
 const LEVELS = { info: 30, warn: 40 } as const;
-/** The settings of RELATA_LOG_LEVEL that show each. */
+/** The values of RELATA_LOG_LEVEL at which each level is written. */
 const SHOWN: Readonly<Record<keyof typeof LEVELS, RegExp>> = {
   info: /^(?:info|debug|trace)$/,
   warn: /^(?:warn|info|debug|trace)$/,
 };
 
-/** Writes lines of the log before there is a server with its logger, in the same form. */
+/** Writes log lines in the form of the server's logger before the server exists. */
 export function createStartLog({
   logLevel,
   logTo = process.stdout,

@@ -1,4 +1,4 @@
-/** What the service knows about the state of its files: damaged and foreign catalogs, a full disk. */
+/** Tracks the state of the service's files: damaged and foreign catalogs, and a full disk. */
 import { statfs } from 'node:fs/promises';
 import type { Config } from '../config.ts';
 import type { FailureCode } from '../kernel/errors.ts';
@@ -7,14 +7,14 @@ import type { ForeignCatalog } from '../storage/sqlite/sqlite.ts';
 import type { Storage } from '../storage/storage.ts';
 import { CatalogWatch } from './catalog-watch.ts';
 
-/** Failures that make a check of a project's catalog due. */
+/** Failures after which the catalog of the project is checked. */
 const SUSPICIOUS: ReadonlySet<string | undefined> = new Set<FailureCode | 'unexpected'>([
   ...(['catalog_damaged', 'storage_failed', 'unexpected'] as const),
 ]);
-/** How long a disk that was full is shown as full. */
+/** How long a disk is reported as full after a write has failed. */
 const FULL_MS = 60_000;
 const MIB = 1024 * 1024;
-/** With less free space, the next batch would not fit. */
+/** The next batch would not fit into less free space. */
 const LEAST_FREE_BYTES = 64 * MIB;
 
 export type StoreWatch = ReturnType<typeof watchStore>;
@@ -25,12 +25,12 @@ interface WatchParts {
   readonly logger: Logger;
 }
 
-/** Watches the embedded store; PostgreSQL watches its own files, and only its disk is reported. */
+/** Watches the files of the embedded store. Of PostgreSQL, which checks its own files, it only reports a full disk. */
 export function watchStore({ config, storage: { place }, logger }: WatchParts) {
   const catalogs = place.kind === 'embedded' ? new CatalogWatch(place, logger) : undefined;
   const disk = watchDisk(place.kind === 'embedded' ? config.dataDir : undefined, logger);
   return {
-    /** Notes each failure of a request or task. @param code of the refusal */
+    /** Call it for each failure of a request or task. @param code the code of the refusal */
     note(code: FailureCode | 'unexpected' | undefined, projectId: number | undefined): void {
       if (code === 'storage_full') disk.noteFull();
       if (SUSPICIOUS.has(code) && projectId !== undefined)
@@ -41,7 +41,7 @@ export function watchStore({ config, storage: { place }, logger }: WatchParts) {
     refuse: (projectId: number): void => catalogs?.refuse(projectId),
     listDamaged: (): readonly number[] => catalogs?.listDamaged() ?? [],
     listForeign: (): readonly ForeignCatalog[] => catalogs?.listForeign() ?? [],
-    /** @returns what an operator has to fix, for the health check; no paths, as it is open to everyone */
+    /** @returns the problems that an operator has to fix, without paths, because the health check is public */
     async listProblems(): Promise<string[]> {
       const damaged = (catalogs?.listDamaged() ?? []).map(
         (id) =>
@@ -53,7 +53,7 @@ export function watchStore({ config, storage: { place }, logger }: WatchParts) {
       );
       return [...(await disk.describe()), ...damaged, ...foreign];
     },
-    /** Checks all catalogs now. @returns when it is done */
+    /** Checks all catalogs now. Resolves when the checks are complete. */
     checkAll: async (): Promise<void> => catalogs?.checkAll(),
     start: (): void => catalogs?.start(),
     close: async (): Promise<void> => catalogs?.close(),

@@ -1,4 +1,4 @@
-/** The composition of storage: the store that the settings name, with its threads and replicas. */
+/** Opens the store that the settings name, with its threads and replicas. */
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -42,10 +42,12 @@ import {
 
 import { type ContinuousBackup, openContinuousBackup } from './continuous-backup.ts';
 
-/** What a process does: answer requests, run tasks, or both. */
+/** The role of a process: answer requests, run tasks, or both. */
 export type Role = 'api' | 'worker' | 'all';
 
-/** The store, with the thread that sends or follows a backup, and what holds the address; undefined when there is none. */
+/**
+ * The store, with the thread of the continuous backup, and the socket that holds the address until the server listens.
+ */
 export type OwnStorage = Storage & { readonly backup?: ContinuousBackup; readonly door?: Door | undefined };
 
 export interface StartTerms {
@@ -57,9 +59,10 @@ export interface StartTerms {
 }
 
 /**
- * Opens the store for a start. What can refuse a start comes first: the lock, the address, the files and the target of the
- * backup. The migration comes last, so that after a failed start the former program still opens the store.
- * @throws Error for a role that the embedded store cannot have (one process holds its folder), and for newer files
+ * Opens the store at a start. Everything that can refuse a start comes first: the lock, the address, the files and the
+ * target of the backup. The migration comes last, so that an older program can still open the store after a failed
+ * start.
+ * @throws Error for newer files, and for a role other than `all` on an embedded store, which only one process can open
  */
 export async function openOwnStorage(config: Config, terms: StartTerms): Promise<OwnStorage> {
   if (config.database !== undefined) return openShared(config, terms);
@@ -79,7 +82,7 @@ export async function openOwnStorage(config: Config, terms: StartTerms): Promise
   }
 }
 
-/** @param opened what has to be closed when the start fails, in this order */
+/** @param opened functions that close the opened parts, in this order, if the start fails */
 async function openEmbedded(
   config: Config,
   { isStandby = false }: StartTerms,
@@ -98,7 +101,7 @@ async function openEmbedded(
   const how = backup && { keepsLog: true, follows: backup.follows };
   const storage = await openStorage({ ...config, ...how });
   opened.unshift(() => storage.close());
-  // A new directory has nothing to send before it has a control database, and no former program.
+  // A new directory has nothing to send before its control database exists, and no older program has used it.
   if (isNew) await backup?.begin();
   return {
     ...storage,
@@ -123,16 +126,16 @@ async function openShared(config: Config, terms: StartTerms): Promise<OwnStorage
 const takeAddress = (config: Config, { takesAddress = false }: StartTerms) =>
   takesAddress ? openDoor(config) : undefined;
 
-/** For a service that may be replaced by another as the writer. */
+/** Guards each write, because another service may replace this one as the writer. */
 const guardWrites = (database: Database, backup: ContinuousBackup): Database => ({
   ...database,
   write: (of, work) => backup.write(() => database.write(of, work)),
 });
 
 /**
- * The keys of the settings, then those of the data directory, so that a service can move from one to the
- * other. Processes on PostgreSQL need the same key, so none of them creates one.
- * @throws Error that names the setting or the file that cannot be read
+ * Opens the keys of the settings, followed by those of the data directory, so that a service can change from one to
+ * the other. Processes on PostgreSQL need the same keys, so they do not create one.
+ * @throws Error with the name of the setting or file that cannot be read
  */
 export function openSecrets({ secretKeys, secretKeysFile, database, dataDir }: Config): Secrets {
   const given = [...secretKeys, ...readGivenKeys(secretKeysFile)];
@@ -141,12 +144,12 @@ export function openSecrets({ secretKeys, secretKeysFile, database, dataDir }: C
   return createSecrets({ keys: [...given, ...keys], makeKey });
 }
 
-/** @throws Error that names the setting */
+/** @throws Error with the name of the setting */
 function readGivenKeys(path: string | undefined): Uint8Array[] {
   try {
     return path === undefined ? [] : readSecretKeyFile(path);
   } catch (error) {
-    // Without a cause, so that the command line shows one line and no stack.
+    // Omits the cause, so that the command line shows one line without a stack.
     throw new Error(`RELATA_SECRET_KEYS_FILE: ${(error as Error).message}`);
   }
 }
@@ -155,20 +158,20 @@ function readGivenKeys(path: string | undefined): Uint8Array[] {
 export const openReaders = ({ database }: Config, { postgres }: Storage): Readers | undefined =>
   database && postgres && new Readers(postgres, database);
 
-/** Connections of a thread: one that reads or writes, and one for queries beside it. */
+/** The connections of a thread: one for reads or writes, and one for concurrent queries. */
 const THREAD_CONNECTIONS = 2;
 
-/** The file that a thread runs. */
+/** @returns the entry point of a thread */
 export const threadEntry = (name: string) =>
   new URL(`./threads/${name}${extname(import.meta.url)}`, import.meta.url);
 
-/** The stores that a thread opens by itself. */
+/** @returns the settings with which a thread opens the store */
 export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadPlace {
   if (place.kind === 'embedded') return place;
   return { replicaUrls: [], replicaMaxDelayMs: 0, ...database, ...place, connections: THREAD_CONNECTIONS };
 }
 
-/** What threads ask and tell about the project that they work for. */
+/** Callbacks of the threads. */
 interface ThreadUses {
   accountOf(projectId: number): number;
   onReplaced(replaced: ReplacedThread): void;
@@ -176,7 +179,7 @@ interface ThreadUses {
   readonly guardWrite?: ContinuousBackup['write'];
 }
 
-/** Reports the project of each operation that has ended, even if it failed, as it may have committed before. */
+/** Reports the project of each operation that has ended. A failed operation counts, because it may have committed. */
 const tellWrites = (
   threads: ThreadPool,
   { onCatalogWritten, guardWrite = (change) => change() }: ThreadUses,
@@ -194,18 +197,23 @@ const tellWrites = (
   },
 });
 
-/** A full update takes 46 MiB less than with the default, and no more processor time: batches are in shared memory. */
+/**
+ * A full update needs 46 MiB less than with the default and no more processor time, because batches are in shared
+ * memory.
+ */
 const UPDATE_YOUNG_MIB = 12;
 
-/** A question that needs more is refused; 64 MiB of a catalog that rules are tried on take about four times as much. */
+/**
+ * A question that needs more is refused. The 64 MiB of catalog columns for trying rules need about four times as much.
+ */
 const QUESTION_HEAP_MIB = 1_024;
 /**
- * V8 keeps up to 96 MiB for young values in each thread by default, also while the thread waits. Scans and long answers
- * pass over products once, so they need less than questions about relations.
+ * By default V8 keeps up to 96 MiB for young values in each thread, even while the thread waits. Scans and long answers
+ * read each product once, so they need less than questions about relations.
  */
 const YOUNG_MIB = { question: 48, scan: 16 };
 
-/** The threads that catalogs and relations share. */
+/** Opens the threads that catalogs and relations share. */
 export function openThreads(
   { parserThreads, writerThreads, readerThreads }: Config,
   workerData: ThreadPlace,
@@ -223,16 +231,16 @@ export function openThreads(
     parsers: open('ingest-worker', parserThreads, { ...young, onReplaced }),
     writers: tellWrites(open('store-worker', writerThreads, young), uses),
     scanners: ask('scan-worker', 1, scans),
-    // One more than an account may use, so that no account keeps the others waiting.
+    // One more than an account can use, so that no account makes the others wait.
     relationReaders: ask('relation-worker', readerThreads + 1, { share: readerThreads }),
-    // A preview may take minutes, so one account has one thread and another account finds a second.
+    // A preview may take minutes, so an account can use only one of the two threads.
     relationSurveyors: ask('relation-worker', 2, { share: 1 }),
-    // One at a time, so that long answers take no more memory; no other work waits behind them.
+    // Makes one long answer at a time to bound the memory. Other work does not use this thread.
     makers: open('scan-worker', 1, scans) as QuestionPool,
   };
 }
 
-/** The stores of catalogs, relations and search, on the database in use. */
+/** Creates the stores of catalogs, relations and search on the database in use. */
 export function openStores(
   { place, postgres }: Storage,
   readers: Readers | undefined,
@@ -268,7 +276,7 @@ export function openStores(
   };
 }
 
-/** Opens the store for a thread that reads catalogs as they were at one moment, and derives what relations need. */
+/** Opens snapshots for a thread, which reads catalogs at one version and derives the values that relations need. */
 export function openSnapshots(place: ThreadPlace): { snapshots: CatalogSnapshots; files?: CatalogFiles } {
   if (place.kind === 'postgres') return { snapshots: snapshotsOfRows(openPostgres(place)) };
   const files = new CatalogFiles(place.catalogs, place);

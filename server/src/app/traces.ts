@@ -8,10 +8,10 @@ interface TraceParts {
   readonly version: string;
 }
 
-/** An unreachable collector must not keep the process from ending. */
+/** The time limit, because an unreachable collector must not prevent the process from ending. */
 const CLOSE_MS = 5_000;
 
-/** Starts the OpenTelemetry SDK if its variables request it; without it spans cost nothing and are not sent. */
+/** Starts the OpenTelemetry SDK if its variables request it. Without the SDK, spans cost nothing and are not sent. */
 export async function openTraces(settings: TraceSettings | undefined, parts: TraceParts) {
   if (settings === undefined) return undefined;
   const { protocol } = settings;
@@ -48,12 +48,12 @@ async function startSdk(settings: TraceSettings, { logger, version }: TraceParts
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   trace.setGlobalTracerProvider(provider);
   return {
-    /** Sends what has not been sent yet. */
+    /** Sends the remaining spans. */
     close: () => Promise.race([provider.shutdown(), delay(CLOSE_MS, undefined, { ref: false })]),
   };
 }
 
-/** The exporter itself reads addresses, headers and time limits from the variables. */
+/** The exporter reads its addresses, headers and time limits from the variables itself. */
 async function openExporter({ protocol }: TraceSettings) {
   const { OTLPTraceExporter } =
     protocol === 'http/json'
@@ -85,7 +85,9 @@ async function openSampler({ sampler, samplerRatio }: TraceSettings) {
   return isParentBased ? new sdk.ParentBasedSampler({ root }) : root;
 }
 
-/** The SDK reports every batch that does not arrive, possibly with the address, so the log only says that it happened. */
+/**
+ * Logs the first failure without its text: the SDK reports every failed batch, and its texts may contain the address.
+ */
 function logFirstFailure(logger: Logger): void {
   let isReported = false;
   const tell: DiagLogFunction = () => {

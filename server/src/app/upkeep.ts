@@ -1,4 +1,4 @@
-/** Periodic maintenance: removes what is old or no longer has an owner. */
+/** Periodic maintenance: removes old rows, and payloads without an owner. */
 import { CHANNEL_SECRETS } from '../channels/channel-definitions/channel-definitions.ts';
 import { dropAnswersBefore as dropOldAnswers } from '../http/answers/answers.ts';
 import { PIPELINE_SECRETS } from '../pipelines/pipeline-definitions/pipeline-definitions.ts';
@@ -27,11 +27,11 @@ export function startUpkeep(parts: Parts) {
       await dropOldAnswers(database, now - DAY_MS);
       await access.dropEnded();
       await statistics.dropOld();
-      // Sessions of a process that died while others continued.
+      // Closes the full updates of a process that died while others continued.
       await catalog.fullUpdates.ends.closeEnded();
       await projects.purgeDeleted((projectId) => catalog.store.removeCatalog(projectId));
     } catch (error) {
-      // What is too old stays for another hour; an unreachable database must not stop the service.
+      // An unreachable database must not stop the service. Old rows stay for another hour.
       logger.warn({ err: error }, 'tidying up failed, it is tried again in an hour');
     }
   }
@@ -49,7 +49,10 @@ export function startUpkeep(parts: Parts) {
       void tidy();
     },
     stop: () => clearInterval(timer),
-    /** Seals with the present key what is unsealed or sealed with an earlier one. Source: docs/operating/settings.md, "Secrets". */
+    /**
+     * Seals secrets with the current key if they are unsealed or were sealed with an earlier key.
+     * Source: docs/operating/settings.md, "Secrets".
+     */
     async sealSecrets(): Promise<void> {
       const plain = await pipelines.sealPlain();
       if (plain > 0) logger.warn({ pipelines: plain }, SECRETS_PLAIN);
@@ -57,7 +60,7 @@ export function startUpkeep(parts: Parts) {
         noteSealed(column.table, await resealColumn(database, parts.secrets, column));
       noteSealed('webhook_endpoint', await webhooks.sealSecrets());
     },
-    /** Removes payloads whose request was never accepted, because the process died in between. */
+    /** Removes payloads of requests that were never accepted because the process died before. */
     async removeOrphans(): Promise<void> {
       const owned = new Set((await listNeededPayloads(database.read)).map(({ name }) => name));
       for (const { projectId, name } of await payloads.listOlderThan(DAY_MS)) {

@@ -7,7 +7,7 @@ import { type Author, asWriter, commandAuthor, createProjects, type Projects } f
 import { existingDataFolder } from '../storage/folder/folder.ts';
 import { openStorage } from '../storage/storage.ts';
 
-/** `relata account create NAME`: may run beside a serving process. */
+/** `relata account create NAME`: can run while a process serves the store. */
 export async function createAccountCommand(name: string): Promise<number> {
   return withAccess(async ({ projects, access }) => {
     const account = await projects.createAccount(name);
@@ -15,7 +15,7 @@ export async function createAccountCommand(name: string): Promise<number> {
   });
 }
 
-/** `relata key create --scope account`: the way back when the last key is lost. */
+/** `relata key create --scope account`: creates a key, for example after the last key was lost. */
 export async function createKeyCommand(values: { account?: string; name?: string }): Promise<number> {
   return withAccess(async ({ projects, access }) => {
     const account = await chooseAccount(projects, values.account);
@@ -24,7 +24,7 @@ export async function createKeyCommand(values: { account?: string; name?: string
   });
 }
 
-/** `relata owner-link`: the way in for the first owner, and back in for one who lost the password. */
+/** `relata owner-link`: prints a link for the first owner, or for an owner who lost the password. */
 export async function ownerLinkCommand(values: { account?: string }): Promise<number> {
   return withAccess(async ({ projects, access }) => {
     const account = await chooseAccount(projects, values.account);

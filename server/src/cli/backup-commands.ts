@@ -14,7 +14,7 @@ import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import { distributeStore, type MoveOptions, moveStore } from '../transfer/transfer.ts';
 import { openProgressLine } from './progress-line.ts';
 
-/** `relata backup DIR`: may run beside a serving process. */
+/** `relata backup DIR`: can run while a process serves the store. */
 export async function backupCommand(target: string): Promise<number> {
   const dataDir = embeddedFolder('backup');
   const { catalogs, payloads, isRecorded } = await createBackup(dataDir, target);
@@ -29,7 +29,9 @@ interface RestoreFlags {
   readonly withoutManifest?: boolean;
 }
 
-/** `relata restore --from URL DIR`: the last instant of a continuous backup, or an earlier one, in a new data directory. */
+/**
+ * `relata restore --from URL DIR`: restores an instant of a continuous backup, by default the last, to a new directory.
+ */
 export async function restoreTimelineCommand(
   root: string,
   { from, at, unauthenticated = false }: { from: string; at?: string; unauthenticated?: boolean },
@@ -78,7 +80,7 @@ function describeCheck(checked: CheckedTimeline | undefined): readonly string[] 
   return [`${checked.objects} objects, ${checked.bytes} bytes: all as they were written`];
 }
 
-/** `relata backups URL`: what can be restored from a continuous backup, or with `verify` whether all of it is intact. */
+/** `relata backups URL`: lists the instants of a continuous backup that can be restored; `verify` checks all of it. */
 export async function backupsCommand(
   url: string,
   {
@@ -90,7 +92,7 @@ export async function backupsCommand(
   const { key, s3 } = readConfig().backup;
   const target = await openExisting({ url, s3, key, isUnauthenticated: unauthenticated });
   const checked = verify ? await verifyTimeline(target) : undefined;
-  // What cannot be listed is a problem that the check has named.
+  // If the check has found problems, they explain why the backup cannot be listed.
   const listing = await listBackups(target).catch((error: unknown) => {
     if ((checked?.problems.length ?? 0) === 0) throw error;
     return undefined;
@@ -100,7 +102,7 @@ export async function backupsCommand(
   return (checked?.problems.length ?? 0) > 0 ? 1 : 0;
 }
 
-/** `relata restore DIR`: everything, into an empty data directory; with a project its catalog, beside a running service. */
+/** `relata restore DIR`: restores all to an empty data directory, or one project's catalog while the service runs. */
 export async function restoreCommand(source: string, { project, withoutManifest = false }: RestoreFlags) {
   const dataDir = embeddedFolder('restore');
   if (project === undefined) {
@@ -122,7 +124,7 @@ export async function restoreCommand(source: string, { project, withoutManifest 
   return 0;
 }
 
-/** `relata verify DIR`: whether a backup can be restored; only reads it, and works with either store. */
+/** `relata verify DIR`: checks whether a backup can be restored. Only reads the backup, and works with either store. */
 export async function verifyCommand(
   source: string,
   { withoutManifest = false }: Pick<RestoreFlags, 'withoutManifest'>,
@@ -134,7 +136,7 @@ export async function verifyCommand(
   return 0;
 }
 
-/** Without a manifest, nothing shows whether a file ever existed. */
+/** Names projects without a catalog file, because without a manifest nothing shows whether they ever had one. */
 function tellEmpty(projects: readonly number[]): void {
   if (projects.length === 0) return;
   console.log(
@@ -142,7 +144,7 @@ function tellEmpty(projects: readonly number[]): void {
   );
 }
 
-/** @throws Error on PostgreSQL, which has its own tools */
+/** @throws Error on PostgreSQL, which has its own tools for backups */
 function embeddedFolder(command: string): string {
   const { database, dataDir } = readConfig();
   if (database === undefined) return dataDir;
@@ -151,10 +153,10 @@ function embeddedFolder(command: string): string {
   );
 }
 
-/** The first ones show where to look; more would not be read. */
+/** The first differences show where to look. A longer list would not be read. */
 const SHOWN_DIFFERENCES = 20;
 
-/** `relata migrate-store --from … --to …`: from a data directory to PostgreSQL or back, while neither is served. */
+/** `relata migrate-store --from … --to …`: moves a data directory to PostgreSQL or back, while neither is served. */
 export async function migrateStoreCommand(flags: {
   readonly from: string;
   readonly to: string;
@@ -194,7 +196,9 @@ async function moveShown(options: MoveOptions) {
   }
 }
 
-/** `relata distribute`: distributes the projects of RELATA_DATABASE_URL over the workers of Citus, while it is not served. */
+/**
+ * `relata distribute`: distributes the projects of RELATA_DATABASE_URL over workers of Citus, while it is not served.
+ */
 export async function distributeCommand(flags: { shards: string; dryRun?: boolean }): Promise<number> {
   const { database } = readConfig();
   if (database === undefined)

@@ -7,7 +7,7 @@ import { mock, type TestContext, test } from 'node:test';
 import type { Command } from 'commander';
 import { buildProgram, runCommand } from './cli.ts';
 
-/** @returns the exit code and the standard error */
+/** @returns the exit code and the text on standard error */
 async function run(t: TestContext, ...args: string[]) {
   const said: string[] = [];
   const heard = mock.method(console, 'error', (line: unknown) => said.push(String(line)));
@@ -17,7 +17,7 @@ async function run(t: TestContext, ...args: string[]) {
   return { code, said: said.join('\n') };
 }
 
-test('every command refuses arguments and flags that it does not know', async (t) => {
+test('every command refuses unknown arguments and flags', async (t) => {
   const refusals: [string, RegExp][] = [
     ['serve extra', /too many arguments for 'serve'/],
     ['serve --project 7', /unknown option '--project'/],
@@ -56,7 +56,7 @@ test('every command refuses arguments and flags that it does not know', async (t
   }
 });
 
-/** @returns the commands with an action, by their words */
+/** @returns the commands with an action, with their full names */
 function listCommands(command: Command, path: readonly string[] = []): [string, Command][] {
   const within = command.commands.flatMap((each) => listCommands(each, [...path, each.name()]));
   return command.commands.length === 0 ? [[path.join(' '), command]] : within;
@@ -75,7 +75,7 @@ function helpOf(name: string): string {
   return help;
 }
 
-test('the help of every command says what each flag does, and shows each in an example but --force', () => {
+test('the help of every command describes each flag and, except --force, shows it in an example', () => {
   const commands = listCommands(buildProgram(() => async () => {}));
   assert.ok(commands.length > 20);
   const common = ['--url', '--key', '--project', '--profile', '--json', '--help'];
@@ -87,7 +87,7 @@ test('the help of every command says what each flag does, and shows each in an e
     assert.notEqual(command.description(), '', name);
     for (const { long = '', description } of command.options) {
       assert.notEqual(description, '', `${name} ${long}`);
-      // Flags that skip a check are not suggested by examples.
+      // Examples do not suggest flags that skip a check.
       if (long === '--force') continue;
       const places = common.includes(long) ? whole : examples;
       assert.match(places, new RegExp(`${long}\\b`), `${name} ${long}`);
@@ -96,7 +96,7 @@ test('the help of every command says what each flag does, and shows each in an e
   for (const long of common.slice(0, -1)) assert.match(whole, new RegExp(`${long}\\b`));
 });
 
-test('a command that needs a store makes none', async (t) => {
+test('a command that needs a store does not create one', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-cli-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const dataDir = join(folder, 'data');

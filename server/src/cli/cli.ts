@@ -1,11 +1,11 @@
-/** The door of the command line. It reads settings and the terminal; the work is done by the app, or by a remote service. */
+/** The door of the command line. It reads settings and the terminal, and calls the app or a remote service. */
 import { readFile } from 'node:fs/promises';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Role } from '../app/app.ts';
 import type { ConnectionFlags, DocumentName } from './feed/feed.ts';
 
-/** @returns the exit code: 0 done, 1 refused, declined or failed, 2 wrong usage, 3 the service cannot be reached */
+/** @returns the exit code: 0 success, 1 refused, declined or failed, 2 wrong usage, 3 service unreachable */
 export async function runCommand(args: readonly string[]): Promise<number> {
   let code = 0;
   const act: Act =
@@ -21,9 +21,9 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Usage errors are one line on standard error; bugs keep their stack. */
+/** Prints usage errors as one line on standard error, and bugs with their stack. */
 async function describe(error: unknown): Promise<number> {
-  // Commander has reported it.
+  // Commander has already printed it.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (!(error instanceof Error)) throw error;
   if (['RelataError', 'TaskError', 'UnreachableError', 'UsageError'].includes(error.name)) {
@@ -36,7 +36,7 @@ async function describe(error: unknown): Promise<number> {
   return 1;
 }
 
-// Loaded when one of their commands runs: a command that feeds a service would otherwise hold them all in memory, 70 MiB.
+// Modules are loaded when one of their commands runs. All of them would take 70 MiB in a command that feeds a service.
 const loadFeed = () => import('./feed/feed.ts');
 const loadAccess = () => import('./access-commands.ts');
 const UNAUTHENTICATED =
@@ -47,7 +47,7 @@ type Act = <Given extends unknown[]>(
   work: (...given: Given) => Promise<number>,
 ) => (...given: Given) => Promise<void>;
 
-/** Every command, with what it takes. */
+/** Defines every command with its arguments and flags. */
 export function buildProgram(act: Act): Command {
   const program = new Command('relata')
     .description('A product data service: catalogs, and what goes with what.')
@@ -85,13 +85,13 @@ function addExamples(command: Command, path = ''): void {
   for (const each of command.commands) addExamples(each, `${path} ${each.name()}`);
 }
 
-/** @returns a parser of a flag's number, which stays text, as on the command line */
+/** @returns a parser that checks the number of a flag and returns it as text */
 const countTo = (max: number) => (text: string) => {
   if (/^[1-9]\d{0,14}$/.test(text) && Number(text) <= max) return text;
   throw new InvalidArgumentError(`It must be a number from 1 to ${max.toLocaleString('en')}.`);
 };
 
-/** The most that a body may have. Source: docs/interface §8. */
+/** The maximum number of products in a body. Source: docs/interface §8. */
 const BATCH_PRODUCTS = 10_000;
 
 const ROLES = ['api', 'worker', 'all'] satisfies Role[];
@@ -190,7 +190,7 @@ function addBackups(program: Command, act: Act): void {
     .action(act(async (source, flags) => (await loadBackup()).verifyCommand(source, flags)));
 }
 
-/** Commands that move whole stores while nothing is served. */
+/** Adds the commands that change whole stores while no process serves them. */
 function addStoreMoves(program: Command, act: Act): void {
   program
     .command('migrate-store')
@@ -214,7 +214,7 @@ function addStoreMoves(program: Command, act: Act): void {
     .action(act(async (flags) => (await loadBackup()).distributeCommand(flags)));
 }
 
-/** @returns a command that talks to a service */
+/** @returns a command that calls a service, with the flags of the connection */
 function connected(parent: Command, name: string, description: string): Command {
   return parent
     .command(name)
@@ -269,7 +269,7 @@ function addPush(program: Command, act: Act): void {
     .action(act(async (files, flags) => (await loadFeed()).push(files, flags)));
 }
 
-/** Commands that compare, read and delete products of the catalog. */
+/** Adds the commands that compare, read and delete products of the catalog. */
 function addCatalogs(program: Command, act: Act): void {
   connected(program, 'diff <FILE...>', 'say what a full update of these files would change').action(
     act(async (files, flags) => (await loadFeed()).diff(files, flags)),
@@ -282,7 +282,7 @@ function addCatalogs(program: Command, act: Act): void {
     .action(act(async (identifiers, flags) => (await loadFeed()).remove(identifiers, flags)));
 }
 
-/** Commands that show what the service answers. */
+/** Adds the commands that show answers of the service. */
 function addQuestions(program: Command, act: Act): void {
   connected(program, 'lookup <ID...>', 'show products with their facts').action(
     act(async (identifiers, flags) => (await loadFeed()).lookUp(identifiers, flags)),
@@ -315,7 +315,7 @@ function addDocuments(program: Command, act: Act, name: DocumentName): void {
   apply.option('--yes', 'do not ask');
 }
 
-/** The examples in the help of a command, by its words: each of its own flags is in one, except those that skip a check. */
+/** The examples in the help of each command. They show all flags of the command except those that skip a check. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   '': ['demo', 'serve', 'push --full catalog.ndjson.gz', 'help push', '--version'],
   serve: ['serve', 'serve --role worker', 'serve --standby s3://company-backup/relata'],

@@ -30,7 +30,7 @@ import {
 } from '../storage/sqlite/sqlite.ts';
 import { openControl } from '../storage/storage.ts';
 
-/** `relata doctor`: problems of an installation and their remedies. @returns 1 if there are problems, 0 with warnings only */
+/** `relata doctor`: prints problems of an installation with remedies. @returns 1 if there are problems, otherwise 0 */
 export async function doctorCommand({ json = false }: { json?: boolean | undefined }): Promise<number> {
   const findings: Finding[] = [];
   for await (const finding of withinLimit(checkInstallation(readConfig()))) {
@@ -51,17 +51,17 @@ function describeFinding({ status, check, message, action }: Finding): string {
   return action === undefined ? line : `${line}\n${' '.repeat(INDENT)}${action}`;
 }
 
-/** A finding of `relata doctor`. Each check reads and changes nothing, whether or not a service is running. */
+/** A finding of `relata doctor`. Checks only read, and work whether or not a service is running. */
 export interface Finding {
-  /** What was checked: a path, a setting or a subject. */
+  /** The subject of the check: a path, a setting or a part of the installation. */
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'problem';
   readonly message: string;
-  /** What to do about it. */
+  /** The remedy. */
   readonly action?: string;
 }
 
-/** Reported as they are found: reading every file of a large store takes minutes. */
+/** Findings are printed one by one, because reading every file of a large store takes minutes. */
 export type Findings = AsyncGenerator<Finding>;
 
 const ok = (check: string, message: string): Finding => ({ check, status: 'ok', message });
@@ -73,16 +73,16 @@ const findingOf = (status: Finding['status']) => (check: string, message: string
 });
 const [warning, problem] = [findingOf('warning'), findingOf('problem')];
 
-/** The reason is in the cause of a refusal, or in that of a failed fetch. */
+/** @returns the message of the innermost cause, which has the reason of a refusal or a failed fetch */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   return cause instanceof Error ? reasonOf(cause) : message;
 }
 
-/** More than the limits of a connection and an answer together, so that a check usually reports itself what is silent. */
+/** More than the time limits of a connection and its answer, so that a check usually reports a timeout itself. */
 const AWAITED_MS = 90_000;
 
-/** Ends a check that waits for another program forever; reading files may take any time, and is not counted. */
+/** Ends a check that waits for another program. Reading files is synchronous, so its time does not count. */
 export async function* withinLimit(findings: Findings, awaitedMs = AWAITED_MS): Findings {
   for (let last = 'the first one'; ; ) {
     const next = findings.next();
@@ -112,7 +112,7 @@ export async function* checkInstallation(config: Config): Findings {
   yield* checkOutside(config);
 }
 
-/** @returns whether its control database can be read as one of this program */
+/** @returns whether the control database is intact and has the schema of this program */
 async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolean> {
   const folder = dataFolderAt(dataDir);
   const stray = findStray(folder);
@@ -130,7 +130,7 @@ async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolea
   const own = process.getuid?.() ?? uid;
   if (uid !== own) {
     const action = `Run relata doctor as that user, for example: sudo -u '#${uid}' relata doctor.`;
-    // Files that SQLite creates beside it would keep the service from opening it.
+    // SQLite would create files of this user, which would prevent the service from opening the database.
     const said = `its files belong to the user ${uid}, and this is ${own}: they are not opened`;
     yield problem(dataDir, said, action);
     return false;
@@ -139,7 +139,7 @@ async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolea
   return yield* checkFiles(folder);
 }
 
-/** @returns why a start would be refused, in its words */
+/** @returns the message with which a start would be refused */
 function findStray(folder: DataFolder): string | undefined {
   try {
     refuseStrayCatalogs(folder);
@@ -226,7 +226,7 @@ const NEWER_ACTION = 'Use the newer program that wrote it.';
 const newestFor = (path: string, { control }: DataFolder): number =>
   newestOf(path === control ? 'control' : 'catalog');
 
-/** @param marked catalogs marked by the service, which checks more than `quick_check` */
+/** @param marked catalogs that the service has marked as damaged, because its check finds more than `quick_check` */
 function checkDatabase(path: string, folder: DataFolder, marked: ReadonlySet<string>) {
   const [own] = checkSqliteFile(path).problems;
   const mark = `the service found so, and does not serve it (${basename(path, '.db')}.damaged beside it says why)`;
@@ -256,7 +256,7 @@ function restoreAction(path: string, { control }: DataFolder): string {
 /** docs/operating/postgresql.md, "Set up PostgreSQL", lists the tested versions. */
 const OLDEST_POSTGRES = 14;
 
-/** @returns whether its tables can be read as those of this program */
+/** @returns whether the database has the schema of this program */
 async function* checkPostgres({ database }: Config): AsyncGenerator<Finding, boolean> {
   if (database === undefined) return false;
   let facts: PostgresFacts;
@@ -306,7 +306,7 @@ async function checkReplica(database: NonNullable<Config['database']>, primary: 
   }
 }
 
-/** @returns undefined when a file of keys cannot be read */
+/** @returns undefined if the key file cannot be read */
 async function* findSecrets(config: Config): AsyncGenerator<Finding, Secrets | undefined> {
   try {
     return openSecrets(config);
@@ -346,9 +346,9 @@ async function checkSecrets(secrets: Secrets, control: ReturnType<typeof openCon
 }
 
 const GB = 1e9;
-/** The same as in the alert RelataDiskFillsUp. */
+/** The limit of the alert RelataDiskFillsUp. */
 const LITTLE_BYTES = 5 * GB;
-/** A batch, its staging and the WAL of its commit no longer fit. */
+/** A batch, its staging and the WAL of its commit do not fit into less. */
 const NO_BYTES = GB;
 
 async function* checkDisk({ dataDir, database }: Config): Findings {
@@ -367,7 +367,7 @@ async function* checkDisk({ dataDir, database }: Config): Findings {
 }
 
 const DAY_MS = 86_400_000;
-/** One night was missed; the same as in the alert RelataBackupOld. */
+/** The limit of the alert RelataBackupOld: one nightly backup was missed. */
 const OLD_DAYS = 2;
 
 async function* checkBackups({ dataDir, database }: Config): Findings {
@@ -416,7 +416,7 @@ async function* checkOutside({ oidc, traces, importDir, fetchAllow }: Config): F
 
 async function checkProvider(oidc: NonNullable<Config['oidc']>): Promise<Finding> {
   try {
-    // This fetches the provider's metadata, the first step of a sign-in.
+    // Fetches the provider's metadata, which is the first step of a sign-in.
     await createProvider(oidc, systemClock).findSignOutUrl(oidc.issuer);
     return ok('sign-in provider', `${oidc.issuer} answers`);
   } catch (error) {
@@ -425,7 +425,7 @@ async function checkProvider(oidc: NonNullable<Config['oidc']>): Promise<Finding
   }
 }
 
-/** Any answer will do, whatever a collector says to a GET. */
+/** Any answer is sufficient, because a collector may answer a GET with any status. */
 async function checkCollector(endpoint: string): Promise<Finding> {
   try {
     await fetch(endpoint, { signal: AbortSignal.timeout(5_000), redirect: 'manual' });
@@ -436,7 +436,7 @@ async function checkCollector(endpoint: string): Promise<Finding> {
   }
 }
 
-/** This machine with all its programs, and the addresses at which clouds give out credentials. */
+/** Addresses of this machine, and addresses at which clouds provide credentials. */
 const DANGEROUS = ['127.0.0.1', '::1', '169.254.169.254', 'fd00:ec2::254'];
 
 function checkAllowed(fetchAllow: readonly string[]): Finding {

@@ -5,7 +5,7 @@ import { MoveMeter, type MoveProgress } from '../transfer/move-meter.ts';
 import type { MovedTable } from '../transfer/move-tables.ts';
 import { openProgressLine } from './progress-line.ts';
 
-/** The output of a line, with time set by the test. */
+/** Opens a line whose output is collected and whose time the test sets. */
 function startLine({ isTTY, columns = 200 }: { isTTY: boolean; columns?: number }) {
   let now = 0;
   const written: string[] = [];
@@ -13,7 +13,7 @@ function startLine({ isTTY, columns = 200 }: { isTTY: boolean; columns?: number 
   return {
     written,
     end: () => line.end(),
-    /** Half of the rows are about half of the work here. */
+    /** The part of the work is that of the rows. */
     show(atMs: number, rows: number, fields: Partial<MoveProgress> = {}) {
       now = atMs;
       const progress = {
@@ -27,12 +27,12 @@ function startLine({ isTTY, columns = 200 }: { isTTY: boolean; columns?: number 
   };
 }
 
-test('a terminal has one line that is drawn anew, with rows, rate and the time that is left', () => {
+test('on a terminal one line is redrawn with rows, rate and remaining time', () => {
   const { written, show, end } = startLine({ isTTY: true });
   show(0, 0);
   show(100, 1_000);
   show(10_000, 250_000);
-  assert.equal(written.length, 2, 'what changes within a blink is not drawn');
+  assert.equal(written.length, 2, 'a change within 200 ms is not drawn');
   const [first = '', second = ''] = written;
   assert.match(first, /^\rcopying {4}\[\.{24}\] {2}0 % /);
   assert.equal(
@@ -43,13 +43,13 @@ test('a terminal has one line that is drawn anew, with rows, rate and the time t
   assert.equal(written.at(-1), '\n');
 });
 
-test('a line is cut to the terminal', () => {
+test('a line is truncated to the width of the terminal', () => {
   const { written, show } = startLine({ isTTY: true, columns: 40 });
   show(0, 0);
   assert.equal(written[0]?.replace('\r', '').replace('\x1b[K', '').length, 39);
 });
 
-test('without a terminal there is a plain line now and then, and one at the end of a phase', () => {
+test('without a terminal a plain line is written at intervals and at the end of a phase', () => {
   const { written, show, end } = startLine({ isTTY: false });
   for (let second = 0; second <= 30; second += 1) show(second * 1_000, second * 10_000);
   show(31_000, 1_000_000, { done: 1 });
@@ -63,7 +63,7 @@ test('without a terminal there is a plain line now and then, and one at the end 
   ]);
 });
 
-test('without a terminal a move of seconds says how far it is too', () => {
+test('without a terminal a move of a few seconds shows its progress as well', () => {
   const { written, show, end } = startLine({ isTTY: false });
   for (let tick = 0; tick <= 50; tick += 1) show(tick * 100, tick * 20_000);
   end();
@@ -73,7 +73,7 @@ test('without a terminal a move of seconds says how far it is too', () => {
   );
 });
 
-test('a phase ends with 100 %, whatever its tables add up to', () => {
+test('a phase ends with 100 % despite rounding errors in the sum of its tables', () => {
   const written: string[] = [];
   const line = openProgressLine({ write: (text) => written.push(text) });
   const table = { name: 'document' } as MovedTable;
@@ -84,7 +84,7 @@ test('a phase ends with 100 %, whatever its tables add up to', () => {
   assert.match(written.at(-1) ?? '', /^comparing {2}100 % {2}18 of 18 rows(?!.* left)/);
 });
 
-test('what an earlier run did counts neither for the rate nor for the time that is left', () => {
+test('the work of an earlier run is not part of the rate or the remaining time', () => {
   const { written, show } = startLine({ isTTY: false });
   show(0, 0);
   show(100, 600_000, { doneBefore: 0.6 });

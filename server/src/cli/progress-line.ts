@@ -3,29 +3,29 @@ export interface Progress {
   readonly phase: string;
   readonly place: string;
   readonly rows: number;
-  /** 0: nothing to count; absent: unknown. */
+  /** 0 if the phase counts no rows; absent if the total is unknown. */
   readonly allRows?: number;
-  /** The unit that is counted; default rows. */
+  /** The counted unit in the plural; default: rows. */
   readonly noun?: string;
-  /** From 0 to 1; undefined: unknown. */
+  /** From 0 to 1; undefined if unknown. */
   readonly done: number | undefined;
   /** The part that an earlier run did. */
   readonly doneBefore: number;
 }
 
-/** The output for progress: a terminal has columns, a file or a pipe has none. */
+/** The output for progress. A terminal has columns; a file or a pipe does not. */
 type ProgressStream = Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>> & {
   write(text: string): unknown;
 };
 
-/** Interval between redraws on a terminal. */
+/** The interval between redraws on a terminal. */
 const DRAW_MS = 200;
-/** Interval between log lines, and between those for another tenth: a phase of seconds would otherwise only show 0 %. */
+/** The intervals between lines, and between lines for another tenth, so that a short phase shows more than 0 %. */
 const LINE_MS = 10_000;
 const TENTH_MS = 1_000;
 const BAR_CELLS = 24;
 
-/** Shows progress: one line that is redrawn on a terminal, occasional lines elsewhere. */
+/** Shows progress as a line that is redrawn on a terminal, or as occasional lines elsewhere. */
 export function openProgressLine(stream: ProgressStream, now = () => performance.now()) {
   let phase = '';
   let startedAt = 0;
@@ -46,11 +46,11 @@ export function openProgressLine(stream: ProgressStream, now = () => performance
     const elapsed = { elapsedMs: shownAt - startedAt, rowsBefore: rowsAtStart };
     const text = describeProgress(progress, { ...elapsed, hasBar: stream.isTTY ?? false });
     if (!stream.isTTY) stream.write(`${text}\n`);
-    // Truncated, as the terminal would wrap the line and the next one would not overwrite it; then the rest is erased.
+    // Truncates the line, because a wrapped line could not be overwritten, and erases the rest of the former one.
     else stream.write(`\r${text.slice(0, (stream.columns ?? 80) - 1)}\x1b[K`);
   }
 
-  /** Shows the last state of a phase, which stays. */
+  /** Draws the last state of a phase, which stays visible. */
   function end(): void {
     if (last !== undefined && last !== drawn) draw(last);
     if (last !== undefined && stream.isTTY) stream.write('\n');
@@ -67,7 +67,7 @@ export function openProgressLine(stream: ProgressStream, now = () => performance
         ({ phase, rows: rowsAtStart } = progress);
         startedAt = now();
       }
-      // The work of an earlier run counts neither for the rate nor for the time left.
+      // The rate and the remaining time do not include the work of an earlier run.
       if (progress.done !== undefined && progress.done <= progress.doneBefore) rowsAtStart = progress.rows;
       last = progress;
       if (isNew || now() - shownAt >= waitFor(progress)) draw(progress);
@@ -75,7 +75,9 @@ export function openProgressLine(stream: ProgressStream, now = () => performance
   };
 }
 
-/** @returns e.g. `copying  42 %  1,200,000 of 2,900,000 rows  21,000 rows/s  1 min 20 s left  project 3, document` */
+/**
+ * @returns such as `copying  42 %  1,200,000 of 2,900,000 rows  21,000 rows/s  1 min 20 s left  project 3, document`
+ */
 function describeProgress(
   { phase, place, rows, allRows, noun = 'rows', done = 0, doneBefore }: Progress,
   { elapsedMs, rowsBefore, hasBar }: { elapsedMs: number; rowsBefore: number; hasBar: boolean },

@@ -5,13 +5,13 @@ import { type App, baseUrlOf, createApp, isConsoleBuilt, type Role } from '../ap
 import { type Config, readConfig } from '../config.ts';
 import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/folder/folder.ts';
 
-/** `relata serve`: until SIGTERM or SIGINT. */
+/** `relata serve`: serves until SIGTERM or SIGINT. */
 export async function serveCommand(flags: { role?: Role; standby?: string } = {}): Promise<number> {
   const { role = 'all', standby } = flags;
   const given = readConfig();
   const isStandby = standby !== undefined;
   const config = isStandby ? { ...given, backup: { ...given.backup, url: standby } } : given;
-  // Port 0 is any free port, which cannot be taken.
+  // Port 0 means any free port, so the address cannot be in use.
   const takesAddress = config.port !== 0;
   const endStart = endOnSignal();
   const app = await createApp({ config, role, isStandby, takesAddress, emptyRefusal: refuseEmpty(config) });
@@ -29,8 +29,9 @@ export async function serveCommand(flags: { role?: Role; standby?: string } = {}
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Ends a start that may wait for its database for long. The kernel does not end the first process of a container for a signal
- * without a handler. @returns a function that removes the handlers
+ * Ends the process during a start, which may wait long for its database. Without a handler, the kernel does not end the
+ * first process of a container.
+ * @returns a function that removes the handlers
  */
 function endOnSignal(): () => void {
   const end = (signal: NodeJS.Signals) => process.exit(128 + constants.signals[signal]);
@@ -42,7 +43,10 @@ function endOnSignal(): () => void {
 
 const SHOWN_PATHS = 3;
 
-/** Files of an older version, or created by hand, may be readable by others. Source: docs/operating/install.md, "First start". */
+/**
+ * Warns about files that other users can read, because an older version or a person created them.
+ * Source: docs/operating/install.md, "First start".
+ */
 function warnOfReaders({ server }: App, { database, dataDir }: Config): void {
   if (database !== undefined) return;
   const paths = tightenDataFolder(dataFolderAt(dataDir));
@@ -51,7 +55,9 @@ function warnOfReaders({ server }: App, { database, dataDir }: Config): void {
   server.log.warn(facts, 'other users can get at the data directory: chmod folders to 0700, files to 0600');
 }
 
-/** A file with the key on one of several machines would not be found. */
+/**
+ * Refuses to write the first key of a shared database to a file, because it would be on any one of several machines.
+ */
 function refuseEmpty({ accountKey, database }: Config): string | undefined {
   const isShown = accountKey !== undefined || process.stdout.isTTY;
   return database === undefined || isShown
@@ -78,8 +84,8 @@ async function makeFirstKey(app: App, { accountKey, dataDir }: Config): Promise<
 }
 
 /**
- * As long as no user can sign in, each start shows a link. Without a terminal it goes to the log, whose
- * reader can become the owner within the hour. Source: docs/interface §14.5.
+ * Shows a link at each start while there is no owner with a password. Without a terminal the link is logged, so a reader
+ * of the log can become the owner within an hour. Source: docs/interface §14.5.
  */
 async function showOwnerLink(app: App, config: Config): Promise<void> {
   const { log } = app.server;
@@ -96,25 +102,25 @@ async function showOwnerLink(app: App, config: Config): Promise<void> {
     if (process.stdout.isTTY) console.log(`\nSign up as the owner within an hour:\n\n  ${link}\n`);
     else log.warn({ link }, 'there is no owner yet: open this link within an hour to become the owner');
   } catch (error) {
-    // Lookups work with a full disk, and `relata owner-link` can make a link later.
+    // The start continues: lookups work with a full disk, and `relata owner-link` can make a link later.
     log.warn({ err: error }, 'no owner link was made');
   }
 }
 
-/** @returns undefined once there is an owner */
+/** @returns the link; undefined if there is an owner */
 export async function makeFirstOwnerLink({ access, projects, server }: App, config: Config) {
   const [first] = await projects.findAccounts();
   if (first === undefined || (await access.hasOwner())) return undefined;
   return ownerLinkUrl(baseUrlOf(config, server), await access.makeOwnerLink(first.id, 'relata serve'));
 }
 
-/** Waits for a signal, then stops gracefully; a second signal ends the process at once. */
+/** Waits for a signal, then stops gracefully. A second signal ends the process immediately. */
 export async function untilStopped(app: App): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isStopping = false;
   const { log } = app.server;
   const stop = (signal: NodeJS.Signals): void => {
-    // Not by removing the handlers: the kernel does not end the first process of a container for a signal without a handler.
+    // The handlers stay: without one, a signal does not end the first process of a container.
     if (isStopping) process.exit(128 + constants.signals[signal]);
     isStopping = true;
     log.info({ signal }, 'relata stops: requests in flight are finished, running tasks handed back');

@@ -222,11 +222,7 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
     /** With `deleted`, lists the deleted projects that can be restored. */
     pageProjects: (reach: Reach, { deleted = false, ...page }: PageRequest & { deleted?: boolean }) =>
       resources.list(deleted ? deletedIn(reach) : reach, page),
-    /**
-     * Reads by the id alone, which takes 18 µs of processor time instead of 25, because every call about a project
-     * begins here.
-     * @throws not_found
-     */
+    /** Reads by id alone, which takes 18 µs instead of 25: each call about a project begins here. @throws not_found */
     async getProject(reach: Reach, id: number): Promise<Project> {
       const project = await findProject(parts.database.read, id);
       const isSeen = project?.deletedAt === null && reachesProject(reach, project);

@@ -21,7 +21,7 @@ import { type MoveOptions, moveStore } from './move.ts';
 import type { MoveProgress } from './move-meter.ts';
 import { describeMove } from './move-tables.ts';
 
-/** Moving a store between its two engines (docs/operating/postgresql.md, `relata migrate-store`). Each test uses both engines. */
+/** `relata migrate-store` moves a store between its two engines (docs/operating/postgresql.md). Each test uses both. */
 
 async function makeFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'relata-move-'));
@@ -43,20 +43,20 @@ async function makePlaces(t: TestContext, catalogs: readonly number[]) {
   return { data, url: await makeDatabase(t, { isEmpty: true }), back: join(folder, 'back') };
 }
 
-/** Tables of PostgreSQL that no move copies, each with the reason. */
+/** Tables of PostgreSQL that a move does not copy, each with the reason. */
 const NOT_MOVED: ReadonlyMap<string, string> = new Map([
-  ['service', 'the version of the schema and the beat of running processes'],
+  ['service', 'the version of the schema and the heartbeat of running processes'],
   ['rate_window', 'counts of the last minute'],
-  ['search_entry', 'the index of search, which the next search makes'],
-  ['search_progress', 'how far that is'],
-  ['search_document', 'the same of programs of schema 24'],
-  ['search_walk', 'the same'],
-  ['search_word', 'the words of that index'],
+  ['search_entry', 'the index of search, which the next search builds'],
+  ['search_progress', 'the progress of that index'],
+  ['search_document', 'the index of programs of schema 24'],
+  ['search_walk', 'the progress of that index'],
+  ['search_word', 'the words of the index of search'],
   ['payload', 'bodies, which are files in the embedded store'],
-  [MOVE_PROGRESS, 'of the move itself'],
+  [MOVE_PROGRESS, 'the progress of the move itself'],
 ]);
 
-test('the two engines have the same tables and columns, but for those that are named', async (t) => {
+test('the two engines have the same tables and columns, except those in NOT_MOVED', async (t) => {
   const postgres = openPostgres({ url: await makeDatabase(t), connections: 1, prepares: false });
   try {
     const tables = await describeMove(postgres);
@@ -67,24 +67,24 @@ test('the two engines have the same tables and columns, but for those that are n
     const names = present.map(({ name }) => name);
     const known = new Set([...tables.map(({ name }) => name), ...NOT_MOVED.keys()]);
     const unknown = names.filter((name) => !known.has(name));
-    assert.deepEqual(unknown, [], 'a table that no move takes along is named in NOT_MOVED');
+    assert.deepEqual(unknown, [], 'a table that a move does not copy is in NOT_MOVED');
     const gone = [...NOT_MOVED.keys()].filter((name) => name !== MOVE_PROGRESS && !names.includes(name));
-    assert.deepEqual(gone, [], 'what is named is there');
+    assert.deepEqual(gone, [], 'every table in NOT_MOVED exists');
   } finally {
     await postgres.close();
   }
 });
 
-test('every row, body and number that comes next goes to PostgreSQL and comes back', async (t) => {
+test('a move to PostgreSQL and back keeps every row, body and next number', async (t) => {
   const { data, url, back } = await makePlaces(t, [6_000, 0, 70]);
   const wanted = readStoredRows(data);
   const there = await moveStore({ from: data, to: url });
   assert.deepEqual(there.differences, []);
-  assert.equal(there.catalogs, 3, 'an empty catalog is one too');
-  assert.equal(there.payloads, 4, 'a body that nobody needs stays behind');
+  assert.equal(there.catalogs, 3, 'an empty catalog counts as well');
+  assert.equal(there.payloads, 4, 'a body without an owner is not moved');
 
   const [next] = await query(url, "select nextval(pg_get_serial_sequence('task', 'number')) as number");
-  assert.equal(Number(next?.number), 1_025, '24 tasks, and 1,000 that are gone');
+  assert.equal(Number(next?.number), 1_025, '24 tasks, and 1,000 that were deleted');
   const [catalog] = await query(url, 'select * from catalog where project_id = 1');
   assert.equal(Number(catalog?.next_document_id), 7_001);
   assert.equal(Number(catalog?.next_category_id), 6_001);
@@ -103,7 +103,7 @@ test('every row, body and number that comes next goes to PostgreSQL and comes ba
   assert.deepEqual(await query(url, 'select to_regclass($1) as name', [MOVE_PROGRESS]), [{ name: null }]);
 });
 
-test('long values go over in bounded pages', async (t) => {
+test('a move copies long values in bounded pages', async (t) => {
   const { data, url, back } = await makePlaces(t, [0]);
   const file = new DatabaseSync(join(data, 'catalogs', '1.db'));
   const insert = file.prepare('insert into document (product_id, former_answer, raw) values (?, ?, ?)');
@@ -117,11 +117,11 @@ test('long values go over in bounded pages', async (t) => {
   await moveStore({ from: data, to: url, onProgress });
   await moveStore({ from: url, to: back, onProgress });
   const pages = steps.slice(1).map((rows, at) => rows - (steps[at] ?? 0));
-  assert.ok(Math.max(...pages) <= 2, `two of them are more than a page: ${pages}`);
+  assert.ok(Math.max(...pages) <= 2, `a page has at most two of these rows: ${pages}`);
   assert.deepEqual(readStoredRows(back), wanted);
 });
 
-test('members that lie in runs are a row each on PostgreSQL, and stay so on the way back', async (t) => {
+test('a move to PostgreSQL converts runs of members into rows, and a move back keeps the rows', async (t) => {
   const { data, url, back } = await makePlaces(t, [0]);
   const file = new DatabaseSync(join(data, 'catalogs', '1.db'));
   file.exec(`insert into relation_run (id, members) values (7, '["aa","01",1,11,"g"]
@@ -145,7 +145,7 @@ test('members that lie in runs are a row each on PostgreSQL, and stay so on the 
   assert.deepEqual({ ...counted }, { members: 3, runs: 0 });
 });
 
-/** Moves in a process of its own, which kills itself shortly after its nth step: in the middle of the next one. */
+/** Moves in another process, which kills itself shortly after step number `step`, in the middle of the next one. */
 async function moveKilled(options: MoveOptions, step: number): Promise<boolean> {
   const script = `
     import { moveStore } from ${JSON.stringify(new URL('./move.ts', import.meta.url).href)};
@@ -165,14 +165,14 @@ async function moveKilled(options: MoveOptions, step: number): Promise<boolean> 
   return signal === 'SIGKILL';
 }
 
-/** Each time a little later. @returns the number of kills before its end */
+/** Kills each run of the move a little later than the run before. @returns the number of kills */
 async function moveWithKills(options: MoveOptions): Promise<number> {
   let kills = 0;
   while (await moveKilled(options, 2 + kills * 89)) kills += 1;
   return kills;
 }
 
-test('a move that is killed goes on where it was, in both directions', async (t) => {
+test('a move that was killed resumes where it stopped, in both directions', async (t) => {
   const { data, url, back } = await makePlaces(t, [7_000, 30]);
   const wanted = readStoredRows(data);
   assert.ok((await moveWithKills({ from: data, to: url })) >= 4);
@@ -180,7 +180,7 @@ test('a move that is killed goes on where it was, in both directions', async (t)
   assert.deepEqual(readStoredRows(back), wanted);
 });
 
-test('a move whose end was not seen is compared again and is done', async (t) => {
+test('a repeated move after the end compares the stores again and succeeds', async (t) => {
   const { data, url } = await makePlaces(t, [10]);
   const first = await moveStore({ from: data, to: url });
   assert.deepEqual(await moveStore({ from: data, to: url }), first);
@@ -191,7 +191,7 @@ test('a move whose end was not seen is compared again and is done', async (t) =>
   );
 });
 
-/** Everything is copied, nothing is compared. */
+/** Stops a move after everything is copied and before the comparison. */
 async function moveUntilCompared(options: MoveOptions): Promise<void> {
   const onProgress = ({ phase }: MoveProgress) => {
     if (phase === 'comparing') throw new Error('the power is cut');
@@ -216,24 +216,24 @@ const damages = [
     said: /^project 9, undo_log: 1 rows in postgres.* does not have$/,
   },
   {
-    what: 'values that changed places',
+    what: 'two exchanged values',
     sql: `update category set path = (select path from category other where other.project_id = 1 and other.id = 3 - category.id)
           where project_id = 1 and id in (1, 2)`,
     said: /^project 1, category: the 60 rows differ$/,
   },
   {
-    what: 'a counter of a catalog',
+    what: 'a changed counter of a catalog',
     sql: 'update catalog set next_document_id = 5 where project_id = 1',
     said: /^project 1, catalog: the 1 rows differ$/,
   },
   {
-    what: 'another body',
+    what: 'a changed body',
     sql: "update payload set bytes = (select bytes from payload where name = 'batch-1.body') where name = 'task.body'",
     said: /the body task.body of an open task is missing or differs$/,
   },
 ];
 for (const { what, sql, said } of damages) {
-  test(`the comparison finds ${what}, and nobody serves such a target`, async (t) => {
+  test(`the comparison finds ${what}, and such a target is not served`, async (t) => {
     const { data, url } = await makePlaces(t, [60, 60]);
     await moveUntilCompared({ from: data, to: url });
     await query(url, sql);
@@ -247,7 +247,7 @@ for (const { what, sql, said } of damages) {
   });
 }
 
-test('a source that was served between two runs is found out', async (t) => {
+test('a move refuses to resume if the source was changed between two runs', async (t) => {
   const { data, url } = await makePlaces(t, [60]);
   await moveUntilCompared({ from: data, to: url });
   const control = new DatabaseSync(join(data, 'control.db'));
@@ -259,7 +259,7 @@ test('a source that was served between two runs is found out', async (t) => {
   );
 });
 
-test('a data folder is not served until the move to it has ended', async (t) => {
+test('the target data folder of a move is not served until the move has ended', async (t) => {
   const { data, url, back } = await makePlaces(t, [5]);
   await moveStore({ from: data, to: url });
   await moveUntilCompared({ from: url, to: back });
@@ -310,7 +310,7 @@ const refusals: {
     said: /from a data directory to postgres:.* or back/,
   },
   {
-    case: 'a database in which other things are',
+    case: 'a database that is not empty',
     async prepare({ data, url }) {
       await moveStore({ from: data, to: url });
       await query(url, "update account set name = 'somebody else' where id = 1");
@@ -332,7 +332,7 @@ const refusals: {
     said: /is the target of another move/,
   },
   {
-    case: 'a folder in which other things are',
+    case: 'a folder that is not empty',
     async prepare({ data, url, back }) {
       await moveStore({ from: data, to: url });
       await mkdir(back);
@@ -360,7 +360,7 @@ for (const { case: name, prepare, said } of refusals) {
   });
 }
 
-test('a process that was killed is not waited for when somebody says so', async (t) => {
+test('a forced move does not wait for the lease of a killed process', async (t) => {
   const { data, url, back } = await makePlaces(t, [2]);
   await moveStore({ from: data, to: url });
   const soon = '(extract(epoch from clock_timestamp()) * 1000)::bigint + 9000';
@@ -369,7 +369,7 @@ test('a process that was killed is not waited for when somebody says so', async 
   assert.deepEqual((await moveStore({ from: url, to: back, isForced: true })).differences, []);
 });
 
-test('a password is never shown', async (t) => {
+test('neither the progress nor an error of a move contains the password', async (t) => {
   const { data, url } = await makePlaces(t, [2]);
   const secret = new URL(url);
   secret.password = 'topsecret';

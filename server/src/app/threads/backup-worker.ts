@@ -1,4 +1,4 @@
-/** Entry of the thread that sends the data directory to the target of its backup, or follows it. */
+/** Entry of the thread that sends the data directory to the target of its backup, or follows the target. */
 import { workerData } from 'node:worker_threads';
 import { BackupStream, Standby, type StreamSettings, type StreamState } from '../../backup/stream/stream.ts';
 import { serveOperations } from '../../storage/threads/threads.ts';
@@ -15,9 +15,9 @@ serveOperations({
   open() {
     stream = isStandby ? new Standby(settings, state) : new BackupStream(settings, state);
   },
-  /** @returns why it may not write; undefined if it does, or is a standby */
+  /** @returns why this service cannot write; undefined if it writes or is a standby */
   start: () => stream?.start(),
-  /** After a promotion, sends what it followed until now. */
+  /** Turns a promoted standby into a writer, which sends from then on. */
   async turn() {
     await stream?.stop();
     stream = new BackupStream(settings, state);

@@ -1,4 +1,4 @@
-/** Entry of the thread that checks catalog files: their owners, and for damage, reading each in full. */
+/** Entry of the thread that checks the owners of catalog files, and reads each file in full to find damage. */
 import { dirname } from 'node:path';
 import { workerData } from 'node:worker_threads';
 import { PRODUCTS_WITHOUT_DOCUMENT } from '../../catalog/store/sqlite/sqlite.ts';

@@ -1,4 +1,4 @@
-/** Entry of the threads that parse, which would delay the thread that answers lookups. */
+/** Entry of the parsing threads. Parsing would delay the thread that answers lookups. */
 import { workerData } from 'node:worker_threads';
 import { ingestThreadOperations } from '../../catalog/catalog.ts';
 import { digestRequest } from '../../http/answers/answers.ts';

@@ -1,4 +1,4 @@
-/** Entry of the threads that answer relations and searches: related products may take long to find. */
+/** Entry of the threads that answer relations and searches, because finding related products may take long. */
 import { workerData } from 'node:worker_threads';
 import { productOperations, relationOperations } from '../../agents/reading/reading.ts';
 import type { CatalogSnapshots } from '../../catalog/catalog.ts';

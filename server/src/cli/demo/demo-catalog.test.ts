@@ -7,7 +7,7 @@ import { type DemoProduct, drawPicture, readDemoCatalog, withPictures } from './
 
 const catalog = readDemoCatalog();
 
-/** A number alone or with a unit, as a full update in automatic mode recognises it. */
+/** Matches a number with or without a unit, as a full update in automatic mode recognises it. */
 const MEASURE = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?: ([^\s\d]\S{0,11}))?$/;
 
 function listValues(product: DemoProduct, key: string): string[] {
@@ -41,18 +41,18 @@ function groupBy<Key>(products: DemoProduct[], keyOf: (product: DemoProduct) => 
   return groups;
 }
 
-test('the catalog holds 5,000 to 10,000 products with identifiers and names of their own', () => {
+test('the demo catalog has 5,000 to 10,000 products with unique identifiers and names', () => {
   assert.ok(catalog.length >= 5000 && catalog.length <= 10_000, `${catalog.length} products`);
   assert.equal(new Set(catalog.map(({ identifier }) => identifier)).size, catalog.length);
   assert.equal(new Set(catalog.map(({ name }) => name)).size, catalog.length);
 });
 
-test('the packed catalog is what the generator makes (npm run demo-catalog), and begins the stream of the same seed', () => {
+test('the packed catalog equals the output of the generator, and the stream with its seed begins with it', () => {
   assertSameProducts(generateDemoCatalog(), catalog);
   assertSameProducts([...streamDemoProducts(catalog.length)], catalog);
 });
 
-test('a stream has the length asked for, no identifier twice, and other products with another seed', () => {
+test('a stream has the requested length, unique identifiers, and different products for another seed', () => {
   for (const count of [0, 1, 17, 20_000]) {
     const identifiers = Array.from(streamDemoProducts(count, 7), ({ identifier }) => identifier);
     assert.equal(identifiers.length, count);
@@ -61,7 +61,7 @@ test('a stream has the length asked for, no identifier twice, and other products
   assert.notDeepEqual([...streamDemoProducts(100, 7)], [...streamDemoProducts(100, 8)]);
 });
 
-test('every product keeps the limits of an upload', () => {
+test('every demo product is within the limits of an upload', () => {
   for (const product of catalog) {
     const { identifier, name, productUrl, images, categories, attributes } = product;
     assert.ok(identifier.length >= 1 && identifier.length <= 255, identifier);
@@ -77,7 +77,7 @@ test('every product keeps the limits of an upload', () => {
   }
 });
 
-test('every product has one brand and one price in EUR for everyone', () => {
+test('every demo product has one brand and one price in EUR without a user group', () => {
   for (const product of catalog) {
     assert.equal(listValues(product, 'Brand').length, 1, product.identifier);
     const [price, ...more] = listValues(product, 'Price');
@@ -86,14 +86,14 @@ test('every product has one brand and one price in EUR for everyone', () => {
   }
 });
 
-test('the variants of a group stand together and one of them bears the identifier of the group', () => {
+test('the first variant of each group in the demo catalog is its head', () => {
   const groups = groupBy(catalog, ({ groupIdentifier }) => groupIdentifier);
   for (const [groupIdentifier, variants] of groups) {
     assert.equal(variants[0]?.identifier, groupIdentifier);
   }
 });
 
-test('each of at least five departments has groups of several variants', () => {
+test('the demo catalog has at least five departments, each with groups of several variants', () => {
   const departments = groupBy(catalog, ({ categories }) => categories[0]?.path[0]);
   assert.ok(departments.size >= 5, [...departments.keys()].join());
   for (const [department, products] of departments) {
@@ -102,7 +102,7 @@ test('each of at least five departments has groups of several variants', () => {
   }
 });
 
-test('an attribute is in every product a number with the same unit, or true and false, or text', () => {
+test('all values of a demo attribute are numbers with the same unit, booleans or texts', () => {
   const kinds = new Map<string, Set<string>>();
   for (const { key, value } of catalog.flatMap(({ attributes }) => attributes)) {
     const measure = MEASURE.exec(value);
@@ -116,7 +116,7 @@ test('an attribute is in every product a number with the same unit, or true and 
   assert.ok(all.filter((kind) => kind.startsWith('number ')).length >= 20);
 });
 
-test('some products have several values of an attribute and some a value for dealers only', () => {
+test('the demo catalog has attributes with several values and values for dealers only', () => {
   assert.ok(catalog.some((product) => listValues(product, 'Brake standard').length > 1));
   assert.ok(catalog.some((product) => listValues(product, 'Battery type').length > 1));
   const forDealers = catalog.flatMap(({ attributes }) => attributes).filter(({ userGroups }) => userGroups);
@@ -196,7 +196,7 @@ const relations = [
   },
 ];
 for (const { name, sources, targets, fits } of relations) {
-  test(`there is ${name}`, () => {
+  test(`the demo catalog has ${name}`, () => {
     assert.ok(sources.length > 0);
     for (const source of sources) {
       assert.ok(
@@ -207,14 +207,14 @@ for (const { name, sources, targets, fits } of relations) {
   });
 }
 
-test('every category has products of different prices', () => {
+test('every category of the demo catalog has products with different prices', () => {
   const categories = groupBy(catalog, (product) => product.categories[0]?.path.join(' > ') ?? 'none');
   for (const [category, products] of categories) {
     assert.ok(new Set(products.map((product) => findNumber(product, 'Price'))).size > 1, category);
   }
 });
 
-test('each picture of the demo is drawn, in its size, and none that no product has', () => {
+test('the demo draws each picture of its products and no others', () => {
   const pictures = withPictures(catalog, 'http://127.0.0.1:1').flatMap(({ images }) => images);
   assert.ok(pictures.length > catalog.length);
   for (const { url } of pictures) {

@@ -9,7 +9,7 @@ import type { Server } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { makeFirstOwnerLink, untilStopped } from '../serve.ts';
 
-/** `relata demo`: a catalog to try everything on, in a directory that is removed with the process. */
+/** `relata demo`: serves a catalog to try everything with, in a directory that is removed when the process ends. */
 export async function demoCommand(): Promise<number> {
   const dataDir = fs.mkdtempSync(join(tmpdir(), 'relata-demo-'));
   try {
@@ -21,7 +21,7 @@ export async function demoCommand(): Promise<number> {
     const projectId = await loadDemoCatalog(address, key, config.publicUrl);
     await createDemoPipelines({ address, key, projectId }, importDir);
     const consoleLink = (await makeFirstOwnerLink(app, config)) ?? '';
-    // For the page of the shop, whose visitors can read the key.
+    // The key for the page of the shop, which its visitors can read.
     const { key: pageKey = '' } = await createRelata({ url: address, key }).apiKeys.create({
       name: 'Shop page',
       scope: { type: 'project', id: projectId },
@@ -37,7 +37,11 @@ export async function demoCommand(): Promise<number> {
   }
 }
 
-/** Loads the catalog as any shop would: over HTTP, by a full update. @param shownAt address for browsers @returns the project's id */
+/**
+ * Loads the catalog over HTTP by a full update, as any shop would.
+ * @param shownAt the address for browsers
+ * @returns the id of the project
+ */
 export async function loadDemoCatalog(address: string, key: string, shownAt = address): Promise<number> {
   const { projects, products, relations, tasks } = createRelata({ url: address, key });
   const group = await projects.createGroup('Demo');
@@ -55,9 +59,9 @@ export async function loadDemoCatalog(address: string, key: string, shownAt = ad
 }
 
 /**
- * Creates a pipeline with each trigger, and the files that two of them read.
- * @param importDir RELATA_IMPORT_DIR
- * @returns where the pipeline for uploads takes files, and the URL of the webhook
+ * Creates a pipeline for each kind of trigger, and the files that two of them read.
+ * @param importDir the value of RELATA_IMPORT_DIR
+ * @returns the path to which files are uploaded, and the URL of the webhook
  */
 export async function createDemoPipelines(
   { address, key, projectId }: { address: string; key: string; projectId: number },
@@ -79,7 +83,7 @@ export async function createDemoPipelines(
   return { uploadPath, webhookUrl: (trigger.type === 'webhook' && trigger.url) || '' };
 }
 
-/** @returns what the demo prints: where to look, how to sign in, and a question to paste into a shell */
+/** @returns the text of the demo: the address, the link to sign up, and a command to paste into a shell */
 export function describeDemo({
   projectId,
   ...place
@@ -113,9 +117,10 @@ Press Ctrl+C to stop; this deletes the demo catalog.
 const IN_PACKAGE = join('dist', 'server', 'src', 'main.mjs');
 
 /**
- * @param program the script that this process runs, `process.argv[1]`
- * @returns the command that calls `relata` again from any second terminal. An installed package is called by its path,
- *   because `relata` is on the PATH neither after `npx` nor after a local `npm install`. A clone is called by npm.
+ * @param program the script of this process, `process.argv[1]`
+ * @returns a command that runs `relata` in a second terminal. It calls an installed package by its path, because
+ * neither
+ *   `npx` nor a local `npm install` puts `relata` on the PATH. It calls a clone through npm.
  */
 export function describeCommand(program: string): string {
   const path = fs.realpathSync(program);
@@ -123,7 +128,7 @@ export function describeCommand(program: string): string {
   return path.endsWith('relata.js') ? `node '${path}'` : 'npm run -s relata --';
 }
 
-/** A product in the form of an upload request. Source: docs/interface §2.3. */
+/** A product in upload form. Source: docs/interface §2.3. */
 export interface DemoProduct {
   identifier: string;
   groupIdentifier: string;
@@ -138,11 +143,12 @@ const inDemo = (name: string) => new URL(`../../../demo/${name}`, import.meta.ur
 const readJson = <Value>(name: string) => JSON.parse(fs.readFileSync(inDemo(name), 'utf8')) as Value;
 
 /**
- * @returns the 6,200 products of the demo shop, the variants of a group together, with partners on both sides
- * of each demo relation. server/test/support/demo-shop/ has the generator that made them.
+ * Variants of a group follow each other, and each demo relation has products on both sides. The generator of the
+ * products is in server/test/support/demo-shop/.
+ * @returns the 6,200 products of the demo shop
  */
 export function readDemoCatalog(): DemoProduct[] {
-  // Packed: 7 MB in 145 KB.
+  // The file is packed from 7 MB to 145 KB.
   const lines = brotliDecompressSync(fs.readFileSync(inDemo('catalog.ndjson.br')))
     .toString()
     .trimEnd();
@@ -153,16 +159,19 @@ export function readDemoCatalog(): DemoProduct[] {
 export const readDemoRelations = (): RelationDefinition[] =>
   readJson<{ relations: RelationDefinition[] }>('relations.json').relations;
 
-/** Pictures of the demo's products, drawn when requested: an invented shop has no photographs. */
+/** Pictures of the demo's products are drawn when requested, because an invented shop has no photographs. */
 
 const PATH = '/demo/pictures';
 const DAY_SECONDS = 86_400;
-/** Sizes in pixels, by folder of the address; `detail` is a part of the drawing. */
+/** The size in pixels by the folder in the URL; `detail` shows a part of the drawing. */
 const SIZES: Readonly<Record<string, number>> = { large: 640, detail: 640, small: 160, thumb: 64 };
-/** The drawing of each product line, in a square of 100. */
+/** The drawing of each product line in a square of 100 units. */
 const DRAWINGS = readJson<Readonly<Record<string, string>>>('drawings.json');
 
-/** Hue, saturation and lightness of the colours that identifiers name; for others the name determines the hue. */
+/**
+ * Hue, saturation and lightness of the colours in file names. Without a colour, the number in the name determines the
+ * hue.
+ */
 const COLOURS: readonly (readonly [name: string, hue: number, saturation: number, lightness: number])[] = [
   ['black', 210, 6, 30],
   ['silver', 210, 8, 72],
@@ -176,7 +185,7 @@ const COLOURS: readonly (readonly [name: string, hue: number, saturation: number
 ];
 const HUES = [172, 28, 205, 262, 345, 92];
 
-/** @returns the products with pictures that this process draws. @param address of this process */
+/** @param address the address of this process. @returns the products with URLs of pictures that this process draws */
 export const withPictures = (products: readonly DemoProduct[], address: string): DemoProduct[] =>
   products.map((product) => {
     const colour = product.attributes.find(({ key }) => key === 'Colour')?.value.toLowerCase() ?? '';
@@ -187,7 +196,7 @@ export const withPictures = (products: readonly DemoProduct[], address: string):
 
 const SHOP = '/demo/shop';
 
-/** What the shop itself serves, without a key: pictures, and a page with the elements of clients/web. */
+/** Serves the part of a shop without a key: pictures, and a page with the elements of clients/web. */
 function serveDemo(server: Server): void {
   const route = { config: { guard: 'none' }, schema: { hide: true } } as const;
   for (const [name, media] of Object.entries({ 'shop.html': 'text/html', 'relata.js': 'text/javascript' })) {
@@ -210,13 +219,13 @@ function serveDemo(server: Server): void {
   });
 }
 
-/** @returns an SVG; undefined for a name that no product of the demo has */
+/** @returns an SVG; undefined for a picture that no product of the demo has */
 export function drawPicture(size: string, file: string): string | undefined {
   const [, line = '', name = ''] = /^([a-z]+)-([a-z0-9-]{4,80})\.svg$/.exec(file) ?? [];
   const [drawing, pixels] = [DRAWINGS[line], SIZES[size]];
   if (drawing === undefined || pixels === undefined) return undefined;
   const known = COLOURS.find(([word]) => name.includes(word));
-  // Without a named colour, the groups of a line differ, and the variants of a group look alike.
+  // Without a colour in the name, groups of a line have different hues, and variants of a group have the same.
   const hue = known?.[1] ?? HUES[Number.parseInt(name, 10) % HUES.length] ?? 0;
   const [, , saturation, lightness] = known ?? ['', hue, 42, 58];
   const colour = (light: number) => `hsl(${hue} ${saturation}% ${light}%)`;

@@ -11,7 +11,7 @@ const identifiersOf = (body: Buffer) =>
     ({ identifier }) => identifier,
   );
 
-test('a batch ends with its number of products or its bytes, and a product of any length goes alone', () => {
+test('a batch ends at its number of products or bytes, and a longer product has its own batch', () => {
   const batch = new BatchBody(3);
   const MIB = 1024 * 1024;
   const products = [

@@ -7,12 +7,15 @@ import { type Connection, type ConnectionFlags, chooseProject, connect, UsageErr
 import { measureFiles, readProducts, writeWhole } from './product-files.ts';
 import { ask, countOf, isInteractive, print, say } from './terminal.ts';
 
-/** How many identifiers a request may name. Source: docs/interface §8. */
+/** The maximum number of identifiers in a request. Source: docs/interface §8. */
 const IDENTIFIERS = 10_000;
-/** How many of each kind a difference shows. */
+/** The number of identifiers that a difference shows of each kind. */
 const SHOWN = 20;
 
-/** `relata diff FILE…`: what a full update of these files would do. Sends nothing. @returns 1 if there is a difference */
+/**
+ * `relata diff FILE…`: shows the changes of a full update of these files and sends nothing.
+ * @returns 1 for a difference
+ */
 export async function diff(files: readonly string[], flags: ConnectionFlags): Promise<number> {
   const connection = connect(flags);
   const hashProduct = await loadHash();
@@ -46,7 +49,7 @@ function listSome(lists: Readonly<Record<string, readonly string[]>>): void {
   }
 }
 
-/** The last product with an identifier wins, as in an upload. A hash takes 22 characters, whatever the product's size. */
+/** Of several products with an identifier the last one counts, as in an upload. Each product takes 22 characters. */
 async function hashFiles(files: readonly string[], hashProduct: Hash): Promise<Map<string, string>> {
   const hashes = new Map<string, string>();
   for await (const products of readProducts(files, measureFiles(files))) {
@@ -63,7 +66,7 @@ function parse(bytes: Buffer): UploadProduct {
     const product = JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, '')) as UploadProduct;
     if (typeof product?.identifier === 'string') return product;
   } catch {
-    // Invalid JSON and JSON that is no product are refused alike, with the beginning of the text.
+    // Invalid JSON, and JSON that is not a product, are refused below with the beginning of the text.
   }
   const text = bytes.toString('utf8', 0, 120);
   throw new UsageError(`this is no product: ${text}`);
@@ -71,7 +74,7 @@ function parse(bytes: Buffer): UploadProduct {
 
 type Hash = (product: UploadProduct) => string;
 
-/** As the service compares them. The products room is loaded only for this. */
+/** Hashes products in the form in which the service compares them. Loads the products room only for this. */
 async function loadHash(): Promise<Hash> {
   const { normaliseProduct } = await import('../../catalog/products/products.ts');
   return (product) =>
@@ -81,7 +84,7 @@ async function loadHash(): Promise<Hash> {
       .slice(0, 22);
 }
 
-/** `relata pull`: the whole catalog in upload form, one product per line. */
+/** `relata pull`: writes the whole catalog in upload form, one product per line. */
 export async function pull(flags: ConnectionFlags & { readonly output?: string }): Promise<number> {
   const connection = connect(flags);
   const lines = Readable.from(writeLines(connection, await chooseProject(connection)));
@@ -98,7 +101,7 @@ async function* writeLines({ relata }: Connection, projectId: number): AsyncGene
   for await (const product of relata.products.export(projectId)) yield `${JSON.stringify(product)}\n`;
 }
 
-/** `relata delete ID…`: the task's report names products that do not exist. */
+/** `relata delete ID…`: deletes products. The report of the task names products that do not exist. */
 export async function remove(
   identifiers: readonly string[],
   flags: ConnectionFlags & { readonly yes?: boolean },

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { connectWith } from './connection.ts';
 
-test('an upload takes an answer without a body, of something in between, as an answer', async (t) => {
+test('an upload accepts an answer without a body from a proxy', async (t) => {
   for (const status of [204, 205, 304]) {
     const between = createServer((asked, answer) => {
       asked.resume().on('end', () => answer.writeHead(status).end());
@@ -18,7 +18,7 @@ test('an upload takes an answer without a body, of something in between, as an a
     const outcome: unknown = await relata.products
       .upload(Buffer.from('[]'))
       .catch((error: Error) => ('status' in error ? error.status : error));
-    // The client accepts any 2xx; the count of batches at the start reveals that nothing was stored.
+    // The client accepts any 2xx. The commit, which sends the count of batches, detects that nothing was stored.
     assert.deepEqual(outcome, status === 304 ? 304 : '', `${status}`);
   }
 });

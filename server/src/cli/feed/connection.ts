@@ -9,7 +9,7 @@ import { createRelata, type Relata } from '@relata/client';
 import { readClientSettings } from '../../config.ts';
 import { askSecret } from './terminal.ts';
 
-/** Flags of every command that talks to a service. */
+/** The flags of every command that calls a service. */
 export interface ConnectionFlags {
   readonly url?: string;
   readonly key?: string;
@@ -22,18 +22,18 @@ export interface Connection {
   readonly relata: Relata;
   readonly url: string;
   readonly key: string;
-  /** Undefined: the key reaches exactly one. */
+  /** Undefined if the key must reach exactly one project. */
   readonly projectId: number | undefined;
 }
 
-/** For commands that a person can easily repeat. */
+/** The retries of commands that a person can easily repeat. */
 const RETRIES = 2;
-/** Five minutes in all, enough for a service to be restarted or moved. */
+/** These retries take five minutes, enough for a service to be restarted or moved. */
 export const PATIENT_RETRIES = 12;
 
 export const connect = (flags: ConnectionFlags): Connection => connectWith(flags, RETRIES);
 
-/** A flag takes precedence over the environment, and that over the profile. @throws UsageError */
+/** A flag takes precedence over the environment, and the environment over the profile. @throws UsageError */
 export function connectWith(flags: ConnectionFlags, retries: number): Connection {
   const set = readClientSettings();
   const stored = readProfile(flags.profile);
@@ -48,7 +48,7 @@ export function connectWith(flags: ConnectionFlags, retries: number): Connection
   return { url, key, projectId, relata: createRelata({ url, key, retries, fetch: fetchAloud }) };
 }
 
-/** @returns the project; without a choice, the only one in reach @throws UsageError */
+/** @returns the chosen project, or the only one within reach. @throws UsageError */
 export async function chooseProject({ relata, projectId }: Connection): Promise<number> {
   if (projectId !== undefined) return projectId;
   const { items } = await relata.projects.list({ limit: 2 });
@@ -60,7 +60,7 @@ export async function chooseProject({ relata, projectId }: Connection): Promise<
 
 let isAway = false;
 
-/** Reports once that it waits, and once that it continues. */
+/** Fetches, and prints once that the service is unreachable and once that it answers again. */
 async function fetchAloud(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   try {
     const { body } = init;
@@ -77,7 +77,10 @@ async function fetchAloud(input: string | URL | Request, init: RequestInit = {})
   }
 }
 
-/** The platform's fetch copies a body twice, into memory that is freed late: a push took twice the time and 50 MiB more. */
+/**
+ * Used in place of `fetch`, which copies a body twice into memory that is freed late: a push took twice the time and 50
+ * MiB more.
+ */
 async function sendBytes(url: string, init: RequestInit, bytes: Uint8Array): Promise<Response> {
   const { method, headers, signal } = init;
   const { request } = url.startsWith('https:') ? https : http;
@@ -86,19 +89,19 @@ async function sendBytes(url: string, init: RequestInit, bytes: Uint8Array): Pro
     ...(signal && { signal }),
     headers: { ...(headers as Record<string, string>), 'content-length': bytes.length },
   });
-  // Including errors while the answer is read, which then fails.
+  // Handles errors that occur while the answer is read; reading the answer then fails.
   sent.on('error', () => {});
   sent.end(bytes);
   const [answer] = (await once(sent, 'response')) as [http.IncomingMessage];
   const read = await text(answer);
   const { statusCode: status = 0 } = answer;
-  // A response with one of these may not have a body.
+  // A Response with one of these statuses must not have a body.
   const body = [204, 205, 304].includes(status) ? null : read;
-  // A list of values becomes one text.
+  // Header values that are lists become one string.
   return new Response(body, { status, headers: answer.headers as Record<string, string> });
 }
 
-/** A service that a person uses, stored so that its address need not be repeated. */
+/** The stored address and key of a service, so that a person does not repeat them. */
 type Profile = Pick<ConnectionFlags, 'url' | 'key' | 'project'>;
 
 const DEFAULT = 'default';
@@ -108,7 +111,10 @@ const pathOf = () =>
 
 const readAll = () => readStored<Record<string, Profile>>(pathOf(), '') ?? {};
 
-/** @returns what was written to a file; undefined if there is none. @throws UsageError with a hint, such as `, delete it` */
+/**
+ * @returns the JSON of a file; undefined if the file does not exist.
+ * @throws UsageError with a hint, such as `, delete it`
+ */
 export function readStored<Value>(path: string, hint: string): Value | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Value;
@@ -118,7 +124,7 @@ export function readStored<Value>(path: string, hint: string): Value | undefined
   }
 }
 
-/** @throws UsageError for an unknown name; without a name the default profile may be missing */
+/** @throws UsageError for an unknown name. Without a name, the default profile does not have to exist. */
 function readProfile(name: string | undefined): Profile {
   const profiles = readAll();
   const chosen = name ?? DEFAULT;
@@ -127,7 +133,7 @@ function readProfile(name: string | undefined): Profile {
   throw new UsageError(`there is no profile ${name}: relata login --profile ${name} makes it`);
 }
 
-/** `relata login`: stores the address of a service and the key, after trying them. */
+/** `relata login`: stores the address of a service and the key after a successful request with them. */
 export async function login({ url, key, project, profile = DEFAULT }: ConnectionFlags): Promise<number> {
   if (url === undefined) throw new UsageError('relata login needs --url');
   const typed = key ?? (await askSecret('API key: '));
@@ -136,7 +142,7 @@ export async function login({ url, key, project, profile = DEFAULT }: Connection
   await createRelata({ url, key: stored.key, retries: 1 }).tasks.list({ limit: 1, ...choose(project) });
   const path = pathOf();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // Only the owner may read a key, even if the file existed before.
+  // Ensures that only the owner can read the key, even if the file existed before.
   writeFileSync(`${path}.new`, `${JSON.stringify({ ...readAll(), [profile]: stored }, null, 2)}\n`, {
     mode: 0o600,
   });
@@ -148,7 +154,7 @@ export async function login({ url, key, project, profile = DEFAULT }: Connection
 
 const choose = (project: string | undefined) => (project === undefined ? {} : { projectId: Number(project) });
 
-/** A mistake that the caller must correct before anything is sent. */
+/** A mistake that the user must correct before anything is sent. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -9,18 +9,18 @@ import { type Recognisable, recognise } from '../../kernel/recognise.ts';
 import { type Connection, type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { confirm, isInteractive, print } from './terminal.ts';
 
-/** Relations and the ontology as files in a repository: exported, compared, applied. */
+/** Exports, compares and applies relations and the ontology as files. */
 
 export interface DocumentFlags extends ConnectionFlags {
   readonly yes?: boolean;
 }
 
-/** A part of such a document, as it is compared. */
+/** A part of a document in the form for the comparison. */
 interface Part extends Recognisable {
-  /** The text for people. */
+  /** The text in the output. */
   readonly label: string;
   readonly value: unknown;
-  /** Whether a part that the file lacks stays unchanged. */
+  /** Whether the part stays unchanged if the file does not have it. */
   readonly stays?: true;
 }
 
@@ -32,18 +32,18 @@ interface Place {
 interface Read<Document> {
   /** The document with the ids of its project. */
   readonly document: Document;
-  /** The tag of this state; every other state has a different one. */
+  /** A tag that identifies this state of the document. */
   readonly tag: string | undefined;
 }
 
 interface DocumentKind<Document> {
   read(place: Place): Promise<Read<Document>>;
-  /** @returns false if the tag no longer fits, in which case nothing was applied */
+  /** Applies nothing if the document has changed since it was read. @returns false in that case */
   apply(place: Place, document: Document, tag: string | undefined): Promise<boolean>;
-  /** The member that holds its list. */
+  /** The name of the list in the document. */
   readonly member: string;
   list(document: Document): readonly Part[];
-  /** @returns the document without ids, which belong to one project: an exported file is for several */
+  /** @returns the document without ids, because an exported file can be applied to other projects */
   share(document: Document): Document;
 }
 
@@ -55,7 +55,7 @@ interface Relations {
 
 const RELATIONS: DocumentKind<Relations> = {
   read: readRelations,
-  // The import takes no If-Match: reading again leaves a gap of a moment, instead of as long as a question is open.
+  // The import does not support If-Match. Reading again shortens the gap from the time of the question to a moment.
   apply: async (place, { relations, tables }, tag) => {
     if ((await readRelations(place)).tag !== tag) return false;
     await place.connection.relata.relations.import(place.projectId, relations, { tables });
@@ -74,7 +74,7 @@ function partOfTable({ createdAt: _, updatedAt: __, ...value }: ValueTableDefini
   return { id: undefined, name: label, label, value, stays: true };
 }
 
-/** A relation of the other kind is a different one, whatever its id and name. */
+/** Includes the kind in id and name, because a relation of another kind is a different relation. */
 function partOf(one: Relations['relations'][number]): Part {
   const value = { ...DEFAULTS, ...definitionOf(one) };
   const label = `${one.name} [${one.tag}]`;
@@ -128,7 +128,7 @@ const ONTOLOGY: DocumentKind<Ontology> = {
 const KINDS = { relations: RELATIONS, ontology: ONTOLOGY };
 export type DocumentName = keyof typeof KINDS;
 
-/** `relata relations` and `relata ontology`: the same commands for each kind of document. */
+/** `relata relations` and `relata ontology`, which have the same commands. */
 export function documentCommands(name: DocumentName) {
   const kind: DocumentKind<unknown> = KINDS[name];
 
@@ -148,7 +148,7 @@ export function documentCommands(name: DocumentName) {
   }
 
   return {
-    /** `-` is standard output. */
+    /** Writes the document to the file; `-` means standard output. */
     async export(file: string, flags: DocumentFlags): Promise<number> {
       const { document } = await kind.read(await open(flags));
       const text = `${JSON.stringify(kind.share(document), null, 2)}\n`;
@@ -157,14 +157,14 @@ export function documentCommands(name: DocumentName) {
       return 0;
     },
 
-    /** Shows what apply would do. @returns 1 if there is a difference */
+    /** Shows the changes of `apply`. @returns 1 if there is a difference */
     async plan(file: string, flags: DocumentFlags): Promise<number> {
       const { plan, count } = await prepare(file, flags);
       if (flags.json) print(plan);
       return count > 0 ? 1 : 0;
     },
 
-    /** Replaces the whole list by that of the file. */
+    /** Replaces the whole list with that of the file. */
     async apply(file: string, flags: DocumentFlags): Promise<number> {
       const { plan, count, apply } = await prepare(file, flags);
       const isRequested =
@@ -194,7 +194,7 @@ function readJson(file: string, member: string): unknown {
   throw new UsageError(`the file must hold {"${member}":[…]}, as its export does`);
 }
 
-/** Matches parts as the service does. */
+/** Compares the parts, which it matches in the same way as the service. */
 function compare(present: readonly Part[], sent: readonly Part[]) {
   const { met, missing } = recognise(sent, present);
   const labelsOf = (parts: readonly Part[]) => parts.map(({ label }) => label);
@@ -210,7 +210,7 @@ function compare(present: readonly Part[], sent: readonly Part[]) {
 const isEmpty = (member: unknown) =>
   member === null || member === '' || (Array.isArray(member) && member.length === 0);
 
-/** Writes members in a fixed order; omitted ones have their defaults. */
+/** Serialises a value with sorted members and without empty ones, so that equal values have the same text. */
 const write = (value: unknown): string =>
   JSON.stringify(value, (_, one) => {
     if (typeof one !== 'object' || one === null || Array.isArray(one)) return one;

@@ -1,4 +1,4 @@
-/** The door of the commands for people who feed a service. They use its interface, as any shop does. */
+/** The door of the commands that feed a service. They use its HTTP interface, as any shop does. */
 export { diff, lookUp, pull, remove } from './catalog-commands.ts';
 export type { ConnectionFlags } from './connection.ts';
 export { login } from './connection.ts';

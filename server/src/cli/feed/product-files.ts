@@ -5,15 +5,15 @@ import { pipeline as pump } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { UsageError } from './connection.ts';
 
-/** Product files as a shop exports them: JSON lists, `{"products":[…]}` or one product per line, packed or not. */
+/** Reads product files of shops: JSON lists, `{"products":[…]}` or one product per line, packed or not. */
 
-/** With Node's own 16 KiB, unpacking takes three times the processor time. */
+/** With Node's default of 16 KiB, unpacking takes three times the processor time. */
 const CHUNK_BYTES = 256 * 1024;
 
 export interface FileProgress {
-  /** Bytes read so far, as stored on the disk. */
+  /** The bytes read so far, before unpacking. */
   read: number;
-  /** 0 if unknown, for a pipe. */
+  /** 0 if unknown, as for a pipe. */
   readonly total: number;
 }
 
@@ -33,7 +33,7 @@ function sizeOf(path: string): number {
   throw new UsageError(`${path} is no file`);
 }
 
-/** @returns the products in their order, each as its bytes in the file @throws UsageError for a file without products */
+/** @returns the products in order, each as its bytes in the file. @throws UsageError for a truncated file */
 export async function* readProducts(paths: readonly string[], progress: FileProgress) {
   for (const path of paths) yield* readFile(path, progress);
 }
@@ -69,7 +69,7 @@ async function* unpack(source: Readable, progress: FileProgress): AsyncGenerator
     yield* parts;
   }
   const all = Readable.from(readAgain(), { objectMode: false });
-  // A failure ends the decoder too, which is how the reader notices.
+  // A failure of the source also ends the decoder with an error, so the reader receives it.
   yield* decoder === undefined ? all : pipeline(all, decoder, () => {});
 }
 
@@ -80,7 +80,7 @@ async function* countRead(source: Readable, progress: FileProgress): AsyncGenera
   }
 }
 
-/** Recognised by the first bytes, whatever the file's name. */
+/** Recognises the compression by the first bytes and not by the name of the file. */
 function createDecoder(first: Buffer) {
   const magic = first.subarray(0, 4).toString('hex');
   if (magic.startsWith('1f8b')) return createGunzip({ chunkSize: CHUNK_BYTES });
@@ -91,10 +91,10 @@ function createDecoder(first: Buffer) {
 const withoutMark = (head: Buffer<ArrayBuffer>) =>
   head.subarray(0, 3).toString('hex') === 'efbbbf' ? head.subarray(3) : head;
 
-/** Enough to recognise the form. */
+/** Enough bytes to recognise the form of the file. */
 const HEAD_BYTES = 4_096;
 
-/** @returns undefined if too little was read */
+/** @returns undefined if too few bytes were read */
 function chooseSplitter(head: Buffer): Splitter | undefined {
   const text = head.subarray(0, HEAD_BYTES).toString('latin1');
   if (/^\s*\[/.test(text)) return new ListSplitter(1);
@@ -102,9 +102,9 @@ function chooseSplitter(head: Buffer): Splitter | undefined {
   return head.length >= HEAD_BYTES ? new LineSplitter() : undefined;
 }
 
-/** Cuts bytes that arrive in arbitrary pieces into products. */
+/** Splits bytes that arrive in arbitrary pieces into products. */
 interface Splitter {
-  /** @returns the products that end in this piece */
+  /** @returns the products that are complete after this piece */
   split(chunk: Buffer): Buffer[];
   /** @returns the remaining products; undefined if one is incomplete */
   end(): Buffer[] | undefined;
@@ -139,7 +139,7 @@ class LineSplitter implements Splitter {
   }
 }
 
-/** Not blank and not just a byte order mark. */
+/** @returns false for a line that is blank or only a byte order mark */
 const isNotBlank = (line: Buffer) => line.some((byte) => byte > 0x20 && byte < 0x80);
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
@@ -194,13 +194,13 @@ class ListSplitter implements Splitter {
   }
 }
 
-/** A folder may accept no other file, or the file be a mount of its own. */
+/** A folder may not accept another file, or the file may be a mount point. */
 const NO_PART: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS'];
 const NO_RENAME: readonly unknown[] = ['EACCES', 'EPERM', 'EBUSY', 'EXDEV'];
 
 /**
- * A file truncated at the end of a line looks complete, so it gets its name only when it is. Devices and
- * links are written directly, and so are files that can have no temporary file beside them.
+ * Renames a temporary file to the path only once it is complete, because a file that is truncated at the end of a line
+ * looks complete. Writes devices and links directly, and also files in a folder where it cannot create another file.
  */
 export async function writeWhole(path: string, write: (file: Writable) => Promise<void>): Promise<void> {
   const found = fs.lstatSync(path, { throwIfNoEntry: false });
@@ -217,7 +217,7 @@ export async function writeWhole(path: string, write: (file: Writable) => Promis
   await give(part, path);
 }
 
-/** @returns undefined if it cannot be created */
+/** @returns undefined if the temporary file cannot be created */
 function openPart(part: string, mode: number | undefined): number | undefined {
   try {
     return fs.openSync(part, 'wx', mode);
@@ -227,7 +227,7 @@ function openPart(part: string, mode: number | undefined): number | undefined {
   }
 }
 
-/** A download is never lost because it could not be renamed. */
+/** Moves a complete download to its path. If that fails, the temporary file stays and the error names it. */
 async function give(part: string, path: string): Promise<void> {
   try {
     if (!rename(part, path))

@@ -25,7 +25,7 @@ export interface PushFlags extends ConnectionFlags {
 type Mode = PushOptions['mode'];
 type OnInvalid = NonNullable<PushOptions['onInvalid']>;
 
-/** `relata push FILE…`: sends named batches one by one, so that an interrupted push resumes where it stopped. */
+/** `relata push FILE…`: sends batches one by one and records each, so that an interrupted push can be resumed. */
 export async function push(files: readonly string[], flags: PushFlags): Promise<number> {
   const mode = readMode(flags);
   const connection = connectWith(flags, PATIENT_RETRIES);
@@ -70,7 +70,7 @@ export async function push(files: readonly string[], flags: PushFlags): Promise<
   }
 }
 
-/** Abandons a full update that is not to be committed. @returns whether products were pushed */
+/** Discards a full update that is not committed. @returns whether the push took effect */
 async function finish(
   { state: { fullUpdateId }, preview, task }: PushResult,
   { relata, projectId }: Connection,
@@ -102,7 +102,7 @@ function readMode({ full, incremental, partial, preview, allowDeletes }: PushFla
   const named = Object.entries({ full, incremental, partial }).filter(([, isSet]) => isSet);
   if (named.length > 1) throw new UsageError('say one of --full, --incremental and --partial');
   const mode = (named[0]?.[0] as Mode | undefined) ?? 'incremental';
-  // Ignored, it would send what the caller wants to see first.
+  // Refused, because an ignored flag would send products that the user only wants to preview.
   if (mode !== 'full' && preview) throw new UsageError('--preview is for --full: other updates have none');
   if (mode !== 'full' && allowDeletes !== undefined)
     throw new UsageError('--allow-deletes is for --full: other updates delete nothing');
@@ -118,7 +118,7 @@ const describe = ({ read, total }: FileProgress, products: number) => ({
   doneBefore: 0,
 });
 
-/** @returns bodies, each valid until the next one is taken */
+/** @returns the bodies of batches; each is valid until the next one is requested */
 async function* readBatches(
   files: readonly string[],
   { progress, size }: { progress: FileProgress; size: number },
@@ -161,7 +161,7 @@ async function isRequested({ deleted }: FullUpdatePreview, flags: PushFlags): Pr
   return deleted.count === 0;
 }
 
-/** The number confirms what the guard refuses, typed or as a flag. */
+/** Asks for the number of products to delete, which confirms a commit that the delete guard refuses. */
 async function askDeletes({ message }: Error, deletes: number): Promise<number | undefined> {
   if (!isInteractive()) return undefined;
   console.error(message);
@@ -169,13 +169,13 @@ async function askDeletes({ message }: Error, deletes: number): Promise<number |
   return typed === String(deletes) ? deletes : undefined;
 }
 
-/** Larger bodies gain nothing. */
+/** Larger bodies do not make a push faster. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 const BEGIN = Buffer.from('{"products":[');
 const END = Buffer.from(']}');
 const COMMA = 0x2c;
 
-/** The body of a batch, in memory that all batches of a push share: new memory for each would be freed too late. */
+/** The body of a batch. All batches of a push share its memory, because new memory for each would be freed too late. */
 export class BatchBody {
   count = 0;
   private bytes = Buffer.concat([BEGIN], BATCH_BYTES);
@@ -187,7 +187,7 @@ export class BatchBody {
     this.size = size;
   }
 
-  /** @returns false if the batch is full; an empty one takes a product of any length */
+  /** @returns false if the batch is full; an empty batch accepts a product of any length */
   add(product: Buffer): boolean {
     const comma = this.count === 0 ? 0 : 1;
     const length = this.length + comma + product.length;
@@ -201,7 +201,7 @@ export class BatchBody {
     return true;
   }
 
-  /** @returns the body, valid until the next product is added, which begins a new batch */
+  /** @returns the body, which is valid until the next product is added to a new batch */
   take(): Buffer {
     const body = this.bytes.subarray(0, this.length + END.copy(this.bytes, this.length));
     this.length = BEGIN.length;
@@ -217,7 +217,10 @@ interface PushedFiles extends Pick<Connection, 'url' | 'key' | 'projectId'> {
   readonly isResumed: boolean;
 }
 
-/** Records the progress of a push on disk before each batch is sent. @returns the record, with the state of an interrupted push to resume */
+/**
+ * Records the progress of a push on disk before each batch is sent.
+ * @returns the record, with the state of an interrupted push to resume
+ */
 function openRecord(pushed: PushedFiles) {
   const path = pushed.files.includes('-') ? undefined : pathOf(pushed);
   const known = path === undefined ? undefined : readStored<PushState>(path, ', delete it');
@@ -236,7 +239,7 @@ function openRecord(pushed: PushedFiles) {
   };
 }
 
-/** A file changed since makes other batches, so it is a different push. */
+/** The path includes the sizes and times of the files: a changed file has other batches, so it is a different push. */
 function pathOf({ url, key, projectId, mode, size, files }: PushedFiles): string {
   const described = files.map((file) => {
     const { size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0, mtimeMs: 0 };

@@ -11,7 +11,7 @@ import { signOf } from '../../kernel/comparison-sign.ts';
 import { type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { print, writeTable } from './terminal.ts';
 
-/** `relata related ID`: the related products of every relation, and why. */
+/** `relata related ID`: shows the related products of every relation with the reasons. */
 export async function related(identifier: string, flags: ConnectionFlags & { readonly limit: string }) {
   const connection = connect(flags);
   const limit = Number(flags.limit);
@@ -50,7 +50,7 @@ function listResults({ name, asSource, asTarget }: ProductRelation): string[][] 
   return [...list(asSource, name), ...list(asTarget, `${name} (the other way)`)];
 }
 
-/** The match is the best reason; without one, the conditions of the result. */
+/** @returns the match as the reason, or, without a match, the conditions of the target side */
 function describeReason({ match, target, listed }: Side['results'][number]['explain']): string {
   if (listed) return `listed by ${listed.by}, at ${listed.position}`;
   const matched = match.map(describeMatch);
@@ -63,7 +63,7 @@ type ExplainedElement = Side['results'][number]['explain']['match'][number];
 function describeMatch({ any, together, ...match }: ExplainedElement): string {
   const inner = any ?? together;
   if (inner !== undefined) {
-    // The decisive parts: of alternatives those that hold, or all if they fail.
+    // Shows the parts that decide: those with the same outcome as the whole.
     const decisive = inner.filter(({ holds }) => holds === match.holds);
     return decisive.map(describeMatch).join(any && match.holds ? ' or ' : ' and ');
   }
@@ -75,7 +75,7 @@ function describeMatch({ any, together, ...match }: ExplainedElement): string {
   };
   const [left, right] = [say(target, targetValues, targetTerm), say(source, sourceValues, sourceTerm)];
   const isSame = say('', targetValues, targetTerm) === say('', sourceValues, sourceTerm);
-  // A value that is the same on both sides is shown once.
+  // Shows a value that is the same on both sides once.
   if (operator === 'equals' && isSame) return left;
   const { verdict } = match as Partial<Judged>;
   const held = match.holds ? 'fits' : 'does_not_fit';
@@ -83,11 +83,11 @@ function describeMatch({ any, together, ...match }: ExplainedElement): string {
 }
 type Term = ExplainedMatch['targetTerm'];
 
-/** Nothing was refused, but a value is missing, or no rule applies. */
+/** The exit code if no rule is violated, but a value is missing or no rule applies. */
 const UNDECIDED = 4;
 const FIT_CODES = { fits: 0, does_not_fit: 1, unknown: UNDECIDED, no_rule: UNDECIDED } as const;
 
-/** `relata fit ID…`: whether products can be used together, one line per pair. @returns the exit code of the verdict */
+/** `relata fit ID…`: shows for each pair whether the products fit together. @returns the exit code of the verdict */
 export async function fit(identifiers: readonly string[], flags: ConnectionFlags): Promise<number> {
   const { relata, projectId } = connect(flags);
   const items = identifiers.map((identifier) => ({ identifier }));
@@ -114,7 +114,7 @@ export async function fit(identifiers: readonly string[], flags: ConnectionFlags
 
 type Judged = FitAnswer['pairs'][number];
 
-/** A total as a match of its sum. */
+/** Describes a total as a match of its sum with the limit. */
 const toMatch = ({ operator, verdict, total, limit }: FitAnswer['totals'][number]) => ({
   operator,
   verdict,
@@ -127,7 +127,7 @@ const toMatch = ({ operator, verdict, total, limit }: FitAnswer['totals'][number
   sourceValues: limit.values,
 });
 
-/** What fails or is missing is the most informative. */
+/** Describes a pair by the matches of its verdict, or by the missing values if the verdict is unknown. */
 function describePair(pair: Pick<Judged, 'relation' | 'match' | 'verdict' | 'missing'>): string {
   const { relation, match, verdict, missing } = pair;
   const decisive = match.filter((one) => one.verdict === verdict).map(describeMatch);
@@ -137,7 +137,9 @@ function describePair(pair: Pick<Judged, 'relation' | 'match' | 'verdict' | 'mis
 
 const POLL_MS = 1_000;
 
-/** `relata tasks`: the latest ones; with follow, each change of state until stopped. */
+/**
+ * `relata tasks`: shows the latest tasks, or with `follow` each change of their states until the command is stopped.
+ */
 export async function tasks(flags: ConnectionFlags & { readonly follow?: boolean; readonly limit: string }) {
   const { relata, projectId } = connect(flags);
   const query = { ...(projectId !== undefined && { projectId }), limit: Number(flags.limit) };
@@ -170,7 +172,7 @@ function describeTask({ id, taskStatus, progress, name, requestTime, error }: Ta
 const HINT =
   '  Check the key and the project: --key, RELATA_API_KEY or relata login; --project or RELATA_PROJECT.';
 
-/** @returns the exit code and the text for an error of one of these commands */
+/** @returns the exit code and the lines for an error of one of these commands */
 export function describeFailure(error: Error): { code: number; lines: string[] } {
   if (error instanceof UsageError) return { code: 2, lines: [error.message] };
   if (error instanceof UnreachableError)

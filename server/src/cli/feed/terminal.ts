@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 
-/** Questions and output on a terminal. */
+/** Asks questions and writes output on a terminal. */
 
 export const isInteractive = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
@@ -14,7 +14,7 @@ export async function ask(question: string): Promise<string> {
 export const confirm = async (question: string): Promise<boolean> =>
   /^y(es)?$/i.test(await ask(`${question} [y/N] `));
 
-/** The same without echo; from a pipe, its first line. */
+/** Reads a text without echo, or the first line of a pipe. */
 export async function askSecret(question: string): Promise<string> {
   if (process.stdin.isTTY) process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -24,7 +24,7 @@ export async function askSecret(question: string): Promise<string> {
   return typed.trim();
 }
 
-/** @param rows of equal length, the headings first @returns the rows in columns */
+/** @param rows rows of equal length, the headings first. @returns the rows as aligned columns */
 export function writeTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length))) ?? [];
   return rows
@@ -39,7 +39,7 @@ export function writeTable(rows: readonly (readonly string[])[]): string {
 
 export const print = (value: unknown): void => console.log(JSON.stringify(value, null, 2));
 
-/** @param noun in the singular, whose plural ends in -s */
+/** @param noun the singular of a noun whose plural ends in -s */
 export const countOf = (count: number, noun: string): string =>
   `${say(count)} ${noun}${count === 1 ? '' : 's'}`;
 

@@ -18,9 +18,9 @@ import { writeWhole } from './product-files.ts';
 
 const NOBODY = 65_534;
 const isRoot = process.geteuid?.() === 0;
-const asRoot = { skip: !isRoot && 'only root makes files of another user' };
+const asRoot = { skip: !isRoot && 'only root can create files of another user' };
 
-/** A folder and a file in it that everyone may write. */
+/** Makes a folder with this mode, and a file in it that every user can write. */
 function makeFolder(t: TestContext, mode: number) {
   const folder = mkdtempSync(join(tmpdir(), 'relata-whole-'));
   const path = join(folder, 'catalog.ndjson');
@@ -34,7 +34,7 @@ function makeFolder(t: TestContext, mode: number) {
   return { folder, path };
 }
 
-/** Root may do anything, so the modes are tested as another user. */
+/** Runs the work as another user, because modes do not apply to root. */
 async function asUser(work: () => Promise<void>): Promise<void> {
   if (isRoot) process.seteuid?.(NOBODY);
   try {
@@ -49,7 +49,7 @@ const writing = (text: string) => (file: Writable) =>
     file.on('error', reject).on('close', resolve).end(text);
   });
 
-test('a file in a folder that takes no other is written all the same', async (t) => {
+test('a file is written directly if its folder does not accept another file', async (t) => {
   const { folder, path } = makeFolder(t, 0o555);
   await asUser(() => writeWhole(path, writing('whole')));
   assert.equal(readFileSync(path, 'utf8'), 'whole');
@@ -58,20 +58,16 @@ test('a file in a folder that takes no other is written all the same', async (t)
   await assert.rejects(missing, { code: 'ENOENT' });
 });
 
-test(
-  'a file that cannot be renamed over is written over, and stays the file that it is',
-  asRoot,
-  async (t) => {
-    // Others can only rename their own files there.
-    const { folder, path } = makeFolder(t, 0o1777);
-    const { ino } = statSync(path);
-    await asUser(() => writeWhole(path, writing('whole')));
-    assert.deepEqual([readFileSync(path, 'utf8'), statSync(path).ino], ['whole', ino]);
-    assert.deepEqual(readdirSync(folder), ['catalog.ndjson']);
-  },
-);
+test('a file that cannot be replaced by renaming is overwritten in place', asRoot, async (t) => {
+  // In a folder with this mode, users can only rename their own files.
+  const { folder, path } = makeFolder(t, 0o1777);
+  const { ino } = statSync(path);
+  await asUser(() => writeWhole(path, writing('whole')));
+  assert.deepEqual([readFileSync(path, 'utf8'), statSync(path).ino], ['whole', ino]);
+  assert.deepEqual(readdirSync(folder), ['catalog.ndjson']);
+});
 
-test('what is whole is kept where it cannot take its name, and the failure names it', async (t) => {
+test('a complete file that cannot be renamed stays, and the error names it', async (t) => {
   const { folder, path } = makeFolder(t, 0o777);
   const written = writeWhole(path, async (file) => {
     await writing('whole')(file);
@@ -79,7 +75,7 @@ test('what is whole is kept where it cannot take its name, and the failure names
     mkdirSync(path);
   });
   const error = await written.then(
-    () => assert.fail('a folder is there by now'),
+    () => assert.fail('the path is a folder'),
     (refused: Error) => refused,
   );
   const [part = ''] = readdirSync(folder).filter((name) => name.endsWith('.part'));
@@ -87,7 +83,7 @@ test('what is whole is kept where it cannot take its name, and the failure names
   assert.match(error.message, new RegExp(`what belongs there is in .*${part}: `));
 });
 
-test('two that write one file at once leave one of the two, whole', async (t) => {
+test('two concurrent writes leave one of the two files complete', async (t) => {
   const { folder, path } = makeFolder(t, 0o755);
   const both = Promise.withResolvers<void>();
   let open = 0;
@@ -104,7 +100,7 @@ test('two that write one file at once leave one of the two, whole', async (t) =>
   assert.deepEqual(readdirSync(folder), ['catalog.ndjson']);
 });
 
-test('what breaks off leaves the file as it was, and nothing beside it', async (t) => {
+test('an interrupted write leaves the file unchanged and no temporary file', async (t) => {
   const { folder, path } = makeFolder(t, 0o755);
   const written = writeWhole(path, async (file) => {
     file.write('half');
