@@ -4,13 +4,13 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reportBreaches } from './report-breaches.ts';
 
-/** The doors of the rooms of an engine, whose name is that of the engine. */
+/** The doors of the rooms of an engine. They are named after the engine. */
 const ENGINE_DOORS: ReadonlySet<string> = new Set(['sqlite.ts', 'postgres.ts']);
 
-/** Twins of the two engines share a place: `store/sqlite/x.ts` and `store/postgres/x.ts`. */
+/** Twins of the two engines count as one file: `store/sqlite/x.ts` and `store/postgres/x.ts`. */
 const toPlace = (file: string) => file.replace(/(^|\/)(?:sqlite|postgres)\//, '$1ENGINE/');
 
-/** @returns what breaks the rule, a line each */
+/** @returns the breaches of the rule, a line each */
 function listBreaches(folder: string): string[] {
   const files = globSync('**/*.ts', { cwd: folder }).sort();
   const byName = Map.groupBy(files, (file) => basename(file));

@@ -6,19 +6,19 @@ import ts from 'typescript';
 import { LONG_FUNCTIONS } from './long-functions.ts';
 import { reportBreaches } from './report-breaches.ts';
 
-/** A function of more lines needs a reason in the list. */
+/** A function with more lines needs a reason in the list. */
 const LINES = 60;
-/** No function has more lines. */
+/** No function may have more lines. */
 const MOST_LINES = 100;
-/** The most functions that the list may name. */
+/** The most functions that the list may contain. */
 const MOST_LISTED = 15;
 
 const SOURCES = ['{server,client,console}/src/**/*.{ts,tsx}', '{package,site}/**/*.ts'];
-/** Tests, and files that programs write. */
+/** Excluded: tests, and generated files. */
 const LEFT_OUT = /\.test\.tsx?$|^client\/src\/(?:wire|choices)\.ts$|(?:^|\/)(?:dist|node_modules)\//;
 
 interface Found {
-  /** The file and the name of the function, as the list has them. */
+  /** The file and the name of a function, in the form of the list. */
   readonly function: string;
   readonly lines: number;
 }
@@ -42,18 +42,18 @@ function listFunctions(root: string, file: string): Found[] {
 const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>
   ts.isFunctionLike(node) && 'body' in node && node.body !== undefined;
 
-/** The name of a function, or of what it is assigned to. */
+/** The name of a function, or of the variable or member that it is assigned to. */
 function nameOf(node: ts.Node): string {
   const { name } = node as { name?: ts.Node };
   if (name !== undefined) return name.getText();
   const { parent } = node;
   if (ts.isConstructorDeclaration(node)) return 'constructor';
   if (ts.isVariableDeclaration(parent) || ts.isPropertyAssignment(parent)) return parent.name.getText();
-  // A function that another one returns, or that a call takes.
+  // A function that another function returns, or that is an argument of a call.
   return ts.isSourceFile(parent) ? 'anonymous' : nameOf(parent);
 }
 
-/** @returns what breaks the rule, a line each */
+/** @returns the breaches of the rule, a line each */
 function listBreaches(root: string): string[] {
   const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: root })).filter(
     (file) => !LEFT_OUT.test(file),

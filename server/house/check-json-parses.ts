@@ -6,7 +6,7 @@ import ts from 'typescript';
 import { PLACES } from './json-parses.ts';
 import { reportBreaches } from './report-breaches.ts';
 
-/** @returns the lines in which a file parses JSON, or takes the parser under another name */
+/** @returns the lines in which a file parses JSON, or uses the parser under another name */
 function listParses(file: string): number[] {
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
   const lines: number[] = [];
@@ -18,18 +18,18 @@ function listParses(file: string): number[] {
   return lines;
 }
 
-/** `JSON` in any other use than `JSON.stringify(…)`, and the body of an answer that `fetch` parses. */
+/** `JSON` in any use except `JSON.stringify(…)`, and the body of an answer that `fetch` parses. */
 function isParse(node: ts.Node): boolean {
   const { parent } = node;
   if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression))
     return node.expression.name.text === 'json' && node.arguments.length === 0;
   if (!ts.isIdentifier(node) || node.text !== 'JSON') return false;
   if (ts.isPropertyAccessExpression(parent)) return parent.name === node || parent.name.text !== 'stringify';
-  // A type, or the name of a member, is not the parser.
+  // The name of a type or a member does not count as the parser.
   return !ts.isTypeNode(parent) && !(ts.isPropertyAssignment(parent) && parent.name === node);
 }
 
-/** @returns what breaks the rule, a line each */
+/** @returns the breaches of the rule, a line each */
 function listBreaches(folder: string): string[] {
   const files = globSync('**/*.ts', { cwd: folder }).filter((file) => !file.endsWith('.test.ts'));
   const known = new Set(files);

@@ -1,21 +1,21 @@
 /**
- * Checks that each file of ours that a comment or a page names exists: `node server/house/check-named-paths.ts [FOLDER]`, part of
- * `npm run house`. The name of a file, or the end of its path such as `kernel/clock.ts`, is enough.
+ * Checks that each repository file that a comment or a page names exists: `node server/house/check-named-paths.ts
+ * [FOLDER]`, part of `npm run house`. The name of a file, or the end of its path such as `kernel/clock.ts`, is enough.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reportBreaches } from './report-breaches.ts';
 
-/** A name or path of a file of the repository in a text. Patterns such as `<type>.ts` and `*-store.ts` do not match. */
+/** A name or path of a repository file in a text. Patterns such as `<type>.ts` and `*-store.ts` do not match. */
 const NAMED = /(?<![\w<>*/.@{}$-])((?:[\w.-]+\/)*[\w-][\w.-]*\.(?:ts|tsx|md))(?![\w/*-])/g;
 const COMMENT = /\/\*\*?[\s\S]*?\*\/|(?<!:)\/\/[^\n]*/g;
-/** Pages about former states, and the test that plants a violation of this rule. */
+/** Excluded: pages about former states, and the test that plants a violation of this rule. */
 const LEFT_OUT = /^CHANGELOG\.md$|^bench\/RESULTS\.md$|\/architecture\.test\.ts$/;
-/** Names that pages use for any file, one that no room has, and one that a build writes. */
+/** Names that pages use for any file, for a file that no room has, or for a generated file. */
 const NOT_OURS = /(?:^|\/)(?:[xX][.-][\w.-]+|FILE\.ts|index\.ts|THIRD-PARTY-LICENCES\.md)$/;
 
-/** @returns what breaks the rule, a line each */
+/** @returns the breaches of the rule, a line each */
 function listBreaches(root: string, files: readonly string[]): string[] {
   const byName = Map.groupBy(files, (file) => basename(file));
   const exists = (named: string) => {

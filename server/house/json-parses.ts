@@ -1,13 +1,14 @@
 /**
- * Every file of the service that parses JSON. The serving thread parses neither uploads nor answers of threads, because a
- * product of 2 MB takes 10 to 20 ms. A file that is not listed, or that parses in more places than its number says, is an
- * error of `npm run house`: a new place is either part of a thread, or small, and its group says which and how small.
+ * Every file of the service that parses JSON. The serving thread parses neither uploads nor answers of threads, because
+ * parsing a product of 2 MB takes 10 to 20 ms. A file that is not listed, or that parses in more places than its number
+ * says, is an error of `npm run house`: a new place is either part of a thread or small, and its group names the thread
+ * or the size.
  */
 
 interface Group {
-  /** Which thread runs these files, or what they parse and how large it can be. */
+  /** The thread that runs these files, or the texts that they parse and their size. */
   readonly why: string;
-  /** By file in `server/src`, the number of places. */
+  /** The number of places, by file in `server/src`. */
   readonly places: Readonly<Record<string, number>>;
 }
 

@@ -16,11 +16,10 @@ import {
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
 
 /**
- * The outbox: an event is a row beside the change that it reports, written by the same transaction. If no
- * endpoint subscribes to it, nothing is written.
+ * The outbox. An event is a row that the transaction of its change writes, and only if an endpoint subscribes to it.
  */
 
-/** Endpoints `e` that are switched on, and the projects `p` within their scopes. */
+/** Joins enabled endpoints `e` with the projects `p` within their scopes. */
 const LISTENING = `project p join webhook_endpoint e on e.account_id = p.account_id
   where p.deleted_at is null and e.is_enabled = 1
     and case e.scope_type when 'account' then true when 'project' then e.scope_id = p.id
@@ -35,7 +34,7 @@ export async function listListening(rows: Rows, projectId: number) {
   return found.rows.map(({ id, events }) => ({ id, types: new Set<string>(readTypes(events)) }));
 }
 
-/** Records events in the transaction of the change, if an endpoint subscribes to them. */
+/** Records the subscribed events in the transaction of the change. */
 export async function recordEvents(tx: ControlTransaction, projectId: number, drafts: readonly EventDraft[]) {
   if (drafts.length === 0) return;
   const listening = await listListening(tx, projectId);
@@ -44,7 +43,10 @@ export async function recordEvents(tx: ControlTransaction, projectId: number, dr
   if (values.length > 0) await tx.insertInto('service_event').values(values).execute();
 }
 
-/** The same in a transaction of the project's catalog: see `announce`. @returns the subscribed types */
+/**
+ * Does the same in a transaction of the project's catalog: see `announce`.
+ * @returns the subscribed types
+ */
 export function* listSubscribed(): Program<ReadonlySet<EventType>> {
   const listening = sql`select e.events from ${text(LISTENING)} and p.id = ${PROJECT}`;
   const found = yield* controlRows<{ events: string }>(listening);
@@ -64,7 +66,7 @@ export function* insertEvents(drafts: readonly EventDraft[]): Program<void> {
     e.id, e.type, e.at, e.data from ${tabled('e', COLUMNS, cells)} where true`;
 }
 
-/** Records events in a transaction of the project's catalog, if an endpoint subscribes to them. */
+/** Records the subscribed events in a transaction of the project's catalog. */
 export function* announce(drafts: readonly EventDraft[]): Program<void> {
   const subscribed = yield* listSubscribed();
   yield* insertEvents(drafts.filter(({ type }) => subscribed.has(type)));
@@ -78,7 +80,7 @@ export function* dropCatalogEvents(ids: readonly string[]): Program<void> {
   yield* run`delete from catalog_event where ${own()} and id ${among(ids)}`;
 }
 
-/** @returns the oldest events of a project, except its catalog's */
+/** @returns the oldest events of a project, except those of its catalog */
 export const listServiceEvents = (rows: Rows, projectId: number, limit: number): Promise<RecordedEvent[]> =>
   rows
     .selectFrom('service_event')
@@ -101,7 +103,7 @@ export async function dropServiceEvents(
     .execute();
 }
 
-/** @returns projects with events; in the embedded store, events of catalogs are in their files */
+/** @returns projects with events; the embedded store keeps events of catalogs in their files */
 export async function listProjectsWithEvents(database: Database, limit: number): Promise<number[]> {
   const catalogs = kyselySql`union select project_id from catalog_event`;
   const found = await kyselySql<{ id: number }>`select distinct project_id as id from (
@@ -111,7 +113,7 @@ export async function listProjectsWithEvents(database: Database, limit: number):
   return found.rows.map(({ id }) => Number(id));
 }
 
-/** The event types that an endpoint can subscribe to. The list is closed. Source: docs/interface §6.2. */
+/** The closed list of event types that an endpoint can subscribe to. Source: docs/interface §6.2. */
 export const EVENT_TYPES = [
   'task.finished',
   'task.failed',
@@ -130,12 +132,12 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export interface EventDraft {
   readonly type: EventType;
   readonly at: number;
-  /** The number of the task that caused it; receivers get its id. */
+  /** The number of the task that caused it. Receivers get the task's id instead. */
   readonly taskNumber?: number;
   readonly data: object;
 }
 
-/** A recorded event that has not become deliveries yet; its id is the webhook-id, its data JSON. */
+/** A recorded event that has no deliveries yet. Its id is the webhook-id, and its data is JSON. */
 export type RecordedEvent = Pick<
   Selectable<ControlSchema['service_event']>,
   'number' | 'id' | 'type' | 'at' | 'data'

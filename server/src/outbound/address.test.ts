@@ -32,12 +32,12 @@ const refused: Record<string, string[]> = {
   'no address': ['', 'localhost', '127.1', '0x7f.0.0.1', '2130706433', '1.2.3.4.5', '::g'],
 };
 for (const [kind, addresses] of Object.entries(refused)) {
-  test(`an address that is ${kind} is refused`, () => {
+  test(`refuseAddress refuses an address that is ${kind}`, () => {
     for (const address of addresses) assert.ok(isRefused(address), address);
   });
 }
 
-test('globally reachable unicast addresses are fetched from', () => {
+test('globally reachable unicast addresses are allowed', () => {
   const open = [
     '1.1.1.1',
     '8.8.8.8',
@@ -58,14 +58,14 @@ test('globally reachable unicast addresses are fetched from', () => {
     assert.equal(refuseAddress(address, nothing), undefined, address);
 });
 
-test('an allowed range opens its addresses and no other', () => {
+test('an allowed range allows only its own addresses', () => {
   const allows = allowAddresses(['10.1.0.0/16', '127.0.0.1', 'fd12::/16']);
   for (const address of ['10.1.2.3', '127.0.0.1', 'fd12::7']) assert.ok(!isRefused(address, allows), address);
   for (const address of ['10.2.0.1', '127.0.0.2', 'fd13::7', '::1'])
     assert.ok(isRefused(address, allows), address);
 });
 
-test('a range of translated addresses opens only what stands for a public or allowed address', () => {
+test('a range of translated addresses allows only those that stand for a public or allowed address', () => {
   const translating = ['64:ff9b::/96', '2002::/16', '2001::/32'];
   const allows = allowAddresses(translating);
   for (const address of ['64:ff9b::8.8.8.8', '2002:808:808::1', '2001:0:1::f7f7:f7f7'])
@@ -77,7 +77,7 @@ test('a range of translated addresses opens only what stands for a public or all
   assert.ok(isRefused('64:ff9b::127.0.0.1', alsoPrivate));
 });
 
-test('a range that is none stops the start', () => {
+test('an invalid range stops the start', () => {
   for (const range of [
     '',
     '10.0.0.0/33',
@@ -91,7 +91,7 @@ test('a range that is none stops the start', () => {
     assert.throws(() => allowAddresses([range]), /no CIDR range/, range);
 });
 
-test('whatever IPv4 address is refused is also refused in every IPv6 form of it', () => {
+test('a refused IPv4 address is also refused in each of its IPv6 forms', () => {
   const byte = fc.integer({ min: 0, max: 255 });
   const allows = allowAddresses(['::ffff:0:0/96', '64:ff9b::/96', '2002::/16']);
   fc.assert(

@@ -1,13 +1,13 @@
 /**
- * Which addresses the service may fetch from: globally reachable unicast. All others (the machine itself, its
- * neighbours, the metadata service of a cloud) would be reached with the rights of the service. Source:
+ * Which addresses the service may fetch from: globally reachable unicast addresses. Any other address (the machine
+ * itself, its neighbours, the metadata service of a cloud) would be reached with the rights of the service. Source:
  * docs/interface §13.4, the special-purpose address registries of IANA (RFC 6890).
  */
 
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { OutboundProblem } from './outbound-problem.ts';
 
-/** All of IPv4 is open except these. */
+/** All of IPv4 is allowed except these. */
 const IPV4_KINDS: Readonly<Record<string, readonly string[]>> = {
   'a loopback address': ['127.0.0.0/8'],
   'a private address': ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
@@ -18,11 +18,11 @@ const IPV4_KINDS: Readonly<Record<string, readonly string[]>> = {
   'a documentation address': ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24'],
   'a benchmarking address': ['198.18.0.0/15'],
   'a reserved address': ['192.0.0.0/24', '192.88.99.0/24', '240.0.0.0/4'],
-  // It looks public, but from it every machine of that cloud reads its own configuration.
+  // It looks public, but every machine of that cloud reads its own configuration from it.
   'the address of a cloud service': ['168.63.129.16/32'],
 };
 
-/** Of IPv6 only 2000::/3 is assigned as global unicast, and these exceptions are within it. */
+/** In IPv6 only 2000::/3 is assigned as global unicast. These ranges are exceptions within it. */
 const IPV6_KINDS: Readonly<Record<string, readonly string[]>> = {
   'a loopback address': ['::1/128'],
   'an unspecified address': ['::/128'],
@@ -40,13 +40,13 @@ const refusedV4 = listKinds(IPV4_KINDS);
 const refusedV6 = listKinds(IPV6_KINDS);
 const globalV6 = toBlockList(['2000::/3']);
 
-/** Ranges in CIDR notation, or single addresses, that may be fetched from nevertheless. */
+/** Ranges in CIDR notation, or single addresses, that are allowed although they are not public. */
 export type AllowedAddresses = (address: string) => boolean;
 
 /**
- * @returns the problem of an address, as `a loopback address`; undefined if it may be fetched from. An allowed
- * range does not open the addresses embedded in it: allowing `64:ff9b::/96`, to reach IPv4 from a network
+ * An allowed range does not allow the addresses embedded in it. Allowing `64:ff9b::/96`, to reach IPv4 from a network
  * without it, does not allow 127.0.0.1 behind it.
+ * @returns what is wrong with an address, such as `a loopback address`; undefined if it may be used
  */
 export function refuseAddress(address: string, allows: AllowedAddresses): string | undefined {
   if (isIP(address) === 0) return 'no address';
@@ -58,7 +58,7 @@ export function refuseAddress(address: string, allows: AllowedAddresses): string
 
 /** @throws Error that names an invalid range; settings are checked at the start */
 export function allowAddresses(ranges: readonly string[]): AllowedAddresses {
-  // Two lists: a single one would treat every IPv4 address as part of ::ffff:0:0/96.
+  // There are two lists, because a single one would treat every IPv4 address as part of ::ffff:0:0/96.
   const isV4 = (range: string) => !range.includes(':');
   const ipv4 = toBlockList(ranges.filter(isV4));
   const ipv6 = toBlockList(ranges.filter((range) => !isV4(range)));
@@ -104,7 +104,7 @@ function embeddedAddress(address: string): string | undefined {
 
 const toIpv4 = (high: number, low: number) => [high >> 8, high & 255, low >> 8, low & 255].join('.');
 
-/** @returns the eight numbers of an IPv6 address; the URL parser knows every notation */
+/** @returns the eight numbers of an IPv6 address; the URL parser accepts every notation */
 export function ipv6WordsOf(address: string): number[] {
   const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::');
   const read = (part: string) =>
@@ -115,12 +115,13 @@ export function ipv6WordsOf(address: string): number[] {
   return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
 }
 
-/** Longer ones are not accepted everywhere. */
+/** Some services do not accept longer URLs. */
 export const URL_LENGTH = 4_096;
 
 /**
- * Reads an address, or that of a redirect relative to `base`. The parser turns every notation of an IPv4 address
- * (`0x7f.1`, `2130706433`, `127。1`) into four numbers and refuses IPv6 zones, so what is checked is what is reached.
+ * Reads a URL, or that of a redirect relative to `base`. The parser turns every notation of an IPv4 address (`0x7f.1`,
+ * `2130706433`, `127。1`) into four numbers and refuses IPv6 zones. So the address that is checked is the address that
+ * is used.
  * @throws OutboundProblem url
  */
 export function readHttpUrl(text: string, base?: URL): URL {
@@ -130,13 +131,13 @@ export function readHttpUrl(text: string, base?: URL): URL {
     throw new OutboundProblem('url', 'The URL begins with http:// or https://');
   if (url.username !== '' || url.password !== '')
     throw new OutboundProblem('url', 'A URL holds no user name and no password: they belong in the headers');
-  // A trailing dot marks a name as complete. No certificate and hardly any server knows it in that form.
+  // A trailing dot marks a name as complete. No certificate and hardly any server accepts a name in this form.
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.replace(/\.+$/, '');
   url.hash = '';
   return url;
 }
 
-/** @returns the problem of a URL, if there is one */
+/** @returns what is wrong with a URL; undefined if it is valid */
 export function checkHttpUrl(text: string): string | undefined {
   try {
     readHttpUrl(text);
@@ -147,5 +148,5 @@ export function checkHttpUrl(text: string): string | undefined {
   }
 }
 
-/** The host in the form that sockets take: IPv6 without brackets. */
+/** The host in the form that sockets accept: IPv6 without brackets. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');

@@ -9,13 +9,13 @@ export type OutboundReason =
   | 'broken_off';
 
 /**
- * Why an outside address could not be reached, in words for the person who gave it. The text never contains
- * the value of a header or the query of a URL, as both may be secret. `Reason`: callers have additional ones.
+ * Why an outside address could not be reached, in a text for the person who configured it. The text never contains the
+ * value of a header or the query of a URL, because both may be secret. `Reason`: callers have further ones.
  */
 export class OutboundProblem<Reason extends string = OutboundReason> extends Error {
   override readonly name = 'OutboundProblem';
   readonly reason: Reason;
-  /** For the service's log only: names of a private network are not shown to callers. */
+  /** Only for the service's log, because callers must not see the names of a private network. */
   readonly note: string | undefined;
 
   constructor(reason: Reason, message: string, { note, cause }: { note?: string; cause?: unknown } = {}) {
@@ -43,7 +43,10 @@ const TEXTS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'has a certificate of an unknown authority',
 };
 
-/** In our own words, as some errors of Node contain what was sent. @returns the error itself if no connection failed */
+/**
+ * Describes a failed connection in our own words, because some errors of Node contain a part of the request.
+ * @returns the error itself if no connection failed
+ */
 export function describeConnection(error: unknown, { host }: { readonly host: string }): unknown {
   const code = (error as { code?: unknown }).code;
   if (error instanceof OutboundProblem || typeof code !== 'string') return error;
@@ -56,13 +59,13 @@ function describeCode(code: string): string {
   return `could not be reached (${code})`;
 }
 
-/** How long the service waits for another, in milliseconds. */
+/** How long the service waits for the other side, in milliseconds. */
 export interface WaitLimits {
-  /** Looking up the name, connecting and TLS. */
+  /** For looking up the name, connecting and TLS. */
   readonly connectMs: number;
   /** Until the answer begins, and then between two pieces of it. */
   readonly idleMs: number;
-  /** All waiting together, without the time that the service itself needs for a piece. */
+  /** All waiting together, without the time that the service itself spends on a piece. */
   readonly wholeMs: number;
 }
 
@@ -76,11 +79,14 @@ const WAITS: Readonly<Record<Waiting, string>> = {
 
 export type Timeouts = ReturnType<typeof createTimeouts>;
 
-/** @param who the subject of the texts, as `The source` */
+/** @param who the subject of the texts, such as `The source` */
 export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, who: string) {
   let leftMs = wholeMs;
   return {
-    /** Whether the whole time is used up, so that waiting fails at once; a timer may end a fraction of a millisecond early. */
+    /**
+     * Whether the whole time is used up, so that further waiting fails immediately. A timer may end a fraction of a
+     * millisecond early.
+     */
     areUsedUp: () => leftMs < 1,
     /** @throws OutboundProblem timeout; the caller must then abandon the work */
     async wait<Result>(what: Waiting, work: Promise<Result>): Promise<Result> {

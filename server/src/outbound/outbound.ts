@@ -1,6 +1,6 @@
 /**
- * The door of outbound: requests that the service makes to outside addresses. The address is checked, the
- * connection goes to exactly what was checked, and waiting is limited. It never knows what is fetched or sent.
+ * The door of outbound: requests that the service sends to outside addresses. Each address is checked, the connection
+ * goes to exactly the checked address, and waiting is limited. Outbound does not interpret what it fetches or sends.
  */
 export {
   type AllowedAddresses,

@@ -10,20 +10,25 @@ export type Resolve = (host: string) => Promise<readonly { readonly address: str
 
 export interface Outbound {
   readonly allows: AllowedAddresses;
-  /** Looks a name up; default: the system. */
+  /** Looks a name up; the default is the system's resolver. */
   readonly resolve: Resolve | undefined;
   readonly timeouts: Timeouts;
   readonly signal: AbortSignal | undefined;
 }
 
-/** More addresses than any host has; each costs a check and perhaps a connection attempt. */
+/** More addresses than any host has. Each costs a check and perhaps a connection attempt. */
 const ADDRESSES = 32;
-/** Delay before the next address is tried; Node's own quarter of a second is short for a host on another continent. */
+/**
+ * The delay before the next address is tried. Node's default of 250 ms is too short for a host on another continent.
+ */
 export const ATTEMPT_MS = 2_500;
 
 const resolveBySystem: Resolve = (host) => lookup(host, { all: true, order: 'verbatim' });
 
-/** @throws OutboundProblem address if even one must not be fetched from: no legitimate host has such addresses */
+/**
+ * @throws OutboundProblem address if even one of the addresses must not be used, because no legitimate host has such
+ * addresses
+ */
 export async function findAddresses(host: string, { allows, resolve = resolveBySystem, timeouts }: Outbound) {
   const found = isIP(host) === 0 ? await lookUp(host, resolve, timeouts) : [{ address: host }];
   if (found.length === 0) throw describeConnection({ code: 'ENOTFOUND' }, { host });
@@ -45,7 +50,7 @@ async function lookUp(host: string, resolve: Resolve, timeouts: Timeouts) {
   }
 }
 
-/** A socket requests one address, or all, to try the next when one does not answer. */
+/** A socket requests one address, or all of them to try the next when one does not answer. */
 export const answerWith =
   (addresses: readonly { readonly address: string; readonly family: number }[]): LookupFunction =>
   (_host, options, callback) => {
@@ -54,7 +59,7 @@ export const answerWith =
   };
 
 interface PinnedRequest extends Outbound {
-  /** Default: POST with a body, GET without one. */
+  /** The default is POST with a body and GET without one. */
   readonly method?: string;
   readonly body?: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
@@ -62,9 +67,9 @@ interface PinnedRequest extends Outbound {
 
 const HEADER_BYTES = 32 * 1024;
 /**
- * Sends one request. The host is looked up once, every address is checked, and the connection goes to one of
- * the checked addresses: a name that changes a moment later (DNS rebinding) gains nothing. Host header, TLS
- * name and certificate check stay those of the URL. Redirects are not followed.
+ * Sends one request. The host is looked up once, every address is checked, and the connection goes to one of the
+ * checked addresses. So a name whose address changes a moment later (DNS rebinding) has no effect. The Host header, the
+ * TLS name and the certificate check are those of the URL. Redirects are not followed.
  * @throws OutboundProblem address, connection, timeout
  */
 export async function sendPinned(url: URL, request: PinnedRequest): Promise<http.IncomingMessage> {
@@ -80,10 +85,10 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<http
     lookup: answerWith(addresses),
     maxHeaderSize: HEADER_BYTES,
     autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
-    // A separate connection, as an open one was checked for another request. Such an agent ignores proxies.
+    // A new connection, because an open one was checked for another request. This agent also ignores proxies.
     agent: isSecure ? new https.Agent({ keepAlive: false }) : new http.Agent({ keepAlive: false }),
   };
-  // An IP address has no name by which a server could choose a certificate.
+  // A server cannot choose a certificate for an IP address, so none is named.
   const servername = isIP(hostOf(url)) === 0 ? url.hostname : '';
   const sent = isSecure
     ? https.request({ ...options, servername, rejectUnauthorized: true, minVersion: 'TLSv1.2' })
@@ -94,12 +99,12 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<http
     const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
       sent.once('response', resolve).on('error', reject);
     });
-    // The wait for the connection throws the same error first; then nothing awaits this promise.
+    // The wait for the connection throws the same error first, and then no code awaits this promise.
     answered.catch(() => {});
     await request.timeouts.wait('connect', hasConnected(sent, isSecure));
     sent.end(request.body);
     const response = await request.timeouts.wait('answer', answered);
-    // A reader gets the error; until then it must not count as unhandled.
+    // The reader gets the error. Until then it must not count as unhandled.
     return response.on('error', () => {});
   } catch (error) {
     sent.destroy();
@@ -117,7 +122,10 @@ function hasConnected(sent: ReturnType<typeof http.request>, isSecure: boolean):
   });
 }
 
-/** Connects to a checked address of the host, which is looked up once. @throws OutboundProblem address, connection, timeout */
+/**
+ * Connects to a checked address of the host, which is looked up once.
+ * @throws OutboundProblem address, connection, timeout
+ */
 export async function connectPinned(host: string, port: number, via: Outbound): Promise<Socket> {
   const addresses = await findAddresses(host, via);
   via.signal?.throwIfAborted();
@@ -138,7 +146,7 @@ export async function connectPinned(host: string, port: number, via: Outbound): 
   }
 }
 
-/** Only the service's own waiting is timed: a slow reader is not the fault of the source. */
+/** Reads an answer. Only the service's own waiting is timed, because a slow reader is not the fault of the source. */
 export async function* readResponse(
   response: http.IncomingMessage,
   { url, timeouts, signal }: Pick<Outbound, 'timeouts' | 'signal'> & { readonly url: URL },

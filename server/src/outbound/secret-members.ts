@@ -1,12 +1,15 @@
-/** The secrets of an outside address: write-only, stored sealed and apart from its definition. Source: docs/interface §13.4. */
+/**
+ * The secrets of an outside address. They are write-only and stored sealed, separate from the definition of the
+ * address. Source: docs/interface §13.4.
+ */
 
-/** Replaces secrets in answers, and in the stored definition. */
+/** Replaces secrets in answers and in the stored definition. */
 export const MASK = '***';
 
 export interface SecretMembers<Place> {
-  /** Names of members that are strings, or records of strings. */
+  /** The names of members that are strings, or records of strings. */
   readonly members: readonly string[];
-  /** @returns the destination of the secrets; undefined for an invalid address */
+  /** @returns where the secrets are sent; undefined for an invalid address */
   sentTo(place: Place): string | undefined;
 }
 
@@ -24,7 +27,7 @@ export function listMasked(place: object, secrets: SecretMembers<never> | undefi
   return present.filter(([, value]) => valuesOf(value).includes(MASK)).map(([name]) => name);
 }
 
-/** @returns undefined if there are no secrets, or only masked ones */
+/** @returns undefined if all secrets are masked or there are none */
 export function pickSecrets(place: object, secrets: SecretMembers<never> | undefined): object | undefined {
   const open = presentMembers(place, secrets).filter(([, value]) =>
     valuesOf(value).some((text) => text !== MASK),
@@ -34,8 +37,8 @@ export function pickSecrets(place: object, secrets: SecretMembers<never> | undef
 
 /**
  * Fills in masked values.
- * @returns undefined if there is no such value, or its destination has changed: a caller who may change the
- * address but not read the secret could have it sent to their own server
+ * @returns undefined if there is no stored value, or the destination has changed. Otherwise a caller who may change the
+ * address but not read the secret could have it sent to another server.
  */
 export function fillMembers<Place extends object>(
   sent: Place,
@@ -51,7 +54,7 @@ export function fillMembers<Place extends object>(
   return isWhole ? { ...sent, ...Object.fromEntries(filled) } : undefined;
 }
 
-/** @returns why *** is not allowed at this path of a definition */
+/** @returns why *** is not accepted at this path of a definition */
 export const describeMasked = (path: string): string =>
   `${path}: ${MASK} stands for a value that is stored for the same address; there is none, send the value itself`;
 
@@ -67,7 +70,7 @@ const valuesOf = (value: Value): string[] => (typeof value === 'string' ? [value
 const maskValue = (value: Value): Value =>
   typeof value === 'string' ? MASK : Object.fromEntries(Object.keys(value).map((name) => [name, MASK]));
 
-/** Names within a record are those of headers, so case is ignored. */
+/** The names in a record are names of headers, so their case is ignored. */
 function fillValue(value: Value, known: Value | undefined): Value | undefined {
   if (typeof value === 'string') return value === MASK ? textOf(known) : value;
   const stored = Object.entries(typeof known === 'object' ? known : {});

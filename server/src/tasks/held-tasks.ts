@@ -15,7 +15,7 @@ interface HeldParts {
   wake(lane: Lane): void;
 }
 
-/** Accepted tasks that this process keeps from running, because each belongs to a change that is made next. */
+/** Accepted tasks that this process keeps from running, because the change of each is made next. */
 export class HeldTasks {
   private readonly parts: HeldParts;
 
@@ -29,7 +29,10 @@ export class HeldTasks {
     leases.add(task, { onLost: () => leases.drop(task), onCancelRequested: () => {} });
   }
 
-  /** Lets a held task run. @returns false when another process began it, because this one seemed to be gone */
+  /**
+   * Lets a held task run.
+   * @returns false when another process has begun it, because this one seemed to be gone
+   */
   async release(task: Task): Promise<boolean> {
     const { database, leases, wake } = this.parts;
     leases.drop(task);
@@ -43,7 +46,7 @@ export class HeldTasks {
     return present === undefined || present.status === 'CANCELLED';
   }
 
-  /** Deletes a held task because the change that it belongs to was refused. */
+  /** Deletes a held task because its change was refused. */
   async withdraw(task: Task): Promise<void> {
     const { database, leases } = this.parts;
     await this.store(task, async () => {
@@ -53,14 +56,17 @@ export class HeldTasks {
     });
   }
 
-  /** Releases or removes a held task, with retries: a lease would expire, but an embedded store does not check leases. */
+  /**
+   * Releases or removes a held task, with retries, because an embedded store does not check leases, so the lease of the
+   * task would never expire.
+   */
   private async store(task: Task, work: () => Promise<boolean>): Promise<boolean> {
     const { logger, stopped } = this.parts;
     try {
       return await work();
     } catch (error) {
       if (!isTransient(error)) throw error;
-      // The caller is told that the task continues; it is repeated until the store accepts it.
+      // The caller gets the answer that the task continues. The work is retried until the store accepts it.
       const note = (err: unknown) =>
         logger.warn({ err, task: task.id }, 'a held task could not be let go, it is tried again');
       void persist(work, { note, stopped });

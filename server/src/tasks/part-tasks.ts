@@ -19,20 +19,24 @@ export interface PartRequest {
   readonly alongside?: NewTaskRequest<object>['alongside'];
 }
 
-/** Interval between two checks of a part; changes by this process are reported at once. */
+/** The pause between two checks of a part. Changes by this process are noticed immediately. */
 const PART_CHECK_MS = 60_000;
 
 /**
- * The writes of a task that takes long to prepare and takes its place among the ordered tasks of its project
- * only when it begins to write: they are tasks of their own, accepted together and not listed.
+ * Parts of tasks that take long to prepare, such as the run of a pipeline. Such a task takes its place among the
+ * ordered tasks of its project only when it begins to write. Its writes are separate tasks, which are accepted together
+ * and not listed.
  */
 export function createPartTasks(work: TaskWork) {
   const { database, clock } = work.parts;
   return {
-    /** @returns parts accepted before, even by a process that has died since */
+    /** @returns the parts that were accepted before, even by a process that has died since */
     list: (task: Task): Promise<Task[]> => listParts(database.read, task),
 
-    /** All or none, once per task; `note` is written with them. @returns the parts, or those that were accepted before */
+    /**
+     * Accepts all parts or none, once per task. `note` writes in the same transaction.
+     * @returns the parts, or those that were accepted before
+     */
     async accept(
       task: Task,
       requests: readonly PartRequest[],
@@ -65,7 +69,7 @@ export function createPartTasks(work: TaskWork) {
         return done;
       }),
 
-    /** Passes on what a part logged and reported. */
+    /** Passes on the log and the report of a part. */
     async tell(run: TaskRun, part: Task, passOn: (lines: string) => Promise<void>): Promise<void> {
       for (const { line } of await listLogLines(database, part)) await run.log(line);
       for await (const lines of readReport(database, part)) await passOn(lines);
@@ -76,7 +80,7 @@ export function createPartTasks(work: TaskWork) {
 async function waitForPart(work: TaskWork, part: Task, signal: AbortSignal): Promise<Task> {
   for (;;) {
     signal.throwIfAborted();
-    // A stopping process hands the run back soon; a busy loop until then would prevent that.
+    // The process is stopping and hands the run back soon. Without the pause, a busy loop would prevent that.
     if (work.watch.isClosed()) await pause(PART_CHECK_MS, signal);
     else {
       const timeUp = AbortSignal.timeout(PART_CHECK_MS);

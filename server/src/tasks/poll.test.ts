@@ -5,7 +5,7 @@ import { createDueWatch } from './tasks.ts';
 
 const DUE = Array.from({ length: 200 }, (_, at) => at);
 
-test('what is not due has its turn between two starts, also when the store answers at once', async () => {
+test('a watch of due work yields to other work between two starts', async () => {
   let turns = 0;
   let isOver = false;
   const turn = () => {
@@ -30,5 +30,5 @@ test('what is not due has its turn between two starts, also when the store answe
   isOver = true;
   await watch.close();
   assert.deepEqual(started, DUE);
-  assert.ok(turns >= DUE.length - 1, `${turns} turns of others between ${DUE.length} starts`);
+  assert.ok(turns >= DUE.length - 1, `${turns} turns of other work between ${DUE.length} starts`);
 });

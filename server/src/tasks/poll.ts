@@ -2,29 +2,36 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 
-/** A full or failing disk, a damaged catalog, or a file locked by another program needs an operator; accepted work waits. */
+/**
+ * Errors after which accepted work waits: an operator must fix a full or failing disk, a damaged catalog, or a file
+ * locked by another program.
+ */
 const TRANSIENT: ReadonlySet<string> = new Set<FailureCode>([
   ...(['storage_full', 'storage_failed', 'catalog_damaged', 'catalog_foreign'] as const),
   ...(['schema_moved', 'not_ready'] as const),
 ]);
-/** Pause between two rounds while the database is unreachable. */
+/** The pause between two rounds while the database is unreachable. */
 export const BACK_OFF_MS = 2_000;
 
-/** Whether accepted work waits until the error has passed. */
+/** Whether accepted work waits until the cause of the error is gone. */
 export function isTransient(error: unknown): error is ServiceError {
   return error instanceof ServiceError && TRANSIENT.has(error.code);
 }
 
 /** @returns after the given time, or when the signal aborts */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  // Rejects when the signal aborts.
+  // The delay rejects when the signal aborts.
   await delay(ms, undefined, { signal, ref: false }).catch(() => {});
 }
 
-/** Delay before work of a task is retried after a failure. */
+/** The delay before the work of a task is retried after a failure. */
 export const RETRY_MS = 5_000;
 
-/** Repeats work until it succeeds. @param note logs a failure @returns undefined when the process stops first */
+/**
+ * Repeats work until it succeeds.
+ * @param note logs a failure
+ * @returns undefined when the process stops first
+ */
 export async function persist<Result>(
   work: () => Promise<Result>,
   { note, stopped }: { note: (error: unknown) => void; stopped: AbortSignal },
@@ -42,14 +49,14 @@ export async function persist<Result>(
 
 export interface PollParts {
   readonly logger: Logger;
-  /** What is being done, for the log when rounds begin to fail. */
+  /** The work of a round, for the log when rounds begin to fail. */
   readonly subject: string;
-  /** The pause after a round that took `tookMs`; Infinity: until woken. */
+  /** The pause after a round that took `tookMs`; Infinity means until it is woken. */
   readonly restMs: number | ((tookMs: number) => number);
   round(signal: AbortSignal): Promise<void>;
 }
 
-/** Repeats a round of work at intervals, or sooner when woken. A failing round is logged and followed by another. */
+/** Repeats a round of work at intervals, or earlier when woken. A failed round is logged and repeated. */
 export class Poll {
   private readonly stopped = new AbortController();
   private readonly parts: PollParts;
@@ -87,7 +94,7 @@ export class Poll {
         waitMs = typeof restMs === 'number' ? restMs : restMs(performance.now() - begunAt);
         isFailing = false;
       } catch (error) {
-        // Logged once, not at every round while a database is unreachable.
+        // Logged once, not at every round while the database is unreachable.
         if (!isFailing)
           logTrouble(logger, `${subject} cannot be looked after, it is tried again`, { err: error });
         isFailing = true;
@@ -111,17 +118,17 @@ export function logTrouble(logger: Logger, text: string, facts: { err: unknown; 
 }
 
 export interface DueWatchParts<Found> extends Pick<PollParts, 'logger' | 'subject'> {
-  /** @returns the next ones that are due, after `after`; none at the end */
+  /** @returns the next due elements after `after`; none at the end */
   listDue(after: Found | undefined): Promise<readonly Found[]>;
   startDue(found: Found): Promise<void>;
 }
 
-/** Thrown when another process made the start, or what was due has changed, so that nothing is left to do. */
+/** Thrown when nothing is left to start, because another process made the start or the due element has changed. */
 export class Moved extends Error {
   override readonly name = 'Moved';
 }
 
-/** Every second, starts what is due. */
+/** Starts every second what is due. */
 export const createDueWatch = <Found>({ listDue, startDue, ...parts }: DueWatchParts<Found>): Poll =>
   new Poll({
     ...parts,
@@ -130,11 +137,11 @@ export const createDueWatch = <Found>({ listDue, startDue, ...parts }: DueWatchP
       let failure: { readonly error: unknown } | undefined;
       for await (const found of pagesOf(listDue)) {
         if (signal.aborted) return;
-        // A failed start must not delay the others. It stays due until it succeeds.
+        // A failed start must not delay the others. It remains due until it succeeds.
         await startDue(found).catch((error: unknown) => {
           failure ??= { error };
         });
-        // Reads of the embedded store never wait, so a round of a thousand would block the event loop.
+        // Reads of the embedded store never wait, so a round of a thousand starts would block the event loop.
         await nextTurn();
       }
       if (failure !== undefined) throw failure.error;

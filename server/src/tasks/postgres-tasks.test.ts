@@ -12,12 +12,12 @@ import { findServer, postgresStoreOn, type TestStore } from '../../test/support/
 import { LEASE_MS } from './task-lease-store.ts';
 import type { Task } from './tasks.ts';
 
-/** Two processes on one database, each with its own tasks and connections. */
+/** Starts two processes on one database, each with its own tasks and connections. */
 async function startTwo(t: TestContext, options?: { runs: boolean }) {
   const dataDir = await mkdtemp(join(tmpdir(), 'relata-test-'));
   const store = postgresStoreOn(await createDatabase(await findServer()), dataDir);
   t.after(store.remove);
-  // Accepting a task locks the row of its project.
+  // Creates the projects, because accepting a task locks the row of its project.
   await store.change(`
     insert into account (id, name, created_at) values (1, 'Main', 0);
     insert into project_group (id, account_id, name, created_at) values (1, 1, 'Group', 0);
@@ -32,25 +32,25 @@ async function endOf({ tasks }: TaskProcess, task: Task): Promise<Task> {
   return ended;
 }
 
-/** @returns the end of the only leased task's lease, in ms since 1970 */
+/** @returns when the only leased task's lease expires, in ms since 1970 */
 async function readLease(store: TestStore): Promise<{ leasedUntil: number }> {
   const sql = 'select lease_until from task where leased_by is not null';
   const [row] = await query(store.settings.RELATA_DATABASE_URL ?? assert.fail(), sql);
   return { leasedUntil: Number(row?.lease_until) };
 }
 
-/** @returns the process that runs it */
+/** @returns the process that runs the task */
 async function runnerOf(text: string, ...processes: readonly TaskProcess[]): Promise<TaskProcess> {
   await until(`${text} runs`, () => processes.some(({ gates }) => gates.has(text)), 15_000);
   return processes.find(({ gates }) => gates.has(text)) ?? assert.fail();
 }
 
-/** Runs two tasks of another project one after the other: their process has looked for further ones meanwhile. */
+/** Runs two tasks of another project one after the other. By then their process has looked for further tasks. */
 async function runTwoBeside(one: TaskProcess): Promise<void> {
   for (const text of ['beside 1', 'beside 2']) await endOf(one, await one.accept('short', 2, { text }));
 }
 
-test('whichever process accepts or runs them, ordered tasks run once and in order of acceptance', async (t) => {
+test('ordered tasks of two processes run once, in order of acceptance', async (t) => {
   const { one, two } = await startTwo(t);
   const accepted = await Promise.all(
     Array.from({ length: 200 }, async (_, at) => {
@@ -80,16 +80,16 @@ test('whichever process accepts or runs them, ordered tasks run once and in orde
   }
 });
 
-test('processes share long tasks', async (t) => {
+test('two processes share long tasks', async (t) => {
   const { store, one, two } = await startTwo(t, { runs: false });
   const three = await startTaskProcess(store);
   for (let projectId = 1; projectId <= 20; projectId += 1)
     await one.accept('gated', projectId, { text: `${projectId}` });
-  await until('all run', () => two.begun.length + three.begun.length === 20);
+  await until('all tasks run', () => two.begun.length + three.begun.length === 20);
   assert.ok(two.begun.length >= 4 && three.begun.length >= 4, `${two.begun.length}, ${three.begun.length}`);
 });
 
-test('the tasks of a process that is gone go on in another within 15 s, in order', async (t) => {
+test('another process resumes the tasks of a process that is gone within 15 s, in order', async (t) => {
   const { one, two } = await startTwo(t, { runs: true });
   const first = await one.accept('gated', 1, { text: 'first' });
   const behind = await one.accept('short', 1, { text: 'behind' });
@@ -103,12 +103,12 @@ test('the tasks of a process that is gone go on in another within 15 s, in order
   assert.equal(run.signal.aborted, false);
   assert.deepEqual(alive.begun, ['first']);
 
-  // It was not dead: it learns that another process has its task, and stores nothing for it.
+  // The process was not dead. It notices that another process has its task, and stores nothing for the task.
   dead.mend();
   await run.log('of the dead');
-  await until('it is handed back', () => run.signal.aborted);
+  await until('the task is handed back', () => run.signal.aborted);
   await assert.rejects(
-    run.takeEffect(async () => assert.fail('the task is not its any more')),
+    run.takeEffect(async () => assert.fail('another process has the task')),
     { name: 'AbortError' },
   );
   assert.equal((await alive.tasks.find(first.id))?.status, 'RUNNING');
@@ -121,14 +121,14 @@ test('the tasks of a process that is gone go on in another within 15 s, in order
   );
 });
 
-test('a process that stood still makes sure of its lease before a task takes effect', async (t) => {
+test('a process that hung confirms its lease before a task takes effect', async (t) => {
   const { store, one, two } = await startTwo(t);
   await one.accept('gated', 1, { text: 'first' });
   const runner = await runnerOf('first', one, two);
   const { run } = runner.gates.get('first') ?? assert.fail();
   const { leasedUntil } = await readLease(store);
   runner.cut();
-  // Its last renewal is then so long ago that another process may have the lease.
+  // By then, another process may have the lease, because the last renewal is too old.
   await until(
     'the lease is more than half over',
     () => Date.now() > leasedUntil - LEASE_MS / 2 + 500,
@@ -142,13 +142,13 @@ test('a process that stood still makes sure of its lease before a task takes eff
   );
 });
 
-test('a lease is renewed for as long as its process is there', async (t) => {
+test('a process renews its lease as long as it runs', async (t) => {
   const { store, one, two } = await startTwo(t);
   const task = await one.accept('gated', 1, { text: 'long' });
   const held = await one.accept('beside', 1, { text: 'held', isHeld: true });
   const runner = await runnerOf('long', one, two);
   const { leasedUntil } = await readLease(store);
-  await until('the first lease is over', () => Date.now() > leasedUntil + 2_000, 60_000);
+  await until('the first lease has expired', () => Date.now() > leasedUntil + 2_000, 60_000);
   assert.deepEqual([...one.begun, ...two.begun], ['long']);
   runner.gates.get('long')?.open();
   await endOf(two, task);
@@ -156,7 +156,7 @@ test('a lease is renewed for as long as its process is there', async (t) => {
   await runnerOf('held', one, two);
 });
 
-test('a task that another process runs is cancelled, or refused while it takes effect', async (t) => {
+test('a cancel reaches a task in another process, and is refused while the task takes effect', async (t) => {
   const { one, two } = await startTwo(t);
   const begin = async (kind: 'gated' | 'effect', projectId: number) => {
     const task = await one.accept(kind, projectId, { text: kind });
@@ -181,7 +181,7 @@ test('a task that another process runs is cancelled, or refused while it takes e
 
 const LEASES_RUN_OUT = 'update task set lease_until = 0 where leased_by is not null';
 
-test('a task of a process that is gone is cancelled once its lease ran out', async (t) => {
+test('a task of a process that is gone can be cancelled after its lease has expired', async (t) => {
   const { store, one, two } = await startTwo(t);
   const task = await one.accept('gated', 1, { text: 'first' });
   const waiting = await one.accept('short', 1, { text: 'waiting' });
@@ -190,11 +190,11 @@ test('a task of a process that is gone is cancelled once its lease ran out', asy
   assert.equal((await alive.tasks.cancel(waiting)).status, 'CANCELLED');
   dead.cut();
   await store.change(LEASES_RUN_OUT);
-  // Either the lease ends first, or the other process takes the task over and finds it cancelled.
+  // Either the lease expires first, or the other process takes the task over and finds that it is cancelled.
   assert.equal((await alive.tasks.cancel(task)).status, 'CANCELLED');
 });
 
-test('who waits hears of what another process does', async (t) => {
+test('a waiting caller sees changes that another process makes', async (t) => {
   const { one, two } = await startTwo(t, { runs: false });
   const task = await one.accept('gated', 1, { text: 'first' });
   const states: string[] = [];
@@ -212,7 +212,7 @@ test('who waits hears of what another process does', async (t) => {
   const { run, open } = gates.get('first') ?? assert.fail();
   assert.equal((await brief).status, 'RUNNING');
   await run.log('a line');
-  await until('the line is seen', () => states.length > 1);
+  await until('the caller sees the line', () => states.length > 1);
   const endedAt = performance.now();
   open();
   assert.equal((await waiting).status, 'FINISHED');
@@ -222,7 +222,7 @@ test('who waits hears of what another process does', async (t) => {
   assert.deepEqual(one.begun, [], 'the role of the first is to serve');
 });
 
-test('who waits is not held up for good by a database that goes away', async (t) => {
+test('a waiting caller gets an answer in time while the database is unreachable, and the end after it returns', async (t) => {
   const { one, two } = await startTwo(t, { runs: false });
   const task = await one.accept('gated', 1, { text: 'first' });
   const waiting = endOf(one, task);
@@ -231,12 +231,12 @@ test('who waits is not held up for good by a database that goes away', async (t)
   one.cut();
   assert.equal((await brief).status, 'RUNNING');
   gates.get('first')?.open();
-  await until('it asked in vain, and again', () => one.countFailures() > 3, 30_000);
+  await until('the process has failed to read more than three times', () => one.countFailures() > 3, 30_000);
   one.mend();
   assert.equal((await waiting).status, 'FINISHED');
 });
 
-test('a held task runs in no process until it is released, by whichever runs tasks', async (t) => {
+test('a held task runs in no process until its release', async (t) => {
   const { one, two } = await startTwo(t, { runs: false });
   const held = await one.accept('beside', 1, { text: 'held', isHeld: true });
   await two.accept('beside', 1, { text: 'behind' });
@@ -248,7 +248,7 @@ test('a held task runs in no process until it is released, by whichever runs tas
   await runnerOf('behind', two);
 });
 
-test('a task held by a process that is gone runs, and a release that comes too late says so', async (t) => {
+test('a held task of a process that is gone runs, and a later release returns false', async (t) => {
   const { store, one, two } = await startTwo(t, { runs: false });
   const held = await one.accept('beside', 1, { text: 'held', isHeld: true });
   one.cut();
@@ -258,7 +258,7 @@ test('a task held by a process that is gone runs, and a release that comes too l
   assert.equal(await one.tasks.release(held), false);
 });
 
-test('ordered tasks of a kind that a process does not know keep their place', async (t) => {
+test('an ordered task of an unknown kind keeps its place', async (t) => {
   const { store, one, two } = await startTwo(t, { runs: false });
   await one.accept('gated', 1, { text: 'unknown' });
   const { gates } = await runnerOf('unknown', two);
@@ -266,7 +266,7 @@ test('ordered tasks of a kind that a process does not know keep their place', as
   await store.change(
     "update task set kind = 'of.a.newer.program', leased_by = null, lease_until = null where kind = 'gated'",
   );
-  await until('it is handed back', () => gates.size === 0);
+  await until('the task is handed back', () => gates.size === 0);
   await runTwoBeside(one);
   assert.deepEqual(two.begun, ['unknown', 'beside 1', 'beside 2']);
   const unknown = (await one.tasks.listOpen(1)).find(({ kind }) => kind === 'of.a.newer.program');

@@ -5,12 +5,15 @@ import { endUnclaimed, findClaims, saveCancelState } from './task-lease-store.ts
 import { findTask, listParts } from './task-store.ts';
 import type { TaskWork } from './task-work.ts';
 
-/** A cancelled run stops at its next check; after this time the caller gets an answer anyway. */
+/** How long the caller waits for a cancelled run to stop at its next check. */
 const CANCEL_MS = 10_000;
-/** How soon another process's answer is seen. */
+/** How often the answer of another process is checked. */
 const ANSWER_POLL_MS = 200;
 
-/** At once while no process runs it, else by its process. @throws task_uploading, task_ended, task_taking_effect */
+/**
+ * Cancels a task: immediately if no process runs it, otherwise through its process.
+ * @throws task_uploading, task_ended, task_taking_effect
+ */
 export async function cancelTask(work: TaskWork, task: Task): Promise<Task> {
   const { database } = work.parts;
   if (hasEnded(task)) throw new ServiceError('task_ended');
@@ -23,14 +26,17 @@ export async function cancelTask(work: TaskWork, task: Task): Promise<Task> {
   const timeUp = AbortSignal.timeout(CANCEL_MS);
   while (!timeUp.aborted) {
     await pause(ANSWER_POLL_MS, timeUp);
-    // The process that ran the task may have died.
+    // Tries again here, because the process that ran the task may have died.
     const ended = (await readAnswer(work, task)) ?? (await cancelUnlessElsewhere(work, task));
     if (ended !== undefined) return ended;
   }
   throw new ServiceError('task_taking_effect');
 }
 
-/** Cancels a task with all of its writes or not at all; its end follows from theirs. @throws task_taking_effect */
+/**
+ * Cancels a task with all of its writes or not at all. The end of the task follows from theirs.
+ * @throws task_taking_effect
+ */
 async function cancelWhole(work: TaskWork, task: Task, writes: readonly Task[]): Promise<Task> {
   const [only, ...others] = writes;
   if (only !== undefined && others.length === 0) await cancelTask(work, only);
@@ -41,20 +47,27 @@ async function cancelWhole(work: TaskWork, task: Task, writes: readonly Task[]):
   return work.waitUntilEnded(task, AbortSignal.timeout(CANCEL_MS));
 }
 
-/** @returns undefined when another process runs the task, or it has ended. @throws task_taking_effect */
+/**
+ * @returns undefined when another process runs the task, or the task has ended
+ * @throws task_taking_effect
+ */
 async function cancelUnlessElsewhere(work: TaskWork, task: Task): Promise<Task | undefined> {
-  // A task that is just being claimed here is a known run after that.
+  // After this, a task that was being claimed here has a run.
   await work.settle();
   const run = work.findRun(task);
   if (run === undefined) return (await endFree(work, [task]))[0];
   if (!run.cancel()) throw new ServiceError('task_taking_effect');
   const ended = await work.waitUntilEnded(task, AbortSignal.timeout(CANCEL_MS));
-  // It took effect between the request and the answer.
+  // The task took effect between the request and the answer.
   if (ended.status !== 'CANCELLED') throw new ServiceError('task_taking_effect');
   return ended;
 }
 
-/** Cancels tasks of one lane, all or none. @returns none when they run or have ended. @throws task_taking_effect when one does */
+/**
+ * Cancels all tasks of one lane or none.
+ * @returns none when they run or have ended
+ * @throws task_taking_effect when one of them takes effect
+ */
 async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly Task[]> {
   const { database, clock } = work.parts;
   const end = { status: 'CANCELLED', finishedAt: clock.now() } as const;
@@ -64,7 +77,7 @@ async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly
     if (done.length > 0 && done.length < tasks.length) throw new ServiceError('task_taking_effect');
     return done;
   });
-  // The cancelled task may have been the first of its lane, which is now free.
+  // The lane is free now, because the cancelled task may have been its first.
   for (const task of ended.slice(0, 1)) work.wake(task);
   return ended;
 }

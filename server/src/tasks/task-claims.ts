@@ -5,26 +5,32 @@ import { POLL_MS } from './task-leases.ts';
 import type { TaskParts } from './task-runner.ts';
 
 const SLOWEST_POLL_MS = 3_000;
-/** A poll reads all open tasks, 20 ms for 20,000 of them; it may use a twentieth of the database's time. */
+/**
+ * The pause after a poll, as a multiple of its duration, so that polls use at most a twentieth of the database's time.
+ * A poll reads all open tasks, 20 ms for 20,000.
+ */
 const REST = 20;
-/** The limit for a process; further tasks wait. Most of a run is waiting for the store. */
+/** The limit for a process, beyond which tasks wait. A run spends most of its time waiting for the store. */
 const RUNS_AT_ONCE = 64;
-/** Of several processes, each takes at most this many more between two polls, so that those that run fewer get new tasks. */
+/**
+ * The most tasks that each of several processes adds between two polls, so that a process with fewer tasks gets the new
+ * ones.
+ */
 const SHARE = 8;
 
 interface ClaimParts extends Pick<TaskParts, 'database' | 'logger'> {
   readonly owner: string;
   readonly stopped: AbortSignal;
   countRuns(): number;
-  /** @returns the kinds of which this process may run one more task */
+  /** @returns the kinds of which this process may run another task */
   listFreeKinds(): readonly RunnableKind[];
   /** @param since an instant before the claim, by the clock of this process */
   begin(task: Task, since: number): void;
 }
 
 /**
- * Claims tasks for this process, one of a lane at a time, while it has room to run them. It is woken for a lane in which
- * this process accepted or ended a task; where other processes work too, it also polls.
+ * Claims tasks for this process, one per lane at a time, while it has room to run them. It is woken for a lane in which
+ * this process accepted or ended a task. On a shared database it also polls.
  */
 export class TaskClaims {
   private readonly parts: ClaimParts;
@@ -40,7 +46,7 @@ export class TaskClaims {
   constructor(parts: ClaimParts) {
     const { database, logger } = parts;
     this.parts = parts;
-    // In an embedded store no other process accepts or loses tasks.
+    // No other process accepts or loses tasks in an embedded store.
     const restMs = database.isShared ? restAfter : Number.POSITIVE_INFINITY;
     this.poll = new Poll({ logger, subject: 'tasks', restMs, round: () => this.findLanes() });
   }
@@ -50,17 +56,17 @@ export class TaskClaims {
     this.poll.start();
   }
 
-  /** Call it after the signal has aborted. */
+  /** Call this after the signal has aborted. */
   async close(): Promise<void> {
     await Promise.all([this.claiming, this.poll.close()]);
   }
 
-  /** Resolves when the tasks being claimed have begun. */
+  /** Resolves when the runs of all tasks that are being claimed have begun. */
   settle(): Promise<void> {
     return this.claiming;
   }
 
-  /** Claims what can run now in a lane, or, without one, in all lanes. */
+  /** Claims what can run now, in the given lane or in all lanes. */
   wake(lane?: Lane): void {
     const { database, stopped } = this.parts;
     if (!this.isStarted || stopped.aborted) return;
@@ -83,7 +89,7 @@ export class TaskClaims {
       try {
         await this.claim(lane);
       } catch (err) {
-        // Waiting tasks are stored and can wait for the database; a fault must not stop the claiming of all others.
+        // Waiting tasks are stored and can wait for the database. A fault must not prevent the claiming of other tasks.
         logTrouble(logger, 'tasks could not be claimed, it is tried again', { err });
         await pause(BACK_OFF_MS, stopped);
         this.waitingLanes.set(key, lane);
@@ -99,10 +105,10 @@ export class TaskClaims {
     if (task !== undefined) begin(task, since);
   }
 
-  /** Waiting tasks are claimed when a run ends; with polling, by the first process that polls. */
+  /** Waiting tasks are claimed when a run ends, or on a shared database by the first process that polls. */
   private hasRoom(): boolean {
     const isFree = this.parts.countRuns() < this.mayRun;
-    // Lanes added during a listing wait behind the listed ones.
+    // Lanes that are added during a listing wait behind the listed ones.
     if (!isFree && this.parts.database.isShared && !this.isListing) this.waitingLanes.clear();
     return isFree;
   }
@@ -119,14 +125,14 @@ export class TaskClaims {
     });
     const later = [...this.waitingLanes.values()];
     this.waitingLanes.clear();
-    // Only now, as tasks accepted during the listing would take the room from those that wait for it.
+    // Set only now, because tasks accepted during the listing would otherwise take the room from waiting ones.
     this.mayRun = most;
     for (const lane of [...listed, ...later]) this.addLane(lane);
   }
 }
 
 function restAfter(tookMs: number): number {
-  // Jitter keeps processes that started together from polling together.
+  // The random factor prevents processes that started together from polling together.
   const jitter = 0.75 + Math.random() / 2;
   return Math.max(POLL_MS, Math.min(SLOWEST_POLL_MS, tookMs * REST)) * jitter;
 }

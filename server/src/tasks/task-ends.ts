@@ -13,7 +13,10 @@ interface EndParts extends Pick<TaskParts, 'clock' | 'database' | 'logger' | 'on
   readonly watch: TaskWatch;
 }
 
-/** The ends of tasks: each is stored with its events in one transaction, and what the task leaves behind is removed after that. */
+/**
+ * Ends tasks. Each end is stored with its events in one transaction, and afterwards the task's payload and other
+ * remains are removed.
+ */
 export class TaskEnds {
   private readonly parts: EndParts;
 
@@ -21,7 +24,10 @@ export class TaskEnds {
     this.parts = parts;
   }
 
-  /** Stores how a run of this process ended. @returns undefined when another process has the task by now */
+  /**
+   * Stores how a run of this process ended.
+   * @returns undefined when another process has taken the task over
+   */
   async storeRun(task: Task, end: EndedRun): Promise<Task | undefined> {
     const { clock, database, owner, shown } = this.parts;
     const { status, failure, result } = end;
@@ -40,7 +46,10 @@ export class TaskEnds {
     });
   }
 
-  /** Ends tasks of one project that others carry or no process runs, in one transaction. @returns the tasks it ended */
+  /**
+   * Ends tasks of one project that other tasks carry or that no process runs, in one transaction.
+   * @returns the ended tasks
+   */
   async end(work: (tx: ControlTransaction) => Promise<Task[]>): Promise<readonly Task[]> {
     const ended = await this.parts.database.write('rows', async (tx) => {
       const done = await work(tx);
@@ -59,7 +68,7 @@ export class TaskEnds {
     try {
       await kinds.find(task)?.ended?.(readPayload(task), task);
     } catch (error) {
-      // The end of the task is stored; what should have been removed is removed at a later start.
+      // The end of the task is already stored. A later start removes what remains.
       logger.error({ err: error, task: task.id }, 'cleaning up after a task failed');
     }
   }
@@ -72,7 +81,7 @@ export class TaskEnds {
   }
 }
 
-/** Events, like task lists, show the whole task and not its parts. */
+/** Events show only whole tasks and not their parts, like task lists. */
 function describeEnd(task: Task, definition: TaskDefinition<object> | undefined): EventDraft[] {
   const { status, number: taskNumber } = task;
   if (status !== 'FINISHED' && status !== 'FAILED') return [];

@@ -17,7 +17,7 @@ export class TaskKinds {
     return [...this.definitions.keys()];
   }
 
-  /** Kinds that run by themselves, not with the task that carries them. */
+  /** Kinds that run by themselves, and not with a task that carries them. */
   listRunnable(): readonly string[] {
     return [...this.definitions.values()].filter(({ run }) => run !== undefined).map(({ kind }) => kind);
   }
@@ -27,7 +27,7 @@ export class TaskKinds {
     return definition !== undefined && definition.run === undefined;
   }
 
-  /** @returns the kinds of which this process may run one more task beside its `running` ones */
+  /** @returns the kinds of which this process may run another task in addition to its `running` ones */
   listFree(running: readonly Task[]): readonly RunnableKind[] {
     return this.listRunnable().flatMap((kind) => {
       const atOnce = this.definitions.get(kind)?.atOnce;

@@ -5,27 +5,27 @@ import type { Lane, LogLine, Task } from './task.ts';
 import { endTask, isOpen, readTask, type TaskEnd, type TaskKey } from './task-store.ts';
 
 /**
- * Which process may run a task. The database decides, by its own clock, so that any number of processes
- * agree. An expired lease means that its process is gone.
+ * Which process may run a task. The database decides by its own clock, so any number of processes agree. An expired
+ * lease means that its process is gone.
  */
 
-/** Another process resumes a task within 15 s: this, and the time until it polls. */
+/** Another process resumes a task within 15 s: this time, and the time until it polls. */
 export const LEASE_MS = 10_000;
 
 /** When a lease that begins now expires, by the clock of the database. */
 export const leaseUntil = ({ now }: Database, leaseMs = LEASE_MS) =>
   sql<number>`${now} + ${sql.lit(leaseMs)}`;
-/** Whether no process holds a row, or the one that did is gone. */
+/** Whether no process holds a row, or its lease has expired. */
 export const isFree = ({ now }: Database) => sql<boolean>`(lease_until is null or lease_until <= ${now})`;
 const isLeasedBy = (owner: string) => sql<boolean>`task.leased_by = ${owner}`;
 
-/** @returns lanes whose first task can be claimed, in the order in which these were accepted */
+/** @returns lanes whose first task can be claimed, in the order in which these tasks were accepted */
 export async function listClaimable(
   database: Database,
   { kinds, limit }: { kinds: readonly RunnableKind[]; limit: number },
 ): Promise<Lane[]> {
   if (kinds.length === 0) return [];
-  // An ordered task keeps its place whatever its kind: a newer version of the program may run it.
+  // An ordered task keeps its place even if this program does not know its kind, because a newer program may run it.
   const { rows } = await sql<Lane>`with head as (select task.project_id, min(task.number) as number from task
       where ${isOpen} and (task.is_ordered = 1 or ${isOneKind(kinds)}) group by task.project_id, task.lane)
     select task.project_id as "projectId", task.lane from head
@@ -35,9 +35,10 @@ export async function listClaimable(
 }
 
 /**
- * Claims the first open task of a lane, along the index task_open. It stays the first until it ends, since later tasks have
- * greater numbers, so only its own row is locked; a process that finds it locked leaves it to the one that locked it.
- * @returns the task, RUNNING and leased by the owner; undefined when there is none, or it is not free
+ * Claims the first open task of a lane with the index task_open. Later tasks have greater numbers, so it remains the
+ * first until it ends, and only its own row is locked. A process that finds the row locked leaves it to the process
+ * that locked it.
+ * @returns the task, RUNNING and leased by the owner; undefined when there is no task, or it is not free
  */
 export async function claimNext(
   database: Database,
@@ -58,7 +59,7 @@ export async function claimNext(
   return rows[0] && readTask(rows[0]);
 }
 
-/** Whether a row is one of these tasks. Statements exist for each length, so the list is padded. */
+/** Whether a row is one of these tasks. The list is padded, because each length makes another statement. */
 function isOneOf(tasks: readonly TaskKey[]) {
   const places = padToPowerOfTwo(tasks).map(
     ({ projectId, number }) => sql`(task.project_id = ${projectId} and task.number = ${number})`,
@@ -66,19 +67,22 @@ function isOneOf(tasks: readonly TaskKey[]) {
   return sql<boolean>`(${sql.join(places, sql` or `)})`;
 }
 
-/** @returns the numbers of the tasks that the owner still holds; the others ended or were taken over */
+/** @returns the numbers of the tasks that the owner still holds; the others have ended or were taken over */
 export async function renewLeases(database: Database, owner: string, tasks: readonly TaskKey[]) {
   const set = { lease_until: leaseUntil(database) };
   return new Set(await updateOpen(database, tasks, { set, owner }));
 }
 
-/** Lets any process claim a task at once. @returns false when the owner no longer held it */
+/**
+ * Frees a task, so that any process can claim it immediately.
+ * @returns false when the owner no longer held it
+ */
 export async function releaseLease(database: Database, owner: string, task: TaskKey): Promise<boolean> {
   const set = { leased_by: null, lease_until: null };
   return (await updateOpen(database, [task], { set, owner })).length > 0;
 }
 
-/** Saves the progress of a task that the owner runs; a process that lost its lease changes nothing. */
+/** Saves the progress of a task. Nothing changes if the owner has lost the lease. */
 export async function saveProgress(
   database: Database,
   task: TaskKey,
@@ -87,10 +91,13 @@ export async function saveProgress(
   await updateOpen(database, [task], { set: { progress }, owner });
 }
 
-/** A request to cancel a task and the answer of the process that runs it, stored as an index in this list. */
+/** A request to cancel a task, or the answer of the process that runs it. An index in this list is stored. */
 const CANCEL_STATES = ['none', 'requested', 'refused'] as const;
 
-/** Requests a cancel, or answers it as the `owner` that runs the task. @returns false when it ended, or the owner lost it */
+/**
+ * Requests a cancel, or answers the request as the `owner` that runs the task.
+ * @returns false when the task has ended, or the owner has lost it
+ */
 export async function saveCancelState(
   database: Database,
   task: TaskKey,
@@ -100,7 +107,10 @@ export async function saveCancelState(
   return (await updateOpen(database, [task], { set, owner })).length > 0;
 }
 
-/** Changes tasks that have not ended; with an owner, only those that it holds. @returns the numbers of the changed tasks */
+/**
+ * Changes tasks that have not ended, and with an owner only those that it holds.
+ * @returns the numbers of the changed tasks
+ */
 async function updateOpen(
   database: Database,
   tasks: readonly TaskKey[],
@@ -119,10 +129,13 @@ async function updateOpen(
   return rows.map(({ number }) => number);
 }
 
-/** Lets any process claim at once what an owner holds, or, without an owner, everything that is leased. */
+/**
+ * Frees all tasks that an owner holds, or without an owner all leased tasks, so that any process can claim them
+ * immediately.
+ */
 export async function releaseLeases(database: Database, table: 'task' | 'webhook_queue', owner?: string) {
   const isHeld = owner === undefined ? sql`leased_by is not null` : sql`leased_by = ${owner}`;
-  // Lets the index of open tasks find them.
+  // This condition lets the database use the index of open tasks.
   const isOfIndex = table === 'task' ? sql`and ${isOpen}` : sql``;
   await database.write('rows', (tx) =>
     sql`update ${sql.table(table)} set leased_by = null, lease_until = null where ${isHeld} ${isOfIndex}`.execute(
@@ -131,7 +144,7 @@ export async function releaseLeases(database: Database, table: 'task' | 'webhook
   );
 }
 
-/** @returns how many tasks of these kinds are open but neither running nor held */
+/** @returns the number of open tasks of these kinds that are neither running nor held */
 export async function countUnclaimed(database: Database, kinds: readonly string[]): Promise<number> {
   if (kinds.length === 0) return 0;
   const { count } = await database.read
@@ -144,7 +157,7 @@ export async function countUnclaimed(database: Database, kinds: readonly string[
   return Number(count);
 }
 
-/** @returns, for each of these kinds, when the oldest open task was accepted */
+/** @returns when the oldest open task was accepted, for each of these kinds */
 export async function findOldest(database: Database, kinds: readonly string[]) {
   const found = await database.read
     .selectFrom('task')
@@ -156,14 +169,20 @@ export async function findOldest(database: Database, kinds: readonly string[]) {
   return Object.fromEntries(kinds.map((kind) => [kind, ages.get(kind)]));
 }
 
-/** Ends a task that the owner runs. @returns undefined when it no longer holds it */
+/**
+ * Ends a task that the owner runs.
+ * @returns undefined when the owner no longer holds it
+ */
 export const endClaimed = (
   tx: ControlTransaction,
   task: TaskKey,
   end: TaskEnd & { owner: string },
 ): Promise<Task | undefined> => endTask(tx, task, { ...end, guard: isLeasedBy(end.owner) });
 
-/** Ends a task that is not running; held tasks are PENDING. @returns undefined when it is running */
+/**
+ * Ends a task that is not running. Held tasks are PENDING.
+ * @returns undefined when the task is running
+ */
 export const endUnclaimed = (
   database: Database,
   tx: ControlTransaction,
@@ -171,7 +190,7 @@ export const endUnclaimed = (
 ): Promise<Task | undefined> =>
   endTask(tx, task, { ...end, guard: sql<boolean>`(${isFree(database)} or task.status = 'PENDING')` });
 
-/** @returns which process holds each of these tasks, and whether it has to cancel it */
+/** @returns which process holds each of these tasks, and whether that process must cancel it */
 export async function findClaims(database: Database, tasks: readonly TaskKey[]) {
   if (tasks.length === 0) return [];
   const rows = await database.read
@@ -187,7 +206,7 @@ export async function findClaims(database: Database, tasks: readonly TaskKey[]) 
   }));
 }
 
-/** As with saveProgress, a process that lost its lease adds nothing. */
+/** Adds a line to the log of a task. Nothing changes if the owner has lost the lease. */
 export async function addLogLine(
   tx: ControlTransaction,
   task: TaskKey,
@@ -208,11 +227,11 @@ export async function addLogLine(
 export interface RunnableKind {
   readonly kind: string;
   readonly limits?: {
-    /** The most that run in a project at a time, over all processes. */
+    /** The most tasks that run in a project at a time, over all processes. */
     readonly inProject: number;
-    /** The most that this process runs for an account, */
+    /** The most tasks that this process runs for an account, */
     readonly inAccount: number;
-    /** and the project of each that it is running now. */
+    /** and the projects of the tasks that it is running. */
     readonly busyProjects: readonly number[];
   };
 }
@@ -223,7 +242,7 @@ const isOneKind = (kinds: readonly RunnableKind[]) =>
 const canBegin = (database: Database, kinds: readonly RunnableKind[]) =>
   sql<boolean>`${isOneKind(kinds)} and ${isOpen} and ${isFree(database)} and ${hasRoom(database, kinds)}`;
 
-/** Two processes that claim at the same time may both find room; then one task too many runs for a while. */
+/** If two processes claim at the same time, both may find room, and then one task too many runs for a while. */
 function hasRoom(database: Database, kinds: readonly RunnableKind[]) {
   const rooms = kinds.flatMap(({ kind, limits }) => {
     if (limits === undefined) return [];

@@ -6,7 +6,7 @@ import type { Task } from './task.ts';
 import { findClaims, LEASE_MS, renewLeases } from './task-lease-store.ts';
 
 const RENEW_MS = 3_000;
-/** How soon a process notices tasks that others accepted or lost, or that a run of its own has to end or was taken over. */
+/** How soon a process notices tasks that others accepted or finished, and runs that must end or were taken over. */
 export const POLL_MS = 500;
 
 interface LeaseEvents {
@@ -17,7 +17,7 @@ interface LeaseEvents {
 
 interface Lease extends LeaseEvents {
   readonly task: Task;
-  /** By the clock of this process only. */
+  /** When the lease was last renewed, by the clock of this process. */
   renewedAt: number;
 }
 
@@ -26,7 +26,7 @@ interface LeaseParts {
   readonly logger: Logger;
 }
 
-/** The tasks that this process holds, either running or kept from running, and the renewal of their leases. */
+/** The tasks that this process holds, whether they run or are kept from running, and the renewal of their leases. */
 export class TaskLeases {
   readonly owner = randomBytes(8).toString('hex');
   private readonly database: Database;
@@ -42,7 +42,7 @@ export class TaskLeases {
       round: () => this.renew([...this.leases.values()]),
     });
     const check = new Poll({ ...parts, restMs: POLL_MS, round: () => this.check() });
-    // In an embedded store no other process uses the tasks.
+    // No other process uses the tasks in an embedded store.
     this.polls = database.isShared ? [renewal, check] : [renewal];
   }
 
@@ -54,7 +54,10 @@ export class TaskLeases {
     await Promise.all(this.polls.map((poll) => poll.close()));
   }
 
-  /** Renews a task's lease from now on. `since`: when it was leased, or earlier. */
+  /**
+   * Renews a task's lease from now on.
+   * @param since when it was leased, or earlier
+   */
   add(task: Task, events: LeaseEvents, since = performance.now()): void {
     this.leases.set(task.number, { task, ...events, renewedAt: since });
   }
@@ -68,8 +71,8 @@ export class TaskLeases {
   }
 
   /**
-   * Verifies a lease before a task takes effect: a process that was suspended may have lost it without
-   * knowing. A task whose lease is lost is handed back.
+   * Confirms a lease before a task takes effect, because a suspended process may have lost it without noticing. A task
+   * whose lease is lost is handed back.
    * @throws not_ready, storage_full
    */
   async confirm({ number }: Task): Promise<void> {
@@ -101,7 +104,7 @@ export class TaskLeases {
     }
   }
 
-  /** Reports the loss, unless the lease was given up meanwhile. */
+  /** Reports the loss, unless this process has released the lease. */
   private lose(lease: Lease): void {
     if (this.leases.get(lease.task.number) === lease) lease.onLost();
   }

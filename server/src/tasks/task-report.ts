@@ -9,7 +9,8 @@ export async function* readReport(database: Database, task: Task): AsyncGenerato
     const lines = await findReportPart(database, task, part);
     if (lines === undefined) return;
     yield lines;
-    // Reads of the embedded store never wait, nor does a fast receiver: the whole report would block the event loop.
+    // Yields to other work, because reads of the embedded store and a fast receiver never wait, so a whole report would
+    // block the event loop.
     await nextTurn();
   }
 }

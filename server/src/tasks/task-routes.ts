@@ -18,7 +18,9 @@ interface TaskRouteParts {
 
 const config = { guard: 'key', access: 'read' } as const;
 const about = { config, tags: ['Tasks'], params: TaskParams };
-/** Interval between signs of life: proxies close a connection that is silent for a minute. */
+/**
+ * The interval between comments that keep the connection open, because proxies close one that is silent for a minute.
+ */
 const EVENT_PULSE_MS = 15_000;
 
 /** Source: docs/interface §4.7. */
@@ -91,7 +93,7 @@ function serveLog(server: Server, parts: TaskRouteParts): void {
     answer: { 200: TaskLog },
     async handle(request) {
       const lines = await parts.tasks.readLog(await getTask(parts, request));
-      // Lines are added at the end and never removed.
+      // An index can be a cursor, because lines are only added at the end and never removed.
       const { page, nextCursor } = cutPage(lines, request.query, (_, at) => at);
       const isPage = request.query.limit !== undefined || request.query.cursor !== undefined;
       return { status: 'success' as const, log: page, ...(isPage && { nextCursor }) };
@@ -130,7 +132,7 @@ function serveEvents(server: Server, parts: TaskRouteParts, waiting: WaitingCall
   });
 }
 
-/** @throws not_found for an unknown task, and likewise for one of a project out of reach */
+/** @throws not_found for an unknown task, and for one of a project that the caller cannot access */
 async function getTask(
   { tasks, projects }: TaskRouteParts,
   { caller, params: { id } }: FastifyRequest & { params: { id: string } },
@@ -141,7 +143,7 @@ async function getTask(
   return task;
 }
 
-/** A user's roles may change while the answer is sent. */
+/** Checked again, because a user's roles may change while the answer is sent. */
 function refuseWhenLost({ projects }: TaskRouteParts, request: FastifyRequest, { projectId }: Task): void {
   const { checkCaller } = request;
   request.checkCaller = async () => {
@@ -180,7 +182,7 @@ const MOST_WAITING = 1_000;
 
 type WaitingCallers = ReturnType<typeof createWaitingCallers>;
 
-/** Limits the callers that wait for tasks, with `wait` or for events, as each is notified of every change. */
+/** Limits how many callers wait for tasks, with `wait` or for events, because each is notified of every change. */
 export function createWaitingCallers() {
   const open = new OpenCounts<string>();
   return {

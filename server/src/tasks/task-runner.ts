@@ -16,21 +16,23 @@ import type { TaskFailure } from './task-schemas.ts';
 import type { TaskWatch } from './task-watch.ts';
 
 export interface TaskParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
-  /** The text of a refusal, as the wire shows it. */
+  /** The text of a refusal in the form of an error answer. */
   readonly describeRefusal: (error: ServiceError) => { message: string };
   /** Called for every task that ended in this process, for the metrics. */
   readonly onEnded?: (task: Task) => void;
   /** Called for every error of a run in this process, even if the run waits and continues. */
   readonly onTrouble?: (task: Task, code: FailureCode | 'unexpected') => void;
-  /** @throws catalog_damaged for a project whose tasks would only wait */
+  /** @throws catalog_damaged for a project whose tasks could not run */
   readonly refuseProject?: (projectId: number) => void;
-  /** Resolves when all readers, replicas included, see everything committed; awaited before a task is FINISHED. */
+  /**
+   * Resolves when all readers, including replicas, see everything committed. It is awaited before a task is FINISHED.
+   */
   readonly shown?: () => Promise<void> | undefined;
-  /** Whether this process runs tasks; even if not, it accepts, holds and cancels them. */
+  /** Whether this process runs tasks. If not, it still accepts, holds and cancels them. */
   readonly runs?: boolean;
 }
 
-/** A run whose end has to be stored. */
+/** A run whose end is to be stored. */
 export type EndedRun = {
   readonly report: readonly string[];
   readonly unreported: number;
@@ -43,7 +45,7 @@ export type EndedRun = {
 /** `handed-back` leaves the task to another process. */
 type RunOutcome = EndedRun | { readonly status: 'handed-back' };
 
-/** Progress is for people, so one write in this interval is enough. */
+/** One write in this interval is enough, because only people read the progress. */
 const PROGRESS_EVERY_MS = 500;
 
 const CANCELLED: EndedRun = { status: 'CANCELLED', report: [], unreported: 0 };
@@ -54,11 +56,11 @@ interface RunMeans {
   readonly leases: TaskLeases;
 }
 
-/** A run of a task in this process, from its claim to its end, and what the code of its kind may do meanwhile. */
+/** A run of a task in this process, from its claim to its end. The code of its kind receives it as `TaskRun`. */
 export class ActiveRun implements TaskRun {
   readonly task: Task;
   readonly signal: AbortSignal;
-  /** Resolves when the run has ended; never rejects. */
+  /** Resolves when the run has ended. It never rejects. */
   readonly outcome: Promise<RunOutcome>;
   private readonly definition: TaskDefinition<object>;
   private readonly means: RunMeans;
@@ -86,7 +88,7 @@ export class ActiveRun implements TaskRun {
     return true;
   }
 
-  /** Stops the run where it is, and leaves the task open. */
+  /** Stops the run and leaves the task open. */
   handBack(): void {
     this.isCancelled = false;
     this.controller.abort();
@@ -129,14 +131,14 @@ export class ActiveRun implements TaskRun {
   }
 
   async passOn<Result>(accept: () => Promise<Result>): Promise<Result> {
-    // Hands the task back if another process holds it by now.
+    // If another process holds the task, this hands it back.
     await this.means.leases.confirm(this.task);
     this.signal.throwIfAborted();
     this.stage = 'taking-effect';
     try {
       return await accept();
     } catch (error) {
-      // A commit whose answer was lost may have changed what a cancelled task must leave unchanged.
+      // If the answer to a commit was lost, the commit may have made changes, and then the task must not be cancelled.
       if (!mayBeStored(error)) this.stage = 'before';
       throw error;
     }
@@ -158,7 +160,8 @@ export class ActiveRun implements TaskRun {
         await tracedApart(task.traceparent, span, async () => definition.run?.(payload, this));
         return { status: 'FINISHED', ...this.notes };
       } catch (error) {
-        // Every failure of a task is its outcome, stored with its reason; `judge` logs faults of the service.
+        // Every failure becomes the outcome of the task and is stored with its reason. `judge` logs faults of the
+        // service.
         const outcome = await this.judge(error);
         if (outcome !== 'again') return outcome;
       }
@@ -197,7 +200,7 @@ const startNotes = (): RunNotes => ({ report: [], unreported: 0, result: undefin
 function describeFailure(error: unknown, task: Task, parts: TaskParts): TaskFailure {
   if (error instanceof PartFailed) return error.failure;
   if (error instanceof ServiceError) {
-    // The only refusal that its sender cannot have caused.
+    // The only refusal that the sender of the task cannot have caused.
     if (error.code === 'payload_damaged')
       parts.logger.error({ task: task.id, err: error }, 'what was stored of a request is damaged');
     return describeRefused(parts, error);
@@ -216,7 +219,7 @@ export const describeRefused = (
   details: [...(error.facts.details ?? [])],
 });
 
-/** A part of a task failed, so the whole fails for the same reason. */
+/** A part of a task failed, so the whole task fails for the same reason. */
 export class PartFailed extends Error {
   readonly failure: TaskFailure;
 
@@ -226,5 +229,5 @@ export class PartFailed extends Error {
   }
 }
 
-/** A part of a task was cancelled before it took effect, and so is the whole. */
+/** A part of a task was cancelled before it took effect, so the whole task is cancelled. */
 export class PartCancelled extends Error {}

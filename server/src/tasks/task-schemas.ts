@@ -15,7 +15,7 @@ const Failure = Type.Object(
   { code: Type.String(), message: Type.String(), details: Type.Array(Type.String()) },
   { description: 'only on a failed task' },
 );
-/** Why a task failed: the code, text and details that a refusal would have had. */
+/** Why a task failed: the code, the text and the details of a refusal. */
 export type TaskFailure = Readonly<Static<typeof Failure>>;
 
 /** Source: docs/interface §2.4. */

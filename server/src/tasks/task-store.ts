@@ -13,10 +13,10 @@ import type { TaskFailure, TaskOrigin, TaskStatus } from './task-schemas.ts';
 
 type Rows = Pick<ControlTransaction, 'selectFrom'>;
 
-/** The key of a task; rows are stored by project. */
+/** The key of a task. The project is part of it, because rows are stored by project. */
 export type TaskKey = Pick<Task, 'projectId' | 'number'>;
 
-/** Worded as in the index task_open: with values as parameters, no store would see that the condition is the same. */
+/** Worded exactly like the condition of the index task_open, because with parameters no store would recognise it. */
 export const isOpen = sql<boolean>`task.status in ('PENDING', 'RUNNING')`;
 
 export function readTask(row: Selectable<ControlSchema['task']>): Task {
@@ -45,7 +45,10 @@ export function readTask(row: Selectable<ControlSchema['task']>): Task {
   };
 }
 
-/** @returns the task with its number, the order of acceptance; `lease`: the columns of a task that its process holds */
+/**
+ * @param lease the columns of a task that its process holds
+ * @returns the task with its number, which is the order of acceptance
+ */
 export async function insertTask(
   tx: ControlTransaction,
   { requestedAt: requestTime, startedAt: startTime, increment: incrementType, ...task }: NewTask,
@@ -55,7 +58,7 @@ export async function insertTask(
   return readTask(await control.insert(tx, 'task', { ...named, ...lease }));
 }
 
-/** Deletes a task that its owner keeps from running; one that began elsewhere stays. */
+/** Deletes a task that its owner keeps from running. A task that has begun in another process remains. */
 export const removeHeld = (tx: ControlTransaction, owner: string, { projectId, number }: TaskKey) =>
   control.remove(tx, 'task', { projectId, number, status: 'PENDING', leasedBy: owner });
 
@@ -68,7 +71,7 @@ export async function findTask({ read }: Database, id: string): Promise<Task | u
   return row && readTask(row);
 }
 
-/** `from` and `to` limit the time of the request. */
+/** `from` and `to` limit the time of acceptance. */
 interface TaskFilter {
   readonly projectId: number;
   readonly status?: TaskStatus | undefined;
@@ -95,13 +98,13 @@ export async function listTasks({ read }: Database, filter: TaskFilter): Promise
   return rows.map(readTask);
 }
 
-/** @returns the project's tasks with these numbers, in no order; deleted ones are left out */
+/** @returns the project's tasks with these numbers, in no order and without deleted ones */
 export async function listNumberedTasks({ read }: Database, projectId: number, numbers: readonly number[]) {
   if (numbers.length === 0) return [];
   return (await selectTasks(read, projectId).where('number', 'in', numbers).execute()).map(readTask);
 }
 
-/** @returns every task that has not ended, in order of acceptance; relies on the index task_open */
+/** @returns all tasks that have not ended, in order of acceptance, with the index task_open */
 export async function listOpenTasks({ read }: Database, projectId?: number): Promise<Task[]> {
   const rows = await read
     .selectFrom('task')
@@ -133,10 +136,13 @@ export async function hasOpenOrdered(database: Database, projectId: number): Pro
   return row !== undefined;
 }
 
-/** The part of a task whose changes a waiting caller can see. */
+/** The state of a task that a waiting caller can see. */
 export type TaskState = Pick<Task, 'status' | 'progress' | 'logCounter'>;
 
-/** @returns the states of tasks by their ids, in one statement; only on PostgreSQL, where other processes change them */
+/**
+ * @returns the states of tasks by their ids, in one statement; called only on PostgreSQL, where other processes change
+ * them
+ */
 export async function findStates(database: Database, tasks: readonly Pick<Task, 'projectId' | 'id'>[]) {
   const rows = await database.read
     .selectFrom('task')
@@ -152,7 +158,10 @@ export interface TaskEnd extends Partial<Pick<Task, 'failure' | 'result'>> {
   readonly finishedAt: number;
 }
 
-/** Ends an open task whose row satisfies `guard`. @returns undefined when it had ended, or does not satisfy it */
+/**
+ * Ends an open task whose row satisfies `guard`.
+ * @returns undefined when the task has ended, or its row does not satisfy the guard
+ */
 export async function endTask(
   tx: ControlTransaction,
   { projectId, number }: TaskKey,
@@ -177,7 +186,7 @@ export async function endTask(
   return row && readTask(row);
 }
 
-/** @returns oldest first */
+/** @returns the log lines, oldest first */
 export async function listLogLines(database: Database, { projectId, number }: TaskKey): Promise<LogLine[]> {
   return database.read
     .selectFrom('task_log')
@@ -187,7 +196,10 @@ export async function listLogLines(database: Database, { projectId, number }: Ta
     .execute();
 }
 
-/** Deletes tasks that ended before the given time, with their rows in `tables`. @returns how many */
+/**
+ * Deletes tasks that ended before the given time, with their rows in `tables`.
+ * @returns the number of deleted tasks
+ */
 export async function dropTasksBefore(
   database: Database,
   before: number,
@@ -203,10 +215,12 @@ export async function dropTasksBefore(
   });
 }
 
-/** Lines of a report per row of its table; rows are read one at a time. */
+/** The lines of a report per row of its table. Rows are read one at a time. */
 const PART_LINES = 2_000;
 
-/** Saves the report as NDJSON, the count of omitted lines last; replaces that of a run before a crash. */
+/**
+ * Saves the report as NDJSON, with the number of omitted lines at the end. Replaces the report of a run before a crash.
+ */
 export async function saveReport(
   tx: ControlTransaction,
   { projectId, number: taskNumber }: TaskKey,
@@ -224,7 +238,7 @@ export async function saveReport(
   if (unreported > 0) await insert(part, [JSON.stringify({ more: unreported })]);
 }
 
-/** @returns one part of the report as NDJSON; undefined after the last one */
+/** @returns the next part of the report as NDJSON; undefined after the last one */
 export async function findReportPart({ read }: Database, { projectId, number }: TaskKey, part: number) {
   return (await control.find(read, 'task_report', { projectId, taskNumber: number, part }))?.lines;
 }

@@ -2,15 +2,15 @@ import { BACK_OFF_MS, pause } from './poll.ts';
 import { hasEnded, type Task } from './task.ts';
 import type { TaskState } from './task-store.ts';
 
-/** How soon a waiting caller sees what another process did. */
+/** How soon a waiting caller sees changes by other processes. */
 const POLL_MS = 200;
 
-/** A caller that waits for a task to change from the state that it has seen. */
+/** A caller that waits for a task to change from the state that the caller has seen. */
 type Waiter = { readonly task: Task; readonly end: (isChanged: boolean) => void };
 
 type FindStates = (tasks: readonly Task[]) => Promise<ReadonlyMap<string, TaskState>>;
 
-/** Notifies waiting callers without a query for each; where other processes change tasks too, polls with `findStates`. */
+/** Notifies waiting callers without a query for each. On a shared database it polls with `findStates`. */
 export class TaskWatch {
   private readonly findStates: FindStates | undefined;
   private readonly waiters = new Map<string, Set<Waiter>>();
@@ -21,12 +21,12 @@ export class TaskWatch {
     this.findStates = findStates;
   }
 
-  /** Call it after each change that this process made. */
+  /** Call this after each change that this process made. */
   changed(taskId: string): void {
     for (const { end } of this.waiters.get(taskId) ?? []) end(true);
   }
 
-  /** Ends all waits; later ones end at once. */
+  /** Ends all waits. Later ones end immediately. */
   close(): void {
     this.closed.abort();
   }
@@ -35,7 +35,7 @@ export class TaskWatch {
     return this.closed.signal.aborted;
   }
 
-  /** Yields the task at once and after each change, until it has ended or the signal aborts. */
+  /** Yields the task immediately and after each change, until it has ended or the signal aborts. */
   async *follow(find: () => Promise<Task | undefined>, signal: AbortSignal): AsyncGenerator<Task> {
     let task = await find();
     while (task !== undefined) {
@@ -72,7 +72,7 @@ export class TaskWatch {
     this.isPolling = true;
     for (let waitMs = POLL_MS; this.waiters.size > 0 && !this.closed.signal.aborted; ) {
       await pause(waitMs, this.closed.signal);
-      // Callers wait until their time is up, whether or not the database answers.
+      // Callers wait until their time is up, even if the database does not answer.
       waitMs = await this.poll(findStates).then(
         () => POLL_MS,
         () => BACK_OFF_MS,

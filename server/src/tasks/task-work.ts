@@ -10,7 +10,7 @@ import { ActiveRun, type TaskParts } from './task-runner.ts';
 import { findTask } from './task-store.ts';
 import type { TaskWatch } from './task-watch.ts';
 
-/** Runs the tasks that this process has claimed, until each has ended or another process has it. */
+/** Runs the tasks that this process has claimed, until each has ended or another process has taken it over. */
 export class TaskWork {
   readonly parts: TaskParts;
   readonly watch: TaskWatch;
@@ -55,13 +55,13 @@ export class TaskWork {
 
   async start(): Promise<void> {
     const { database, runs } = this.parts;
-    // The lock of the data folder shows that the process that held these is gone.
+    // This process holds the lock of the data folder, so the process that held these leases is gone.
     if (!database.isShared) await releaseLeases(database, 'task');
     this.leases.start();
     if (runs !== false) this.claims.start();
   }
 
-  /** Hands running tasks back and waits until none is taking effect any more. */
+  /** Hands running tasks back, and waits until no task is taking effect. */
   async close(): Promise<void> {
     const { database, logger } = this.parts;
     this.stopped.abort();
@@ -77,17 +77,17 @@ export class TaskWork {
     );
   }
 
-  /** Claims what can run now in a lane, or, without one, in all lanes. */
+  /** Claims what can run now, in the given lane or in all lanes. */
   wake(lane?: Lane): void {
     this.claims.wake(lane);
   }
 
-  /** Resolves when the tasks being claimed have begun. */
+  /** Resolves when the runs of all tasks that are being claimed have begun. */
   settle(): Promise<void> {
     return this.claims.settle();
   }
 
-  /** Tasks behind one that runs here are claimed when it has ended. */
+  /** If a task of the same lane runs here, the accepted task is claimed after it has ended. */
   accepted(task: Task): void {
     const key = laneKey(task);
     if (![...this.runs.values()].some((run) => laneKey(run.task) === key)) this.wake(task);
@@ -97,7 +97,7 @@ export class TaskWork {
     return this.runs.get(number);
   }
 
-  /** @returns the task once it has ended, or as it is when the signal aborts */
+  /** @returns the task once it has ended, or its present state when the signal aborts */
   async waitUntilEnded(task: Task, signal: AbortSignal): Promise<Task> {
     let latest = task;
     const find = () => findTask(this.parts.database, task.id);
@@ -107,7 +107,7 @@ export class TaskWork {
 
   /** @param since an instant before the claim, by the clock of this process */
   private begin(task: Task, since: number): void {
-    // Claimed anew by this process, which was suspended: it already holds the task, and its run continues.
+    // This process was suspended and claimed a task that it already holds. The run of the task continues.
     if (this.leases.has(task) || this.stopped.signal.aborted) return;
     const definition = this.kinds.find(task);
     if (definition?.run === undefined) return;
@@ -126,7 +126,7 @@ export class TaskWork {
         ? await this.giveBack(task)
         : await persist(() => this.ends.storeRun(task, end), {
             stopped: this.stopped.signal,
-            // The task's effect is done, so its end is stored as soon as possible, however often that fails.
+            // The task has taken effect, so storing its end is retried until it succeeds.
             note: (err) =>
               logTrouble(this.parts.logger, 'the end of a task could not be stored', { err, task: task.id }),
           });
@@ -134,17 +134,19 @@ export class TaskWork {
     if (ended !== undefined) await this.ends.follow(ended);
     this.runs.delete(task.number);
     this.wake(task);
-    // A task of another lane may have waited for this one.
+    // A task of another lane may have waited for this one because of a limit of its kind.
     if (this.kinds.find(task)?.atOnce !== undefined) this.wake();
   }
 
-  /** Usually another process has the task; otherwise any may claim it at once. */
+  /**
+   * Releases the lease. Usually another process has the task already; otherwise any process may claim it immediately.
+   */
   private async giveBack(task: Task): Promise<undefined> {
     const { database, logger } = this.parts;
     try {
       await releaseLease(database, this.owner, task);
     } catch (error) {
-      // Others take the task over when the lease expires.
+      // Another process takes the task over when the lease expires.
       logger.warn({ err: error, task: task.id }, 'a lease could not be given up, it runs out');
     }
   }
@@ -152,7 +154,7 @@ export class TaskWork {
   private cancelRun(run: ActiveRun): void {
     if (run.cancel()) return;
     const { database, logger } = this.parts;
-    // The caller who cancels waits for a limited time, and is then told that the task continues.
+    // The caller waits for a limited time, and then gets the answer that the task continues.
     saveCancelState(database, run.task, { cancel: 'refused', owner: this.owner }).catch((error: unknown) =>
       logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
     );

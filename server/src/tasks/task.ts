@@ -19,7 +19,7 @@ export interface Task {
   readonly increment: TaskIncrement;
   readonly status: TaskStatus;
   readonly isOrdered: boolean;
-  /** Tasks of one project and lane run one after another: '' is the lane of the ordered ones. */
+  /** Tasks of one project and lane run one after another. The lane of ordered tasks is ''. */
   readonly lane: string;
   readonly requestedAt: number;
   readonly startedAt: number;
@@ -28,18 +28,18 @@ export interface Task {
   readonly logCounter: number;
   readonly payload: string;
   readonly failure: TaskFailure | undefined;
-  /** The task's counts, in the form that the code of its kind knows. */
+  /** The task's counts, in the form of its kind. */
   readonly result: object | undefined;
-  /** Number of the task that this one is a part of; task lists show only the whole. */
+  /** The number of the task that contains this one as a part. Task lists show only the whole task. */
   readonly parent: number | undefined;
-  /** The trace in which it was accepted, which its run continues. */
+  /** The trace in which the task was accepted. Its run continues that trace. */
   readonly traceparent: string | undefined;
 }
 
 /** A line of a task's report, about one product or value. Source: docs/interface §4.7. */
 export interface ReportLine {
   readonly identifier?: string;
-  /** Where a pipeline read it. */
+  /** The position in the source where a pipeline read it. */
   readonly row?: number;
   readonly column?: string;
   readonly code: string;
@@ -47,7 +47,7 @@ export interface ReportLine {
   /** A field of a channel's format. */
   readonly field?: string;
   readonly value?: string;
-  /** The number of values that the line stands for. */
+  /** The number of values that this line represents. */
   readonly count?: number;
   readonly message: string;
 }
@@ -64,16 +64,16 @@ export type Lane = Pick<Task, 'projectId' | 'lane'>;
 
 export const laneKey = ({ projectId, lane }: Lane) => `${projectId} ${lane}`;
 
-/** A kind reads only payloads that it wrote itself, which the types cannot express. */
+/** A kind reads only payloads that it wrote itself, which types cannot express. */
 export const readPayload = ({ payload }: Task): object => JSON.parse(payload) as object;
 
 export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
   return status !== 'PENDING' && status !== 'RUNNING';
 }
 
-/** @returns the task as docs/interface §2.4 shows it; `error` only on a failed one. */
+/** @returns the task in the form of docs/interface §2.4; `error` is present only on a failed task */
 export function toWireTask(task: Task) {
-  // The counts include sentences where people need more than figures, and figures if its kind shows them.
+  // The counts include sentences if figures are not enough for people, and figures if its kind shows them.
   const { warnings, counts } = (task.result ?? {}) as {
     warnings?: string[];
     counts?: Record<string, number>;
@@ -102,51 +102,53 @@ export type WireTask = ReturnType<typeof toWireTask>;
 
 export interface TaskRun {
   readonly task: Task;
-  /** In percent; shown while the task runs. */
+  /** Saves the progress in percent, which is shown while the task runs. */
   progress(percent: number): Promise<void>;
   log(line: string): Promise<void>;
-  /** Adds a line; a text is already serialised. */
+  /** Adds a line to the report. A text is already serialised. */
   report(line: ReportLine | string): void;
-  /** Counts lines that are omitted from the report. */
+  /** Counts lines that the report omits. */
   leaveOut(lines: number): void;
-  /** Records what the task has done, in figures; stored with its end. */
+  /** Records the figures of the task, which are stored with its end. */
   count(result: object): void;
   /**
-   * Does what cannot be cancelled once begun, nor after a failure that may have been stored, until it was
-   * retried or the doubt is cleared. @throws AbortError when the task was cancelled before
+   * Does the part of the work that cannot be cancelled once begun. After a failure that may have been stored, the task
+   * cannot be cancelled until the work was retried or the doubt is cleared.
+   * @throws AbortError when the task was cancelled before
    */
   takeEffect<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
-   * Accepts the parts that write for the task. From then on the task is cancelled with all of them or not at
-   * all: otherwise a cancel just before would end it although they still write. @throws as takeEffect
+   * Accepts the parts that write for the task. From then on the task is cancelled with all of them or not at all.
+   * Otherwise a cancel just before could end the task although its parts still write.
+   * @throws as takeEffect
    */
   passOn<Result>(accept: () => Promise<Result>): Promise<Result>;
-  /** Tells that the run knows what earlier ones stored, so that it can be cancelled again before it takes effect. */
+  /** States that the run knows what earlier runs stored, so that it can be cancelled again until it takes effect. */
   clearDoubt(): void;
   /** Aborts when the task is cancelled or the process stops. */
   readonly signal: AbortSignal;
 }
 
-/** A kind of work: its stored payload and the code that runs it. `run` must be safe to run twice. */
+/** A kind of work: the code that runs its stored payloads. `run` must be safe to run twice. */
 export interface TaskDefinition<Payload extends object> {
   readonly kind: string;
   readonly name: string;
   readonly increment: TaskIncrement;
-  /** RUNNING: requested by a caller. PENDING: started by the service itself, or waiting for its commit. */
+  /** RUNNING: a caller requested it. PENDING: the service started it, or it waits for its commit. */
   readonly acceptedAs: 'RUNNING' | 'PENDING';
-  /** Ordered tasks of a project run one after another; others run beside them. */
+  /** Ordered tasks of a project run one after another. Others run in parallel to them. */
   readonly isOrdered: boolean;
-  /** The most that run at a time; without it only the limit for all kinds together applies. */
+  /** The most tasks of this kind that run at a time. Without it, only the limit for all kinds applies. */
   readonly atOnce?: {
     readonly inProcess: number;
-    /** Per process, so that one account leaves room for others. */
+    /** The most per account and process, so that one account leaves room for others. */
     readonly inAccount: number;
-    /** Over all processes, so that one project leaves room for others. */
+    /** The most per project over all processes, so that one project leaves room for others. */
     readonly inProject: number;
   };
-  /** Absent for tasks that others carry, e.g. an upload, which its commit ends. */
+  /** Absent for tasks that other tasks carry, such as an upload, which its commit ends. */
   run?(payload: Payload, run: TaskRun): Promise<void>;
-  /** The event recorded at its end besides `task.finished` or `task.failed`. */
+  /** The event recorded at its end in addition to `task.finished` or `task.failed`. */
   eventOfEnd?(payload: Payload, task: Task): { readonly type: EventType; readonly data: object } | undefined;
   /** Cleans up after the task, however it ended. */
   ended?(payload: Payload, task: Task): Promise<void>;
@@ -155,19 +157,19 @@ export interface TaskDefinition<Payload extends object> {
 export interface NewTaskRequest<Payload extends object> {
   readonly project: Pick<ChosenProject, 'id' | 'name' | 'origin'>;
   readonly payload: Payload;
-  /** Default: that of the chosen project. */
+  /** The origin; by default that of the chosen project. */
   readonly origin?: TaskOrigin;
-  /** Replaces the definition's name. */
+  /** Replaces the name of the definition. */
   readonly name?: string;
   /**
-   * Keeps the task from running until it is released, e.g. because it belongs to a change that is made next.
-   * It runs anyway if this process dies first. It is PENDING.
+   * Keeps the task from running until it is released, for example because its change is made next. It runs anyway if
+   * this process dies first. A held task is PENDING.
    */
   readonly isHeld?: boolean;
-  /** For unordered tasks: those of another lane run beside it. */
+  /** For unordered tasks, which run in parallel to those of other lanes. */
   readonly lane?: string;
   readonly parent?: Task;
-  /** Written in the transaction that accepts the task. */
+  /** Writes more in the transaction that accepts the task. */
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
 

@@ -12,7 +12,7 @@ async function endOf({ tasks }: TaskProcess, task: Task): Promise<Task> {
   return tasks.waitUntilEnded(task, 300_000);
 }
 
-test('the ordered tasks of a project run one after another, those of others and of other kinds beside them', async (t) => {
+test('ordered tasks of a project run one after another, and those of other projects and lanes run in parallel', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const first = await process.accept('gated', 1, { text: 'first' });
   const behind = [];
@@ -20,7 +20,7 @@ test('the ordered tasks of a project run one after another, those of others and 
   await process.accept('beside', 1, { text: 'beside' });
   await process.accept('beside', 1, { text: 'same kind' });
   await endOf(process, await process.accept('short', 2, { text: 'other' }));
-  await until('both run', () => process.gates.has('first') && process.gates.has('beside'));
+  await until('both tasks run', () => process.gates.has('first') && process.gates.has('beside'));
   assert.deepEqual(process.begun.toSorted(), ['beside', 'first', 'other']);
   assert.equal(await process.tasks.hasOpenOrdered(1), true);
   assert.equal(await process.tasks.countWaiting(), 6);
@@ -36,47 +36,47 @@ test('the ordered tasks of a project run one after another, those of others and 
   assert.deepEqual([await process.tasks.hasOpenOrdered(1), await process.tasks.countWaiting()], [false, 0]);
 });
 
-test('at most 64 tasks run at once, in order of acceptance, and the project with many holds up nobody', async (t) => {
+test('a process runs at most 64 tasks, in order of acceptance, and a project with many tasks delays no other', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   for (const text of texts(20, 'many ')) await process.accept('gated', 1, { text });
   for (const [at, text] of texts(70).entries()) await process.accept('gated', at + 2, { text });
   await until('64 run', () => process.gates.size === 64);
   const expected = ['many 0', ...texts(63)];
   assert.deepEqual(process.begun.toSorted(), expected.toSorted());
-  await until('all others ran', () => {
+  await until('all other tasks ran', () => {
     for (const [text, gate] of process.gates) if (!text.startsWith('many')) gate.open();
     return process.begun.length === 71;
   });
   assert.deepEqual([...process.gates.keys()], ['many 0']);
 });
 
-test('what waits for room runs before what is accepted after it', async (t) => {
+test('tasks that wait for room run in the order of acceptance', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   let accepted = 0;
-  // PostgreSQL starts them gradually, while more are accepted.
+  // PostgreSQL starts the tasks gradually, while more are accepted.
   for (; process.gates.size < 40; accepted += 1)
     await process.accept('gated', accepted + 1, { text: `${accepted}` });
   const begun = process.begun.toSorted();
   assert.deepEqual(begun, texts(begun.length).toSorted());
 });
 
-test('of a kind with limits so many run in a process, fewer of one project, and the next when one ends', async (t) => {
+test('the tasks of a kind respect its limits per process and per project', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const running = () => [...process.gates.keys()].toSorted();
   for (const text of ['a', 'b', 'c', 'd']) await process.accept('few', 1, { text });
-  await until('two of the project run', () => process.gates.size === 2);
+  await until('two tasks of the project run', () => process.gates.size === 2);
   for (const text of ['x', 'y']) await process.accept('few', 2, { text });
-  await until('one of the other project runs', () => process.gates.size === 3);
+  await until('one task of the other project runs', () => process.gates.size === 3);
   assert.deepEqual(running(), ['a', 'b', 'x']);
   process.gates.get('x')?.open();
-  await until('the next of the other runs', () => process.gates.has('y'));
+  await until('the next task of the other project runs', () => process.gates.has('y'));
   assert.deepEqual(running(), ['a', 'b', 'y']);
   process.gates.get('a')?.open();
-  await until('the next of the first runs', () => process.gates.has('c'));
+  await until('the next task of the first project runs', () => process.gates.has('c'));
   assert.deepEqual(running(), ['b', 'c', 'y']);
 });
 
-test('a held task waits for its release, and what is behind it waits too', async (t) => {
+test('a held task waits for its release, and so does the task behind it', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const held = await process.accept('beside', 1, { text: 'held', isHeld: true });
   await process.accept('beside', 1, { text: 'behind' });
@@ -85,13 +85,13 @@ test('a held task waits for its release, and what is behind it waits too', async
   const given = await process.tasks.list({ projectId: 1, status: 'PENDING', limit: 10 });
   assert.equal(given.length, 2);
   assert.equal(await process.tasks.release(held), true);
-  await until('it runs', () => process.gates.has('held'));
+  await until('the held task runs', () => process.gates.has('held'));
   process.gates.get('held')?.open();
   assert.equal((await endOf(process, held)).status, 'FINISHED');
-  await until('the next runs', () => process.gates.has('behind'));
+  await until('the next task runs', () => process.gates.has('behind'));
 });
 
-test('a held task can be cancelled, and then its release lets nothing run', async (t) => {
+test('a held task can be cancelled, and a later release runs nothing', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const held = await process.accept('beside', 1, { text: 'held', isHeld: true });
   assert.equal((await process.tasks.cancel(held)).status, 'CANCELLED');
@@ -100,40 +100,40 @@ test('a held task can be cancelled, and then its release lets nothing run', asyn
   assert.deepEqual(process.begun, ['']);
 });
 
-test('a release that the store refuses is made up for', async (t) => {
+test('a release that the store refuses is retried', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const held = await process.accept('beside', 1, { text: 'held', isHeld: true });
   process.cut();
   assert.equal(await process.tasks.release(held), true);
   process.mend();
-  await until('it runs', () => process.gates.has('held'), 15_000);
+  await until('the task runs', () => process.gates.has('held'), 15_000);
 });
 
-test('what a stopped process held or ran is run by the next', async (t) => {
+test('the next process runs the tasks that a stopped process held or ran', async (t) => {
   const store = await createTestStore(t);
   const first = await startTaskProcess(store);
   const held = await first.accept('beside', 1, { text: 'held', isHeld: true });
   const ran = await first.accept('gated', 1, { text: 'ran' });
   const behind = await first.accept('short', 1, { text: 'behind' });
-  await until('it runs', () => first.gates.has('ran'));
+  await until('the task runs', () => first.gates.has('ran'));
   await first.stop();
   const second = await startTaskProcess(store);
-  await until('both run', () => second.gates.size === 2);
+  await until('both tasks run', () => second.gates.size === 2);
   assert.deepEqual(second.begun.toSorted(), ['held', 'ran']);
   for (const gate of second.gates.values()) gate.open();
   for (const task of [held, ran, behind]) assert.equal((await endOf(second, task)).status, 'FINISHED');
 });
 
-test('a task is cancelled before it takes effect, whether it waits or runs, and not any more then', async (t) => {
+test('a waiting or running task can be cancelled until it takes effect', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const { tasks } = process;
   const running = await process.accept('gated', 1, { text: 'running' });
   const waiting = await process.accept('short', 1, { text: 'waiting' });
   const effect = await process.accept('effect', 1, { text: 'effect' });
-  await until('it runs', () => process.gates.has('running'));
+  await until('the task runs', () => process.gates.has('running'));
   assert.equal((await tasks.cancel(waiting)).status, 'CANCELLED');
   assert.equal((await tasks.cancel(running)).status, 'CANCELLED');
-  await until('it takes effect', () => process.gates.has('effect'));
+  await until('the task takes effect', () => process.gates.has('effect'));
   await assert.rejects(tasks.cancel(effect), { code: 'task_taking_effect' });
   process.gates.get('effect')?.open();
   assert.equal((await endOf(process, effect)).status, 'FINISHED');
@@ -143,16 +143,16 @@ test('a task is cancelled before it takes effect, whether it waits or runs, and 
   assert.deepEqual(process.begun, ['running', 'effect']);
 });
 
-test('a task that may have taken effect is not cancelled before a run has looked (§4.7 rule 15)', async (t) => {
+test('a task that may have taken effect is cancelled only after another run has checked (§4.7 rule 15)', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const { tasks } = process;
   const begin = async (text: string, error: ServiceError) => {
     const task = await process.accept('effect', 1, { text });
-    await until('it takes effect', () => process.gates.has(text));
+    await until('the task takes effect', () => process.gates.has(text));
     const waits = process.logged.filter((line) => /cannot go on now/.test(line)).length;
     process.gates.get(text)?.fail(error);
     await until(
-      'it waits',
+      'the task waits',
       () => process.logged.filter((line) => /cannot go on now/.test(line)).length > waits,
     );
     return task;
@@ -161,54 +161,59 @@ test('a task that may have taken effect is not cancelled before a run has looked
   assert.equal((await tasks.cancel(refused)).status, 'CANCELLED');
   const lost = await begin('perhaps stored', new ServiceError('not_ready'));
   await assert.rejects(tasks.cancel(lost), { code: 'task_taking_effect' });
-  await until('it looks again', () => process.gates.has('perhaps stored'), 15_000);
+  await until('the task checks again', () => process.gates.has('perhaps stored'), 15_000);
   process.gates.get('perhaps stored')?.fail(new ServiceError('storage_full'));
-  await until('it looked', () => process.logged.filter((line) => /cannot go on now/.test(line)).length === 3);
+  await until(
+    'the task has checked',
+    () => process.logged.filter((line) => /cannot go on now/.test(line)).length === 3,
+  );
   assert.equal((await tasks.cancel(lost)).status, 'CANCELLED');
 });
 
-test('a task that has accepted its parts is cancelled with them, and not by itself (§13.2 rule 4)', async (t) => {
+test('a task that has accepted its parts cannot be cancelled without them (§13.2 rule 4)', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const task = await process.accept('passed', 1, { text: 'parts write' });
-  await until('it has accepted them', () => process.gates.has('parts write'));
-  // As for a call that requested parts before there were any.
+  await until('the task has accepted its parts', () => process.gates.has('parts write'));
+  // Like a cancel that looked for parts before there were any.
   await assert.rejects(process.tasks.cancel(task), { code: 'task_taking_effect' });
   process.gates.get('parts write')?.open();
   assert.equal((await endOf(process, task)).status, 'FINISHED');
 });
 
-test('while the store is away tasks wait, and what has ended is not done again', async (t) => {
+test('tasks wait while the store is unreachable, and a finished run is not repeated', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const task = await process.accept('gated', 1, { text: 'first' });
   const behind = await process.accept('short', 1, { text: 'behind' });
-  await until('it runs', () => process.gates.has('first'));
+  await until('the task runs', () => process.gates.has('first'));
   process.cut();
   process.gates.get('first')?.open();
-  await until('its end is refused', () => process.logged.some((line) => /end of a task/.test(line)));
+  await until('the end of the task is refused', () =>
+    process.logged.some((line) => /end of a task/.test(line)),
+  );
   process.mend();
   assert.equal((await endOf(process, task)).status, 'FINISHED');
   assert.equal((await endOf(process, behind)).status, 'FINISHED');
   assert.deepEqual(process.begun, ['first', 'behind']);
 });
 
-test('a run that waits for the store to come back is not begun again when its process stops', async (t) => {
+test('a stopping process does not retry a run that waits for the store', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   await process.accept('gated', 1, { text: 'first' });
-  await until('it runs', () => process.gates.has('first'));
+  await until('the task runs', () => process.gates.has('first'));
   process.gates.get('first')?.fail(new ServiceError('not_ready'));
-  await until('it waits', () => process.logged.some((line) => /cannot go on now/.test(line)));
+  await until('the task waits', () => process.logged.some((line) => /cannot go on now/.test(line)));
   const begunAt = performance.now();
   await process.stop();
   assert.ok(performance.now() - begunAt < 4_000);
   assert.deepEqual([process.begun, process.ended], [['first'], []]);
 });
 
-test('ended tasks are forgotten with their logs and reports, others keep theirs', async (t) => {
+test('dropping old tasks also deletes their logs and reports, and keeps those of other tasks', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const { tasks } = process;
   const run = async (text: string) => {
     const task = await process.accept('gated', 1, { text });
-    await until('it runs', () => process.gates.has(text));
+    await until('the task runs', () => process.gates.has(text));
     const gate = process.gates.get(text) ?? assert.fail(text);
     await gate.run.log(`line of ${text}`);
     gate.run.report({ code: text, message: text });
@@ -230,11 +235,11 @@ test('ended tasks are forgotten with their logs and reports, others keep theirs'
   assert.deepEqual(await read(young), youngs);
 });
 
-test('others have their turn between two parts of a long report (§4.7)', async (t) => {
+test('reading a long report yields to other work between two parts (§4.7)', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const task = await process.accept('gated', 1, { text: 'long' });
-  await until('it runs', () => process.gates.has('long'));
-  const gate = process.gates.get('long') ?? assert.fail('it does not run');
+  await until('the task runs', () => process.gates.has('long'));
+  const gate = process.gates.get('long') ?? assert.fail('the task does not run');
   for (const code of texts(20_000)) gate.run.report({ code, message: code });
   gate.open();
   await endOf(process, task);
@@ -251,5 +256,5 @@ test('others have their turn between two parts of a long report (§4.7)', async 
   }
   clearImmediate(next);
   assert.equal(parts, 10);
-  assert.ok(turns >= parts - 1, `${turns} turns of others between ${parts} parts`);
+  assert.ok(turns >= parts - 1, `${turns} turns of other work between ${parts} parts`);
 });

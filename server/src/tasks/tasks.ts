@@ -1,10 +1,10 @@
 /**
- * The door of tasks: everything slow is a task, a stored payload plus the code that runs it, safe to run twice.
- * The ordered tasks of one project take effect one after another in the order of their acceptance; those of
- * different projects do not wait for each other. A process that runs a task has claimed it in the database and
- * holds a lease on it; an expired lease means that its process is gone, and another process runs the task. An
- * embedded store has one process, so all open tasks are free when it starts. Tasks never know what a product is.
- * They wake by themselves: to renew leases, and, on a shared database, to see what other processes did.
+ * The door of tasks. Slow work is a task: a stored payload, and code that runs it and is safe to run twice. The ordered
+ * tasks of one project take effect one after another in the order of their acceptance. Tasks of different projects do
+ * not wait for each other. A process that runs a task has claimed it in the database and holds a lease on it. An
+ * expired lease means that its process is gone, so another process runs the task. The embedded store has only one
+ * process, so all open tasks are free when it starts. Tasks do not interpret their payloads. They wake by themselves to
+ * renew leases and, on a shared database, to notice changes by other processes.
  */
 
 import type { ServiceError } from '../kernel/errors.ts';
@@ -71,11 +71,14 @@ export function createTasks(parts: TaskParts) {
       store: (tx: ControlTransaction, task: Task) => Promise<Stored>,
     ): Promise<Stored> => acceptTaskWith(work, { definition, request }, store),
     parts: createPartTasks(work),
-    /** Lets a held task run. @returns false when another process began it, because this one seemed to be gone */
+    /**
+     * Lets a held task run.
+     * @returns false when another process has begun it, because this one seemed to be gone
+     */
     release: (task: Task) => work.held.release(task),
-    /** Deletes a held task because the change that it belongs to was refused. */
+    /** Deletes a held task because its change was refused. */
     withdraw: (task: Task) => work.held.withdraw(task),
-    /** Starts running open tasks; called once, when all kinds are defined. */
+    /** Starts running open tasks. Called once, after all kinds are defined. */
     start: () => work.start(),
     async close(): Promise<void> {
       watch.close();
@@ -84,9 +87,12 @@ export function createTasks(parts: TaskParts) {
 
     /** @returns a refusal in the form that a failed task shows */
     describeFailure: (error: ServiceError) => describeRefused(parts, error),
-    /** At once while no process runs it, else by its process. @throws task_uploading, task_ended, task_taking_effect */
+    /**
+     * Cancels a task: immediately if no process runs it, otherwise through its process.
+     * @throws task_uploading, task_ended, task_taking_effect
+     */
     cancel: (task: Task) => cancelTask(work, task),
-    /** Ends tasks that others carry. */
+    /** Ends tasks that other tasks carry. */
     endTasks: (tasks: readonly Task[], status: 'FINISHED' | 'CANCELLED'): Promise<readonly Task[]> => {
       const end = { status, finishedAt: clock.now() };
       return work.ends.end(async (tx) => {
@@ -94,13 +100,16 @@ export function createTasks(parts: TaskParts) {
         return ended.filter((task) => task !== undefined);
       });
     },
-    /** @returns the task once it has ended, or as it is when the time is up */
+    /** @returns the task once it has ended, or its present state when the time is up */
     waitUntilEnded: (task: Task, waitMs: number) => work.waitUntilEnded(task, AbortSignal.timeout(waitMs)),
-    /** Tasks that wait for their turn, over all processes. */
+    /** Counts the tasks of all processes that wait for their turn. */
     countWaiting: () => countUnclaimed(database, work.kinds.listRunnable()),
-    /** By kind, for the kinds that run by themselves. */
+    /** Finds the oldest open task of each kind that runs by itself. */
     findOldest: () => findOldest(database, work.kinds.listRunnable()),
-    /** Rows of these tables are removed with their task, which they name in `project_id` and `task_number`. */
+    /**
+     * Makes the end of a task's retention also remove its rows in this table, which name the task in `project_id` and
+     * `task_number`.
+     */
     removeWithTask: (name: keyof ControlSchema) => void tables.push(name),
     dropEndedBefore: (before: number) => dropTasksBefore(database, before, tables),
   };
@@ -108,11 +117,11 @@ export function createTasks(parts: TaskParts) {
 
 const createTaskReads = (database: Database) => ({
   find: (id: string) => findTask(database, id),
-  /** @returns undefined for a deleted task, too */
+  /** @returns undefined also for a deleted task */
   findByNumber: async (projectId: number, number: number): Promise<Task | undefined> =>
     (await listNumberedTasks(database, projectId, [number]))[0],
   list: (filter: Parameters<typeof listTasks>[1]) => listTasks(database, filter),
-  /** By their numbers, in no order; deleted tasks are left out. */
+  /** Finds tasks by their numbers. Omits deleted tasks and returns the others in no order. */
   listNumbered: (projectId: number, numbers: readonly number[]) =>
     listNumberedTasks(database, projectId, numbers),
   listOpen: (projectId?: number) => listOpenTasks(database, projectId),
@@ -121,7 +130,7 @@ const createTaskReads = (database: Database) => ({
   readReport: (task: Task) => readReport(database, task),
 });
 
-/** Stores a task and, once it is durable, lets it run in this or another process. */
+/** Stores a task. Once it is durable, it can run in this or another process. */
 const acceptTask = <Payload extends object>(
   work: TaskWork,
   definition: TaskDefinition<Payload>,
@@ -132,7 +141,10 @@ const acceptTask = <Payload extends object>(
     return task;
   });
 
-/** The same, with the rows that `store` writes in the transaction of the task. @returns what `store` returned */
+/**
+ * Stores a task together with the rows that `store` writes in its transaction.
+ * @returns what `store` returned
+ */
 async function acceptTaskWith<Payload extends object, Stored>(
   work: TaskWork,
   {

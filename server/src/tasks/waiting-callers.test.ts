@@ -12,7 +12,7 @@ const key = (keyId: number): Caller => ({
   access: 'write',
 });
 
-test('a key waits 1,000 times at once, another as often; who stops makes room for one (§4.7 rule 17)', () => {
+test('each key may have 1,000 waits at a time, and a wait that ends makes room for another (§4.7 rule 17)', () => {
   const waiting = createWaitingCallers();
   const leaves = Array.from({ length: 1_000 }, () => waiting.enter(key(1)));
   assert.throws(() => waiting.enter(key(1)), { code: 'too_many_waits' });

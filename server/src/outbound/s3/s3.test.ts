@@ -39,7 +39,7 @@ async function readAll(read: { bytes: AsyncIterable<Uint8Array> } | undefined): 
   return Buffer.concat(await Array.fromAsync(read?.bytes ?? []));
 }
 
-test('objects with any key are written, listed page by page and read, each request signed', async (t) => {
+test('objects with any key can be written, listed in pages and read, and each request is signed', async (t) => {
   const { server, open } = await startServer(t);
   const s3 = open();
   const keys = ['feeds/a b+c.csv', 'feeds/ä&(1)=*.csv', 'feeds/sub/z~.csv', 'other.csv', "feeds/q'!%.csv"];
@@ -58,7 +58,7 @@ test('objects with any key are written, listed page by page and read, each reque
   await assert.rejects(s3.read('other.csv', { ifMatch: '"old"' }), { reason: 'changed' });
 });
 
-test('what is larger than a part goes in parts, and appears as a whole or not at all', async (t) => {
+test('a large object is sent in parts and appears as a whole or not at all', async (t) => {
   const { server, open } = await startServer(t);
   const bytes = randomBytes(17 * 1024 * 1024);
   assert.equal(await open().write('big', pieces(bytes, 1_000_000)), bytes.length);
@@ -68,10 +68,10 @@ test('what is larger than a part goes in parts, and appears as a whole or not at
   server.failPart(2);
   await assert.rejects(open().write('broken', pieces(bytes, 1_000_000)), /answered 500 InternalError/);
   assert.ok(!server.objects.has('broken'));
-  assert.equal(server.uploads.size, 0, 'parts that were sent are given up');
+  assert.equal(server.uploads.size, 0, 'the parts that were sent are removed');
 });
 
-test('parts are given up also when the time is used up or nobody waits any more', async (t) => {
+test('parts are removed even if the time is used up or the caller has disconnected', async (t) => {
   const { server, open } = await startServer(t);
   const bytes = randomBytes(17 * 1024 * 1024);
   server.stallPart(2);
@@ -89,7 +89,7 @@ test('parts are given up also when the time is used up or nobody waits any more'
   assert.equal(server.uploads.size, 0);
 });
 
-test('the bucket stands in the path, or in the name of the host', async (t) => {
+test('the bucket is in the path or in the host name', async (t) => {
   const { server, open } = await startServer(t);
   const endpoint = `http://s3.test:${server.port}`;
   await open({ endpoint, forcePathStyle: false }).write('a', pieces(Buffer.from('1'), 1));
@@ -97,7 +97,7 @@ test('the bucket stands in the path, or in the name of the host', async (t) => {
   assert.deepEqual(server.requests, ['PUT /a', `PUT /${BUCKET}/a`]);
 });
 
-test('refusals are told in words that hold no secret and nothing of the server', async (t) => {
+test('texts about refusals contain no secret and no text of the server', async (t) => {
   const { open } = await startServer(t);
   const refused: [Partial<S3Place>, RegExp][] = [
     [

@@ -1,4 +1,4 @@
-/** The door of s3: reading, listing and writing objects of a bucket, over pinned connections. */
+/** The door of s3: reads, lists and writes objects of a bucket, over pinned connections. */
 
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -12,13 +12,19 @@ import { createTimeouts, OutboundProblem } from '../outbound-problem.ts';
 import { announcedSize, type Outbound, readResponse, sendPinned } from '../pinned-addresses.ts';
 import type { SecretMembers } from '../secret-members.ts';
 
-/** Each part but the last needs at least 5 MiB, and there are at most 10,000, which allows objects of 156 GiB. */
+/**
+ * The size of a part. Each part except the last needs at least 5 MiB, and an object has at most 10,000 parts, so an
+ * object can have 156 GiB.
+ */
 const PART_BYTES = 16 * 1024 * 1024;
-/** For answers in XML: a page of a list has up to 1,000 keys of 1,024 bytes, each of which may be written as `%xx`. */
+/**
+ * The limit for answers in XML. A page of a list has up to 1,000 keys of 1,024 bytes, and each byte may be written as
+ * `%xx`.
+ */
 const XML_BYTES = 8 * 1024 * 1024;
 const CLEARING = { connectMs: 15_000, idleMs: 15_000, wholeMs: 30_000 };
 
-/** A bucket. Nothing is sent before a method is called; keys are never sent, only signatures. */
+/** A bucket. Nothing is sent before a method is called, and secret keys are never sent, only signatures. */
 export class S3 {
   readonly #place: S3Place;
   readonly #via: Outbound;
@@ -28,7 +34,10 @@ export class S3 {
     this.#via = via;
   }
 
-  /** Objects whose keys begin with the prefix and follow `after`, ordered by key. @throws OutboundProblem */
+  /**
+   * Lists objects whose keys begin with the prefix and come after `after`, ordered by key.
+   * @throws OutboundProblem
+   */
   async *list(prefix: string, after?: string): AsyncGenerator<ReturnType<typeof readObject>, undefined> {
     let place: Record<string, string> = after === undefined ? {} : { 'start-after': after };
     let token: string;
@@ -42,7 +51,10 @@ export class S3 {
     } while (token !== '');
   }
 
-  /** Reads unless its ETag is `ifNoneMatch`, and only if it is `ifMatch`. @throws OutboundProblem no_file, changed */
+  /**
+   * Reads an object, unless its ETag is `ifNoneMatch`, and only if its ETag is `ifMatch`.
+   * @throws OutboundProblem no_file, changed
+   */
   async read(
     key: string,
     { ifMatch, ifNoneMatch }: { ifMatch?: string; ifNoneMatch?: string | undefined } = {},
@@ -52,7 +64,7 @@ export class S3 {
       ...(ifNoneMatch !== undefined && { 'if-none-match': ifNoneMatch }),
     };
     const { response, url } = await this.#ask({ key, headers }, [200, 304]);
-    /** Discards what was not read. */
+    /** Discards the unread rest. */
     const close = () => void response.destroy();
     if (response.statusCode === 200)
       return {
@@ -65,7 +77,10 @@ export class S3 {
     return undefined;
   }
 
-  /** Completely or not at all: one PUT for up to 16 MiB, parts for more. @throws OutboundProblem changed: there is a new one */
+  /**
+   * Writes an object as a whole or not at all: with one PUT up to 16 MiB, and in parts beyond that.
+   * @throws OutboundProblem changed if there is a newer object
+   */
   async write(
     key: string,
     bytes: AsyncIterable<Uint8Array>,
@@ -112,20 +127,29 @@ export class S3 {
     }
   }
 
-  /** A missing object counts as removed. @throws OutboundProblem */
+  /**
+   * Removes an object. A missing one counts as removed.
+   * @throws OutboundProblem
+   */
   async remove(key: string): Promise<void> {
     const { response } = await this.#ask({ method: 'DELETE', key }, [200, 204, 404]);
     response.destroy();
   }
 
-  /** Removes parts, which would stay stored and cost money, even if the caller's time is used up or the caller is gone. */
+  /**
+   * Removes the parts of a failed write, which would remain stored and cost money. This happens even if the caller's
+   * time is used up or the caller has disconnected.
+   */
   async #clear(request: S3Request): Promise<void> {
     const timeouts = createTimeouts(CLEARING, 'The server');
     const { response } = await this.#ask(request, [204], { ...this.#via, timeouts, signal: undefined });
     response.destroy();
   }
 
-  /** @returns the answer's XML. @throws OutboundProblem; a copy or a completion may fail with status 200 */
+  /**
+   * @returns the XML of the answer
+   * @throws OutboundProblem; a copy or a completion may fail despite the status 200
+   */
   async #requestXml(request: S3Request): Promise<XmlElement> {
     const answer = await this.#ask(request, [200]);
     const xml = await readAnswer(answer, this.#via);
@@ -134,7 +158,7 @@ export class S3 {
     throw new OutboundProblem('refused', `${answer.url.host} does not answer as S3 does`);
   }
 
-  /** @throws OutboundProblem unless the answer has a status of `taken` */
+  /** @throws OutboundProblem unless the status of the answer is one of `taken` */
   async #ask(request: S3Request, taken: readonly number[], via = this.#via): Promise<S3Answer> {
     const { method = 'GET', body } = request;
     const url = addressOf(this.#place, request);
@@ -156,7 +180,7 @@ export class S3 {
     const response = await sendPinned(url, { ...via, method, headers, ...(body && { body }) });
     const { statusCode = 0 } = response;
     if (taken.includes(statusCode)) return { response, url };
-    // The status suffices; a truncated body would only have explained it.
+    // The status suffices, because the body would only have explained it.
     throw describeRefusal(url, statusCode, await readAnswer({ response, url }, via).catch(() => undefined));
   }
 }
@@ -167,7 +191,7 @@ function readObject(element: XmlElement, isEncoded: boolean) {
     key: isEncoded ? decodeKey(key) : key,
     sizeBytes: Number(textOf(element, 'Size')),
     etag: textOf(element, 'ETag'),
-    /** In the server's own form, ISO 8601, so that texts compare as instants. */
+    /** An instant in ISO 8601, which is the server's own form, so the texts sort like the instants. */
     modifiedAt: textOf(element, 'LastModified'),
   };
 }
@@ -230,7 +254,7 @@ function addressOf(
   { key = '', query = {} }: Pick<S3Request, 'key' | 'query'>,
 ): URL {
   const url = new URL(endpoint);
-  // No certificate of *.s3.amazonaws.com covers a name with further dots.
+  // No certificate of *.s3.amazonaws.com covers a bucket name with dots.
   const inPath = forcePathStyle ?? (!url.hostname.endsWith('.amazonaws.com') || bucket.includes('.'));
   if (!inPath) url.hostname = `${bucket}.${url.hostname}`;
   const names = [...(inPath ? [bucket] : []), ...key.split('/')];
@@ -266,14 +290,14 @@ const HINTS: Readonly<Record<string, string>> = {
   RequestTimeTooSkewed: 'the clocks of the service and of the server differ',
 };
 
-/** The server's own message is not passed on, as it may contain what was signed. */
+/** The server's own message is not passed on, because it may contain the signed text. */
 function describeRefusal(url: URL, status: number, xml: XmlElement | undefined): OutboundProblem {
   const code = (xml?.name === 'Error' && textOf(xml, 'Code')) || '';
   const isName = /^[A-Za-z]{1,60}$/.test(code);
   const hint = HINTS[code];
   const text = `${url.host} answered ${status}${isName ? ` ${code}` : ''}${hint ? `: ${hint}` : ''}`;
   if (status === 412) return new OutboundProblem('changed', text);
-  // A failure within the server may be transient; a refusal is not.
+  // A failure within the server may pass, but a refusal does not.
   if (status >= 500) return new OutboundProblem('broken_off', text);
   return new OutboundProblem(status === 404 ? 'no_file' : 'refused', text);
 }
@@ -285,7 +309,7 @@ function listParts(tags: readonly string[]): Uint8Array {
   return Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
 }
 
-/** @returns the problem of an endpoint, if there is one */
+/** @returns what is wrong with an endpoint; undefined if it is valid */
 export function checkS3Endpoint(endpoint: string): string | undefined {
   const problem = checkHttpUrl(endpoint);
   return problem ?? (/[?#]/.test(endpoint) ? 'An endpoint has no query and no fragment' : undefined);
@@ -296,7 +320,7 @@ export const s3Secrets: SecretMembers<Pick<S3Place, 'endpoint'>> = {
   sentTo: ({ endpoint }) => (checkHttpUrl(endpoint) === undefined ? readHttpUrl(endpoint).origin : undefined),
 };
 
-/** An element of an answer; S3 uses no attributes. */
+/** An element of an answer. S3 uses no attributes. */
 interface XmlElement {
   readonly name: string;
   readonly children: XmlElement[];
@@ -306,7 +330,10 @@ interface XmlElement {
 const textOf = ({ children }: XmlElement, name: string): string =>
   children.find((child) => child.name === name)?.text ?? '';
 
-/** @returns undefined if the text is not XML. The parser ignores entities that the text declares. */
+/**
+ * The parser ignores entities that the text declares.
+ * @returns undefined if the text is not XML
+ */
 function readXml(text: string): XmlElement | undefined {
   const root: XmlElement = { name: '', children: [], text: '' };
   const open = [root];
@@ -324,7 +351,7 @@ function readXml(text: string): XmlElement | undefined {
   try {
     parser.write(text).close();
   } catch {
-    // Callers report it as an answer that S3 does not give.
+    // Callers report the text as an answer that S3 never gives.
     return undefined;
   }
   return root.children[0];

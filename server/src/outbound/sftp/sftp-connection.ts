@@ -5,9 +5,12 @@ import { connectPinned, type Outbound } from '../pinned-addresses.ts';
 import type { SftpServer } from './sftp-options.ts';
 import { SftpSession, send } from './sftp-session.ts';
 
-/** Checks the key and signs in; the caller closes it. @throws OutboundProblem address, connection, timeout, refused */
+/**
+ * Checks the server's key and signs in. The caller closes the connection.
+ * @throws OutboundProblem address, connection, timeout, refused
+ */
 export async function openSftp(server: SftpServer, via: Outbound): Promise<SftpSession> {
-  // Loaded on demand: most processes never use SSH.
+  // Loaded on demand, because most processes never use SSH.
   const { default: ssh2 } = await import('ssh2');
   const { host, port = 22 } = server;
   const socket = await connectPinned(host, port, via);
@@ -23,7 +26,7 @@ export async function openSftp(server: SftpServer, via: Outbound): Promise<SftpS
       client.once('ready', resolve).on('error', reject);
       client.once('close', () => reject(new OutboundProblem('connection', `${host} ended the connection`)));
     });
-    // After a timeout, nothing awaits the error of the connection that it closes.
+    // After a timeout, no code awaits the error of the connection that the timeout closes.
     ready.catch(() => {});
     answerPrompts(client, server.password);
     client.connect({
@@ -36,7 +39,7 @@ export async function openSftp(server: SftpServer, via: Outbound): Promise<SftpS
         seen = fingerprintOf(key);
         return seen === server.hostKey.replace(/=$/, '');
       },
-      // The timeouts are the service's own.
+      // The service's own timeouts apply instead.
       readyTimeout: 0,
     });
     await via.timeouts.wait('connect', ready);
@@ -49,7 +52,7 @@ export async function openSftp(server: SftpServer, via: Outbound): Promise<SftpS
   }
 }
 
-/** Some servers ask for the password only by prompts. */
+/** Some servers request the password only with prompts. */
 function answerPrompts(client: Client, password: string | undefined): void {
   if (password === undefined) return;
   client.on('keyboard-interactive', (...requested) => {
@@ -61,7 +64,7 @@ function answerPrompts(client: Client, password: string | undefined): void {
 const fingerprintOf = (key: Buffer) =>
   `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
 
-/** Errors of ssh2 are not passed on, as they may come from the server. */
+/** Messages of ssh2 are not passed on, because they may come from the server. */
 function describeConnection(error: unknown, server: SftpServer, seen: string): unknown {
   const { host } = server;
   const refuse = (text: string) => new OutboundProblem('refused', text);

@@ -45,10 +45,10 @@ export const sftpOptions = {
   }),
 };
 
-/** A file server over SSH, with the credentials to use it; nothing is sent to a server with another key. */
+/** A file server over SSH, with the credentials to use it. Nothing is sent to a server with another key. */
 export type SftpServer = Readonly<Static<TObject<typeof sftpOptions>>>;
 
-/** @returns the problems of a server, by option */
+/** @returns the mistakes in a definition of a server, by option */
 export const checkSftpServer = ({ host, password, privateKey, passphrase, hostKey }: SftpServer) => ({
   host: isHost(host) ? undefined : 'is no host name and no IP address',
   password: password === undefined && privateKey === undefined ? 'is needed, or privateKey' : undefined,
@@ -64,7 +64,7 @@ export const checkSftpServer = ({ host, password, privateKey, passphrase, hostKe
 });
 
 const isHost = (host: string) => isIP(host) !== 0 || /^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(host);
-/** There are many formats, so whether it can be read shows when it is used. */
+/** There are many formats of keys, so a malformed key is noticed only when it is used. */
 const isPrivateKey = (key: string) => key === MASK || /^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----\s/.test(key);
 
 export const sftpSecrets: SecretMembers<Pick<SftpServer, 'host' | 'port'>> = {
@@ -72,7 +72,7 @@ export const sftpSecrets: SecretMembers<Pick<SftpServer, 'host' | 'port'>> = {
   sentTo: ({ host, port = 22 }) => `${host.toLowerCase()}:${port}`,
 };
 
-/** @returns an address for people, without secrets */
+/** @returns the address as people read it, without secrets */
 export function sftpAddressOf({ host, port }: Pick<SftpServer, 'host' | 'port'>, path: string): string {
   const server = host.includes(':') ? `[${host}]` : host;
   return `sftp://${server}${port === undefined ? '' : `:${port}`}/${path.replace(/^\//, '')}`;

@@ -5,7 +5,7 @@ import { describeFile, ignoreMissing, isMissing, isRefusal, orNothing } from './
 
 interface SftpFile {
   readonly sizeBytes: number;
-  /** In seconds, the precision of SFTP. */
+  /** In seconds, which is the precision of SFTP. */
   readonly modifiedAt: number;
 }
 
@@ -14,25 +14,28 @@ export interface SftpName extends SftpFile {
   readonly kind: 'file' | 'folder' | 'link' | 'other';
 }
 
-/** How much is requested ahead: every server answers 32 KiB, and 32 of them make 10 MB/s at a latency of 100 ms. */
+/**
+ * The number of reads that are requested ahead. Every server returns 32 KiB per read, and 32 reads make 10 MB/s at a
+ * latency of 100 ms.
+ */
 const PIECE_BYTES = 32 * 1024;
 const PIECES_AHEAD = 32;
-/** Sent before the first is answered. */
+/** The number of writes that are sent before the first is answered. */
 const WRITES_AHEAD = 16;
 
-/** The callback of ssh2; a status alone has no result. */
+/** The callback of ssh2. An answer that is only a status has no result. */
 type Done<Result> = (error?: Error | null, result?: Result) => void;
 
 interface SessionParts {
   readonly sftp: SFTPWrapper;
-  /** Named in failures. */
+  /** The host that failures name. */
   readonly host: string;
   readonly via: Outbound;
   /** Ends the connection. */
   readonly close: () => void;
 }
 
-/** The files of a server that the caller is signed in to. */
+/** The files of a server on which the session has signed in. */
 export class SftpSession {
   readonly #sftp: SFTPWrapper;
   readonly #host: string;
@@ -47,12 +50,15 @@ export class SftpSession {
     this.close = close;
   }
 
-  /** Follows links. @throws OutboundProblem no_file */
+  /**
+   * Follows symbolic links.
+   * @throws OutboundProblem no_file
+   */
   async stat(path: string): Promise<SftpName> {
     return toName(path, await this.#ask<Stats>(path, (done) => this.#sftp.stat(path, done)));
   }
 
-  /** Names in a folder, page by page, links not followed, in no order. */
+  /** Lists the names in a folder page by page, in no order. Symbolic links are not followed. */
   async *list(folder: string): AsyncGenerator<SftpName, undefined> {
     const handle = await this.#ask<Buffer>(folder, (done) => this.#sftp.opendir(folder, done));
     try {
@@ -68,7 +74,7 @@ export class SftpSession {
     }
   }
 
-  /** @throws OutboundProblem changed, when the file is not the listed one, or changes while it is read */
+  /** @throws OutboundProblem changed, when the file differs from the listed one or changes while it is read */
   async *read(path: string, listed: SftpFile): AsyncGenerator<Uint8Array, undefined> {
     const handle = await this.#ask<Buffer>(path, (done) => this.#sftp.open(path, 'r', done));
     const check = async () => {
@@ -91,7 +97,7 @@ export class SftpSession {
     const fill = () => {
       for (; ahead.length < PIECES_AHEAD && requested < sizeBytes; requested += PIECE_BYTES) {
         const piece = this.#readPiece(handle, requested);
-        // It is awaited in its turn; an earlier piece may end the file first.
+        // Each read is awaited in its turn, and an earlier piece may end the file first.
         piece.catch(() => {});
         ahead.push(piece);
       }
@@ -104,7 +110,10 @@ export class SftpSession {
     if (total !== sizeBytes) throw describeChanged(path);
   }
 
-  /** A server may return less than was requested. @returns fewer bytes only at the end of the file */
+  /**
+   * A server may return fewer bytes than were requested.
+   * @returns fewer bytes only at the end of the file
+   */
   async #readPiece(handle: Buffer, start: number): Promise<Uint8Array> {
     const piece = Buffer.allocUnsafe(PIECE_BYTES);
     let filled = 0;
@@ -119,8 +128,8 @@ export class SftpSession {
   }
 
   /**
-   * Writes under a hidden name and finally renames: a reader sees the old file or the new one, never a part.
-   * If the server does not support OpenSSH's rename, there is no file for a moment.
+   * Writes under a hidden name and renames at the end, so that a reader sees the old file or the new one, never a part.
+   * If the server does not support OpenSSH's rename, the file is missing for a moment.
    * @returns the size of the file
    */
   async write(path: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
@@ -144,7 +153,7 @@ export class SftpSession {
     for await (const piece of bytes) {
       if (piece.length === 0) continue;
       const start = total;
-      // A copy, as the writer may reuse its buffer before the server has answered.
+      // Copied, because the writer may reuse its buffer before the server has answered.
       ahead.push(send((done) => this.#sftp.write(handle, Buffer.from(piece), 0, piece.length, start, done)));
       total += piece.length;
       if (ahead.length >= WRITES_AHEAD) await this.#wait(draft, ahead.shift() as Promise<void>);
@@ -153,11 +162,15 @@ export class SftpSession {
     return total;
   }
 
-  /** In one step if the server supports OpenSSH's extension; plain SFTP 3 does not rename over an existing file. */
+  /**
+   * Replaces the file in one step if the server supports OpenSSH's extension. Plain SFTP 3 does not rename over an
+   * existing file.
+   */
   async #replace(draft: string, path: string): Promise<void> {
     if (await this.#renameOver(draft, path)) return;
     const aside = `${hide(path)}.old`;
-    // If there is no file, one moved aside by an interrupted delivery is the only copy: it stays until the new file is there.
+    // If the file is missing, the copy that an interrupted delivery moved aside is the only one. It remains until the
+    // new file is there.
     await this.stat(path).then(async () => {
       await this.remove(aside);
       await this.#rename(path, path, aside);
@@ -165,7 +178,7 @@ export class SftpSession {
     try {
       await this.#rename(path, draft, path);
     } catch (error) {
-      // Including what an interrupted delivery moved aside.
+      // This also restores a copy that an interrupted delivery moved aside.
       const isLost = await this.#rename(path, aside, path).then(
         () => false,
         (failed) => !isMissing(failed),
@@ -174,11 +187,14 @@ export class SftpSession {
       const message = `${error.message}, the file that was there is ${aside} now`;
       throw new OutboundProblem(error.reason, message, { cause: error.cause });
     }
-    // The new file is there, whatever happens to the old one.
+    // The new file is complete, whatever happens to the old one.
     await this.remove(aside).catch(() => {});
   }
 
-  /** @returns false if the server cannot, or refuses. @throws OutboundProblem if it did not answer */
+  /**
+   * @returns false if the server cannot replace the file or refuses to
+   * @throws OutboundProblem if it did not answer
+   */
   async #renameOver(draft: string, path: string): Promise<boolean> {
     let isSent = false;
     try {
@@ -188,13 +204,14 @@ export class SftpSession {
       });
       return true;
     } catch (error) {
-      // Nothing is sent to a server that did not announce the extension; some announce it, yet replace no file.
+      // Nothing is sent to a server that did not announce the extension. Some servers announce it but do not replace
+      // files.
       if (!isSent || isRefusal(error)) return false;
       throw error;
     }
   }
 
-  /** @param path shown in a failure */
+  /** @param path the path that a failure names */
   #rename(path: string, from: string, to: string): Promise<void> {
     return this.#ask<void>(path, (done) => this.#sftp.rename(from, to, done));
   }
@@ -209,7 +226,10 @@ export class SftpSession {
     return this.#wait(path, send(call));
   }
 
-  /** Only the service's own waiting is timed: a slow reader is not the fault of the server. @throws OutboundProblem */
+  /**
+   * Only the service's own waiting is timed, because a slow reader is not the fault of the server.
+   * @throws OutboundProblem
+   */
   async #wait<Result>(path: string, answered: Promise<Result>): Promise<Result> {
     const { signal, timeouts } = this.#via;
     try {
@@ -227,7 +247,7 @@ export function send<Result>(call: (done: Done<Result>) => void): Promise<Result
   const answered = new Promise<Result>((resolve, reject) => {
     call((error, result) => (error ? reject(error) : resolve(result as Result)));
   });
-  // The call may have no waiting caller.
+  // There may be no caller that awaits the call.
   answered.catch(() => {});
   return answered;
 }

@@ -49,12 +49,12 @@ async function* pieces(bytes: Uint8Array, size: number) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-test('a file is written under another name, put in its place at the end, and read back', async (t) => {
+test('a file is written under a hidden name, renamed at the end, and read back', async (t) => {
   const { root, server, place } = await startServer(t);
   const sftp = await open(t, { ...place, password: PASSWORD });
   mkdirSync(join(root, 'out'));
   writeFileSync(join(root, 'out/feed.csv'), 'old');
-  // More than the read-ahead, and no multiple of a piece.
+  // More than the read-ahead, and not a multiple of a piece.
   const bytes = randomBytes(3 * 1024 * 1024 + 7);
   assert.equal(await sftp.write('out/feed.csv', pieces(bytes, 100_000)), bytes.length);
   assert.deepEqual(readdirSync(join(root, 'out')), ['feed.csv']);
@@ -66,7 +66,7 @@ test('a file is written under another name, put in its place at the end, and rea
   assert.ok(Buffer.concat(await Array.fromAsync(sftp.read('out/feed.csv', file))).equals(bytes));
 });
 
-test('what fails while it is written leaves the old file and nothing else', async (t) => {
+test('a failed write leaves the old file and no other', async (t) => {
   const { root, place } = await startServer(t);
   const sftp = await open(t, { ...place, password: PASSWORD });
   writeFileSync(join(root, 'feed.csv'), 'old');
@@ -75,13 +75,13 @@ test('what fails while it is written leaves the old file and nothing else', asyn
     throw new Error('no more');
   }
   await assert.rejects(sftp.write('feed.csv', failing()), /no more/);
-  // The next answer comes after that of the removal.
+  // The next answer arrives after that of the removal.
   await sftp.stat('feed.csv');
   assert.deepEqual(readdirSync(root), ['feed.csv']);
   assert.equal(readFileSync(join(root, 'feed.csv'), 'utf8'), 'old');
 });
 
-test('a server that knows how replaces the old file in one step', async (t) => {
+test('a write replaces the old file in one step if the server supports it', async (t) => {
   const { root, server, place } = await startServer(t, undefined, 'done');
   const sftp = await open(t, { ...place, password: PASSWORD });
   writeFileSync(join(root, 'feed.csv'), 'old');
@@ -90,7 +90,7 @@ test('a server that knows how replaces the old file in one step', async (t) => {
   assert.ok(server.calls.includes('posix-rename') && !server.calls.includes('remove'));
 });
 
-test('where a server cannot replace a file, or refuses to, the old one steps aside', async (t) => {
+test('a write moves the old file aside if the server cannot or will not replace it', async (t) => {
   for (const posixRename of ['unknown', 'unsupported', 'refused'] as const) {
     const { root, place } = await startServer(t, undefined, posixRename);
     const sftp = await open(t, { ...place, password: PASSWORD });
@@ -104,10 +104,10 @@ test('where a server cannot replace a file, or refuses to, the old one steps asi
   }
 });
 
-/** A removal takes milliseconds. */
+/** The removal takes milliseconds. */
 const REMOVED_MS = 10_000;
 
-test('whatever a server refuses, the old file stays, and the error says where', async (t) => {
+test('the old file remains whatever call the server refuses, and the error names its path', async (t) => {
   for (const posixRename of ['unknown', 'refused'] as const) {
     const { root, server, place } = await startServer(t, undefined, posixRename);
     const sftp = await open(t, { ...place, password: PASSWORD });
@@ -115,7 +115,7 @@ test('whatever a server refuses, the old file stays, and the error says where', 
       writeFileSync(join(root, 'feed.csv'), 'old');
       for (const path of stuck) server.stuck.add(path);
       await assert.rejects(sftp.write('feed.csv', pieces(Buffer.from('new'), 3)), { message });
-      // The refused write does not wait for the removal of its part, which the server does meanwhile.
+      // The failed write does not wait for the removal of its part by the server.
       for (const end = Date.now() + REMOVED_MS; `${readdirSync(root)}` !== left; await setTimeout(10))
         assert.ok(Date.now() < end, `${readdirSync(root)} instead of ${left}`);
       assert.equal(readFileSync(join(root, left), 'utf8'), 'old');
@@ -131,7 +131,7 @@ test('whatever a server refuses, the old file stays, and the error says where', 
   }
 });
 
-test('a file that is not the one that was listed is not read', async (t) => {
+test('reading is refused if the file has changed since it was listed', async (t) => {
   const { root, place } = await startServer(t);
   const sftp = await open(t, { ...place, password: PASSWORD });
   writeFileSync(join(root, 'a.csv'), 'one');
@@ -141,7 +141,7 @@ test('a file that is not the one that was listed is not read', async (t) => {
   await assert.rejects(sftp.stat('b.csv'), /127\.0\.0\.1 has no b\.csv/);
 });
 
-test('a server with another host key is sent nothing, and its key is named', async (t) => {
+test('nothing is sent to a server with another host key, and the error names that key', async (t) => {
   const { server, place } = await startServer(t);
   const hostKey = `SHA256:${'A'.repeat(43)}`;
   const opening = openSftp({ ...place, hostKey, password: PASSWORD }, via());
@@ -153,7 +153,7 @@ test('a server with another host key is sent nothing, and its key is named', asy
   assert.equal(server.signedIn(), 0);
 });
 
-test('a private key with a passphrase signs in; wrong secrets are refused in words without them', async (t) => {
+test('a private key with a passphrase signs in, and errors about wrong secrets do not contain them', async (t) => {
   const passphrase = 'phrase-4711';
   const keys = makeKeys(passphrase);
   const { server, place } = await startServer(t, { user: 'erp', publicKey: keys.public });
@@ -172,7 +172,7 @@ test('a private key with a passphrase signs in; wrong secrets are refused in wor
     });
 });
 
-test('a private address is refused before anything is sent', async (t) => {
+test('connecting to a private address is refused before anything is sent', async (t) => {
   const { server, place } = await startServer(t);
   await assert.rejects(openSftp({ ...place, password: PASSWORD }, via([])), /it leads to a loopback address/);
   assert.equal(server.signedIn(), 0);

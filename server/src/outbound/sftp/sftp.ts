@@ -1,4 +1,4 @@
-/** The door of sftp: reading, listing and writing files on a server whose key is pinned, over a pinned connection. */
+/** The door of sftp: reads, lists and writes files on a server whose key is pinned, over a pinned connection. */
 
 export { openSftp } from './sftp-connection.ts';
 export {
