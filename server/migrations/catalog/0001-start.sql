@@ -1,4 +1,4 @@
--- One project's catalog. All that must change in one instant with the products is here.
+-- One project's catalog: all tables that must change in one transaction with the products.
 
 create table meta (
   name text primary key,
@@ -15,7 +15,7 @@ insert into meta (name, value) values
   ('last_task', 0),            -- the number of the last ordered task applied
   ('last_task_result', '{}');
 
--- One version of a product: the answer of the lookup without its id and time, and the upload it came from.
+-- One version of a product: the answer of the lookup without its id and time, and the upload that it was made of.
 create table document (
   id integer primary key autoincrement, -- never given twice: a pointer read before must not meet another product
   product_id integer not null,
@@ -23,7 +23,7 @@ create table document (
   raw blob not null
 );
 
--- Narrow on purpose: a commit compares and changes these rows only, the documents stay where they are.
+-- The rows are narrow because a commit compares and changes only these rows and no documents.
 create table product (
   id integer primary key,
   identifier text not null unique,
@@ -43,7 +43,7 @@ create table attribute (
   synonyms text not null -- JSON list
 );
 
--- Ids are never given twice: a removed attribute that returns keeps its own.
+-- Ids are never reused. A removed attribute that returns gets its former id.
 create table attribute_id (
   name text primary key,
   id integer not null
@@ -83,7 +83,7 @@ create table undo_log (
   at integer not null
 );
 
--- What a product was the instant before a commit or delete. document_before is null for a created product.
+-- The state of a product before a commit or delete. document_before is null for a created product.
 create table undo_change (
   undo_id integer not null,
   product_id integer not null,
@@ -97,28 +97,27 @@ create table undo_change (
   primary key (undo_id, product_id)
 ) without rowid;
 
--- Documents that nothing points to any more, removed in the background.
+-- Documents that nothing points to. They are removed in the background.
 create table garbage_document (
   document_id integer primary key,
   identifier text not null
 );
 
--- Which documents stand under which category, made when somebody first asks for one (catalog/category-walk.ts). Rows of
--- documents that are gone lead nowhere.
+-- The documents of each category, built when a caller first requests a category. Rows of removed documents are ignored.
 create table category_document (
   path_key integer not null, -- computed from a category path or one above it
   document_id integer not null,
   primary key (path_key, document_id)
 ) without rowid;
 
--- How far the documents were walked for it; no row until somebody asks.
+-- The progress of the walk that builds it; no row before the first request.
 create table category_walk (
   id integer primary key, -- 1
   last_document integer not null, -- -1: the rows of a former walk are being removed
   walked integer not null
 );
 
--- What goes with what. A build is the index of one rule, made for ever of the attributes as they were.
+-- Relations between products. A build is the index of one rule, made with the attributes of one moment; it never changes.
 create table relation (
   id integer primary key,
   definition text not null, -- JSON
@@ -138,7 +137,7 @@ create table relation_build (
   last_document integer not null    -- those up to this one are older than the build and are walked by its task
 );
 
--- What was derived for a document, and the group of its product.
+-- The memberships that were derived for a document, and the group of its product.
 create table relation_document (
   document_id integer primary key,
   product_id integer not null,
@@ -147,8 +146,8 @@ create table relation_document (
 );
 create index relation_document_group on relation_document (group_identifier);
 
--- The join index: a document that is current stands for its product on a side of a relation, ordered by rank. Sides: 0
--- source, 1 target. Bytes as in relations/member-key.ts; c1 and so on are the values that matches compare.
+-- The join index: the current document of a product on a side of a relation, ordered by rank. Side 0 is the source and
+-- 1 the target. relations/memberships/index-key.ts defines the bytes. c1 to c8 are the values that matches compare.
 create table relation_member (
   build_id integer not null,
   side integer not null,
@@ -160,5 +159,5 @@ create table relation_member (
   c1, c2, c3, c4, c5, c6, c7, c8,
   primary key (build_id, side, match_key, rank, product_id, document_id)
 ) without rowid;
--- For matches that compare: whether anything is in reach is one seek.
+-- With this index, a match that compares needs one seek to find out whether a member is in range.
 create index relation_member_compared on relation_member (build_id, side, match_key, c1) where c1 is not null;

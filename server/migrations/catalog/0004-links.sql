@@ -1,7 +1,7 @@
--- Relations that somebody lists. A list is a build without members; 'staged' until its task puts it in place.
+-- Relations that people list. A list is a build without members. Its kind is 'staged' until its task activates it.
 alter table relation_build add column kind text not null default 'rule'; -- rule, links, staged
 
--- The lines of a list, in its order, and the source of each.
+-- The lines of a list in order, with the source of each line.
 create table relation_link_source (
   build_id integer not null,
   line integer not null,
@@ -10,7 +10,7 @@ create table relation_link_source (
 ) without rowid;
 create unique index relation_link_source_by_name on relation_link_source (build_id, source);
 
--- The targets of a line, in its order.
+-- The targets of a line in order.
 create table relation_link (
   build_id integer not null,
   line integer not null,

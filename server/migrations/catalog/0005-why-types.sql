@@ -1,4 +1,4 @@
--- Why a full update gave an attribute its type; null where a person did.
+-- Why a full update gave an attribute its type; null if a person did.
 alter table attribute add column reason text;
--- 'automatic': the next full update judges the values anew.
+-- With 'automatic', the next full update judges the values again.
 alter table attribute add column typing text;

@@ -1,2 +1,2 @@
--- JSON object: what the project calls a unit -> a spelling of the table of units.
+-- JSON object: the project's name of a unit -> a spelling in the table of units.
 insert into meta (name, value) values ('unit_aliases', '{}');

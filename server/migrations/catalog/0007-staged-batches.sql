@@ -1,11 +1,11 @@
--- A batch is staged as one row. Open full updates are staged anew from their bodies; their documents go.
+-- A batch is staged as one row. Open full updates are staged again from their bodies, and their documents are removed.
 insert or ignore into garbage_document select document_id, identifier from staged_product s
   where is_fresh = 1 and not exists (select 1 from meta where name = 'committed:' || s.full_update_id);
 delete from meta where name like 'committed:%';
 drop table staged_product;
 drop table staged_batch;
 
--- Products in the order: created, changed, unchanged; ids run on from the first. Of a committed one only the report is left.
+-- Products are in the order created, changed, unchanged, with consecutive ids. A committed batch only keeps the report.
 create table staged_batch (
   full_update_id integer not null,
   batch integer not null,
@@ -24,7 +24,7 @@ create table staged_batch (
   primary key (full_update_id, batch)
 ) without rowid;
 
--- The products that a commit created: their ids run on, and so do those of their documents.
+-- The products that a commit created. Their ids are consecutive, and so are the ids of their documents.
 create table undo_created (
   undo_id integer not null,
   first_product integer not null,
@@ -33,5 +33,5 @@ create table undo_created (
   primary key (undo_id, first_product)
 ) without rowid;
 
--- A document knows its product.
+-- The identifier is not needed, because a document refers to its product.
 alter table garbage_document drop column identifier;

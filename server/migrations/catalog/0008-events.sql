@@ -1,4 +1,4 @@
--- Events of the catalog, written in the transaction that makes the change, until they are with their deliveries.
+-- Events of the catalog. The transaction of the change writes them; they are removed once they have deliveries.
 create table catalog_event (
   number integer primary key, -- given again once the event is gone
   id text not null, -- the webhook-id

@@ -1,4 +1,4 @@
--- Lexemes are written in another form: the next search makes the index anew.
+-- Lexemes have a new form, so the next search builds the index again.
 drop table if exists search_lexeme;
 drop table if exists search_document;
 drop table if exists search_walk;

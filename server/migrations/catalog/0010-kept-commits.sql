@@ -1,7 +1,7 @@
--- Who made a commit or delete, and what it did.
+-- The author of a commit or delete, and its kind.
 alter table undo_log add column kind text not null default 'commit'; -- commit, delete
-alter table undo_log add column author text;             -- JSON; null: of an earlier version
-alter table undo_log add column catalog_version integer; -- which it made; null: of an earlier version
+alter table undo_log add column author text;             -- JSON; null if an earlier version made the entry
+alter table undo_log add column catalog_version integer; -- the new one; null if an earlier version made the entry
 alter table undo_log add column created integer not null default 0;
 alter table undo_log add column changed integer not null default 0;
 alter table undo_log add column deleted integer not null default 0;

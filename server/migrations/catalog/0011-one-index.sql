@@ -1,4 +1,4 @@
--- Categories are found by the index of search, which is made when it is first needed.
+-- The index of search also finds categories. It is built when it is first needed.
 drop table category_document;
 drop table category_path;
 drop table category_walk;

@@ -1,4 +1,4 @@
--- Tables of values that go together, which matches of relations name.
+-- Tables of values that go together. Matches of relations use them by name.
 create table value_table (
   name text primary key,
   definition text not null, -- JSON: description and pairs

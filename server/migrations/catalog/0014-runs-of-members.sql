@@ -1,7 +1,7 @@
--- A row of relation_member may stand for a run of members in the order of their ranks, of which it has the first one's key.
--- A run has a line for each: [c1, rank, product_id, document_id, group_identifier, c2, …], JSON, with bytes in hexadecimal;
--- `least` and `most` are of c1, so that a run out of a comparison's reach is not read. Runs lie behind one another as they are
--- written: in the index a batch would write each of its pages anew.
+-- A row of relation_member can represent a run of members in the order of their ranks; it has the key of the first member.
+-- A run has a JSON line for each member, with bytes in hexadecimal: [c1, rank, product_id, document_id, group_identifier,
+-- c2, …]. `least` and `most` are the bounds of c1, so that a run out of a comparison's range is not read. Runs are stored in
+-- the order of writing, because in the order of the key a batch would rewrite every page of the index.
 create table relation_run (
   id integer primary key,
   members text not null
@@ -15,8 +15,9 @@ create trigger relation_run_of_member after delete on relation_member when old.r
   delete from relation_run where id = old.run;
 end;
 
--- Lists with runs, and what is to be merged of them: `changed` members came in runs or went out of them since the last merge
--- began, which left `size`. While one is under way, it has `merged` members, and the next is at_rank and at_product.
+-- Lists with runs, and the state of their merges. `changed` counts members that were added to or removed from runs since
+-- the last merge began, which left `size` members. A merge in progress has processed `merged` members and continues at
+-- at_rank and at_product.
 create table relation_list (
   build_id integer not null,
   side integer not null,
@@ -28,14 +29,14 @@ create table relation_list (
   at_product integer,
   primary key (build_id, side, match_key)
 ) without rowid;
--- A condition with `or` would not be recognised as the one of this index.
+-- SQLite would not recognise a condition with `or` as the condition of this index.
 create index relation_list_due on relation_list (build_id)
 where (at_rank is not null) + (changed > 64 and changed * 4 > size) > 0;
 create trigger relation_list_of_build after delete on relation_build begin
   delete from relation_list where build_id = old.id;
 end;
 
--- The members one by one.
+-- One row for each member.
 create view relation_entry as
 select m.build_id, m.side, m.match_key, m.run, iif(m.run is null, m.rank, unhex(e.value ->> 1)) as rank,
   coalesce(e.value ->> 2, m.product_id) as product_id, coalesce(e.value ->> 3, m.document_id) as document_id,

@@ -1,2 +1,2 @@
--- How many of the target the source takes; null where its list does not say.
+-- How many of the target go with the source; null if the list has no quantity.
 alter table relation_link add column quantity integer;

@@ -1,5 +1,5 @@
--- Runs that no row has any more. They are removed in the order in which they lie, many at once: a list has its runs in as many
--- places as batches brought some, and to remove them with their rows would write each of these pages anew for every list.
+-- Runs that no row refers to. They are removed later, many at a time, in the order of their storage. The runs of a list are
+-- on as many pages as batches added runs, so removing them with their rows would rewrite each of these pages for every list.
 create table relation_dropped_run (
   id integer primary key
 );
@@ -8,7 +8,7 @@ create trigger relation_run_of_member after delete on relation_member when old.r
   insert into relation_dropped_run (id) values (old.run);
 end;
 
--- Members whose document may be gone: of a list without any a merge reads no documents.
+-- The number of members whose document may be removed. If it is 0, a merge reads no documents.
 alter table relation_list add column gone integer not null default 0;
--- A merge that is under way has forgotten what went before it began.
+-- A merge in progress has already reset the count of changes, so its list counts one more.
 update relation_list set gone = changed + (at_rank is not null);

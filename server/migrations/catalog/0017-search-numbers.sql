@@ -1,4 +1,4 @@
--- Numbers among the lexemes are written in another form: the next search makes the index anew.
+-- Numbers among the lexemes have a new form, so the next search builds the index again.
 drop table if exists search_lexeme;
 drop table if exists search_entry;
 drop table if exists search_progress;

@@ -1,3 +1,3 @@
--- Of a run, the least and the largest value of each compared column behind the first, in turn: JSON, with bytes in hexadecimal.
--- A run that has none in reach is not read. null: not known, of a run from before, or the rule compares one column at most.
+-- The least and the largest value in a run for each compared column after the first: JSON, with bytes in hexadecimal.
+-- A run without values in range is not read. null if the run is older, or if the rule compares at most one column.
 alter table relation_member add column others text;

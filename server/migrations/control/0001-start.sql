@@ -176,7 +176,7 @@ create table full_update_batch (
   primary key (project_id, full_update_id, batch)
 ) without rowid;
 
--- What happened over time, for statistics: in minutes and again in hours, each kept for a while. Every process adds to it.
+-- Statistics over time, per minute and also per hour, each kept for a while. Every process adds to the rows.
 create table request_count (
   account_id integer not null,
   api_key_id integer not null,   -- 0: all keys and sessions of the account

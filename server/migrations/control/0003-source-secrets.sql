@@ -1,2 +1,2 @@
--- What is secret of a pipeline's source, sealed; the definition says *** in its place. null: nothing is. See storage/secrets/.
+-- The sealed secrets of a pipeline's source; null if it has none. The definition has *** in their place. See storage/secrets/.
 alter table pipeline add column secrets text;

@@ -24,7 +24,7 @@ create table channel_build (
 ) without rowid;
 create index channel_build_by_channel on channel_build (project_id, channel_id, task_number);
 
--- What a build made; never changed.
+-- The files that a build published. A row never changes.
 create table channel_snapshot (
   project_id integer not null,
   task_number integer not null,

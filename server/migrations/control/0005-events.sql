@@ -1,4 +1,4 @@
--- Events of tasks and channels, written in the transaction that makes the change, until they are with their deliveries.
+-- Events of tasks and channels. The transaction of the change writes them; they are removed once they have deliveries.
 create table service_event (
   number integer primary key autoincrement,
   project_id integer not null,
@@ -26,7 +26,7 @@ create table webhook_endpoint (
 );
 create index webhook_endpoint_by_account on webhook_endpoint (account_id);
 
--- What is sent of an event, the same to all endpoints.
+-- The message of an event, which is the same for all endpoints.
 create table webhook_message (
   number integer primary key autoincrement,
   id text not null unique, -- the webhook-id
@@ -53,7 +53,7 @@ create index webhook_delivery_by_endpoint on webhook_delivery (endpoint_id, id);
 create index webhook_delivery_pending on webhook_delivery (endpoint_id, lane, id) where status = 'pending';
 create index webhook_delivery_by_message on webhook_delivery (message_number);
 
--- A lane of an endpoint with pending deliveries: whoever sends them holds its lease, so that they go out in order.
+-- A lane of an endpoint with pending deliveries. The process that sends them holds its lease, so that they are sent in order.
 create table webhook_queue (
   endpoint_id integer not null,
   lane integer not null,

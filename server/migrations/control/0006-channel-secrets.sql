@@ -1,2 +1,3 @@
--- What is secret of a channel's destinations, sealed; the definition says *** in its place. null: nothing is. See storage/secrets/.
+-- The sealed secrets of a channel's destinations; null if it has none. The definition has *** in their place. See
+-- storage/secrets/.
 alter table channel add column secrets text;

@@ -1,3 +1,3 @@
--- Where a session was opened, shown to its user.
-alter table console_session add column address text;    -- null: before this was kept
-alter table console_session add column user_agent text; -- cut at 255 characters
+-- The origin of a session, which its user can see.
+alter table console_session add column address text;    -- null if an earlier version opened the session
+alter table console_session add column user_agent text; -- at most 255 characters

@@ -1,4 +1,5 @@
--- Users who sign in at the company's provider; both null: with a password. Their password_hash is empty.
+-- The identity of users who sign in at the company's provider; their password_hash is empty. Both are null for users with a
+-- password.
 alter table console_user add column issuer text;
-alter table console_user add column subject text; -- what names them at the issuer
+alter table console_user add column subject text; -- their identifier at the issuer
 create unique index console_user_by_subject on console_user (issuer, subject);

@@ -21,5 +21,5 @@ create table passkey_challenge (
 ) without rowid;
 create index passkey_challenge_by_user on passkey_challenge (user_id);
 
--- How many there are: each sign-in asks.
+-- The number of a user's passkeys, which each sign-in reads.
 alter table console_user add column passkeys integer not null default 0;

@@ -1,4 +1,4 @@
--- What nobody wants to see suggested again.
+-- Suggestions that were dismissed and are not shown again.
 create table dismissed_suggestion (
   project_id integer not null,
   suggestion_id text not null, -- of what is suggested, whatever its counts

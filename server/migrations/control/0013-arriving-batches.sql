@@ -1,4 +1,4 @@
--- A row for each batch that is arriving: the count that it replaces could not tell whose batches ended with a process.
+-- A row for each batch that is arriving. It replaces a count, which did not show whose batches had ended with a process.
 create table arriving_batch (
   project_id integer not null,
   full_update_id integer not null,

@@ -1,7 +1,7 @@
--- Whose full update it is, and what it held when its commit began: callers may not commit what another began.
-alter table full_update add column opened_by text;         -- `key ID` or `user ID`; null: of a task, or of an earlier version
+-- The caller that opened a full update, because others cannot commit it, and its counts when its commit began.
+alter table full_update add column opened_by text;         -- `key ID` or `user ID`; null if a task or an earlier version opened it
 alter table full_update add column replaced_by integer;    -- the full update that discarded it
 alter table full_update add column batch_count integer;    -- as counted when the commit began
 alter table full_update add column product_count integer;
--- Of the unpacked body: a batch that repeats another one counts once. Null: accepted by an earlier version.
+-- The digest of the unpacked body, because a repeated batch counts once; null if an earlier version accepted the batch.
 alter table full_update_batch add column digest text;

@@ -1,4 +1,4 @@
--- As ../control/0002-batch-marks.sql.
+-- See ../control/0002-batch-marks.sql.
 alter table full_update
   add column uploads_under_way bigint not null default 0,
   add column batch_at bigint not null default 0;

@@ -1,4 +1,4 @@
--- As ../catalog/0003-answers-at-first-read.sql.
+-- See ../catalog/0003-answers-at-first-read.sql.
 alter table document rename column answer to former_answer;
 alter table document alter column former_answer set default '';
 

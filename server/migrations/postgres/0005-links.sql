@@ -1,5 +1,5 @@
--- As ../catalog/0004-links.sql. No two keys begin alike: without statistics PostgreSQL takes a project's build for one
--- row, and would read a whole list where another key finds one line.
+-- See ../catalog/0004-links.sql. No two keys have the same beginning: without statistics PostgreSQL expects one row for a
+-- build of a project, and would read a whole list although another key finds one line.
 alter table relation_build add column kind text not null default 'rule';
 
 create table relation_link_source (
@@ -21,6 +21,6 @@ create table relation_link (
 );
 create unique index relation_link_by_target on relation_link (project_id, target, build_id, line);
 
--- As those of the other tables (0001-start.sql).
+-- No statistics of project_id, as in the other tables (0001-start.sql).
 alter table relation_link_source alter column project_id set statistics 0, alter column build_id set statistics 0;
 alter table relation_link alter column project_id set statistics 0, alter column build_id set statistics 0;

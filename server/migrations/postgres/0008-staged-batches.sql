@@ -1,4 +1,4 @@
--- As ../catalog/0007-staged-batches.sql.
+-- See ../catalog/0007-staged-batches.sql.
 insert into garbage_document (project_id, document_id, identifier)
   select project_id, document_id, identifier from staged_product s where is_fresh = 1 and not exists
     (select 1 from committed_full_update c where c.project_id = s.project_id and c.full_update_id = s.full_update_id)

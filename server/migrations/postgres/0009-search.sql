@@ -1,5 +1,5 @@
--- The index of search (catalog/search/search-index.ts): what each document is found by, each lexeme behind the project.
--- Embedded catalogs make theirs at the first search.
+-- The index of search (search/index-store/): the lexemes of each document, each after the id of its project.
+-- Embedded catalogs create their index at the first search.
 create table search_document (
   project_id bigint not null,
   document_id bigint not null,
@@ -8,11 +8,11 @@ create table search_document (
   primary key (project_id, document_id)
 );
 create index search_document_lexemes on search_document using gin (lexemes);
--- Lists of words are skewed: what the planner makes of them changes its plans for the worse.
+-- No statistics of the words, because their distribution is skewed and makes the plans worse.
 alter table search_document alter column lexemes set statistics 0;
 alter table search_document alter column project_id set statistics 0;
 
--- How far the documents were walked for it; no row until somebody searches.
+-- The progress of the walk that builds it; no row before the first search.
 create table search_walk (
   project_id bigint not null,
   id bigint not null, -- 1

@@ -1,4 +1,4 @@
--- Events, written in the transaction that makes the change, until they are with their deliveries.
+-- Events. The transaction of the change writes them; they are removed once they have deliveries.
 create table catalog_event (
   project_id bigint not null,
   number bigint not null,

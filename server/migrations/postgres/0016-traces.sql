@@ -1,2 +1,2 @@
--- What a task was accepted in, as W3C Trace Context writes it: its run continues that trace.
+-- The span in which a task was accepted, in the form of W3C Trace Context. The run of the task continues that trace.
 alter table task add column traceparent text;

@@ -1,2 +1,2 @@
--- Lexemes are written in another form: the next search makes the index anew.
+-- Lexemes have a new form, so the next search builds the index again.
 truncate search_document, search_walk;

@@ -5,9 +5,9 @@ create table passkey (
   name text not null,
   credential_id text not null unique, -- as the authenticator names it, base64url
   public_key text not null,           -- COSE, base64url
-  counter bigint not null,                -- of signatures, as the authenticator counts them; 0: it does not
+  counter bigint not null,                -- the authenticator's count of signatures; 0 if it does not count
   transports text not null,           -- how browsers reach the authenticator, as JSON
-  host text not null,                 -- where it was added: browsers use it nowhere else
+  host text not null,                 -- where it was added, because browsers use it only there
   created_at bigint not null,
   used_at bigint
 );
@@ -21,5 +21,5 @@ create table passkey_challenge (
 );
 create index passkey_challenge_by_user on passkey_challenge (user_id);
 
--- How many there are: each sign-in asks.
+-- The number of a user's passkeys, which each sign-in reads.
 alter table console_user add column passkeys bigint not null default 0;

@@ -1,4 +1,4 @@
--- As ../catalog/0010-kept-commits.sql.
+-- See ../catalog/0010-kept-commits.sql.
 alter table undo_log add column kind text not null default 'commit', add column author text,
   add column catalog_version bigint, add column created bigint not null default 0,
   add column changed bigint not null default 0, add column deleted bigint not null default 0;

@@ -1,7 +1,7 @@
--- What nobody wants to see suggested again.
+-- Suggestions that were dismissed and are not shown again.
 create table dismissed_suggestion (
   project_id bigint not null,
-  suggestion_id text not null, -- of what is suggested, whatever its counts
+  suggestion_id text not null, -- identifies the suggestion independently of its counts
   dismissed_at bigint not null,
   primary key (project_id, suggestion_id)
 );

@@ -1,4 +1,4 @@
--- As ../control/0013-arriving-batches.sql.
+-- See ../control/0013-arriving-batches.sql.
 create table arriving_batch (
   project_id bigint not null,
   full_update_id bigint not null,

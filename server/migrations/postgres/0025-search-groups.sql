@@ -1,6 +1,6 @@
 -- compatible
--- The index of search has groups, and words to forgive typing errors with. In tables of its own, which the next search fills:
--- programs of the schema before go on with search_document and search_walk, which a later release drops.
+-- The index of search gets groups, and words to tolerate typing errors, in new tables that the next search fills. Programs of
+-- the previous schema continue to use search_document and search_walk, which a later release drops.
 create table search_entry (
   project_id bigint not null,
   document_id bigint not null,
@@ -10,7 +10,7 @@ create table search_entry (
   primary key (project_id, document_id)
 );
 create index search_entry_lexemes on search_entry using gin (lexemes);
--- As those of search_document (0009-search.sql).
+-- No statistics, as in search_document (0009-search.sql).
 alter table search_entry alter column lexemes set statistics 0;
 alter table search_entry alter column project_id set statistics 0;
 

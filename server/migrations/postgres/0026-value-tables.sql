@@ -1,5 +1,5 @@
 -- compatible
--- Tables of values that go together, which matches of relations name.
+-- Tables of values that go together. Matches of relations use them by name.
 create table value_table (
   project_id bigint not null,
   name text collate "C" not null,
@@ -8,5 +8,5 @@ create table value_table (
   updated_at bigint not null,
   primary key (project_id, name)
 );
--- As those of the other tables (0001-start.sql).
+-- No statistics of project_id, as in the other tables (0001-start.sql).
 alter table value_table alter column project_id set statistics 0;

@@ -1,3 +1,3 @@
 -- compatible
--- As ../catalog/0015-link-quantities.sql. The program before leaves the column out: its lists have no quantities.
+-- See ../catalog/0015-link-quantities.sql. The previous program omits the column, because its lists have no quantities.
 alter table relation_link add column quantity bigint;

@@ -1,5 +1,5 @@
 -- compatible
--- As ../control/0015-full-update-owners.sql. What the program before opens belongs to nobody, and its batches have no digest.
+-- See ../control/0015-full-update-owners.sql. Full updates of the previous program have no owner, and their batches no digest.
 alter table full_update
   add column opened_by text,
   add column replaced_by bigint,

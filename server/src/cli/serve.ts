@@ -84,8 +84,8 @@ async function makeFirstKey(app: App, { accountKey, dataDir }: Config): Promise<
 }
 
 /**
- * Shows a link at each start while there is no owner with a password. Without a terminal the link is logged, so a reader
- * of the log can become the owner within an hour. Source: docs/interface §14.5.
+ * Shows a link at each start while there is no owner with a password. Without a terminal the link is logged, so a
+ * reader of the log can become the owner within an hour. Source: docs/interface §14.5.
  */
 async function showOwnerLink(app: App, config: Config): Promise<void> {
   const { log } = app.server;
