@@ -240,7 +240,7 @@ function isRight(row: Row, { column, scope }: Credential, answer: Answered & { i
 const isHidden = ({ status, text, isOurs }: Answered & { isOurs: boolean }) =>
   isOurs ? REFUSALS.has(status) || status === 404 : !text.includes(OURS);
 
-test('each route has a row of the table, and each pattern a route', () => {
+test('every route has exactly one row of the table, and every pattern matches a route', () => {
   const without = routes.filter((route) => findRow(route) === undefined);
   assert.deepEqual(without, [], 'SECURITY.md says who may call it');
   const patterns = table.flatMap((row) => row.patterns.map((pattern) => ({ row, pattern })));
@@ -254,7 +254,7 @@ test('each route has a row of the table, and each pattern a route', () => {
   for (const { scope } of table) assert.ok(SCOPES.includes(scope), scope);
 });
 
-test('each credential may do what the table says, and strangers see nothing of ours', async () => {
+test('each credential has exactly the access that the table lists, and strangers see no data of the account', async () => {
   const wrong: string[] = [];
   for (const route of routes.toSorted((a, b) => orderOf(a) - orderOf(b))) {
     const row = findRow(route);

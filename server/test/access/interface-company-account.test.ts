@@ -82,7 +82,7 @@ const moveTo = (subject: string, ...groups: string[]) => {
   provider.people.set(subject, { ...person, groups });
 };
 
-test('whoever signs in for the first time becomes a user with the role of their groups (§5.7 rules 3 and 5)', async () => {
+test('the first sign-in with a company account creates a user with the role of its groups (§5.7 rules 3 and 5)', async () => {
   const { subject, email } = employ('Everybody', 'Catalog team', 'Others');
   const browser = new CompanyBrowser();
   const ways = await browser.succeed('GET', '/management/session/ways');
@@ -111,7 +111,7 @@ test('whoever signs in for the first time becomes a user with the role of their 
   assert.deepEqual(log.body.items[0].details, { email, role: 'editor', by: 'company account' });
 });
 
-test('groups give roles for project groups and projects, anew at each sign-in (§5.7 rule 5)', async () => {
+test('groups set the roles for project groups and projects again at each sign-in (§5.7 rule 5)', async () => {
   const { subject } = employ('Bike shop', 'Others');
   const browser = new CompanyBrowser();
   const roles = [{ scope: { type: 'project-group', id: 1 }, role: 'editor' }];
@@ -137,7 +137,7 @@ test('groups give roles for project groups and projects, anew at each sign-in (�
   assertRefused(refused, 403, 'Your company account has no role here');
 });
 
-test('a sign-in uses a code with PKCE, state and nonce, and goes to the provider alone (§5.7 rule 3)', async () => {
+test('a sign-in uses a code with PKCE, state and nonce, and contacts only the provider (§5.7 rule 3)', async () => {
   const url = new URL(await new CompanyBrowser().start());
   assert.equal(url.origin, provider.issuer);
   const wanted = ['response_type', 'client_id', 'redirect_uri', 'scope', 'code_challenge_method'] as const;
@@ -149,7 +149,7 @@ test('a sign-in uses a code with PKCE, state and nonce, and goes to the provider
     assert.match(url.searchParams.get(name) ?? '', /^[\w-]{43}$/, name);
 });
 
-test('the groups decide anew at each sign-in, and without a role nobody comes in (§5.7 rules 5 and 6)', async () => {
+test('each sign-in derives the role from the groups again, and an account without a role is refused (§5.7 rules 5 and 6)', async () => {
   const { subject } = employ('Relata admins');
   const first = new CompanyBrowser();
   assert.equal((await first.signIn(subject)).body.user.role, 'owner');
@@ -181,7 +181,7 @@ test('the groups decide anew at each sign-in, and without a role nobody comes in
   assert.ok(!users.some(({ email }: { email: string }) => email === stranger.email), 'no user was made');
 });
 
-test('an answer of the provider is good once, in the browser that asked, from our own page (§5.7 rule 4)', async () => {
+test('an answer of the provider works once, in the browser that began the sign-in, from a page of the service (§5.7 rule 4)', async () => {
   const { subject } = employ('Everybody');
   provider.signInAs(subject);
   const browser = new CompanyBrowser();
@@ -214,7 +214,7 @@ test('an answer of the provider is good once, in the browser that asked, from ou
   assertRefused(await browser.finish(query), 401, 'The sign-in provider did not sign you in');
 });
 
-test('an address that is not verified or belongs to a local user lets nobody in (§5.7 rule 7)', async () => {
+test('an address that is not verified or belongs to a local user cannot sign in (§5.7 rule 7)', async () => {
   const owner = await signUpOwner(service(), { origin: ORIGIN });
   const local = await addUser(owner, 'viewer');
   provider.people.set('twin', { email: local.email, name: 'Twin', groups: ['Relata admins'] });
@@ -230,7 +230,7 @@ test('an address that is not verified or belongs to a local user lets nobody in 
   assertRefused(await new CompanyBrowser().signIn('nameless'), 401);
 });
 
-test('a local owner always remains, and the groups alone decide a role (§5.7 rules 6 and 8, §14.6 rule 3)', async () => {
+test('the last local owner cannot be removed, and only the groups set the role of a company account (§5.7 rules 6 and 8, §14.6 rule 3)', async () => {
   const owner = await signUpOwner(service(), { origin: ORIGIN });
   const { subject, email } = employ('Relata admins');
   const company = new CompanyBrowser();
@@ -262,7 +262,7 @@ test('a local owner always remains, and the groups alone decide a role (§5.7 ru
   assert.equal(await isSignedIn(company), 401);
 });
 
-test('signing out says where the provider signs out, for its own users alone (§5.7 rule 9)', async () => {
+test('signing out returns the sign-out address of the provider, only for users of that provider (§5.7 rule 9)', async () => {
   const { subject } = employ('Everybody');
   const browser = new CompanyBrowser();
   await browser.signIn(subject);
@@ -278,7 +278,7 @@ test('signing out says where the provider signs out, for its own users alone (§
   assert.deepEqual(await local.succeed('DELETE', '/management/session'), { status: 'success' });
 });
 
-test('no secret of a sign-in is in the log or in the store (§5.7 rule 10)', async () => {
+test('neither the log nor the store contains a secret of a sign-in (§5.7 rule 10)', async () => {
   const { subject } = employ('Everybody');
   provider.signInAs(subject);
   const browser = new CompanyBrowser();

@@ -45,7 +45,7 @@ async function addPartUser(owner: Awaited<ReturnType<typeof signUpOwner>>) {
 
 const idsOf = ({ items }: { items: { id: number }[] }) => items.map(({ id }) => id);
 
-test('a user with roles for parts sees those and changes what the role there allows (§5.6 rule 14)', async () => {
+test('a user with roles for some projects sees only these and changes what each role allows (§5.6 rule 14)', async () => {
   const owner = await signUpOwner(service());
   const { browser, id, mine, also, seen, alone, other } = await addPartUser(owner);
   const reached = [mine.id, also.id, seen.id, alone.id];
@@ -122,7 +122,7 @@ test('a user with roles for parts sees those and changes what the role there all
   assert.equal((await browser.call('GET', `/tasks?projectId=${service().projectId}`)).status, 200);
 });
 
-test('roles for parts hold at once, name what exists, and go with it (§14.6 rule 8)', async () => {
+test('a role for a project takes effect immediately, requires an existing project and is removed with it (§14.6 rule 8)', async () => {
   const owner = await signUpOwner(service());
   const { browser, id, roles, mine, seen, alone } = await addPartUser(owner);
   const change = (body: object) => owner.browser.call('PATCH', `/management/users/${id}`, { body });

@@ -41,7 +41,7 @@ async function begin(browser: Browser, email: string): Promise<string> {
 const finish = (browser: Browser, body: object) =>
   browser.call('POST', '/management/session/passkey', { body });
 
-test('a passkey is asked for after the password, and signs in once (§5.8)', async () => {
+test('a sign-in requires the passkey after the password, and each passkey answer works once (§5.8)', async () => {
   const owner = await signUpOwner(service(), { origin: ORIGIN });
   const { authenticator, id, body } = await addPasskey(owner.browser);
   const { items } = await owner.browser.succeed('GET', PATH);
@@ -73,7 +73,7 @@ test('a passkey is asked for after the password, and signs in once (§5.8)', asy
   );
 });
 
-test('what is no signature of a passkey of the user for this attempt and this place is refused (§5.8)', async () => {
+test('a sign-in refuses a signature that is not from a passkey of this user for this attempt and this origin (§5.8)', async () => {
   const owner = await signUpOwner(service(), { origin: ORIGIN });
   const other = await signUpOwner(service(), { origin: ORIGIN });
   const { authenticator } = await addPasskey(owner.browser);
@@ -109,7 +109,7 @@ test('what is no signature of a passkey of the user for this attempt and this pl
   assert.equal(foreign.status, 403);
 });
 
-test('challenges end after five minutes, with the sixth, and with a change of the password (§5.8)', async (t) => {
+test('a challenge expires after five minutes, at the sixth challenge, and when the password changes (§5.8)', async (t) => {
   const clock = new TestClock();
   const running = await startTestService(t, { clock, settings });
   const owner = await signUpOwner(running, { origin: ORIGIN });
@@ -133,7 +133,7 @@ test('challenges end after five minutes, with the sixth, and with a change of th
   await running.app.access.dropEnded();
 });
 
-test('passkeys are added by their user alone, with a challenge of that user, ten at most (§5.8)', async () => {
+test('only the user adds a passkey, with a challenge of that user, and at most ten (§5.8)', async () => {
   const owner = await signUpOwner(service(), { origin: ORIGIN });
   const other = await signUpOwner(service(), { origin: ORIGIN });
   const start = async (browser: Browser) => (await browser.succeed('POST', `${PATH}/start`)).challenge;
@@ -155,7 +155,7 @@ test('passkeys are added by their user alone, with a challenge of that user, ten
   assert.equal((await service().call('GET', PATH)).status, 401, 'a key has no passkeys');
 });
 
-test('an owner removes the passkeys of somebody who lost them, and the owner link does (§5.8)', async () => {
+test('an owner removes the passkeys of another user, and an owner link removes those of its owner (§5.8)', async () => {
   const owner = await signUpOwner(service(), { origin: ORIGIN });
   const other = await signUpOwner(service(), { origin: ORIGIN });
   await addPasskey(other.browser);

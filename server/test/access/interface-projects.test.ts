@@ -45,7 +45,7 @@ async function createKey(scope: object, more: object = {}): Promise<{ id: number
   return answer.body;
 }
 
-test('GET /projects answers the projects in reach with the fields of §2.1, by id (§4.1 rule 1)', async () => {
+test('GET /projects lists the projects of the scope with the fields of §2.1, by id (§4.1 rule 1)', async () => {
   const { body, status } = await service().call('GET', '/projects');
   assert.equal(status, 200);
   assert.deepEqual(Object.keys(body), ['status', 'data']);
@@ -70,7 +70,7 @@ test('GET /projects answers the projects in reach with the fields of §2.1, by i
   });
 });
 
-test('GET /projects?projectId=N lists that one, out of reach it is 401 (§4.1 rule 2)', async () => {
+test('GET /projects?projectId=N lists that project, and answers 401 outside the scope (§4.1 rule 2)', async () => {
   const one = await service().call('GET', `/projects?projectId=${second}`);
   assert.deepEqual(
     one.body.data.projects.map(({ name }: { name: string }) => name),
@@ -87,7 +87,7 @@ test('GET /projects?projectId=N lists that one, out of reach it is 401 (§4.1 ru
   assertRefused(await service().call('GET', '/projects?projectId=one'), 400);
 });
 
-test('no key or an empty one: 401 "No token set" on every endpoint (§5.1 rule 7)', async () => {
+test('every endpoint answers 401 "No token set" to a missing or empty key (§5.1 rule 7)', async () => {
   for (const [method, path, body] of ALL_CALLS) {
     const headers: Record<string, string>[] = [
       {},
@@ -106,7 +106,7 @@ test('no key or an empty one: 401 "No token set" on every endpoint (§5.1 rule 7
   }
 });
 
-test('an unknown, deleted or expired key or one without the access: 401 (§5.1 rule 8)', async () => {
+test('an unknown, deleted or expired key, or a key without the access, gets 401 (§5.1 rule 8)', async () => {
   const deleted = await createKey({ type: 'account' });
   await service().call('DELETE', `/management/api-keys/${deleted.id}`);
   const reader = await createKey({ type: 'account' }, { access: 'read' });
@@ -127,7 +127,7 @@ test('an unknown, deleted or expired key or one without the access: 401 (§5.1 r
   }
 });
 
-test('a key for a page answers related products and fit, and nothing else (§5.2 rule 2)', async () => {
+test('a page key reads related products and fit, and nothing else (§5.2 rule 2)', async () => {
   const scope = { type: 'project', id: first };
   const made = { name: 'Page', scope, page: true, access: 'write' };
   const refused = await service().call('POST', '/management/api-keys', { body: made });
@@ -140,7 +140,7 @@ test('a key for a page answers related products and fit, and nothing else (§5.2
   assert.equal(await ask('/product-service/product-by-sku?identifier=A'), 401);
 });
 
-test('the key comes as Bearer, bare or as ?apiKey=, the last with a Deprecation header (§5.1 rules 1 to 4)', async () => {
+test('a key is accepted as Bearer, bare or as ?apiKey=, which adds a Deprecation header (§5.1 rules 1 to 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A' });
   const path = `/product-service/products-by-sku?projectId=${catalog.projectId}&identifiers=A`;
@@ -176,7 +176,7 @@ test('check-credentials answers success or 401 (§4.1 rule 3)', async () => {
   assertRefused(await call(`apiKey=${service().key}&projectId=4711`), 401, NOT_ALLOWED);
 });
 
-test('without projectId a key of several projects is told that projectId is required (§4.10 rule 3)', async () => {
+test('a key of several projects that sends no projectId is refused because projectId is required (§4.10 rule 3)', async () => {
   for (const [method, path, body] of PROJECT_CALLS) {
     assertRefused(await service().call(method, path, { body }), 400, /projectId is required/);
     assertRefused(
@@ -187,7 +187,7 @@ test('without projectId a key of several projects is told that projectId is requ
   }
 });
 
-test('without projectId a key that reaches one project means that one (§4.10 rule 2)', async () => {
+test('a key with access to one project needs no projectId (§4.10 rule 2)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A' });
   const { body } = await service().call('GET', `/projects?projectId=${catalog.projectId}`);
@@ -206,7 +206,7 @@ test('without projectId a key that reaches one project means that one (§4.10 ru
   }
 });
 
-test('a project that does not exist and one out of reach answer alike (§4.10 rule 4)', async () => {
+test('a project that does not exist and a project outside the scope get the same answer (§4.10 rule 4)', async () => {
   const { key } = await createKey({ type: 'project', id: first });
   for (const [method, path, body] of PROJECT_CALLS) {
     for (const id of [second, 4711, 0, 999_999_999_999_999]) {
@@ -220,7 +220,7 @@ test('a project that does not exist and one out of reach answer alike (§4.10 ru
   }
 });
 
-test('a task of a project out of reach is 404 like an unknown one (§7.2 rule 4)', async () => {
+test('a task of a project outside the scope is 404, like an unknown task (§7.2 rule 4)', async () => {
   const catalog = await createCatalog(service());
   const task = await catalog.update({ identifier: 'A', name: 'A' });
   const { key } = await createKey({ type: 'project', id: first });
@@ -247,7 +247,7 @@ test('an unknown path is 404, with and without a key (§7.2 rule 2)', async () =
   }
 });
 
-test('a known path with another method is 405 with Allow, before the credentials (§7.2 rules 1 and 3)', async () => {
+test('a path with a method that it does not have is 405 with Allow, before the credentials are checked (§7.2 rules 1 and 3)', async () => {
   const paths: [string, string[]][] = [
     ['/products', ['DELETE', 'POST', 'PUT']],
     ['/products/batch/initiate', ['POST']],
@@ -268,7 +268,7 @@ test('a known path with another method is 405 with Allow, before the credentials
   }
 });
 
-test('checks come in the order path, credentials, project, parameters, body (§7.2 rule 1)', async () => {
+test('checks run in the order path, credentials, project, parameters, body (§7.2 rule 1)', async () => {
   const { key } = await createKey({ type: 'project', id: first });
   const tooLarge = `[${' '.repeat(1024 * 1024)}]`;
   const bodies = ['{', tooLarge];
@@ -290,7 +290,7 @@ test('checks come in the order path, credentials, project, parameters, body (§7
   }
 });
 
-test('the rate of a key comes before its project (§7.2 rule 1, §5.3 rule 3)', async () => {
+test('the rate limit of a key is checked before its project (§7.2 rule 1, §5.3 rule 3)', async () => {
   const { key } = await createKey({ type: 'project', id: first }, { rateLimit: { requestsPerMinute: 2 } });
   for (const _ of [1, 2]) {
     assertRefused(await service().call('GET', `/tasks?projectId=${second}`, { key }), 401, NOT_ALLOWED);
@@ -323,7 +323,7 @@ test('unknown query parameters and headers are ignored (§4 rule 4)', async () =
   await catalog.done(await catalog.call('POST', `/products/batch/start?${query}`, { headers }));
 });
 
-test('an empty list is an empty object where that may be empty, as PHP writes it (§4 rule 11)', async () => {
+test('an empty list is accepted where an empty object is, because PHP writes it that way (§4 rule 11)', async () => {
   const { call } = service();
   const group = await call('POST', '/management/project-groups', { body: { name: 'PHP' } });
   const project = { name: 'PHP', projectGroupId: group.body.id, locale: 'de-DE', settings: [] };
@@ -351,7 +351,7 @@ test('an empty list is an empty object where that may be empty, as PHP writes it
   assertRefused(await call('POST', '/management/projects', { body: [] }), 400);
 });
 
-test('authenticated answers carry Cache-Control: no-store, refusals too (§5.4 rule 3)', async () => {
+test('answers to authenticated requests carry Cache-Control: no-store, including refusals (§5.4 rule 3)', async () => {
   for (const [method, path, body] of ALL_CALLS) {
     const url = withQuery(path, `projectId=${first}`);
     for (const key of [service().key, 'unknown']) {
@@ -361,7 +361,7 @@ test('authenticated answers carry Cache-Control: no-store, refusals too (§5.4 r
   }
 });
 
-test('browsers of a listed origin may call the reading paths, never with cookies (§5.4 rule 2)', async () => {
+test('browsers of a listed origin may call the reading paths, but never with cookies (§5.4 rule 2)', async () => {
   const open = [
     '/projects',
     '/project/check-credentials',
@@ -398,7 +398,7 @@ test('browsers of a listed origin may call the reading paths, never with cookies
   for (const path of closed) assert.deepEqual(await allowed(path, ORIGIN), [null, null], path);
 });
 
-test('a refused call says so to the browser too (§5.4)', async () => {
+test('a refusal carries the CORS headers, so that the browser shows it to the page (§5.4)', async () => {
   const answer = await service().call('GET', '/projects', { key: null, headers: { origin: ORIGIN } });
   assertRefused(answer, 401, NO_TOKEN);
   assert.equal(answer.headers.get('access-control-allow-origin'), ORIGIN);

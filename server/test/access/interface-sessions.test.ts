@@ -10,7 +10,7 @@ import { assertRefused, shareService } from '../support/shared-service.ts';
 const service = shareService();
 const WEEK_MS = 7 * 24 * 3_600_000;
 
-test('without a provider nobody is offered to sign in with a company account (§5.7 rule 1)', async () => {
+test('without a provider the sign-in page does not offer company accounts (§5.7 rule 1)', async () => {
   const browser = new Browser(service().address);
   assert.deepEqual(await browser.succeed('GET', '/management/session/ways'), { companyAccount: null });
   const absent = 'Sign-in with a company account is not set up here';
@@ -19,7 +19,7 @@ test('without a provider nobody is offered to sign in with a company account (§
   assertRefused(await browser.call('POST', path, { body: { query: 'code=x&state=x' } }), 404, absent);
 });
 
-test('a user lists their own sessions and ends one of them, or all others (§5.6 rule 13)', async () => {
+test('a user lists their own sessions and ends one or all of the others (§5.6 rule 13)', async () => {
   const owner = await signUpOwner(service());
   const stranger = await addUser(owner, 'viewer');
   const name = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';

@@ -14,7 +14,7 @@ import { startTestService, TestClock } from '../support/test-service.ts';
 const service = shareService();
 const HOUR_MS = 3_600_000;
 
-test('an owner link makes an owner who is signed in (§5.6 rule 3, §14.5)', async (t) => {
+test('an owner link creates an owner and signs them in (§5.6 rule 3, §14.5)', async (t) => {
   const running = await startTestService(t);
   assert.equal(await running.app.access.hasOwner(), false);
   const { browser, answer } = await signUpOwner(running, { email: 'Ada@Shop.example' });
@@ -33,7 +33,7 @@ test('an owner link makes an owner who is signed in (§5.6 rule 3, §14.5)', asy
   assert.deepEqual(again.body, answer, 'the CSRF token is the same after a reload');
 });
 
-test('an owner link is good once and for an hour, and all of an account end together (§14.5)', async (t) => {
+test('an owner link works once, expires after an hour, and ends all other links of its account when used (§14.5)', async (t) => {
   const clock = new TestClock();
   const running = await startTestService(t, { clock });
   const [account] = await running.app.projects.findAccounts();
@@ -51,7 +51,7 @@ test('an owner link is good once and for an hour, and all of an account end toge
     assertRefused(await use(token), 400, /^The link is not valid/);
 });
 
-test('of owner links that are used at once one makes an owner (§14.5)', async (t) => {
+test('of several owner links used at the same time only one creates an owner (§14.5)', async (t) => {
   const running = await startTestService(t);
   const [account] = await running.app.projects.findAccounts();
   const token = await running.app.access.makeOwnerLink(account?.id ?? 0, 'test');
@@ -66,7 +66,7 @@ test('of owner links that are used at once one makes an owner (§14.5)', async (
   assert.equal(answers.filter(({ status }) => status === 400).length, 4);
 });
 
-test('an owner link brings an owner back who lost the password (§14.5 rule 4)', async () => {
+test('an owner link lets an owner who lost the password set a new one (§14.5 rule 4)', async () => {
   const owner = await signUpOwner(service());
   const editor = await addUser(owner, 'editor');
   const back = await signUpOwner(service(), { email: editor.email.toUpperCase() });
@@ -75,7 +75,7 @@ test('an owner link brings an owner back who lost the password (§14.5 rule 4)',
   assert.equal(await isSignedIn(editor.browser), 401, 'whoever had a session has it no more');
 });
 
-test('a user signs in with any case of the address, and out again (§5.6)', async () => {
+test('a user signs in with the address in upper or lower case, and signs out (§5.6)', async () => {
   const owner = await signUpOwner(service());
   const { browser, answer } = await signIn(service(), `  ${owner.email.toUpperCase()} `);
   assert.equal(answer.status, 200);
@@ -89,7 +89,7 @@ test('a user signs in with any case of the address, and out again (§5.6)', asyn
   assert.equal(await isSignedIn(owner.browser), 200, 'other browsers stay signed in');
 });
 
-test('signing out everywhere ends every session of the user and of nobody else (§5.6)', async () => {
+test('signing out everywhere ends all sessions of the user and of no other user (§5.6)', async () => {
   const owner = await signUpOwner(service());
   const other = await addUser(owner, 'viewer');
   const { browser } = await signIn(service(), owner.email);
@@ -100,7 +100,7 @@ test('signing out everywhere ends every session of the user and of nobody else (
   );
 });
 
-test('the cookie is HttpOnly and SameSite=Strict, with https also Secure and __Host- (§5.6 rule 5)', async (t) => {
+test('the cookie is HttpOnly and SameSite=Strict, and with https also Secure and named __Host- (§5.6 rule 5)', async (t) => {
   const owner = await signUpOwner(service());
   assert.match(
     owner.browser.setCookie ?? '',
@@ -123,7 +123,7 @@ test('the cookie is HttpOnly and SameSite=Strict, with https also Secure and __H
   assert.equal(await isSignedIn(browser), 401, 'a cookie that a neighbour could have set counts for nothing');
 });
 
-test('a value that was there before signing in signs nobody in afterwards (session fixation)', async () => {
+test('a cookie value set before the sign-in does not sign in afterwards (session fixation)', async () => {
   const owner = await signUpOwner(service());
   const browser = new Browser(service().address);
   const planted = `relata_session=${'A'.repeat(43)}`;
@@ -135,7 +135,7 @@ test('a value that was there before signing in signs nobody in afterwards (sessi
   assert.equal(await isSignedIn(thief), 401);
 });
 
-test('signing in again ends the session that the browser had (§5.6 rule 3)', async () => {
+test('signing in again ends the previous session of the browser (§5.6 rule 3)', async () => {
   const owner = await signUpOwner(service());
   const before = owner.browser.cookie;
   await owner.browser.succeed('POST', '/management/session', { email: owner.email, password: PASSWORD });
@@ -144,7 +144,7 @@ test('signing in again ends the session that the browser had (§5.6 rule 3)', as
   assert.deepEqual([await isSignedIn(thief), await isSignedIn(owner.browser)], [401, 200]);
 });
 
-test('a session is found whatever other cookies there are, and made-up ones are none', async () => {
+test('the session cookie is found among other cookies, and invented values are refused', async () => {
   const owner = await signUpOwner(service());
   const value = owner.browser.cookie ?? '';
   const ask = async (cookie: string) => {
@@ -163,7 +163,7 @@ test('a session is found whatever other cookies there are, and made-up ones are 
   assert.equal(await ask(`relata_session=${hash}`), 401, 'what is stored signs nobody in');
 });
 
-test('a session ends 12 hours after its last use and 7 days after it began (§5.6 rule 6)', async (t) => {
+test('a session expires 12 hours after its last use and 7 days after it began (§5.6 rule 6)', async (t) => {
   const clock = new TestClock();
   const running = await startTestService(t, { clock });
   const owner = await signUpOwner(running);
@@ -186,7 +186,7 @@ test('a session ends 12 hours after its last use and 7 days after it began (§5.
   assert.ok('value' in stored && stored.value.length >= 43);
 });
 
-test('what changes something needs the CSRF token of its own session (§5.6 rule 7)', async () => {
+test('a change requires the CSRF token of its own session (§5.6 rule 7)', async () => {
   const owner = await signUpOwner(service());
   const { browser: other } = await signIn(service(), owner.email);
   const body = { name: 'Group' };
@@ -209,7 +209,7 @@ test('what changes something needs the CSRF token of its own session (§5.6 rule
   assert.equal((await owner.browser.call('GET', '/management/projects', { csrf: null })).status, 200);
 });
 
-test('a page of another origin gets nothing with a session, and signs nobody in (§5.6 rule 8)', async () => {
+test('a page of another origin can neither use a session nor sign in (§5.6 rule 8)', async () => {
   const owner = await signUpOwner(service());
   const own = new URL(service().address);
   const foreign = [
@@ -235,7 +235,7 @@ test('a page of another origin gets nothing with a session, and signs nobody in 
   assert.equal((await owner.browser.call('GET', '/management/session', { headers: text })).status, 200);
 });
 
-test('with RELATA_PUBLIC_URL only its origin counts, whatever Host says (§5.6 rule 8)', async (t) => {
+test('with RELATA_PUBLIC_URL only that origin is accepted, whatever Host contains (§5.6 rule 8)', async (t) => {
   const settings = { RELATA_PUBLIC_URL: 'http://relata.example' };
   const running = await startTestService(t, { settings });
   const token = await running.app.access.makeOwnerLink(1, 'test');
@@ -254,7 +254,7 @@ test('with RELATA_PUBLIC_URL only its origin counts, whatever Host says (§5.6 r
   assert.equal(ownerLinkUrl('http://a', 'b'), 'http://a/console/#/welcome/b');
 });
 
-test('an unknown address and a wrong password are answered alike, after the same time (§5.6 rule 10)', async (t) => {
+test('an unknown address and a wrong password get the same answer after the same time (§5.6 rule 10)', async (t) => {
   const running = await startTestService(t, { settings: { RELATA_TRUSTED_PROXIES: '127.0.0.1' } });
   const { email } = await signUpOwner(running);
   let addresses = 0;
@@ -282,7 +282,7 @@ test('an unknown address and a wrong password are answered alike, after the same
   assert.ok(b > a / 2 && a > b / 2, `known ${a} ms, unknown ${b} ms`);
 });
 
-test('ten attempts in 15 minutes, then the right password is refused too (§5.6 rule 9)', async (t) => {
+test('after ten attempts in 15 minutes even the right password is refused (§5.6 rule 9)', async (t) => {
   const clock = new TestClock();
   const settings = { RELATA_TRUSTED_PROXIES: '127.0.0.1' };
   const running = await startTestService(t, { clock, settings });
@@ -306,7 +306,7 @@ test('ten attempts in 15 minutes, then the right password is refused too (§5.6 
   await running.app.access.dropEnded();
 });
 
-test('attempts of one network and at one user are limited whatever else changes (§5.6 rule 9)', async (t) => {
+test('attempts from one network and attempts at one user are limited separately (§5.6 rule 9)', async (t) => {
   const settings = { RELATA_TRUSTED_PROXIES: '127.0.0.1' };
   const running = await startTestService(t, { settings });
   const { email } = await signUpOwner(running);
@@ -337,7 +337,7 @@ async function inRounds(count: number, ask: (at: number) => Promise<number>): Pr
   return statuses;
 }
 
-test('a change of the password ends all sessions and opens a new one (§5.6)', async () => {
+test('changing the password ends all sessions and opens a new one (§5.6)', async () => {
   const owner = await signUpOwner(service());
   const { browser: other } = await signIn(service(), owner.email);
   const { browser } = owner;
@@ -360,7 +360,7 @@ test('a change of the password ends all sessions and opens a new one (§5.6)', a
   assert.equal((await signIn(service(), owner.email, 'another Password 12')).answer.status, 200);
 });
 
-test('a current password is not guessed through a session either (§5.6 rule 9)', async () => {
+test('attempts to guess the current password through a session are limited as well (§5.6 rule 9)', async () => {
   const { browser } = await signUpOwner(service());
   const change = () =>
     browser.call('POST', '/management/session/password', {
@@ -370,7 +370,7 @@ test('a current password is not guessed through a session either (§5.6 rule 9)'
   assert.equal((await change()).status, 429);
 });
 
-test('passwords, session values and tokens are in no log and no table (§5.6 rules 4 and 5)', async () => {
+test('neither logs nor tables contain passwords, session values or tokens (§5.6 rules 4 and 5)', async () => {
   const owner = await signUpOwner(service());
   const viewer = await addUser(owner, 'viewer');
   await signIn(service(), owner.email, 'wrong but Secret 99');
@@ -390,7 +390,7 @@ test('passwords, session values and tokens are in no log and no table (§5.6 rul
   assert.ok(stored.includes('$argon2id$v=19$m=19456,t=2,p=1$'));
 });
 
-test('hashing passwords does not hold up other requests', async () => {
+test('hashing passwords does not delay other requests', async () => {
   const owner = await signUpOwner(service());
   const start = performance.now();
   const settings = { nonce: randomBytes(16), parallelism: 1, tagLength: 32, memory: 19_456, passes: 2 };
@@ -408,7 +408,7 @@ test('hashing passwords does not hold up other requests', async () => {
   assert.ok(longest < 4 * single, `busy for ${longest} ms, where one hash takes ${single} ms`);
 });
 
-test('a session is taken where a key is, and its tasks come from CONSOLE (§5.1 rule 11, §2.4)', async () => {
+test('a session is accepted in place of a key, and its tasks have the origin CONSOLE (§5.1 rule 11, §2.4)', async () => {
   const { browser } = await signUpOwner(service());
   const projectId = await service().createProject('By session');
   const project = `projectId=${projectId}`;
@@ -442,7 +442,7 @@ test('a session is taken where a key is, and its tasks come from CONSOLE (§5.1 
   assert.equal(byKey.body.task.origin, 'LIVE-API');
 });
 
-test('a key in the request counts before the session (§5.1 rule 11)', async () => {
+test('a key in the request takes precedence over the session (§5.1 rule 11)', async () => {
   const { browser } = await signUpOwner(service());
   const authorization = `Bearer ${service().key}`;
   const body = { name: 'By key' };
@@ -460,7 +460,7 @@ test('a key in the request counts before the session (§5.1 rule 11)', async () 
   assertRefused(none, 401, 'No token set');
 });
 
-test('what each role may (§5.6 rule 2)', async () => {
+test('each role allows exactly the calls of its table (§5.6 rule 2)', async () => {
   const owner = await signUpOwner(service());
   const editor = await addUser(owner, 'editor');
   const viewer = await addUser(owner, 'viewer');
@@ -509,7 +509,7 @@ test('what each role may (§5.6 rule 2)', async () => {
   }
 });
 
-test('a role holds at once, a deleted user is signed out at once (§5.6 rule 6, §14.6)', async () => {
+test('a changed role takes effect immediately, and a deleted user is signed out immediately (§5.6 rule 6, §14.6)', async () => {
   const owner = await signUpOwner(service());
   const user = await addUser(owner, 'viewer');
   const write = async () =>
@@ -527,7 +527,7 @@ test('a role holds at once, a deleted user is signed out at once (§5.6 rule 6, 
   assert.equal((await owner.browser.call('DELETE', `/management/users/${user.id}`)).status, 404);
 });
 
-test('an account keeps its last owner (§14.6 rule 3)', async (t) => {
+test('the last owner of an account cannot be removed (§14.6 rule 3)', async (t) => {
   const running = await startTestService(t);
   const first = await signUpOwner(running);
   const demote = (browser: Browser, id: number) =>
@@ -546,7 +546,7 @@ test('an account keeps its last owner (§14.6 rule 3)', async (t) => {
   assert.equal(items.filter(({ role }: { role: string }) => role === 'owner').length, 1);
 });
 
-test('an invitation makes a user once, of its address and role (§14.6 rule 4)', async () => {
+test('an invitation creates one user, with its address and role (§14.6 rule 4)', async () => {
   const owner = await signUpOwner(service());
   const email = nextEmail();
   const made = await owner.browser.call('POST', '/management/invitations', {
@@ -587,7 +587,7 @@ test('an invitation makes a user once, of its address and role (§14.6 rule 4)',
   assertRefused(again, 409, 'There is a user with this e-mail address already');
 });
 
-test('an invitation ends when it is replaced, withdrawn, expired or its maker goes (§14.6)', async (t) => {
+test('an invitation ends when it is replaced, withdrawn or expired, or when its maker is removed (§14.6)', async (t) => {
   const clock = new TestClock();
   const running = await startTestService(t, { clock });
   const owner = await signUpOwner(running);
@@ -629,7 +629,7 @@ test('a repeated invitation is answered without its link (§7.5 rule 7)', async 
   assert.ok(byOther.body.link, 'the idempotency key belongs to the user');
 });
 
-test('account keys manage users too, lower keys do not (§14.6 rule 1)', async () => {
+test('account keys manage users, and keys of smaller scope do not (§14.6 rule 1)', async () => {
   const owner = await signUpOwner(service());
   const { body: users } = await service().call('GET', '/management/users');
   const found = users.items.find(({ id }: { id: number }) => id === owner.id);
@@ -662,7 +662,7 @@ test('account keys manage users too, lower keys do not (§14.6 rule 1)', async (
   }
 });
 
-test('users see and reach nothing of another account (§5.6 rule 1)', async (t) => {
+test('users neither see nor reach anything of another account (§5.6 rule 1)', async (t) => {
   const running = await startTestService(t);
   const owner = await signUpOwner(running);
   const guest = await addUser(owner, 'editor', 'guest@x.example');
@@ -711,7 +711,7 @@ test('users see and reach nothing of another account (§5.6 rule 1)', async (t) 
   assert.equal((await running.call('GET', '/management/users', { key: otherKey })).body.items.length, 1);
 });
 
-test('the audit log says which user did what (§14.6 rule 7)', async (t) => {
+test('the audit log names the user who made each change (§14.6 rule 7)', async (t) => {
   const running = await startTestService(t);
   const owner = await signUpOwner(running, { email: 'ada@shop.example' });
   const user = await addUser(owner, 'viewer', 'eve@shop.example');
@@ -762,7 +762,7 @@ test('the audit log says which user did what (§14.6 rule 7)', async (t) => {
   assert.ok(!text.includes('argon2id') && !text.includes(PASSWORD));
 });
 
-test('bad bodies are refused and named, without what they hold (§7.4)', async () => {
+test('an invalid body is refused with the place of the fault, without quoting its values (§7.4)', async () => {
   const browser = new Browser(service().address);
   const cases: [string, object, RegExp][] = [
     ['/management/session', { email: 'a@b' }, /password/],

@@ -128,7 +128,7 @@ async function openShop(): Promise<string> {
   return made.key;
 }
 
-test('200 questions whether A fits B are answered right in at most two calls and 4,000 tokens each (§15)', async () => {
+test('an agent answers each of 200 questions whether A fits B correctly, with at most two calls and 4,000 tokens (§15)', async () => {
   const ask = openAgent(await openShop());
   const found = new Map<Verdict, number>();
   for (let at = 0; at < QUESTIONS; at += 1) {

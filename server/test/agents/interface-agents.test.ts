@@ -80,7 +80,7 @@ const WIDTH_ADVICE = [
   'Maximum tyre width müsste mindestens 62 mm sein',
 ];
 
-test('an agent asks whether products fit, and hears what does not, why, and what nobody knows (§12.10, §15)', async () => {
+test('an agent that asks about fit gets each misfit with its reason and each value that is unknown (§12.10, §15)', async () => {
   const shop = await makeShop();
   const path = `/management/projects/${shop.projectId}/relations/${shop.relationId}`;
   await service().call('PUT', path, {
@@ -153,7 +153,7 @@ test('an agent asks whether products fit, and hears what does not, why, and what
   assert.match(await askBadly(client, 'check_fit', { items: [] }), /items/);
 });
 
-test('an agent finds products, asks what goes with them and why, and compares them (§15)', async () => {
+test('an agent finds products, reads their related products with the reasons, and compares them (§15)', async () => {
   const shop = await makeShop();
   const client = await connect(await makeKey(shop.projectId));
   const { tools } = await client.listTools();
@@ -229,7 +229,7 @@ test('an agent finds products, asks what goes with them and why, and compares th
   );
 });
 
-test('of alternatives an agent hears those that hold, and all where none does (§15)', async () => {
+test('an agent gets the alternatives that fit, and all candidates if none fits (§15)', async () => {
   const colour = { target: 'Colour', operator: 'equals', source: 'Colour' };
   const shop = await makeShop([{ any: [colour, ...RULE.match] }]);
   const client = await connect(await makeKey(shop.projectId));
@@ -245,7 +245,7 @@ test('of alternatives an agent hears those that hold, and all where none does (�
   ]);
 });
 
-test('with write access an agent tries a rule, and nothing is stored (§15 rule 3)', async () => {
+test('an agent with write access tries a rule without storing it (§15 rule 3)', async () => {
   const shop = await makeShop();
   const client = await connect(await makeKey(shop.projectId, { access: 'write' }));
   const tried = await ask(client, 'preview_relation', { ...RULE });
@@ -257,7 +257,7 @@ test('with write access an agent tries a rule, and nothing is stored (§15 rule 
   assert.equal((await ask(client, 'list_relations')).total, 1);
 });
 
-test('scope and rate of a key hold for an agent (§15 rule 2)', async () => {
+test('scope and rate limit of a key apply to an agent (§15 rule 2)', async () => {
   const [one, other] = [await makeShop(), await makeShop()];
   const key = await makeKey(one.projectId, { rateLimit: { requestsPerMinute: 6 } });
   await assert.rejects(connect(key, `?projectId=${other.projectId}`), /401|not allowed/);
@@ -280,7 +280,7 @@ test('scope and rate of a key hold for an agent (§15 rule 2)', async () => {
   );
 });
 
-test('what an agent should not send is refused in words, and answers stay small (§15 rules 4, 5)', async () => {
+test('an invalid call of an agent is refused with an explanation, and answers stay small (§15 rules 4 and 5)', async () => {
   const catalog = await createCatalog(service());
   const text = (length: number) => '長'.repeat(length);
   const attributes = Array.from({ length: 150 }, (_, at) => value(`Key ${at} ${text(100)}`, text(2_000)));
@@ -315,7 +315,7 @@ test('what an agent should not send is refused in words, and answers stay small 
   );
 });
 
-test('pages of foreign origins, and foreign names of this machine, are refused (§15 rule 6)', async () => {
+test('pages of foreign origins and foreign host names of this machine are refused (§15 rule 6)', async () => {
   const key = await makeKey((await makeShop()).projectId);
   const initialize = {
     jsonrpc: '2.0',
@@ -355,7 +355,7 @@ test('pages of foreign origins, and foreign names of this machine, are refused (
   assert.equal((await send({ host: 'localhost:1234' })).status, 200);
 });
 
-test('facets of a part of what was found say of how many products they are (§15 rule 4)', async () => {
+test('facets that cover only some of the hits state how many hits they cover (§15 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...Array.from({ length: 250 }, (_, at) => tyre(at + 1)));
   const client = await connect(await makeKey(catalog.projectId));

@@ -18,7 +18,7 @@ const SUITE = join(
 /** Scenarios expected to fail: each needs features that shop tools lack, by names of the suite's own server. */
 const EXPECTED_FAILURES = join(import.meta.dirname, 'mcp-conformance-failures.yml');
 
-test('/mcp passes the conformance suite but for what is listed with its reason (§15)', async (t) => {
+test('/mcp passes the conformance suite except for the listed cases, each with its reason (§15)', async (t) => {
   const { projectId } = await createCatalog(service());
   const scope = { type: 'project', id: projectId };
   const { body } = await service().call('POST', '/management/api-keys', {

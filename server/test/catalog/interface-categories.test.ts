@@ -48,7 +48,7 @@ const product = (identifier: string, ...paths: readonly Path[]) => ({
   categories: paths.map((path) => ({ path })),
 });
 
-test('the categories of a catalog are listed by path, a parent before its children (§14.3 rule 11)', async () => {
+test('the categories of a catalog are listed by path, each parent before its children (§14.3 rule 11)', async () => {
   const catalog = await createCatalog(service());
   assert.deepEqual(await list(catalog), []);
   await catalog.load(
@@ -90,7 +90,7 @@ const STRANGE: readonly Path[] = [
   Array.from({ length: 20 }, (_, at) => `${at} ${'ü'.repeat(990)}`),
 ];
 
-test('names hold what they like, and come back as they were (§14.3 rule 11)', async () => {
+test('category names may contain any characters and are returned unchanged (§14.3 rule 11)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...STRANGE.map((path, at) => product(`P${at}`, path)));
   const above = STRANGE.flatMap((path) => path.map((_, at) => path.slice(0, at + 1)));
@@ -110,7 +110,7 @@ test('names hold what they like, and come back as they were (§14.3 rule 11)', a
   }
 });
 
-test('pages go through all categories, each once (§14.3 rule 11)', async () => {
+test('paging lists every category exactly once (§14.3 rule 11)', async () => {
   const catalog = await createCatalog(service());
   const paths = Array.from({ length: 25 }, (_, at) => ['All', `${at % 5}`, `${String(at).padStart(2, '0')}`]);
   await catalog.load(...paths.map((path, at) => product(`P${at}`, path)));
@@ -130,7 +130,7 @@ test('pages go through all categories, each once (§14.3 rule 11)', async () => 
   ]);
 });
 
-test('categories come and go with their products (§14.3 rule 13)', async () => {
+test('categories appear and disappear with their products (§14.3 rule 13)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(
     product('A', ['Tools', 'Drills']),
@@ -157,7 +157,7 @@ test('categories come and go with their products (§14.3 rule 13)', async () => 
   assert.deepEqual(await list(catalog), [['New']]);
 });
 
-test('a category whose products are gone stays only beyond 5,000 of them (§14.3 rule 13)', async () => {
+test('a category whose products were removed is still listed only if it had over 5,000 of them (§14.3 rule 13)', async () => {
   const catalog = await createCatalog(service());
   const many = (name: string, count: number, category: string) =>
     Array.from({ length: count }, (_, at) => product(`${name}${at}`, [category]));
@@ -167,7 +167,7 @@ test('a category whose products are gone stays only beyond 5,000 of them (§14.3
   assert.deepEqual(await list(catalog), [['Many'], ['Sale']]);
 });
 
-test('of many categories those without products are left out, page by page (§14.3 rule 13)', async () => {
+test('in a catalog of many categories each page skips those without products (§14.3 rule 13)', async () => {
   const catalog = await createCatalog(service());
   const names = Array.from({ length: 300 }, (_, at) => `C${String(at).padStart(3, '0')}`);
   const gone = Array.from({ length: 30_000 }, (_, at) => product(`P${at}`, [names[at % names.length] ?? '']));
@@ -179,7 +179,7 @@ test('of many categories those without products are left out, page by page (§14
   assert.equal(pages.length, 4);
 });
 
-test('what cannot be read is refused, names that no product has are found nowhere (§14.3 rule 9)', async () => {
+test('an unreadable category is refused, and a name that no product has finds no products (§14.3 rule 9)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A', ['Tools', '\ufffd']));
   for (const [query, part] of [

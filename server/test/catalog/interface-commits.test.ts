@@ -34,7 +34,7 @@ async function makeHistory(): Promise<TestCatalog> {
   return catalog;
 }
 
-test('commits and deletes say who made them and what they changed (§14.8 rules 1 and 2)', async () => {
+test('each commit and delete names its author and its changes (§14.8 rules 1 and 2)', async () => {
   const catalog = await makeHistory();
   const { items, ...reach } = await read(catalog, '/commits');
   assert.deepEqual(reach, { keptCommits: 5, keptDays: null });
@@ -52,7 +52,7 @@ test('commits and deletes say who made them and what they changed (§14.8 rules 
   }
 });
 
-test('a commit shows its products before and after, page by page (§14.8 rules 3 and 4)', async () => {
+test('a commit lists its products before and after, in pages (§14.8 rules 3 and 4)', async () => {
   const catalog = await makeHistory();
   const [deleted, second, first] = (await read(catalog, '/commits')).items;
   const shown = async (id: number, query = '') => {
@@ -87,7 +87,7 @@ test('a commit shows its products before and after, page by page (§14.8 rules 3
   assertRefused(strange, 400);
 });
 
-test('a product has its commits, also after it was deleted (§14.8 rule 6)', async () => {
+test('a product lists its commits, even after its deletion (§14.8 rule 6)', async () => {
   const catalog = await makeHistory();
   const shown = async (identifier: string) =>
     (await read(catalog, `/products/${identifier}/commits`)).items.map(
@@ -106,7 +106,7 @@ test('a product has its commits, also after it was deleted (§14.8 rule 6)', asy
   assert.deepEqual(await shown('unknown'), []);
 });
 
-test('a restore goes down to a commit, as its preview says, and is in the audit log (§4.5 rules 7 and 9)', async () => {
+test('a restore undoes all commits down to a given one, as its preview shows, and is in the audit log (§4.5 rules 7 and 9)', async () => {
   const catalog = await makeHistory();
   const [last, second] = (await read(catalog, '/commits')).items;
   const preview = await read(catalog, `/commits/${second.id}/restore-preview`);
@@ -135,7 +135,7 @@ test('a restore goes down to a commit, as its preview says, and is in the audit 
   );
 });
 
-test('with ifLast a restore never undoes another commit that came between (§4.5 rule 8)', async () => {
+test('a restore with ifLast never undoes a commit that was made in between (§4.5 rule 8)', async () => {
   const catalog = await makeHistory();
   const [last] = (await read(catalog, '/commits')).items;
   const release = await catalog.hold();
@@ -152,7 +152,7 @@ test('with ifLast a restore never undoes another commit that came between (§4.5
   assert.match(String(refused.body.details), new RegExp(`ifLast says ${last.id}`));
 });
 
-test('keptDays says for how long commits can be undone (§4.5 rule 5)', async () => {
+test('keptDays sets for how long commits can be undone (§4.5 rule 5)', async () => {
   const catalog = await createCatalog(service(), { keptCommits: 5, keptDays: 2 });
   await catalog.load(product('A', 'one'));
   await catalog.load(product('A', 'two'), product('B', 'two'));

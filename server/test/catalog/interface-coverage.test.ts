@@ -46,7 +46,7 @@ const linesOf = (body: unknown): AnyBody[] =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-test('coverage of a category counts its products alone (§11.6 rule 8)', async () => {
+test('the coverage of a category counts only its products (§11.6 rule 8)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, COLOUR);
   const inCategory = (identifier: string, path: string[], ...values: readonly Value[]) => ({
@@ -72,7 +72,7 @@ test('coverage of a category counts its products alone (§11.6 rule 8)', async (
   assertRefused(refused, 400);
 });
 
-test('coverage counts products that are too large to be read at once (§11.6 rules 1 to 3)', async () => {
+test('coverage counts products that are too large to be read together (§11.6 rules 1 to 3)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, COLOUR);
   const large = Array.from({ length: 30 }, (_, at) => [`Text ${at}`, 'x'.repeat(50_000)] as const);
@@ -81,7 +81,7 @@ test('coverage counts products that are too large to be read at once (§11.6 rul
   assert.deepEqual([products, unknown[0].withValue], [3, 3]);
 });
 
-test('coverage counts products with values and facts, values and problems of each attribute (§11.6 rules 1 to 3)', async () => {
+test('coverage counts products with values and with facts, and the values and problems of each attribute (§11.6 rules 1 to 3)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, LENGTH, COLOUR, { name: 'Unused', type: 'DATE_ATTRIBUTE' });
   await catalog.load(
@@ -130,7 +130,7 @@ test('coverage counts products with values and facts, values and problems of eac
   assert.equal(unknown[1].values[0].value, `${'x'.repeat(200)}…`);
 });
 
-test('the coverage of an empty catalog is nothing of nothing (§11.6 rule 1)', async () => {
+test('the coverage of an empty catalog contains zeros (§11.6 rule 1)', async () => {
   const catalog = await createCatalog(service());
   const empty = { products: 0, sampled: false, sampledProducts: 0, attributes: [], unknown: [] };
   assert.deepEqual(await cover(catalog), empty);
@@ -183,7 +183,7 @@ const EFFECTS: readonly { why: string; attribute: object; kept: number; gained: 
     },
   ];
 for (const { why, attribute, kept, gained, lost } of EFFECTS) {
-  test(`a preview tells which facts come and go, and so it happens: ${why} (§11.6 rules 4 and 5)`, async () => {
+  test(`a preview predicts the gained and lost facts exactly: ${why} (§11.6 rules 4 and 5)`, async () => {
     const catalog = await createCatalog(service());
     await define(catalog, LENGTH, COLOUR);
     await catalog.load(
@@ -223,7 +223,7 @@ for (const { why, attribute, kept, gained, lost } of EFFECTS) {
   });
 }
 
-test('an attribute is found by its id, also under a new name (§11.6 rule 4)', async () => {
+test('an attribute is matched by its id, even if its name changes (§11.6 rule 4)', async () => {
   const catalog = await createCatalog(service());
   const [length] = await define(catalog, LENGTH);
   await catalog.load(product('A', ['Length', '5 in'], ['Size', '6 in']));
@@ -240,7 +240,7 @@ test('an attribute is found by its id, also under a new name (§11.6 rule 4)', a
   );
 });
 
-test('an attribute that could not be saved is refused as PUT would (§11.6 rule 6, §11.1)', async () => {
+test('a preview refuses an attribute that PUT would refuse (§11.6 rule 6, §11.1)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, LENGTH, COLOUR);
   for (const [attribute, detail] of [
@@ -259,7 +259,7 @@ test('an attribute that could not be saved is refused as PUT would (§11.6 rule 
   assertRefused(await service().call('GET', '/management/projects/4711/ontology/coverage'), 404);
 });
 
-test('a large catalog is sampled, or counted whole with progress (§11.6 rules 1 and 7, §17.1 rule 4)', async () => {
+test('a large catalog is sampled, or counted completely with progress (§11.6 rules 1 and 7, §17.1 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, COLOUR);
   const all = Array.from({ length: 60_000 }, (_, at) =>
@@ -289,7 +289,7 @@ test('a large catalog is sampled, or counted whole with progress (§11.6 rules 1
   assert.deepEqual([products, sampled, sampledProducts], [60_000, true, 20_000]);
 });
 
-test('sample=all counts as a look at each product does, also again and after a change (§11.6 rules 1 and 2)', async () => {
+test('sample=all counts the same as reading each product, also when repeated and after a change (§11.6 rules 1 and 2)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, COLOUR);
   // A sample of 50,000 has the first 50 of each 60 products, in which red is more frequent than blue.

@@ -34,7 +34,7 @@ async function createTwoCallers() {
   return { catalog, a: await createCaller(catalog), b: await createCaller(catalog) };
 }
 
-test('each call for a session that another key replaced is refused with that reason, and the other session stays as it is (§4.4 rule 33)', async () => {
+test('each call for a session that another key replaced is refused with that reason, and the new session is unchanged (§4.4 rule 33)', async () => {
   const { catalog, a, b } = await createTwoCallers();
   const first = (await a.initiate()).body.fullUpdateId;
   assert.equal((await a.upload(product('A1'))).status, 200);
@@ -68,7 +68,7 @@ test('each call for a session that another key replaced is refused with that rea
   assert.deepEqual(await catalog.list(), ['B1']);
 });
 
-test('a start by another key is not answered with the task of a foreign commit (§4.4 rule 33)', async () => {
+test('a start by another key does not return the task of a foreign commit (§4.4 rule 33)', async () => {
   const { catalog, a, b } = await createTwoCallers();
   await b.initiate();
   await b.upload(product('B1'));
@@ -79,7 +79,7 @@ test('a start by another key is not answered with the task of a foreign commit (
   assert.deepEqual(await catalog.list(), ['B1']);
 });
 
-test('a repeated start gets the task of its own commit, also while another key has a session open (§4.4 rules 17 and 33)', async () => {
+test('a repeated start returns the task of its own commit, even while another key has a session open (§4.4 rules 17 and 33)', async () => {
   const { catalog, a, b } = await createTwoCallers();
   await a.initiate();
   await a.upload(product('A1'));
@@ -123,7 +123,7 @@ test('a repeated start whose counts or deletes differ from those of the commit i
   assert.equal(started(await a.start('?allowDeletes=2')), started(first));
 });
 
-test('a batch that repeats another one byte for byte counts once, packed or not (§4.4 rule 29)', async () => {
+test('a batch that repeats another batch byte for byte counts once, packed or not (§4.4 rule 29)', async () => {
   const { catalog, a } = await createTwoCallers();
   await a.initiate();
   const batch = JSON.stringify([product('A1'), product('A2')]);
@@ -138,7 +138,7 @@ test('a batch that repeats another one byte for byte counts once, packed or not 
   assert.deepEqual(await catalog.list(), ['A1', 'A2', 'A3']);
 });
 
-test('a batch with the same products in other bytes counts as another one (§4.4 rule 29)', async () => {
+test('a batch with the same products in other bytes counts as another batch (§4.4 rule 29)', async () => {
   const { catalog, a } = await createTwoCallers();
   await a.initiate();
   await a.upload(product('A1'));

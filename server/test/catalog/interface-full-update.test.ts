@@ -27,7 +27,7 @@ async function upload(catalog: TestCatalog, ...identifiers: string[]): Promise<s
   return answer.body.task.id;
 }
 
-test('initiate takes no body, {} and [] and answers its text and the id (§4.4 rules 1 and 2)', async () => {
+test('initiate accepts no body, {} and [], and answers its text and the id (§4.4 rules 1 and 2)', async () => {
   const catalog = await createCatalog(service());
   const ids = new Set();
   for (const body of [undefined, '', {}, []]) {
@@ -158,7 +158,7 @@ test('a failed batch is not stored and blocks the commit until one succeeds (§3
   assert.deepEqual(await catalog.list(), ['A', 'D']);
 });
 
-test('a new full update forgets a failed batch of the one before (§3.1 rule 3)', async () => {
+test('a new full update ignores a failed batch of the previous one (§3.1 rule 3)', async () => {
   const catalog = await createCatalog(service());
   await initiate(catalog);
   assertRefused(await catalog.post('/products/batch/upload', [{}]), 400);
@@ -168,7 +168,7 @@ test('a new full update forgets a failed batch of the one before (§3.1 rule 3)'
   assert.deepEqual(await catalog.list(), ['A']);
 });
 
-test('a commit without one uploaded product is refused and leaves the session open (§4.4 rules 15 and 18)', async () => {
+test('a commit without an uploaded product is refused, and the session stays open (§4.4 rules 15 and 18)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A' });
   await initiate(catalog);
@@ -179,7 +179,7 @@ test('a commit without one uploaded product is refused and leaves the session op
   assert.deepEqual(await catalog.list(), ['B']);
 });
 
-test('a second start is answered with the task of the commit, also while it waits (§4.4 rule 17)', async () => {
+test('a second start returns the task of the commit, even while that task waits (§4.4 rule 17)', async () => {
   const catalog = await createCatalog(service());
   const release = await catalog.hold();
   await initiate(catalog);
@@ -195,7 +195,7 @@ test('a second start is answered with the task of the commit, also while it wait
   assertRefused(await catalog.post('/products/batch/preview'), 400);
 });
 
-test('of starts that race one commits and all are answered with its task (§4.4 rule 17)', async () => {
+test('of several starts at the same time one commits, and all return its task (§4.4 rule 17)', async () => {
   const catalog = await createCatalog(service());
   const release = await catalog.hold();
   await initiate(catalog);
@@ -208,7 +208,7 @@ test('of starts that race one commits and all are answered with its task (§4.4 
   assert.deepEqual(await catalog.list(), ['A']);
 });
 
-test('a start that is overtaken by another one gets its task, or its name after another session began (§4.4 rule 17)', async (t) => {
+test('a start that another start overtakes returns its task, or its name once another session has begun (§4.4 rule 17)', async (t) => {
   const held = { until: undefined as Promise<void> | undefined, begun: () => {} };
   const racing = await startTestService(t, {
     replace: {
@@ -247,7 +247,7 @@ test('a start that is overtaken by another one gets its task, or its name after 
   }
 });
 
-test('of initiates that race one stays open and the others are discarded (§3.1)', async () => {
+test('of several initiates at the same time one session stays open and the others are discarded (§3.1)', async () => {
   const catalog = await createCatalog(service());
   const ids = await Promise.all(Array.from({ length: 6 }, () => initiate(catalog)));
   assert.equal(new Set(ids).size, 6);
@@ -259,7 +259,7 @@ test('of initiates that race one stays open and the others are discarded (§3.1)
   assert.equal((await catalog.list()).length, 1);
 });
 
-test('an initiate while a commit waits begins another session and leaves the commit alone (§3.1)', async () => {
+test('an initiate during a waiting commit opens another session and does not affect the commit (§3.1)', async () => {
   const catalog = await createCatalog(service());
   const release = await catalog.hold();
   await initiate(catalog);
@@ -274,7 +274,7 @@ test('an initiate while a commit waits begins another session and leaves the com
   assert.deepEqual(await catalog.list(), ['B']);
 });
 
-test('across batches the product accepted last wins, and what is in none is deleted (§4.4 rules 8 and 13)', async () => {
+test('the last accepted version of a product wins across batches, and a product in no batch is deleted (§4.4 rules 8 and 13)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A' }, { identifier: 'GONE' });
   const [{ id }] = await catalog.find('A');
@@ -289,7 +289,7 @@ test('across batches the product accepted last wins, and what is in none is dele
   assert.deepEqual([a.name, a.id], ['third', id], 'the id belongs to the identifier');
 });
 
-test('what an incremental update writes between upload and commit is subject to the commit (§3.2 rule 4)', async () => {
+test('a commit overrides incremental updates that were made between its upload and its commit (§3.2 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A', name: 'old' });
   await initiate(catalog);
@@ -303,7 +303,7 @@ test('what an incremental update writes between upload and commit is subject to 
   );
 });
 
-test('preview says what a commit would do and does nothing (§4.4 rule 10)', async () => {
+test('a preview reports what a commit would do and changes nothing (§4.4 rule 10)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('gone'), product('kept'), product('renamed'));
   await initiate(catalog);
@@ -325,7 +325,7 @@ test('preview says what a commit would do and does nothing (§4.4 rule 10)', asy
   assert.deepEqual(await catalog.list(), ['gone', 'kept', 'renamed']);
 });
 
-test('the products that a commit would delete are listed page by page, as a table shows them (§4.4 rule 28)', async () => {
+test('the products that a commit would delete are listed in pages, in the form of a table (§4.4 rule 28)', async () => {
   const catalog = await createCatalog(service());
   const path = '/products/batch/preview/deleted';
   assertRefused(await catalog.call('GET', path), 400, /No full update is open/);
@@ -375,7 +375,7 @@ test('a preview lists the first 100 identifiers of each kind and counts all (§4
   assert.equal(deletePercent, 0, 'of an empty catalog');
 });
 
-test('a preview counts as changed what gains facts of a new attribute, as the commit does (§4.4 rule 10)', async () => {
+test('a preview counts a product that gains facts of a new attribute as changed, like the commit (§4.4 rule 10)', async () => {
   const catalog = await createCatalog(service());
   const path = `/management/projects/${catalog.projectId}/ontology`;
   await service().call('PUT', path, { body: { mode: 'own', attributes: [] } });
@@ -413,7 +413,7 @@ test('the delete guard refuses a commit with its text and the figures (§4.4 rul
   assert.equal((await catalog.list()).length, 7, 'exactly maxDeletePercent is allowed');
 });
 
-test('the share of the guard is exact for every figure (§4.4 rule 21)', async () => {
+test('the delete guard computes its share exactly for all counts (§4.4 rule 21)', async () => {
   const catalog = await createCatalog(service(), { maxDeletePercent: 7 });
   await catalog.load(...numbered(100));
   await initiate(catalog);
@@ -423,7 +423,7 @@ test('the share of the guard is exact for every figure (§4.4 rule 21)', async (
   assert.equal((await catalog.list()).length, 93);
 });
 
-test('allowDeletes overrides the guard with the exact number only (§4.4 rule 23)', async () => {
+test('allowDeletes overrides the delete guard only with the exact number (§4.4 rule 23)', async () => {
   const guarded = await createCatalog(service(), { maxDeletePercent: 0 });
   const open = await createCatalog(service());
   for (const catalog of [guarded, open]) {
@@ -445,7 +445,7 @@ test('allowDeletes overrides the guard with the exact number only (§4.4 rule 23
   }
 });
 
-test('a commit that deletes nothing passes allowDeletes=0 and the strictest guard (§4.4 rule 23)', async () => {
+test('a commit that deletes nothing passes allowDeletes=0 and the strictest delete guard (§4.4 rule 23)', async () => {
   const catalog = await createCatalog(service(), { maxDeletePercent: 0 });
   for (const parameter of ['', '?allowDeletes=0']) {
     await initiate(catalog);
@@ -455,7 +455,7 @@ test('a commit that deletes nothing passes allowDeletes=0 and the strictest guar
   assert.deepEqual(await catalog.list(), ['A']);
 });
 
-test('the guard looks again at the turn of the commit: FAILED, same text, catalog as it was (§4.4 rule 24)', async () => {
+test('the delete guard checks again when the commit runs: FAILED, same text, unchanged catalog (§4.4 rule 24)', async () => {
   const catalog = await createCatalog(service(), { maxDeletePercent: 50 });
   await catalog.load(product('A'), product('B'));
   const release = await catalog.hold();
@@ -482,7 +482,7 @@ test('the guard looks again at the turn of the commit: FAILED, same text, catalo
   assert.deepEqual(await catalog.list(), ['A', 'B', 'C']);
 });
 
-test('restore undoes the last commit: ids kept, later changes overwritten, created ones gone (§4.5 rules 2 to 4)', async () => {
+test('a restore undoes the last commit: ids stay, later changes are overwritten, created products are removed (§4.5 rules 2 to 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...['A', 'B', 'C', 'D'].map((one) => product(one, { name: 'before' })));
   const before = await catalog.find('A', 'B', 'C', 'D');
@@ -517,7 +517,7 @@ test('restore undoes the last commit: ids kept, later changes overwritten, creat
   assertRefused(await catalog.post('/products/batch/restore'), 400);
 });
 
-test('restore undoes a delete with its ids, over a product made anew since (§4.5 rules 2 and 3)', async () => {
+test('a restore undoes a delete with its ids, even if the product was created again since (§4.5 rules 2 and 3)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'), product('B'), product('C'));
   const before = await catalog.find('A', 'B', 'C');
@@ -533,7 +533,7 @@ test('restore undoes a delete with its ids, over a product made anew since (§4.
   );
 });
 
-test('restore with nothing left is 400, and of a waiting one the task fails (§4.5 rule 6)', async () => {
+test('a restore without an undoable commit is 400, and fails as a task if it had to wait (§4.5 rule 6)', async () => {
   const catalog = await createCatalog(service());
   assertRefused(await catalog.post('/products/batch/restore'), 400);
   await catalog.update(product('A'));
@@ -545,7 +545,7 @@ test('restore with nothing left is 400, and of a waiting one the task fails (§4
   assert.deepEqual(await catalog.list(), ['A']);
 });
 
-test('keptCommits says how many commits and deletes can be undone (§4.5 rule 5)', async () => {
+test('keptCommits sets how many commits and deletes can be undone (§4.5 rule 5)', async () => {
   const catalog = await createCatalog(service(), { keptCommits: 2 });
   await catalog.load(product('A', { name: 'one' }));
   await catalog.load(product('A', { name: 'two' }));
@@ -561,7 +561,7 @@ test('keptCommits says how many commits and deletes can be undone (§4.5 rule 5)
   assertRefused(await catalog.post('/products/batch/restore'), 400);
 });
 
-test('a full update after a restore works on what was restored (§4.5)', async () => {
+test('a full update after a restore starts from the restored catalog (§4.5)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A', { name: 'one' }), product('B'));
   const [{ id, lastUpdateTs }] = await catalog.find('A');
@@ -572,7 +572,7 @@ test('a full update after a restore works on what was restored (§4.5)', async (
   assert.deepEqual([a.name, a.id, a.lastUpdateTs], ['one', id, lastUpdateTs]);
 });
 
-test('a session of one project is none of another (§3.1)', async () => {
+test('a session of one project cannot be used in another (§3.1)', async () => {
   const catalog = await createCatalog(service());
   const other = await createCatalog(service());
   const id = await initiate(catalog);
@@ -613,7 +613,7 @@ for (const { next, change } of GAINING) {
   });
 }
 
-test('what is staged of a full update that was discarded meanwhile goes, without another change (§3.1)', async (t) => {
+test('the staged batches of a discarded full update are removed without another change (§3.1)', async (t) => {
   const held = Promise.withResolvers<void>();
   const staging = Promise.withResolvers<void>();
   const staged = Promise.withResolvers<void>();
@@ -650,7 +650,7 @@ test('what is staged of a full update that was discarded meanwhile goes, without
   }
 });
 
-test('what asks about a full update that another call discards meanwhile is told that it is gone (§4.4 rule 3)', async (t) => {
+test('a preview of a full update that another call discards during the request is answered that it is gone (§4.4 rule 3)', async (t) => {
   const held = { until: undefined as Promise<void> | undefined, begun: () => {} };
   const racing = await startTestService(t, {
     replace: {

@@ -59,7 +59,7 @@ const ways = [
   },
 ];
 for (const { name, write } of ways)
-  test(`the single update of Shopware 5, ${name}, makes the product of its full update (docs/connectors.md)`, async () => {
+  test(`the single update of Shopware 5, ${name}, makes the same product as its full update (docs/connectors.md)`, async () => {
     const catalog = await createCatalog(service());
     const answer = await service().call('PUT', `/products?projectId=${catalog.projectId}`, {
       body: write(form([ITEM])),
@@ -75,7 +75,7 @@ for (const { name, write } of ways)
     assert.deepEqual(JSON.parse(String(found.body)), stored);
   });
 
-test('a full update in such a form is refused, and so is what is no list (docs/connectors.md)', async () => {
+test('a full update in this form is refused, and so is a body that is not a list (docs/connectors.md)', async () => {
   const catalog = await createCatalog(service());
   const put = (body: string) => service().call('PUT', `/products?projectId=${catalog.projectId}`, { body });
   assertRefused(await put(form([ITEM], 'true')), 400, 'Your body params are not valid');

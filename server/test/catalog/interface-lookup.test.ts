@@ -24,7 +24,7 @@ async function ask(catalog: TestCatalog, query: string): Promise<string[]> {
 
 const json = (list: unknown) => `identifiers=${encodeURIComponent(JSON.stringify(list))}`;
 
-test('a product carries exactly the fields of §2.2', async () => {
+test('a product has exactly the fields of §2.2', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({
     identifier: 'A1',
@@ -83,7 +83,7 @@ test('a product carries exactly the fields of §2.2', async () => {
   assert.notEqual(colours[0].valueId, colours[1].valueId);
 });
 
-test('a missing link is "", missing lists are [], the group is the identifier (§2.2 rule 3, §2.3)', async () => {
+test('missing texts are "", missing lists are [], a missing group is the identifier (§2.2 rule 3, §2.3)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A', name: 'Name' });
   const [{ id, ...rest }] = await catalog.find('A');
@@ -99,7 +99,7 @@ test('a missing link is "", missing lists are [], the group is the identifier (�
   });
 });
 
-test('an id belongs to its identifier across updates and full updates (§2.2 rule 2)', async () => {
+test('an identifier keeps its id across updates and full updates (§2.2 rule 2)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'), product('B'));
   const ids = async () => (await catalog.find('A', 'B')).map(({ id }) => id);
@@ -112,7 +112,7 @@ test('an id belongs to its identifier across updates and full updates (§2.2 rul
   assert.deepEqual(await ids(), first);
 });
 
-test('attributeId, valueId and categoryId stay the same however a catalog is loaded (§2.2 rules 5 and 8)', async () => {
+test('attributeId, valueId and categoryId do not depend on how a catalog is loaded (§2.2 rules 5 and 8)', async () => {
   const catalog = await createCatalog(service());
   const load = async (first: string, second: string) => {
     const make = (one: string) =>
@@ -134,7 +134,7 @@ test('attributeId, valueId and categoryId stay the same however a catalog is loa
   assert.deepEqual(await load('B', 'A'), ids);
 });
 
-test('a category path is its levels, whatever they hold (§2.2 rule 5)', async () => {
+test('a category path consists of its levels, whatever characters they contain (§2.2 rule 5)', async () => {
   const catalog = await createCatalog(service());
   const paths = [['a', 'b'], ['a > b'], ['a","b'], ['a'], ['b', 'a'], ['A']];
   await catalog.load(...paths.map((path, at) => product(`P${at}`, { categories: [{ path }, { path }] })));
@@ -147,7 +147,7 @@ test('a category path is its levels, whatever they hold (§2.2 rule 5)', async (
   for (const { categories } of found) assert.equal(categories[0].categoryId, categories[1].categoryId);
 });
 
-test('identifiers is a JSON array, or each value is one identifier as it stands (§4.2 rules 2 to 5)', async () => {
+test('identifiers is a JSON array, or each value is one identifier exactly as sent (§4.2 rules 2 to 5)', async () => {
   const catalog = await createCatalog(service());
   const odd = ['["x"', 'A,B', ' A', '"A"', '+', 'a&b=c', '{'];
   await catalog.load(...['A', 'B', 'C', ...odd].map((one) => product(one)));
@@ -167,7 +167,7 @@ test('identifiers is a JSON array, or each value is one identifier as it stands 
   assert.deepEqual(await ask(catalog, json(odd)), odd);
 });
 
-test('identifiers that are missing, empty or no JSON array of strings are 400 (§4.2 rules 3 and 5)', async () => {
+test('missing or empty identifiers, or a value that is not a JSON array of strings, are 400 (§4.2 rules 3 and 5)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'));
   const queries = ['', 'identifiers', 'identifiers=', 'identifiers=A&identifiers=', 'Identifiers=A'];
@@ -201,7 +201,7 @@ test('identifiers that are missing, empty or no JSON array of strings are 400 (�
   }
 });
 
-test('products come in the order of the request, each once, unknown ones are left out (§4.2 rule 6)', async () => {
+test('products are answered in the order of the request, each once, and unknown ones are skipped (§4.2 rule 6)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...['A', 'B', 'C', '__proto__', 'a'].map((one) => product(one)));
   const wanted = ['C', 'unknown', '__proto__', 'A', 'C', 'constructor', 'a', 'A ', 'B', 'A'];
@@ -217,7 +217,7 @@ test('products come in the order of the request, each once, unknown ones are lef
   );
 });
 
-test('an identifier that no product can have finds none (§2.3 rule 9)', async () => {
+test('an identifier that no product can have finds nothing (§2.3 rule 9)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'), product('A\ufffd'), product('\ufffd'));
   const wanted = ['A\ud800', '\udfff', 'A\u0000', 'x'.repeat(300)];
@@ -226,7 +226,7 @@ test('an identifier that no product can have finds none (§2.3 rule 9)', async (
   assert.deepEqual(await ask(catalog, 'identifiers=A%00'), []);
 });
 
-test('1,000 identifiers are answered, 1,001 are 400 (§4.2 rule 7)', async () => {
+test('1,000 identifiers are answered, and 1,001 are 400 (§4.2 rule 7)', async () => {
   const catalog = await createCatalog(service());
   const identifiers = many(1_001);
   await catalog.load(...identifiers.map((one) => product(one)));
@@ -243,7 +243,7 @@ test('1,000 identifiers are answered, 1,001 are 400 (§4.2 rule 7)', async () =>
   }
 });
 
-test('POST takes the longest 1,000 identifiers however JSON writes them, also packed (§4.2 rule 8)', async () => {
+test('POST accepts the 1,000 longest identifiers in any JSON notation, also packed (§4.2 rule 8)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'));
   const longest = Array.from({ length: 999 }, () => `"${'\\ud83d\\ude00'.repeat(255)}"`).join(',');
@@ -254,7 +254,7 @@ test('POST takes the longest 1,000 identifiers however JSON writes them, also pa
   assert.deepEqual(packed.body, found.body);
 });
 
-test('POST and GET answer alike (§4.2 rule 8)', async () => {
+test('POST and GET answer the same (§4.2 rule 8)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A', { attributes: [{ key: 'Colour', value: 'rot "&" grün' }] }), product('B'));
   const got = await catalog.call('GET', `${BY_SKU}?${json(['B', 'A'])}`);
@@ -264,7 +264,7 @@ test('POST and GET answer alike (§4.2 rule 8)', async () => {
     assert.match(headers.get('content-type') ?? '', /^application\/json/);
 });
 
-test('product-by-sku answers one Product as the lookup of several does, or 404 (§4.2 rule 9)', async () => {
+test('product-by-sku answers one product like the lookup of several, or 404 (§4.2 rule 9)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A', { attributes: [{ key: 'k', value: 'v' }] }), product('["A"]'));
   const path = '/product-service/product-by-sku';
@@ -280,7 +280,7 @@ test('product-by-sku answers one Product as the lookup of several does, or 404 (
   }
 });
 
-test('an update is seen by the next lookup, though answers are kept in memory (§4.2)', async () => {
+test('the next lookup shows an update although answers are cached (§4.2)', async () => {
   const catalog = await createCatalog(service());
   const name = async () => (await catalog.find('A')).map((found) => found.name)[0];
   await catalog.load(product('A', { name: 'one' }));
@@ -297,7 +297,7 @@ test('an update is seen by the next lookup, though answers are kept in memory (�
   assert.equal(await name(), undefined);
 });
 
-test('a catalog is the project’s own (§4.10)', async () => {
+test('each project has its own catalog (§4.10)', async () => {
   const catalog = await createCatalog(service());
   const other = await createCatalog(service());
   await catalog.load(product('A'));
@@ -321,7 +321,7 @@ async function getWithBytes(bytes: number, projectId: number): Promise<{ status:
   return { status: Number(text.slice(9, 12)), body: text.slice(text.indexOf('\r\n\r\n') + 4) };
 }
 
-test('26 KB, 100 KB and 128 KiB of request line and headers are served (§4 rule 6)', async () => {
+test('26 KB, 100 KB and 128 KiB of request line and headers are accepted (§4 rule 6)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'));
   for (const bytes of [26_000, 100_000, 128 * 1024]) {
@@ -331,7 +331,7 @@ test('26 KB, 100 KB and 128 KiB of request line and headers are served (§4 rule
   }
 });
 
-test('a longer request line is 431 in the error shape, whether the client still sends or not (§4 rule 6)', async () => {
+test('a longer request line is 431 in the error format, even while the client is still sending (§4 rule 6)', async () => {
   for (const bytes of [150_000, 200_000, 1_000_000]) {
     const { status, body } = await getWithBytes(bytes, service().projectId);
     assert.ok(status === 431 || status === 414, `${bytes} bytes: ${status} ${body}`);
@@ -345,7 +345,7 @@ test('a longer request line is 431 in the error shape, whether the client still 
   }
 });
 
-test('what is no HTTP is answered in the error shape (§7.1)', async () => {
+test('bytes that are not HTTP are answered in the error format (§7.1)', async () => {
   const { hostname, port } = new URL(service().address);
   const socket = connect(Number(port), hostname);
   let text = '';

@@ -20,7 +20,7 @@ async function upload(catalog: TestCatalog, products: readonly object[], query =
   return answer.body;
 }
 
-test('skip stores the good products, and names the bad ones in the answer and the report (§4.12)', async () => {
+test('skip stores the valid products and names the invalid ones in the answer and the report (§4.12)', async () => {
   const catalog = await createCatalog(service());
   const products = [
     product('A'),
@@ -52,7 +52,7 @@ test('skip stores the good products, and names the bad ones in the answer and th
   assert.deepEqual(await catalog.list(), ['A', 'D']);
 });
 
-test('empty names at the ends of paths are dropped, an emptied path is no category (§4.12 rule 4)', async () => {
+test('empty names at the end of a category path are dropped, and an empty path is not a category (§4.12 rule 4)', async () => {
   const catalog = await createCatalog(service());
   const products = [
     withPaths('A', ['', 'Tools', 'Drills', ''], [''], []),
@@ -75,7 +75,7 @@ test('empty names at the ends of paths are dropped, an emptied path is no catego
   assertRefused(await catalog.post('/products', { products: [products[0]] }), 400);
 });
 
-test('the project may say skip, the parameter overrides it, another word is 400 (§4.12 rule 1)', async () => {
+test('a project setting may say skip, the parameter overrides it, and another word is 400 (§4.12 rule 1)', async () => {
   const catalog = await createCatalog(service(), { onInvalid: 'skip' });
   const products = [product('A'), bad('B')];
   await catalog.done(await catalog.post('/products', { products }));
@@ -96,7 +96,7 @@ test('the project may say skip, the parameter overrides it, another word is 400 
   assert.equal((await catalog.done(none)).taskStatus, 'FINISHED');
 });
 
-test('a full update leaves products that it could not read as they are, and the guard counts them (§4.12 rule 3)', async () => {
+test('a full update leaves products that it could not read unchanged, and the delete guard counts them (§4.12 rule 3)', async () => {
   const catalog = await createCatalog(service(), { maxDeletePercent: 30 });
   await catalog.load(...['A', 'B', 'C', 'D', 'E'].map((identifier) => product(identifier)));
   const before = (await catalog.find('C'))[0];
@@ -122,7 +122,7 @@ test('a full update leaves products that it could not read as they are, and the 
   assert.deepEqual(await catalog.list(), ['A', 'B', 'C', 'D', 'E']);
 });
 
-test('a product with an identifier of 200 emoji is kept too (§4.12 rule 3)', async () => {
+test('an unreadable product with an identifier of 200 emoji stays unchanged (§4.12 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const identifier = '😀'.repeat(200);
   await catalog.load(product('A'), product(identifier));
@@ -133,7 +133,7 @@ test('a product with an identifier of 200 emoji is kept too (§4.12 rule 3)', as
   assert.deepEqual(await catalog.list(), ['A', identifier]);
 });
 
-test('a full update of nothing but bad products is refused (§4.4 rule 15)', async () => {
+test('a full update of invalid products only is refused (§4.4 rule 15)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'));
   await catalog.post('/products/batch/initiate');

@@ -134,7 +134,7 @@ const TYPES: readonly { values: readonly string[]; type: string; why: string }[]
   { values: ['2026-01-31'], type: 'TEXT_ATTRIBUTE', why: 'dates are never guessed' },
 ];
 
-test('a full update makes each new key an attribute of the type that all its values fit (§11.2 rules 2 and 3)', async () => {
+test('a full update makes each new key an attribute of the type that fits all its values (§11.2 rules 2 and 3)', async () => {
   const catalog = await createCatalog(service());
   const values = TYPES.flatMap(({ values: list, why }) => list.map((value): Value => [why, value]));
   const products = values.map((value, at) => product(`P${at}`, value));
@@ -145,7 +145,7 @@ test('a full update makes each new key an attribute of the type that all its val
   }
 });
 
-test('the type of an attribute follows the values of every batch, not of the first (§11.2 rule 2)', async () => {
+test('the values of all batches decide the type of an attribute, not only those of the first (§11.2 rule 2)', async () => {
   const catalog = await createCatalog(service());
   await stage(
     catalog,
@@ -171,7 +171,7 @@ test('the type of an attribute follows the values of every batch, not of the fir
   assert.deepEqual(await reportOf(catalog, task), []);
 });
 
-test('what the first batches had to report is reported although a later batch overturned a type (§4.7 rule 8)', async () => {
+test('the report keeps the lines of earlier batches when a later batch changes a type (§4.7 rule 8)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('OLD', ['Width', '3 in']));
   await define(catalog, 'automatic', numeric('Width', 'mm'));
@@ -192,7 +192,7 @@ test('what the first batches had to report is reported although a later batch ov
   ]);
 });
 
-test('an unchanged product gains the facts of an attribute whose type a later batch overturned (§11.2 rule 5)', async () => {
+test('an unchanged product gains the facts of an attribute whose type a later batch changed (§11.2 rule 5)', async () => {
   const catalog = await createCatalog(service());
   const upload = product('A', ['Colour', 'red'], ['Size', '1']);
   await catalog.load(upload);
@@ -205,7 +205,7 @@ test('an unchanged product gains the facts of an attribute whose type a later ba
   ]);
 });
 
-test('a type that values of a later update do not fit stays; they are reported (§11.2 rule 4)', async () => {
+test('an existing type stays when a later update has values that do not fit, which are reported (§11.2 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A', ['Size', '1']));
   const task = await catalog.load(product('A', ['Size', '1']), product('B', ['Size', 'large']));
@@ -218,7 +218,7 @@ test('a type that values of a later update do not fit stays; they are reported (
   assert.equal(typeof message, 'string');
 });
 
-test('incremental and partial updates create nothing and report each unknown attribute once (§11.2 rule 6, §4.7 rule 6)', async () => {
+test('incremental and partial updates create no attributes and report each unknown one once (§11.2 rule 6, §4.7 rule 6)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A', ['Known', 'x']));
   const incremental = await catalog.update(
@@ -247,7 +247,7 @@ test('incremental and partial updates create nothing and report each unknown att
   );
 });
 
-test('raw values of an unknown attribute become facts once the ontology knows it (§11.3 rule 3)', async () => {
+test('raw values of an unknown attribute become facts when the ontology gains the attribute (§11.3 rule 3)', async () => {
   const catalog = await createCatalog(service());
   await catalog.update(product('A', ['Length', '5 in'], ['Colour', 'red']));
   assert.deepEqual(await factsOf(catalog, 'A'), []);
@@ -262,7 +262,7 @@ test('raw values of an unknown attribute become facts once the ontology knows it
   ]);
 });
 
-test('mode own: full updates create nothing, an unknown attribute is told once per task (§11.2 rule 1)', async () => {
+test('in the mode own, full updates create no attributes and report each unknown one once per task (§11.2 rule 1)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, 'own', text('Colour'));
   await stage(
@@ -279,7 +279,7 @@ test('mode own: full updates create nothing, an unknown attribute is told once p
   );
 });
 
-test('a removed attribute returns with its id with the next full update, although no product changed (§11.2 rule 5, §11.4 rule 1)', async () => {
+test('the next full update adds a removed attribute again with its id, even if no product changed (§11.2 rule 5, §11.4 rule 1)', async () => {
   const catalog = await createCatalog(service());
   const upload = product('A', ['Colour', 'red'], ['Size', '1']);
   await catalog.load(upload);
@@ -296,7 +296,7 @@ test('a removed attribute returns with its id with the next full update, althoug
   assert.equal(after.id, before.id);
 });
 
-test('what GET answers can be PUT back and starts no task (§11.1 rule 4)', async () => {
+test('PUT accepts the answer of GET and then starts no task (§11.1 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A', ['Colour', 'red'], ['Size', '1 in'], ['Price', '19,99 €']));
   const full: Attribute[] = [
@@ -325,7 +325,7 @@ test('what GET answers can be PUT back and starts no task (§11.1 rule 4)', asyn
 
 const byName = (a: Attribute, b: Attribute) => (a.name < b.name ? -1 : 1);
 
-test('PUT changes what it names by id or name, makes what is new, removes what it leaves out (§11.1 rule 3)', async () => {
+test('PUT changes attributes that it names by id or name, adds new ones and removes the others (§11.1 rule 3)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A', ['Colour', 'red'], ['Size', '1'], ['Shape', 'round']));
   const { attributes } = await getOntology(catalog);
@@ -349,7 +349,7 @@ test('PUT changes what it names by id or name, makes what is new, removes what i
   ]);
 });
 
-test('two attributes can change names with each other and keep their ids (§11.1 rule 3)', async () => {
+test('two attributes can exchange names and keep their ids (§11.1 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const [first, second] = (await define(catalog, 'own', text('First'), text('Second'))).attributes;
   assert.ok(first?.id && second?.id);
@@ -405,7 +405,7 @@ for (const { why, body } of REFUSED) {
   });
 }
 
-test('names match exactly, upper and lower case included (§11.1 rule 6)', async () => {
+test('names match exactly, including upper and lower case (§11.1 rule 6)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, 'own', text('Colour'), numeric('COLOUR'));
   await catalog.load(product('A', ['Colour', 'red'], ['COLOUR', '1'], ['colour', 'blue'], ['Colour ', 'x']));
@@ -415,7 +415,7 @@ test('names match exactly, upper and lower case included (§11.1 rule 6)', async
   ]);
 });
 
-test('a name like __proto__ or constructor is a name (§11.1 rule 6)', async () => {
+test('__proto__ and constructor are valid names (§11.1 rule 6)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A', ['__proto__', '1'], ['constructor', 'x'], ['toString', 'true']));
   assert.deepEqual((await factsOf(catalog, 'A')).sort(), [
@@ -488,7 +488,7 @@ const READ: readonly { attribute: Attribute; takes: string[]; refuses: Record<st
   { attribute: { name: 'Free', type: 'UNTYPED_ATTRIBUTE' }, takes: ['\u00a0x', '12 in'], refuses: {} },
 ];
 for (const { attribute, takes, refuses } of READ) {
-  test(`values of ${describe(attribute)} are read by its rule; others stay raw and are reported (§11.3)`, async () => {
+  test(`values of ${describe(attribute)} are read by its rule, and other values stay raw and are reported (§11.3)`, async () => {
     const catalog = await createCatalog(service());
     await define(catalog, 'own', attribute);
     const values = [...takes, ...Object.keys(refuses)];
@@ -514,7 +514,7 @@ for (const { attribute, takes, refuses } of READ) {
   });
 }
 
-test('a product that did not change is reported again for what is not extracted (§11.3 rule 2)', async () => {
+test('an unchanged product is reported again for values that are not extracted (§11.3 rule 2)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, 'own', numeric('Length', 'in'));
   const upload = product('A', ['Length', '12.5']);
@@ -526,7 +526,7 @@ test('a product that did not change is reported again for what is not extracted 
   assert.deepEqual(await catalog.find('A'), [before]);
 });
 
-test('equal strings of one attribute are one fact; its user groups are the union, or none (§11.4 rules 4 and 5)', async () => {
+test('equal values of one attribute are one fact, whose user groups are the union, or none (§11.4 rules 4 and 5)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(
     product(
@@ -554,7 +554,7 @@ test('equal strings of one attribute are one fact; its user groups are the union
   ]);
 });
 
-test('a synonym means its attribute, and equal strings under both keys are one fact (§11.1 rule 7, §11.4 rule 4)', async () => {
+test('a synonym means its attribute, and equal values under both keys are one fact (§11.1 rule 7, §11.4 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, 'automatic', { ...text('Colour'), synonyms: ['Farbe', 'Color'] });
   await catalog.load(
@@ -572,7 +572,7 @@ test('a synonym means its attribute, and equal strings under both keys are one f
   assert.equal(a.facts[0].valueId, b.facts[0].valueId);
 });
 
-test('attributeId and valueId stay what they are when a catalog is loaded anew (§11.4 rules 1 and 2)', async () => {
+test('attributeId and valueId stay the same when a catalog is loaded again (§11.4 rules 1 and 2)', async () => {
   const catalog = await createCatalog(service());
   const upload = product('A', ['Colour', 'red'], ['Length', '5 in']);
   await catalog.load(upload);
@@ -609,7 +609,7 @@ test('the detail of a product shows its upload and each value without a fact (§
   assertRefused(await service().call('GET', `${pathOf(catalog)}/products/never-there`), 404);
 });
 
-test('the list of products goes on by its cursor, and what it exports can be sent again (§14.3 rules 1 and 2)', async () => {
+test('the list of products continues at its cursor, and its export can be uploaded again (§14.3 rules 1 and 2)', async () => {
   const catalog = await createCatalog(service());
   const uploads = Array.from({ length: 7 }, (_, at) => product(`P${at}`, ['Size', String(at)], ['Ö', '😀']));
   await catalog.load(...uploads);
@@ -644,7 +644,7 @@ const MANY = Array.from({ length: 6_000 }, (_, at) =>
   ),
 );
 
-test('a change of the ontology extracts the catalog without an upload, in a task listed before PUT answers (§11.5 rule 1, §3.2 rule 2)', async () => {
+test('a change of the ontology re-extracts the catalog without an upload, in a task listed before PUT answers (§11.5 rule 1, §3.2 rule 2)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...MANY);
   await catalog.load(...MANY, product('Z', ['Colour', 'red']));
@@ -683,7 +683,7 @@ test('a change of the ontology extracts the catalog without an upload, in a task
   );
 });
 
-test('the report of a re-extraction names the values that make no fact any more (§4.7 rule 5)', async () => {
+test('the report of a re-extraction names the values that no longer make a fact (§4.7 rule 5)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A', ['Length', '5 in']), product('B', ['Length', '5 cm']));
   await define(catalog, 'own', numeric('Length', 'cm'));
@@ -696,7 +696,7 @@ test('the report of a re-extraction names the values that make no fact any more 
   assert.deepEqual(await factsOf(catalog, 'B'), [['Length', '5 cm']]);
 });
 
-test('updates accepted after a change use the new ontology, and the extraction never overwrites them (§11.5 rules 2 and 3)', async () => {
+test('updates accepted after a change use the new ontology, and the re-extraction never overwrites them (§11.5 rules 2 and 3)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...MANY);
   const { attributes } = await getOntology(catalog);
@@ -728,7 +728,7 @@ test('updates accepted after a change use the new ontology, and the extraction n
   assert.equal((await colours(300))[0], '300 in,red');
 });
 
-test('a full update that was open when the ontology changed is committed by the new one (§11.5 rule 2)', async () => {
+test('a full update that was open when the ontology changed is committed with the new ontology (§11.5 rule 2)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('OLD', ['Length', '1 in']));
   await stage(catalog, [product('OLD', ['Length', '1 in']), product('A', ['Length', '5 in'], ['Size', '7'])]);
@@ -743,7 +743,7 @@ test('a full update that was open when the ontology changed is committed by the 
   ]);
 });
 
-test('a full update that was open when its attributes became automatic makes facts of unchanged products too (§11.2 rule 2)', async () => {
+test('a full update that was open when its attributes became automatic also makes facts of unchanged products (§11.2 rule 2)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, 'own');
   const uploads = [product('A', ['Size', '7']), product('B', ['Size', '8'])];
@@ -756,7 +756,7 @@ test('a full update that was open when its attributes became automatic makes fac
   assert.deepEqual(await factsOf(catalog, 'A'), [['Size', '7']]);
 });
 
-test('a product that a commit puts back to what was staged has facts by the ontology of the commit (§11.5)', async () => {
+test('a product that a commit returns to its staged version has facts of the ontology at the commit (§11.5)', async () => {
   const catalog = await createCatalog(service());
   const upload = product('A', ['Length', '5 in']);
   await catalog.load(upload);
@@ -771,7 +771,7 @@ test('a product that a commit puts back to what was staged has facts by the onto
   assert.deepEqual(await factsOf(catalog, 'A'), [['Length', '5 in']]);
 });
 
-test('what a restore brings back has facts by the ontology as it is (§4.5, §11.5)', async () => {
+test('restored products have facts of the current ontology (§4.5, §11.5)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A', ['Length', '5 in']), product('B', ['Length', '6 in']));
   await catalog.done(await catalog.call('DELETE', '/products', { body: ['A'] }));

@@ -49,7 +49,7 @@ const inCategory = (identifier: string, ...paths: string[]) => ({
   categories: paths.map((path) => ({ path: path.split('/') })),
 });
 
-test('a table shows of each product what it needs and no more (§14.3 rule 4)', async () => {
+test('the table form of a product has exactly the fields that a table needs (§14.3 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(
     {
@@ -112,7 +112,7 @@ const PREFIXED = [
   '\u{10ffff}x',
 ];
 for (const format of ['table', 'json']) {
-  test(`identifiers that begin with a prefix, exactly, are listed page by page: ${format} (§14.3 rule 5)`, async () => {
+  test(`identifiers that begin exactly with a prefix are listed in pages: ${format} (§14.3 rule 5)`, async () => {
     const catalog = await createCatalog(service());
     await catalog.load(...PREFIXED.map((identifier) => ({ identifier, name: 'x' })));
     for (const identifierPrefix of [
@@ -136,7 +136,7 @@ for (const format of ['table', 'json']) {
   });
 }
 
-test('a category holds what is below it, on pages, and follows every change (§14.3 rule 6)', async () => {
+test('a category lists the products of its subcategories, in pages, and follows every change (§14.3 rule 6)', async () => {
   const catalog = await createCatalog(service());
   const under = (...path: string[]) => find(catalog, { category: category(...path), limit: 2 });
   assert.deepEqual(await under('Tools'), []);
@@ -163,7 +163,7 @@ test('a category holds what is below it, on pages, and follows every change (§1
   assert.deepEqual(items[0].categories, [{ path: ['Tools'] }], 'in upload shape without format=table');
 });
 
-test('products of an open full update are in no list (§3.1, §14.3 rule 6)', async () => {
+test('no list contains products of an open full update (§3.1, §14.3 rule 6)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(inCategory('A', 'Tools'));
   assert.deepEqual(await find(catalog, { category: category('Tools') }), ['A']);
@@ -235,7 +235,7 @@ const MANY = Array.from({ length: 21_000 }, (_, at) => ({
   categories: [{ path: ['Farm', at === 20_500 ? 'Barn' : 'Field'] }],
 }));
 
-test('pages go through everything that is found, each product once (§14.3 rule 6)', async () => {
+test('paging returns every hit exactly once (§14.3 rule 6)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...MANY);
   const everything = await listAll(catalog, { category: category('Farm'), format: 'table', limit: 1000 });
@@ -248,7 +248,7 @@ test('pages go through everything that is found, each product once (§14.3 rule 
   assert.deepEqual(await find(catalog, { category: category('Farm', 'Barn') }), ['P20500']);
 });
 
-test('a filter that cannot be read is refused with an example (§14.3 rule 9)', async () => {
+test('an unreadable filter is refused with an example (§14.3 rule 9)', async () => {
   const catalog = await createCatalog(service());
   for (const [parameters, part] of [
     [{ category: 'Tools' }, '["Tools","Drills"]'],
@@ -274,7 +274,7 @@ test('a filter that cannot be read is refused with an example (§14.3 rule 9)', 
   assert.equal((await list(catalog, empty)).status, 200);
 });
 
-test('a page passes over product versions that are gone (§14.3 rule 6)', async () => {
+test('a page skips product versions that no longer exist (§14.3 rule 6)', async () => {
   const catalog = await createCatalog(service());
   const tools = (name: string) =>
     Array.from({ length: 6_000 }, (_, at) => ({ ...inCategory(`T${at}`, 'Tools'), name }));

@@ -20,7 +20,7 @@ async function read(catalog: TestCatalog, identifier: string) {
   return body;
 }
 
-test('each uploaded value stands beside its fact, or the reason why there is none (§14.3 rule 3)', async () => {
+test('each uploaded value is shown with its fact, or with the reason why it has none (§14.3 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const attributes = [
     { name: 'Length', type: 'NUMERIC_ATTRIBUTE', unitName: 'in', synonyms: ['Länge'] },
@@ -72,7 +72,7 @@ test('each uploaded value stands beside its fact, or the reason why there is non
   );
 });
 
-test('the last change is told with its task, be it an update or a re-extraction (§14.3 rule 10)', async () => {
+test('the last change names its task, which is an update or a re-extraction (§14.3 rule 10)', async () => {
   const catalog = await createCatalog(service());
   const loaded = await catalog.load(
     { identifier: 'A', attributes: [{ key: 'Size', value: '5' }] },
@@ -94,7 +94,7 @@ test('the last change is told with its task, be it an update or a re-extraction 
   assert.deepEqual([await changeOf('A'), await changeOf('B')], [extracted, updated]);
 });
 
-test('a task that was forgotten is null (§14.3 rule 10, §10.5)', async () => {
+test('the last change names no task after the task expired (§14.3 rule 10, §10.5)', async () => {
   const catalog = await createCatalog(service());
   const task = await catalog.load({ identifier: 'A' });
   await service().store.change(`delete from task where id = '${task.id}'`);
@@ -134,7 +134,7 @@ async function relationsOf(catalog: RelationCatalog, identifier: string, query =
 const namesOf = ({ stands, results }: AnyBody) => [stands, results.map((one: AnyBody) => one.identifier)];
 
 for (const twoWay of [false, true]) {
-  test(`a product's relations are told in both directions: twoWay ${twoWay} (§12.7 rules 1 and 2)`, async () => {
+  test(`the relations of a product are listed in both directions: twoWay ${twoWay} (§12.7 rules 1 and 2)`, async () => {
     const catalog = await createTools();
     const { id } = await catalog.relate({ ...FITS, twoWay });
     const expected: [string, [boolean, string[]], [boolean, string[]]][] = [
@@ -155,7 +155,7 @@ for (const twoWay of [false, true]) {
   });
 }
 
-test('each related product has what a list shows of it, and the reason (§12.7 rules 2 and 3)', async () => {
+test('each related product has the fields of a list and the reason (§12.7 rules 2 and 3)', async () => {
   const catalog = await createTools();
   await catalog.relate(FITS);
   const [{ asTarget }] = await relationsOf(catalog, 'B3');
@@ -182,7 +182,7 @@ test('each related product has what a list shows of it, and the reason (§12.7 r
   assert.deepEqual([explain.source.holds, explain.target.holds], [true, true]);
 });
 
-test('the limit counts groups; relations that answer nothing are told with their state (§12.7 rules 1 and 4)', async () => {
+test('the limit counts groups, and relations that answer nothing are listed with their state (§12.7 rules 1 and 4)', async () => {
   const catalog = await createTools();
   await catalog.relate(FITS);
   await catalog.relate({ ...FITS, tag: 'off', enabled: false });
@@ -197,7 +197,7 @@ test('the limit counts groups; relations that answer nothing are told with their
   assert.deepEqual([bad.state, bad.asSource, bad.asTarget], ['misconfigured', null, null]);
 });
 
-test('what is not there is 404, a limit that is none 400 (§12.7, §7.2)', async () => {
+test('an unknown product or project is 404, and an invalid limit is 400 (§12.7, §7.2)', async () => {
   const catalog = await createTools();
   assertRefused(await service().call('GET', `${pathOf(catalog, 'never')}/relations`), 404);
   const unknown = await service().call('GET', pathOf(catalog, 'never'));

@@ -85,7 +85,7 @@ async function change(path: string, name: string, changed: object) {
 const findNamed = async (path: string, name: string) =>
   (await read(`${path}/ontology`)).attributes.find((one: { name: string }) => one.name === name);
 
-test('renameTo changes the name with all that names the attribute, and keeps the former one as a synonym (§11.8)', async () => {
+test('renameTo changes the name wherever the attribute is named and keeps the former name as a synonym (§11.8)', async () => {
   const { path, ids } = await make();
   const before = await findNamed(path, 'Socket');
   const answer = await change(path, 'Socket', { renameTo: 'CPU socket' });
@@ -112,7 +112,7 @@ test('renameTo changes the name with all that names the attribute, and keeps the
   assert.deepEqual((await read(`${path}/pipelines/${ids.pipeline}`)).mapping, PIPELINE.mapping);
 });
 
-test('a rename is taken back by another one that keeps no synonym (§11.8)', async () => {
+test('a second rename that keeps no synonym reverts the first (§11.8)', async () => {
   const { path, ids } = await make();
   const [ontology, relation] = [
     await read(`${path}/ontology`),
@@ -125,14 +125,14 @@ test('a rename is taken back by another one that keeps no synonym (§11.8)', asy
   assert.deepEqual((await read(`${path}/relations/${ids.relation}`)).match, relation.match);
 });
 
-test('the brand attribute of a project follows its name (§11.8)', async () => {
+test('the brand attribute of a project follows a rename (§11.8)', async () => {
   const { path } = await make();
   await service().call('PATCH', path, { body: { settings: { brandAttribute: 'Maker' } } });
   await change(path, 'Maker', { renameTo: 'Brand name' });
   assert.equal((await read(path)).settings.brandAttribute, 'Brand name');
 });
 
-test('two attributes change their names with each other, and what names them follows (§11.8)', async () => {
+test('two attributes exchange names, and all references to them follow (§11.8)', async () => {
   const { path, ids } = await make();
   const { mode, attributes } = await read(`${path}/ontology`);
   const other: Record<string, string> = { Socket: 'Maker', Maker: 'Socket' };
@@ -145,7 +145,7 @@ test('two attributes change their names with each other, and what names them fol
   assert.deepEqual(match, [{ target: 'Maker', operator: 'equals', source: 'Maker' }]);
 });
 
-test('a preview names what a rename touches, and stores nothing (§11.8)', async () => {
+test('a preview lists what a rename affects and stores nothing (§11.8)', async () => {
   const { path, ids } = await make();
   const attribute = { ...(await findNamed(path, 'Socket')), renameTo: 'CPU socket' };
   const { body } = await service().call('POST', `${path}/ontology/preview`, { body: { attribute } });
@@ -164,7 +164,7 @@ test('a preview names what a rename touches, and stores nothing (§11.8)', async
   assert.equal('uses' in usual.body, false);
 });
 
-test('a rename of what is not there, or to a taken name, is refused and changes nothing (§11.8)', async () => {
+test('a rename of an unknown attribute, or to a name in use, is refused and changes nothing (§11.8)', async () => {
   const { path } = await make();
   const ontology = await read(`${path}/ontology`);
   assertRefused(await change(path, 'Socket', { renameTo: 'Maker' }), 400, 'Your body params are not valid');

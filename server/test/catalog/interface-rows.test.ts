@@ -98,7 +98,7 @@ test('a relation by rows follows uploads, partial updates and the ontology (§12
   assert.equal(body.facts.find(({ attribute }: { attribute: string }) => attribute === 'Size').row, 1);
 });
 
-test('a row without a value leads further than one with all of them (§12.3 rules 9 and 11)', async () => {
+test('a row that lacks a value relates to more products than a complete row (§12.3 rules 9 and 11)', async () => {
   const catalog = await createRelationCatalog(service());
   const numbers = (identifier: string, attributes: readonly object[]) => ({
     identifier,

@@ -56,7 +56,7 @@ async function fill(products: readonly TestProduct[] = TOOLS): Promise<TestCatal
   return catalog;
 }
 
-test('words are found in any order, without case and accents, each by its beginning (§4.13 rules 2, 3)', async () => {
+test('each word is found by its beginning, in any order, ignoring case and accents (§4.13 rules 2 and 3)', async () => {
   const catalog = await fill();
   assert.deepEqual(await find(catalog, { q: 'drill' }), ['DR-100', 'DR-200', 'EX-7', 'SA-1']);
   assert.deepEqual(await find(catalog, { q: 'BOSCH Drill' }), ['DR-100', 'EX-7']);
@@ -70,7 +70,7 @@ test('words are found in any order, without case and accents, each by its beginn
   assert.deepEqual(await find(catalog, { q: '"*\' & | ! : ~ <-> NOT AND' }), [], 'signs mean nothing');
 });
 
-test('long beginnings are found, of one word, of few and of many (§4.13 rule 3)', async () => {
+test('long beginnings are found in one, few and many words (§4.13 rule 3)', async () => {
   const many = Array.from('abcdefghijkl', (end) => product(`C-${end}`, `Fernsehsessel${end}`));
   const catalog = await fill([
     ...many,
@@ -92,7 +92,7 @@ test('long beginnings are found, of one word, of few and of many (§4.13 rule 3)
   assert.deepEqual(await find(catalog, { q: 'waschmaschinenfuss' }), ['M-3']);
 });
 
-test('signs of four bytes are found by their beginnings, and as whole values (§4.13 rules 3, 5)', async () => {
+test('characters of four bytes are found by their beginnings and as whole values (§4.13 rules 3 and 5)', async () => {
   const catalog = await fill([
     within(['𐌰𐌱', 'Tools'], product('G-1', '𐌰𐌱𐌲 drill', { 𐌺: '𐌻𐌼' })),
     product('G-2', '𐌰𐌳𐌲 drill', { 𐌺: '𐌻' }),
@@ -105,7 +105,7 @@ test('signs of four bytes are found by their beginnings, and as whole values (§
   assert.deepEqual(await find(catalog, { q: '𐌰', filter: { category: ['𐌰𐌱'] } }), ['G-1']);
 });
 
-test('the identifier comes first, then identifier, name and brand, then all values (§4.13 rule 4)', async () => {
+test('an identifier match ranks first, then words in identifier, name and brand, then words in all values (§4.13 rule 4)', async () => {
   const catalog = await fill([
     product('1', 'Case', { Fits: 'X9' }),
     product('2', 'X9 case'),
@@ -115,7 +115,7 @@ test('the identifier comes first, then identifier, name and brand, then all valu
   assert.deepEqual(await find(catalog, { q: 'x9' }), ['X9', '2', '3', '1']);
 });
 
-test('filters are those of relations, or a line (§4.13 rule 5)', async () => {
+test('a search accepts the filters of relations, or a filter written as a line (§4.13 rule 5)', async () => {
   const catalog = await fill();
   const heavy = { attribute: 'Weight', operator: 'greater', value: 2 };
   assert.deepEqual(await find(catalog, { filter: heavy }), ['DR-200']);
@@ -138,7 +138,7 @@ test('filters are those of relations, or a line (§4.13 rule 5)', async () => {
   assert.deepEqual(await find(catalog, { category: ['Tools', 'Saws'] }), ['SA-1']);
 });
 
-test('hits are sorted by an attribute, those without it last, page by page (§4.13 rule 6)', async () => {
+test('hits are sorted by an attribute, with hits that lack it last, in pages (§4.13 rule 6)', async () => {
   const catalog = await fill();
   assert.deepEqual(await find(catalog, { sort: 'Weight' }), ['DR-100', 'DR-200', 'EX-7', 'SA-1']);
   assert.deepEqual(await find(catalog, { sort: 'Weight:desc' }), ['DR-200', 'DR-100', 'EX-7', 'SA-1']);
@@ -155,7 +155,7 @@ test('hits are sorted by an attribute, those without it last, page by page (§4.
   }
 });
 
-test('facets tell what the hits have, with counts and ranges (§4.13 rule 7)', async () => {
+test('facets show the values of the hits with counts and ranges (§4.13 rule 7)', async () => {
   const catalog = await fill();
   const { body } = await ask(catalog, { q: 'drill', category: ['Tools'], limit: 1 });
   assert.equal(body.facetsOf, 3);
@@ -173,7 +173,7 @@ test('facets tell what the hits have, with counts and ranges (§4.13 rule 7)', a
   assert.deepEqual([weight.min, weight.max, weight.unitName], [1.5, 2.5, 'kg']);
 });
 
-test('a search answers with the catalog as it is, whatever happened since the last one (§4.13 rule 8)', async () => {
+test('a search answers with the current catalog after any change (§4.13 rule 8)', async () => {
   const catalog = await fill();
   assert.deepEqual(await find(catalog, { q: 'saw' }), ['SA-1']);
   await catalog.update(product('SA-1', 'Scroll machine'), product('SA-2', 'Saw blade'));
@@ -229,7 +229,7 @@ async function startHeld(t: TestContext, searchWaitMs = HELD_WAIT_MS) {
 const HELD_WAIT_MS = 300;
 const LONG_WAIT_MS = 60_000;
 
-test('a first search that waits too long for its index finds a part, and what must lack nothing is refused (§4.13 rule 8, §14.3 rules 7, 12)', async (t) => {
+test('a first search that waits too long for its index returns a part, and calls that need all hits are refused (§4.13 rule 8, §14.3 rules 7 and 12)', async (t) => {
   const { lagging, list, categories, hold } = await startHeld(t);
   await lagging.loadCatalog([within(['Tools'], product('A', 'Drill'))]);
   const release = hold();
@@ -262,7 +262,7 @@ test('a first search that waits too long for its index finds a part, and what mu
   });
 });
 
-test('a first search of many products waits for no index: it finds a part, and all once the index is there (§4.13 rule 8)', async (t) => {
+test('a first search over many products returns a part immediately, and all hits once the index is complete (§4.13 rule 8)', async (t) => {
   const { lagging, search, hold } = await startHeld(t, LONG_WAIT_MS);
   const nails = Array.from({ length: 5_100 }, (_, at) => product(`N${at}`, `Nail ${at}`));
   await lagging.loadCatalog([product('AB-1', 'Röhrenzange'), product('12-345-67', 'Pliers'), ...nails]);
@@ -285,7 +285,7 @@ test('a first search of many products waits for no index: it finds a part, and a
   assert.deepEqual([body.total, body.isComplete], [5_100, true]);
 });
 
-test('the first full update of a project that is searched begins its index without another search (§4.13 rule 8)', async (t) => {
+test('in a project that is searched, the first full update starts the index without another search (§4.13 rule 8)', async (t) => {
   const { lagging, steps, search, hold } = await startHeld(t, LONG_WAIT_MS);
   assert.deepEqual((await search('nail')).items, []);
   const ofNothing = { ...steps };
@@ -300,7 +300,7 @@ test('the first full update of a project that is searched begins its index witho
   assert.deepEqual([whole.partial, whole.isComplete, whole.total], [undefined, true, 5_100]);
 });
 
-test('an index far behind shows nothing that is not so, and says that something may be missing (§4.13 rule 8, §14.3 rules 7, 12)', async (t) => {
+test('an index that is far behind shows no outdated hits and reports that hits may be missing (§4.13 rule 8, §14.3 rules 7 and 12)', async (t) => {
   const { lagging, search, list, categories, hold } = await startHeld(t);
   const found = (body: { items: { identifier: string }[] }) => body.items.map(({ identifier }) => identifier);
   await lagging.loadCatalog([within(['Tools'], product('A', 'Drill one')), product('B', 'Drill two')]);
@@ -332,7 +332,7 @@ test('an index far behind shows nothing that is not so, and says that something 
   assert.deepEqual((await categories()).body.items, [{ path: ['Office'] }, { path: ['Tools'] }]);
 });
 
-test('a project finds its own products only, and the address for people answers alike (§4.13 rule 1)', async () => {
+test('a project finds only its own products, and the address for people gives the same answer (§4.13 rule 1)', async () => {
   const [one, other] = [await fill(), await fill([product('Z', 'Drill stand')])];
   assert.deepEqual(await find(other, { q: 'drill' }), ['Z']);
   const { body: key } = await service().call('POST', '/management/api-keys', {
@@ -345,7 +345,7 @@ test('a project finds its own products only, and the address for people answers 
   assert.deepEqual((await service().call('GET', below)).body, (await ask(one, { q: 'drill' })).body);
 });
 
-test('a search that cannot be is refused with what to do (§4.13 rule 9)', async () => {
+test('an invalid search is refused with the fault and its place (§4.13 rule 9)', async () => {
   const catalog = await fill();
   const refused: [Asked, RegExp][] = [
     [{ q: 'w '.repeat(17) }, /17 words, at most 16/],

@@ -74,7 +74,7 @@ async function commitBatches(catalog: TestCatalog, ...batches: readonly object[]
   return catalog.done(await catalog.post('/products/batch/start'));
 }
 
-test('an empty value is no value: no part in the type, no fact, one line with a count in the report (§11.3 rule 4)', async () => {
+test('an empty value does not affect the type, makes no fact, and is counted in one line of the report (§11.3 rule 4)', async () => {
   const catalog = await createCatalog(service());
   const blanks: Value[] = [
     ['Price', ''],
@@ -160,7 +160,7 @@ const TYPED: Readonly<
 };
 
 for (const [locale, columns] of Object.entries(TYPED)) {
-  test(`an attribute is numeric where all its values are, as ${locale} or programs write numbers, and codes are text (§11.2)`, async () => {
+  test(`an attribute is numeric if all its values are numbers as ${locale} or programs write them, and codes are text (§11.2)`, async () => {
     const catalog = await createIn(locale);
     const values = Object.fromEntries(Object.entries(columns).map(([key, [list]]) => [key, list]));
     await catalog.load(...productsOf(values));
@@ -172,7 +172,7 @@ for (const [locale, columns] of Object.entries(TYPED)) {
   });
 }
 
-test('the report says of each new attribute what it became and which value decided; the ontology keeps why (§11.2)', async () => {
+test('the report names the type of each new attribute and the value that decided it, and the ontology keeps this reason (§11.2)', async () => {
   const catalog = await createCatalog(service());
   const task = await commitBatches(
     catalog,
@@ -244,7 +244,7 @@ test('a type that a person chose has no reason, and can be set back to automatic
   assert.deepEqual([found.facts[0].type, found.facts[0].value], ['NUMERIC_ATTRIBUTE', '8']);
 });
 
-test('a task that drops facts which the catalog had says so, with a count and a reason (§2.4 rule 3)', async () => {
+test('a task whose changes remove existing facts reports them with a count and a reason (§2.4 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const priced = (price: (at: number) => string) =>
     ['A', 'B', 'C', 'D'].map((one, at) => product(one, ['Price', price(at)], ['Note', 'x']));

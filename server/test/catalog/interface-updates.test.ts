@@ -26,7 +26,7 @@ const full = {
   settings: { includeUserGroups: ['trade'], excludeUserGroups: ['minors'] },
 };
 
-test('both kinds of POST /products answer text, status, task and counts (§4.3 rules 2 and 3)', async () => {
+test('full and partial POST /products answer text, status, task and counts (§4.3 rules 2 and 3)', async () => {
   const catalog = await createCatalog(service());
   for (const path of ['/products', '/products?partial=false', '/products?partial=true']) {
     const release = await catalog.hold();
@@ -55,7 +55,7 @@ test('both kinds of POST /products answer text, status, task and counts (§4.3 r
   }
 });
 
-test('partial takes true or false, 1 or 0, and nothing else (§4.3 rule 1)', async () => {
+test('partial accepts only true, false, 1 and 0 (§4.3 rule 1)', async () => {
   const catalog = await createCatalog(service());
   for (const partial of ['2', 'yes', '', 'true&partial=true']) {
     assertRefused(await catalog.post(`/products?partial=${partial}`, [product('A')]), 400);
@@ -63,14 +63,14 @@ test('partial takes true or false, 1 or 0, and nothing else (§4.3 rule 1)', asy
   assert.deepEqual(await catalog.tasks(), []);
 });
 
-test('the list of products comes bare or wrapped (§2.3)', async () => {
+test('the list of products is accepted bare or wrapped (§2.3)', async () => {
   const catalog = await createCatalog(service());
   await catalog.done(await catalog.post('/products', [product('bare')]));
   await catalog.done(await catalog.post('/products', { products: [product('wrapped')] }));
   assert.deepEqual(await catalog.list(), ['bare', 'wrapped']);
 });
 
-test('an incremental update replaces a product as a whole and leaves the others (§3.3)', async () => {
+test('an incremental update replaces a product as a whole and does not change the others (§3.3)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(full, product('B'));
   const [before, b] = await catalog.find('A', 'B');
@@ -90,7 +90,7 @@ test('an incremental update replaces a product as a whole and leaves the others 
   assert.deepEqual(other, b);
 });
 
-test('an incremental update creates products and no attributes (§3.3 rule 1)', async () => {
+test('an incremental update creates products but no attributes (§3.3 rule 1)', async () => {
   const catalog = await createCatalog(service());
   const task = await catalog.update(full);
   assert.deepEqual((await catalog.find('A'))[0].facts, []);
@@ -166,7 +166,7 @@ const partialCases: { rule: string; attributes: unknown; leaves: object[] }[] = 
   },
 ];
 
-test('a partial update changes only the attributes it sends (§2.3 rules 11 and 12)', async (t) => {
+test('a partial update changes only the attributes that it sends (§2.3 rules 11 and 12)', async (t) => {
   const catalog = await createCatalog(service());
   for (const { rule, attributes, leaves } of partialCases) {
     await t.test(rule, async () => {
@@ -181,7 +181,7 @@ test('a partial update changes only the attributes it sends (§2.3 rules 11 and 
   }
 });
 
-test('any other field of a partial update replaces that field as a whole, the rest stays (§2.3 rules 13 and 14)', async () => {
+test('a partial update replaces any other field as a whole and keeps the fields that it does not send (§2.3 rules 13 and 14)', async () => {
   const catalog = await createCatalog(service());
   await catalog.update(full);
   let expected: object = full;
@@ -208,7 +208,7 @@ test('any other field of a partial update replaces that field as a whole, the re
   assert.deepEqual(await catalog.stored('A'), present, 'null means not sent');
 });
 
-test('a partial update creates nothing; its report names what it did not find (§4.3 rule 5)', async () => {
+test('a partial update creates no products, and its report names the unknown ones (§4.3 rule 5)', async () => {
   const catalog = await createCatalog(service());
   await catalog.update(product('A'));
   const task = await catalog.patch(product('A', { name: 'new' }), product('X'), product('Y'), product('a'));
@@ -230,7 +230,7 @@ test('a partial update creates nothing; its report names what it did not find (�
   );
 });
 
-test('a repeated identifier: the last one wins and the report has a line about it (§4.3 rule 4)', async () => {
+test('of a repeated identifier the last product wins, and the report has a line about it (§4.3 rule 4)', async () => {
   const catalog = await createCatalog(service());
   for (const write of [catalog.update, catalog.patch]) {
     const names = ['first', 'middle', 'last'];
@@ -241,7 +241,7 @@ test('a repeated identifier: the last one wins and the report has a line about i
   }
 });
 
-test('parallel writes of one identifier leave one product (§3.2 rule 3)', async () => {
+test('parallel writes of one identifier create one product (§3.2 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const answers = await Promise.all(
     Array.from({ length: 14 }, (_, at) => catalog.post('/products', [product('A', { name: `name ${at}` })])),
@@ -277,7 +277,7 @@ test('updates and deletes take effect in the order of their acceptance (§3.2 ru
   );
 });
 
-test('an upload without any change leaves lastUpdateTs alone, a change moves it (§2.2 rule 4)', async () => {
+test('an upload without a change keeps lastUpdateTs, and a change raises it (§2.2 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(full, product('B'));
   const [{ lastUpdateTs: first }] = await catalog.find('A');
@@ -293,7 +293,7 @@ test('an upload without any change leaves lastUpdateTs alone, a change moves it 
   assert.equal((await catalog.find('B'))[0].lastUpdateTs, first);
 });
 
-test('a gzip body is taken like any other (§2.3 rule 10)', async () => {
+test('a gzip body is accepted like any other (§2.3 rule 10)', async () => {
   const catalog = await createCatalog(service());
   for (const encoding of ['gzip', 'GZIP', 'x-gzip']) {
     const body = gzipSync(JSON.stringify({ products: [product(encoding)] }));
@@ -308,7 +308,7 @@ test('a gzip body is taken like any other (§2.3 rule 10)', async () => {
   assert.deepEqual(await catalog.list(), ['GZIP', 'gzip', 'identity', 'x-gzip']);
 });
 
-test('10,000 products are taken at once (§4.3, §8)', async () => {
+test('one request accepts 10,000 products (§4.3, §8)', async () => {
   const catalog = await createCatalog(service());
   const answer = await catalog.post('/products', { products: numbered(10_000) });
   assert.deepEqual([answer.body.nrOfSent, answer.body.nrOfParsed], [10_000, 10_000]);
@@ -316,7 +316,7 @@ test('10,000 products are taken at once (§4.3, §8)', async () => {
   assert.equal((await catalog.find('P0', 'P9999')).length, 2);
 });
 
-test('a delete takes the object and the bare list and answers its task (§4.6 rules 1 and 2)', async () => {
+test('a delete accepts the object and the bare list and answers its task (§4.6 rules 1 and 2)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'), product('B'), product('C'), product('a'));
   for (const [body, left] of [
@@ -338,7 +338,7 @@ test('a delete takes the object and the bare list and answers its task (§4.6 ru
   }
 });
 
-test('a delete deletes the known and reports the unknown (§4.6 rule 3)', async () => {
+test('a delete removes the known products and reports unknown identifiers (§4.6 rule 3)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'), product('B'));
   const body = { identifiers: ['X', 'A', 'a', 'A ', 'X', 'A\u0000'] };
@@ -353,7 +353,7 @@ test('a delete deletes the known and reports the unknown (§4.6 rule 3)', async 
   assert.deepEqual(await catalog.list(), ['B']);
 });
 
-test('identifiers of a delete are exact: a NUL or an unpaired surrogate matches no other text (§2.3)', async () => {
+test('a delete compares identifiers exactly: a NUL or an unpaired surrogate matches no other text (§2.3)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'), product('A\ufffd'));
   const bad = ['A\u0000', 'A\u0000B', 'A\ud800'];
@@ -367,7 +367,7 @@ test('identifiers of a delete are exact: a NUL or an unpaired surrogate matches 
   assert.deepEqual(await catalog.list(), ['A', 'A\ufffd']);
 });
 
-test('a delete without one known identifier is refused, but only while nothing is on its way (§4.6 rule 4)', async () => {
+test('a delete without a known identifier is refused, unless an earlier task is still waiting (§4.6 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'));
   const start = /^You have to send at least one known product identifier/;
@@ -385,7 +385,7 @@ test('a delete without one known identifier is refused, but only while nothing i
   assert.deepEqual(await catalog.list(), ['A']);
 });
 
-test('a delete takes 1 to 10,000 identifiers (§4.6 rule 1, §8)', async () => {
+test('a delete accepts 1 to 10,000 identifiers (§4.6 rule 1, §8)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('P0'), product('A'));
   const identifiers = numbered(10_001).map(({ identifier }) => identifier);
@@ -413,7 +413,7 @@ test('a delete takes 1 to 10,000 identifiers (§4.6 rule 1, §8)', async () => {
   assert.equal((await catalog.report(task)).length, 9_999);
 });
 
-test('a delete that names no identifiers is told in one line what to send (§4.6 rule 1)', async () => {
+test('a delete without identifiers is refused with one line on what to send (§4.6 rule 1)', async () => {
   const catalog = await createCatalog(service());
   const send = 'must be object or array: {"identifiers":["A1",…]} or the bare list, 1 to 10000 identifiers';
   for (const [body, said] of [
@@ -432,7 +432,7 @@ test('a delete that names no identifiers is told in one line what to send (§4.6
   }
 });
 
-test('the longest identifiers fit into a delete however JSON writes them (§8)', async () => {
+test('the longest identifiers fit into a delete in any JSON notation (§8)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'));
   const escaped = Array.from({ length: 9_999 }, () => `"${'\\ud83d\\ude00'.repeat(255)}"`).join(',');

@@ -20,7 +20,7 @@ const productsOf = (batch: number) =>
 
 const milliseconds = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1_000;
 
-test('the commit of long reports holds up no other call, and keeps the first lines of all (§4.7)', async (t) => {
+test('a commit with long reports does not delay other calls and keeps the first lines of all batches (§4.7)', async (t) => {
   const service = await startTestService(t, { settings: { RELATA_LOG_LEVEL: 'info' } });
   const attributes = ATTRIBUTES.map((name) => ({ name, type: 'NUMERIC_ATTRIBUTE' }));
   const path = `/management/projects/${service.projectId}/ontology`;

@@ -18,7 +18,7 @@ let large: TestCatalog;
 
 const pathOf = ({ projectId }: TestCatalog, path: string) => `/management/projects/${projectId}${path}`;
 
-test('a key has four counts and previews open at a time (§14.3 rule 14)', async () => {
+test('one key can have four counts and previews in progress (§14.3 rule 14)', async () => {
   const { call, createProject } = service();
   const made = await call('POST', '/management/api-keys', {
     body: { name: 'Another', scope: { type: 'account' }, access: 'manage' },

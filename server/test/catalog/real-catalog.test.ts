@@ -167,7 +167,7 @@ function compareWithFile(found: FoundProduct, product: FileProduct): void {
   );
 }
 
-test('a catalog of real size goes in, is answered, exported, repeated, changed and restored as it was', async (t) => {
+test('a catalog of real size is uploaded, answered, exported, repeated, changed and restored without a difference', async (t) => {
   const { products, units } = readCatalog();
   const service = await startTestService(t);
   const identifiers = products.map(({ identifier }) => identifier);
@@ -190,7 +190,7 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
   });
 
   await t.test(
-    'the automatic ontology has every attribute with the type its values call for (§11.2)',
+    'the automatic ontology has every attribute with the type that its values require (§11.2)',
     async () => {
       const { body } = await service.call('GET', `/management/projects/${service.projectId}/ontology`);
       const made = new Map<string, OntologyAttribute>(
@@ -210,7 +210,7 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
     },
   );
 
-  await t.test('1,000 products picked at random are those of the file, field by field', () => {
+  await t.test('1,000 random products equal those of the file, field by field', () => {
     const byIdentifier = new Map(first.map((found) => [found.identifier, found]));
     for (const product of sample(products, 1_000, createRandom(42))) {
       const found = byIdentifier.get(product.identifier);
@@ -219,7 +219,7 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
     }
   });
 
-  await t.test('a category path has one id wherever it stands, another path another', () => {
+  await t.test('equal category paths share one id, and different paths have different ids', () => {
     const idOf = new Map<string, number>();
     for (const { path, categoryId } of first.flatMap(({ categories }) => categories)) {
       const key = JSON.stringify(path);
@@ -230,24 +230,27 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
     assert.ok([...idOf.values()].every((id) => id > 1_000_000_000));
   });
 
-  await t.test('an attribute value has one valueId, another value another (§11.4 rule 2)', () => {
-    const idOf = new Map<string, number>();
-    for (const { attribute, value, valueId } of first.flatMap(({ facts }) => facts)) {
-      const key = JSON.stringify([attribute, value]);
-      assert.equal(idOf.get(key) ?? valueId, valueId, key);
-      idOf.set(key, valueId);
-    }
-    assert.equal(new Set(idOf.values()).size, idOf.size);
-    assert.ok([...idOf.values()].every(Number.isSafeInteger));
-  });
+  await t.test(
+    'equal attribute values share one valueId, and different values have different ids (§11.4 rule 2)',
+    () => {
+      const idOf = new Map<string, number>();
+      for (const { attribute, value, valueId } of first.flatMap(({ facts }) => facts)) {
+        const key = JSON.stringify([attribute, value]);
+        assert.equal(idOf.get(key) ?? valueId, valueId, key);
+        idOf.set(key, valueId);
+      }
+      assert.equal(new Set(idOf.values()).size, idOf.size);
+      assert.ok([...idOf.values()].every(Number.isSafeInteger));
+    },
+  );
 
-  await t.test('the export holds the products as they were sent (§14.3 rule 2)', async () => {
+  await t.test('the export contains the products as uploaded (§14.3 rule 2)', async () => {
     const sorted = products.toSorted((a, b) => (a.identifier < b.identifier ? -1 : 1));
     assertSameProducts(await exportAll(service), sorted);
   });
 
   await t.test(
-    'the same full update again changes nothing, no lastUpdateTs either (§2.2 rule 4)',
+    'repeating the same full update changes nothing, not even lastUpdateTs (§2.2 rule 4)',
     async () => {
       const log = await fullUpdate(service, products);
       assert.match(log, new RegExp(`created 0, changed 0, unchanged ${products.length}, deleted 0`));
@@ -256,7 +259,7 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
   );
 
   await t.test(
-    'a partial update of 10,000 products changes one attribute and leaves the rest (§4.3)',
+    'a partial update of 10,000 products changes one attribute and nothing else (§4.3)',
     async () => {
       const picked = sample(products, Math.min(BATCH, products.length), createRandom(7));
       const body = picked.map(({ identifier }, at) => ({ identifier, attributes: { Stock: String(at) } }));
@@ -284,19 +287,22 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
     },
   );
 
-  await t.test('a full update puts all of it back, and a restore takes that away again (§4.5)', async () => {
-    const changed = await exportAll(service);
-    const before = await readAll(service, watched);
-    const counts = `changed ${Math.min(BATCH, products.length)}, unchanged \\d+, deleted 0`;
-    assert.match(await fullUpdate(service, products), new RegExp(`created 0, ${counts}`));
-    const { body } = await service.call('POST', '/products/batch/restore');
-    await endWell(service, body.task.id);
-    assertSameProducts(await exportAll(service), changed);
-    assertSameProducts(await readAll(service, watched), before);
-  });
+  await t.test(
+    'a full update reverts those changes, and a restore undoes the full update (§4.5)',
+    async () => {
+      const changed = await exportAll(service);
+      const before = await readAll(service, watched);
+      const counts = `changed ${Math.min(BATCH, products.length)}, unchanged \\d+, deleted 0`;
+      assert.match(await fullUpdate(service, products), new RegExp(`created 0, ${counts}`));
+      const { body } = await service.call('POST', '/products/batch/restore');
+      await endWell(service, body.task.id);
+      assertSameProducts(await exportAll(service), changed);
+      assertSameProducts(await readAll(service, watched), before);
+    },
+  );
 
   await t.test(
-    'a delete takes the named products and a restore brings them back with their ids',
+    'a delete removes the named products, and a restore brings them back with their ids',
     async () => {
       const before = await readAll(service, watched);
       const gone = watched.slice(0, 2_500);

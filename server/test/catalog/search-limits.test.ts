@@ -17,7 +17,7 @@ const service = shareService();
 const PRODUCTS = 300;
 const RARE = 40;
 
-test('a search on PostgreSQL reads the rows of what it finds, however many the project has (§14.3)', async (t) => {
+test('a search on PostgreSQL reads only the index rows of its hits, however large the project is (§14.3)', async (t) => {
   const catalog = await createCatalog(service());
   const text = (at: number) => Array.from({ length: 80 }, (_, word) => `v${(7 * at + word) % 500}`).join(' ');
   const named = Array.from({ length: 2_000 }, (_, at) => ({
@@ -113,7 +113,7 @@ interface FoundPage {
 const isTooLong = (seconds: number) => (error: unknown) =>
   error instanceof ServiceError && error.code === 'search_too_long' && error.facts.values?.[0] === seconds;
 
-test('every page has as many hits as its limit until there are no more, however long the count takes (§4.13 rule 9)', async (t) => {
+test('every page except the last has as many hits as its limit, however long the count takes (§4.13 rule 9)', async (t) => {
   const search = await openCatalog(t);
   const sizes: number[] = [];
   const found: string[] = [];
@@ -132,7 +132,7 @@ test('every page has as many hits as its limit until there are no more, however 
   assert.equal(new Set(found).size, PRODUCTS);
 });
 
-test('a page goes on where the count ended, and is refused for its time where it cannot be filled (§4.13 rule 9)', async (t) => {
+test('a page continues where the count ended, and is refused for its time if it cannot be filled (§4.13 rule 9)', async (t) => {
   const search = await openCatalog(t);
   const rare = { filter: 'Stock > 0 and Stock < 2' };
   const first = await search(50, { ...rare, limit: 1 });
@@ -152,7 +152,7 @@ test('a page goes on where the count ended, and is refused for its time where it
   assert.deepEqual([whole.items.length, whole.nextCursor, whole.isTotalExact], [8, null, true]);
 });
 
-test('a sorted search that takes too long is refused for its time, not for its hits (§4.13 rule 6)', async (t) => {
+test('a sorted search that exceeds its time is refused, whatever the number of its hits (§4.13 rule 6)', async (t) => {
   const search = await openCatalog(t);
   await assert.rejects(search(50, { sort: 'Weight:desc' }), isTooLong(0.05));
   const { items } = await search(1_000, { sort: 'Weight:desc', limit: 2 });
@@ -167,7 +167,7 @@ interface ListedPage {
   readonly nextCursor: string | null;
 }
 
-test('a page of a list ends where its time is over, and the next one goes on there (§14.3 rule 7)', async (t) => {
+test('a page of a list ends when its time is used up, and the next page continues there (§14.3 rule 7)', async (t) => {
   const run = await openOperations(t, PRODUCTS);
   const found: string[] = [];
   let pages = 0;
@@ -184,7 +184,7 @@ test('a page of a list ends where its time is over, and the next one goes on the
   assert.equal(pages, 6, 'each compares 50 of 300 products');
 });
 
-test('a page of categories ends where its time is over, and the next one goes on there (§14.3 rule 13)', async (t) => {
+test('a page of categories ends when its time is used up, and the next page continues there (§14.3 rule 13)', async (t) => {
   const run = await openOperations(t, PRODUCTS);
   const found: string[] = [];
   let pages = 0;
@@ -203,7 +203,7 @@ test('a page of categories ends where its time is over, and the next one goes on
   assert.ok(pages >= 7, `${pages} pages`);
 });
 
-test('words are compared for a limited time, and an answer without all of them is incomplete (§4.13 rule 4)', async (t) => {
+test('comparing words has a time limit, and an answer that misses some words is marked incomplete (§4.13 rule 4)', async (t) => {
   const words = Array.from({ length: 52 }, (_, at) => `drillmachin${letters(at)}`);
   const run = await openOperations(t, PRODUCTS, words);
   const budget = Budget.unlimited();
@@ -227,7 +227,7 @@ test('words are compared for a limited time, and an answer without all of them i
 /** @returns two letters */
 const letters = (at: number) => String.fromCharCode(97 + (Math.floor(at / 26) % 26), 97 + (at % 26));
 
-test('a list ends when its caller disconnects (§14.3 rule 7)', async (t) => {
+test('a list stops when its caller disconnects (§14.3 rule 7)', async (t) => {
   const run = await openOperations(t, PRODUCTS);
   const stop = new Int32Array(new SharedArrayBuffer(4));
   Atomics.store(stop, 0, 1);

@@ -15,7 +15,7 @@ const product = (identifier: string, values: Record<string, string>) => ({
 const STORED = `update document set answer = '"identifier":"as it was stored"';
   update staged_product set ontology_revision = case when ontology_revision = 1 then -2 else 2 end;`;
 
-test('a store of a version that stored answers answers by its uploads, and goes on with what was open', async (t) => {
+test('a store of a version that stored answers now answers from its uploads and continues open work', async (t) => {
   const store = await makeTestStore();
   t.after(store.remove);
   const before = await startTestService(t, { store });
@@ -44,7 +44,7 @@ test('a store of a version that stored answers answers by its uploads, and goes 
   assert.deepEqual(factsOf((await after.lookUp(['A'], projectId))[0]), factsOf(expected[0]));
 });
 
-test('a new ontology shows in every answer as soon as PUT has answered (§11.5 rule 1)', async (t) => {
+test('every answer uses a new ontology as soon as PUT has answered (§11.5 rule 1)', async (t) => {
   const service = await startTestService(t);
   const { projectId } = service;
   const many = Array.from({ length: 6_000 }, (_, at) =>
@@ -63,7 +63,7 @@ test('a new ontology shows in every answer as soon as PUT has answered (§11.5 r
   }
 });
 
-test('a new attribute shows in a product that had it before and was left out of the full update (§4.12)', async (t) => {
+test('a product that a full update skipped as invalid shows facts of a new attribute (§4.12)', async (t) => {
   const service = await startTestService(t);
   const { projectId } = service;
   const short = product('Short', { First: 'x', Second: 'x', Third: 'x' });

@@ -50,7 +50,7 @@ const restore = async (project: ChannelProject) =>
 const index = async (project: ChannelProject, { url }: { url: string }) =>
   (await project.fetch(new URL('index.json', url).href)).json() as Promise<{ rows: number; since?: string }>;
 
-test('a first build is whole, the next has changed rows and those of products that are gone (§16.3 rule 11)', async () => {
+test('the first build is complete, and the next build contains changed rows and rows of deleted products (§16.3 rule 11)', async () => {
   const { project, channel, lines } = await open({ format: { type: 'csv' }, mapping: MAPPING });
   assert.deepEqual(await lines(), [
     'identifier,name,price,removed',
@@ -73,7 +73,7 @@ test('a first build is whole, the next has changed rows and those of products th
   assert.deepEqual([lastBuild.counts.rows, lastBuild.counts.unchanged, lastBuild.counts.removed], [3, 1, 1]);
 });
 
-test('a commit that is undone between two builds is no change, one that was published is changed back (§16.3 rule 11)', async () => {
+test('a commit undone between two builds is not a change, and undoing a published commit is one (§16.3 rule 11)', async () => {
   const { project, lines } = await open({ format: { type: 'ndjson' }, mapping: MAPPING });
   await lines();
   await remove(project, 'C');
@@ -85,7 +85,7 @@ test('a commit that is undone between two builds is no change, one that was publ
   assert.deepEqual(await lines(), ['{"identifier":"C","name":"Product C","price":"19.99 EUR"}']);
 });
 
-test('a build that fails loses no change: the next is compared with what was published (§16.3 rule 11)', async () => {
+test('a failed build loses no change, because the next build is compared with the published one (§16.3 rule 11)', async () => {
   const { project, channel, lines } = await open({
     format: { type: 'ndjson' },
     mapping: MAPPING,
@@ -101,7 +101,7 @@ test('a build that fails loses no change: the next is compared with what was pub
   ]);
 });
 
-test('after a build that did not reach a destination the next is whole: what it lacks was sent nowhere (§16.3 rule 11)', async () => {
+test('a build is complete after one that did not reach a destination, because its changes were not sent there (§16.3 rule 11)', async () => {
   // An address that deliveries may not reach: refused at once.
   const destination = {
     type: 'sftp',
@@ -121,7 +121,7 @@ test('after a build that did not reach a destination the next is whole: what it 
   assert.equal((await lines()).length, 1);
 });
 
-test('other columns make a build whole again (§16.3 rule 11)', async () => {
+test('changed columns make the next build complete (§16.3 rule 11)', async () => {
   const { project, channel, lines } = await open({ format: { type: 'csv' }, mapping: MAPPING });
   await lines();
   const { price: _, ...mapping } = MAPPING;
@@ -130,7 +130,7 @@ test('other columns make a build whole again (§16.3 rule 11)', async () => {
   assert.equal((await lines()).length, 4);
 });
 
-test('lists of shops: related products that change are changes, and lists of products that are gone are emptied (§16.3 rule 11)', async () => {
+test('in lists of shops changed related products are changes, and the lists of deleted products are emptied (§16.3 rule 11)', async () => {
   const project = await createChannelProject(service);
   const drill = sold('A', { Kind: 'drill', System: 'SDS' });
   const bit = (identifier: string) => sold(identifier, { Kind: 'bit', System: 'SDS' });
@@ -166,7 +166,7 @@ const REFUSED: readonly [object, RegExp][] = [
   [{ format: { type: 'csv' }, mapping: { name: { field: 'name' } } }, /must be \{"field":"identifier"\}/],
 ];
 
-test('formats that are read whole refuse it, and mappings without an identifier (§16.3 rule 11)', async () => {
+test('formats that are always read completely, and mappings without an identifier, refuse changed rows (§16.3 rule 11)', async () => {
   const project = await createChannelProject(service);
   for (const [definition, expected] of REFUSED) {
     const body = { name: 'x', changes: true, ...definition };

@@ -29,7 +29,7 @@ const GOOGLE = { name: 'Google', format: { type: 'google-merchant' } };
 const listPieces = async ({ id }: { id: number }) =>
   (await service().store.listBodies()).filter((name) => name.startsWith(`channel-${id}-`));
 
-test('a build that shrank or lacks too much fails, and what is published stays (§16.3 rules 5, 6)', async () => {
+test('a build that shrank or lacks too much fails, and the published files stay (§16.3 rules 5 and 6)', async () => {
   const project = await createProject();
   const products = Array.from({ length: 10 }, (_, at) => sold(`P${at}`));
   await project.load(...products);
@@ -59,7 +59,7 @@ test('a build that shrank or lacks too much fails, and what is published stays (
   assert.equal((await project.read(channel)).published.rows, 1);
 });
 
-test('related products that do not go out are not named, and are counted (§16.3 rule 10)', async () => {
+test('related products that the channel leaves out are counted but not named (§16.3 rule 10)', async () => {
   const project = await createProject();
   const part = (Kind: string, more: Record<string, string> = {}) => ({ Kind, System: 'SDS', ...more });
   await project.load(
@@ -91,7 +91,7 @@ test('related products that do not go out are not named, and are counted (§16.3
   assert.match(a1.problems[0].message, /not named, because they do not go out themselves: B3 B4$/);
 });
 
-test('three former snapshots are kept and older ones removed (§16.3 rule 7)', async () => {
+test('three former snapshots are kept, and older ones are removed (§16.3 rule 7)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   const channel = await project.create(GOOGLE);
@@ -103,7 +103,7 @@ test('three former snapshots are kept and older ones removed (§16.3 rule 7)', a
   assert.equal(items.length, 4);
 });
 
-test('a change of the catalog builds, once for each version and never too often (§16.4)', async () => {
+test('a change of the catalog starts one build per version, and not too often (§16.4)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   const trigger = { type: 'change', minSecondsBetween: 1 };
@@ -127,7 +127,7 @@ test('a change of the catalog builds, once for each version and never too often 
   assert.equal((await project.read(rest)).published.rows, 1, 'its time has not come');
 });
 
-test('what fails after a build was published leaves the files that are served (§16.3 rule 5)', async (t) => {
+test('a failure after a build was published does not affect the served files (§16.3 rule 5)', async (t) => {
   const failing = await startTestService(t);
   const project = await createChannelProject(failing);
   await project.load(sold('A1'));
@@ -139,7 +139,7 @@ test('what fails after a build was published leaves the files that are served (�
   assert.match(await answer.text(), /^A1\t/m);
 });
 
-test('a schedule is planned as that of a pipeline, and builds when it is due (§16.4)', async () => {
+test("a channel's schedule works like a pipeline's and builds when it is due (§16.4)", async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   const trigger = { type: 'schedule', cron: '30 5 * * *', timeZone: 'Europe/Berlin' };
@@ -156,7 +156,7 @@ test('a schedule is planned as that of a pipeline, and builds when it is due (§
   }
 });
 
-test('only one build of a channel goes on, and its definition stays while it is published (§16.3)', async () => {
+test('a channel runs one build at a time, and a change of its definition fails the running build (§16.3)', async () => {
   const project = await createProject();
   await project.load(...Array.from({ length: 2_000 }, (_, at) => sold(`P${at}`)));
   const slow = { name: { expression: '$join([1..200].$string($), name)' } };
@@ -180,7 +180,7 @@ test('only one build of a channel goes on, and its definition stays while it is 
   assert.deepEqual(await listPieces(channel), []);
 });
 
-test('a process that is killed while it builds leaves what is published, and the build goes on (§16.3 rule 5)', async (t) => {
+test('when a process is killed during a build, the published files stay and the build resumes (§16.3 rule 5)', async (t) => {
   const store = await createTestStore(t);
   let running = await startProcess(store);
   const { root, projectId } = await prepare(running);

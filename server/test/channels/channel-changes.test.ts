@@ -99,7 +99,7 @@ const untilBuilds = async (count: number, list: () => Promise<readonly unknown[]
   while ((await list()).length < count) await delay(50);
 };
 
-test('channels whose catalogs do not change cost nothing, and a change reads its own project alone (§16.4 rule 2)', async (t) => {
+test('idle channels cost nothing, and a change reads only its own project (§16.4 rule 2)', async (t) => {
   const { seen, replace } = countReads();
   const service = await startTestService(t, { replace });
   const projects: number[] = [];
@@ -116,7 +116,7 @@ test('channels whose catalogs do not change cost nothing, and a change reads its
   assert.deepEqual([...new Set(seen.versions.slice(before.versions))], [projects[7]]);
 });
 
-test('a schedule behind more channels than one page starts in the same round (§16.4 rule 1)', async (t) => {
+test('a schedule after more channels than one page still starts in the same round (§16.4 rule 1)', async (t) => {
   const { seen, replace } = countReads();
   const service = await startTestService(t, { replace });
   const project = await service.createProject('Many');
@@ -133,7 +133,7 @@ test('a schedule behind more channels than one page starts in the same round (§
   );
 });
 
-test('a change that no process noticed before it died is seen by the next one (§16.4 rule 2)', async (t) => {
+test('a change that no process noticed before it died is noticed by the next process (§16.4 rule 2)', async (t) => {
   const store = await createTestStore(t);
   const first = await startTestService(t, { store });
   const project = await createChannelProject(first);
@@ -166,19 +166,23 @@ test('a channel that waits for a change is built again when its definition chang
 
 const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has one process' };
 
-test('what one process writes builds the channel in another (§16.4 rule 2)', onlyShared, async (t) => {
-  const { seen, replace } = countReads();
-  const store = await createTestStore(t);
-  const api = await startTestService(t, { store, role: 'api' });
-  await startTestService(t, { store, replace });
-  const project = await createChannelProject(api);
-  await project.load(sold('A1'));
-  const channel = await project.create({ ...DEFINITION, trigger: CHANGE });
-  await untilBuilds(1, () => listBuilds(api, project.projectId, channel.id));
-  await passRounds(seen, 4);
-  // Written by the answering process: a relation of links needs no task.
-  const relation = { kind: 'links', name: 'Goes with', tag: 'set' };
-  const path = `/management/projects/${project.projectId}/relations`;
-  assert.equal((await api.call('POST', path, { body: relation })).status, 201);
-  await untilBuilds(2, () => listBuilds(api, project.projectId, channel.id));
-});
+test(
+  'a change written by one process starts the build in another process (§16.4 rule 2)',
+  onlyShared,
+  async (t) => {
+    const { seen, replace } = countReads();
+    const store = await createTestStore(t);
+    const api = await startTestService(t, { store, role: 'api' });
+    await startTestService(t, { store, replace });
+    const project = await createChannelProject(api);
+    await project.load(sold('A1'));
+    const channel = await project.create({ ...DEFINITION, trigger: CHANGE });
+    await untilBuilds(1, () => listBuilds(api, project.projectId, channel.id));
+    await passRounds(seen, 4);
+    // Written by the answering process: a relation of links needs no task.
+    const relation = { kind: 'links', name: 'Goes with', tag: 'set' };
+    const path = `/management/projects/${project.projectId}/relations`;
+    assert.equal((await api.call('POST', path, { body: relation })).status, 201);
+    await untilBuilds(2, () => listBuilds(api, project.projectId, channel.id));
+  },
+);

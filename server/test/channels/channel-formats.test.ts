@@ -54,7 +54,7 @@ const parseLines = (bytes: Buffer): AnyBody[] =>
     .map((line) => JSON.parse(line));
 const byId = (rows: readonly AnyBody[], id: string) => new Map(rows.map((row) => [row[id], row]));
 
-test('Google as text: a group attribute of up to 30, prices in ISO form, names in words of what is missing (§16.7)', async () => {
+test('Google as text: a group attribute of up to 30 values, prices in ISO form, missing fields named in words (§16.7)', async () => {
   const { bytes, report } = await publish({ format: { type: 'google-merchant' } });
   const rows = byId(parse(bytes.toString(), '\t', '\u0000'), 'id');
   assert.deepEqual([...rows.keys()], ['A1', 'B1', 'B2', 'B:3']);
@@ -105,7 +105,7 @@ test('Google as XML: well-formed RSS with nested related products (§16.7)', asy
   assert.deepEqual(a1?.['related_product/identifier_type'], ['id', 'id']);
 });
 
-test('OpenAI: packed lines with bare booleans, unknown values omitted, the required fields of its table (§16.7)', async () => {
+test('OpenAI: packed lines with bare booleans, without unknown values, with the required fields of its table (§16.7)', async () => {
   const mapping = {
     item_id: { field: 'identifier' },
     title: { template: '{Brand} {name}' },
@@ -153,7 +153,7 @@ test('OpenAI: packed lines with bare booleans, unknown values omitted, the requi
   assert.match(line.message, /lacks seller_name, which openai requires: the mapping has no such field/);
 });
 
-test('CSV and NDJSON take any names; JSON-LD says what is an accessory for what (§16.7)', async () => {
+test('CSV and NDJSON accept any names, and JSON-LD states which product is an accessory for which (§16.7)', async () => {
   const mapping = {
     sku: { field: 'identifier' },
     text: { attribute: 'Description' },

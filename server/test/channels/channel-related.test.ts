@@ -39,7 +39,7 @@ const service = shareService({}, async (started) => {
   for (const [as, definition] of Object.entries(RELATIONS)) await project.relate(as, definition);
 });
 
-test('the best of each related group goes out, as in the single answer, whoever shares a list (§16.1 rule 4)', async () => {
+test('a channel publishes the best product of each related group, like the single answer, even if lists are shared (§16.1 rule 4)', async () => {
   const kinds = Object.keys(RELATIONS);
   const relations = kinds.map((as) => ({ tag: as, as, limit: LIMIT }));
   const channel = await project.create({ name: 'Feed', format: { type: 'ndjson' }, relations });
@@ -60,7 +60,7 @@ test('the best of each related group goes out, as in the single answer, whoever 
   }
 });
 
-test('a product that does not go out is not named by those that came long before it (§16.3 rule 10)', async () => {
+test('an excluded product is not named even by products that come long before it (§16.3 rule 10)', async () => {
   const late = await createChannelProject(service());
   // 5 MB: a piece is stored before the first incomplete product.
   const count = 900;

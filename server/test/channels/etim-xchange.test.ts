@@ -214,7 +214,7 @@ function checkDocument(document: object): void {
   assert.ok(validate(document), JSON.stringify(validate.errors?.slice(0, 5)));
 }
 
-test('a product of ETIM xChange comes out as it went in, and in again as the same values (§13.7 rule 11)', async () => {
+test('a product of ETIM xChange is exported as imported, and importing it again gives the same values (§13.7 rule 11)', async () => {
   const { document } = await passThrough(JSON.stringify(DOCUMENT));
   assert.deepEqual(document.Supplier[0]?.Product, [PRODUCT]);
   assert.equal(document.CurrencyCode, 'GBP');
@@ -244,7 +244,7 @@ test('columns: features by code, measures and prices with units, objects of list
   assert.deepEqual(of('ProductRelations.MANDATORY.RelatedProductQuantity'), ['3']);
 });
 
-test('links keep the quantities of related products: in, out and in again (§13.7 rule 11)', async () => {
+test('links keep the quantities of related products through import, export and import (§13.7 rule 11)', async () => {
   const project = await createChannelProject(service);
   await project.load(...['M-1', 'M-2', 'M-3'].map((one) => sold(one, {})));
   const read = (text: string) => readLinks(project, text);
@@ -271,7 +271,7 @@ test('links keep the quantities of related products: in, out and in again (§13.
   assert.equal((await read(JSON.stringify(document))).lines, expected);
 });
 
-test('a product that names its related products itself gets the quantities that it lacks (§16.7 rule 6)', async () => {
+test('a product that names its own related products gets their missing quantities (§16.7 rule 6)', async () => {
   const project = await createChannelProject(service);
   const named = (name: string, row: number, value: string) => ({
     key: `ProductRelations.${name}`,
@@ -339,7 +339,7 @@ async function readLinks(project: ChannelProject, text: string) {
   return { lines: String(lines), relationId: relation.id as number };
 }
 
-test('other products go out with what the standard takes of them, and their related products (§16.7 rule 6)', async () => {
+test('mapped products are exported with the fields of the standard and their related products (§16.7 rule 6)', async () => {
   const project = await createChannelProject(service);
   const drill = { Kind: 'drill', System: 'SDS', EF000015: '16', EF000229: 'x', Length: '20 cm' };
   await project.load(sold('A1', drill), sold('B1', { Kind: 'bit', System: 'SDS' }));
@@ -385,7 +385,7 @@ test('a field that the standard does not have is refused (§16.1)', async () => 
 const sample = official('SampleFile_V2');
 const without = schema && sample ? false : 'the files of the standard are not on this machine';
 
-test('the sample of the standard comes out valid and as it went in, but for the words of units (§16.7 rule 6)', {
+test('the sample of the standard is exported valid and unchanged, except for the words of units (§16.7 rule 6)', {
   skip: without,
 }, async () => {
   const given = JSON.parse(sample ?? '') as typeof DOCUMENT;
@@ -395,7 +395,7 @@ test('the sample of the standard comes out valid and as it went in, but for the 
   assert.deepEqual(after, short);
 });
 
-test('the members that are written are those of the schema (§16.7 rule 6)', { skip: without }, () => {
+test('the exported members are those of the schema (§16.7 rule 6)', { skip: without }, () => {
   const product = JSON.parse(schema ?? '').properties.Supplier.items.properties.Product.items;
   const known = new Set(ETIM_FIELDS.match(/[A-Z]\w+/g));
   const missing: string[] = [];

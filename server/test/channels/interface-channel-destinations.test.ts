@@ -58,7 +58,7 @@ const inBucket = (folder: string, more: object = {}) => ({
 });
 const NDJSON = { name: 'Everything', format: { type: 'ndjson' } };
 
-test('secrets are write-only, kept while the address stays, and never sent to another (§16.8 rule 6)', async () => {
+test('secrets are write-only, kept while the address stays, and never sent to another address (§16.8 rule 6)', async () => {
   const project = await createProject();
   const destinations = [onServer('a'), inBucket('a')];
   const channel = await project.create({ ...NDJSON, destinations });
@@ -87,7 +87,7 @@ test('secrets are write-only, kept while the address stays, and never sent to an
   assert.ok(!log.includes(SECRET) && !log.includes(S3_KEYS.secretAccessKey));
 });
 
-test('a definition names what is wrong with its destinations (§16.8 rule 8)', async () => {
+test('a refused definition names the faults of its destinations (§16.8 rule 8)', async () => {
   const project = await createProject();
   const wrong: [object[], RegExp][] = [
     [[onServer('a', { host: 'a b' })], /^\/destinations\/0\/host: is no host name/],
@@ -108,7 +108,7 @@ test('a definition names what is wrong with its destinations (§16.8 rule 8)', a
   }
 });
 
-test('a build is delivered under stable names, and again by the next one (§16.8 rules 2, 3)', async () => {
+test('a build is delivered under stable names, and so is the next one (§16.8 rules 2 and 3)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   mkdirSync(join(root, 'out'));
@@ -140,7 +140,7 @@ test('a build is delivered under stable names, and again by the next one (§16.8
 
 const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
 
-test('a destination that refuses fails the task by name; address and others have the files (§16.8 rule 4)', async () => {
+test('a destination that refuses fails the task by name, and the address and other destinations have the files (§16.8 rule 4)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   mkdirSync(join(root, 'sound'));
@@ -175,7 +175,7 @@ test('a destination that refuses fails the task by name; address and others have
   assert.equal((await project.build(channel)).taskStatus, 'FINISHED', 'the next build delivers');
 });
 
-test('a delivery that the end of the process breaks off is made by the next one (§16.8 rule 5)', async (t) => {
+test('the next process repeats a delivery that the end of a process interrupted (§16.8 rule 5)', async (t) => {
   const store = await createTestStore(t);
   const start = () => startTestService(t, { store, settings: FETCH_HERE });
   const first = await start();

@@ -49,7 +49,7 @@ test('a build publishes the catalog under an address that needs no key (§16.3, 
   );
 });
 
-test('what is published has an ETag, a date and ranges, and is not packed on the way (§16.6)', async () => {
+test('published files have an ETag, a date and ranges, and are not packed during transfer (§16.6)', async () => {
   const project = await createProject();
   await project.load(...Array.from({ length: 40 }, (_, at) => sold(`P${at}`)));
   const channel = await project.create({ name: 'Table', format: { type: 'csv' } });
@@ -100,7 +100,7 @@ test('what is published has an ETag, a date and ranges, and is not packed on the
   );
 });
 
-test('unknown tags, attributes and fields are refused by name, and all of them at once (§16.1)', async () => {
+test('one refusal names all unknown tags, attributes and fields (§16.1)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   const wrong = {
@@ -141,7 +141,7 @@ test('unknown tags, attributes and fields are refused by name, and all of them a
   assert.deepEqual((await project.manage('GET')).body, { items: [], nextCursor: null });
 });
 
-test('a channel is read, replaced, given another address and deleted as other definitions are (§16.1)', async () => {
+test('a channel is read, replaced, moved to a new address and deleted like other definitions (§16.1)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   const channel = await project.create(NDJSON);
@@ -183,7 +183,7 @@ test('a channel is read, replaced, given another address and deleted as other de
   assert.deepEqual(left, [], 'its files are gone');
 });
 
-test('who may only read builds nothing, and another project has no such channel (§16.1)', async () => {
+test('a read-only user builds nothing, and a channel of another project is not found (§16.1)', async () => {
   const [project, other] = [await createProject(), await createProject()];
   const channel = await project.create(NDJSON);
   assertRefused(await other.manage('GET', `/${channel.id}`), 404);
@@ -200,7 +200,7 @@ test('who may only read builds nothing, and another project has no such channel 
   );
 });
 
-test('a preview shows the first rows and what is missing, and stores nothing (§16.5)', async () => {
+test('a preview shows the first rows and the missing fields, and stores nothing (§16.5)', async () => {
   const project = await createProject();
   await project.load(
     sold('A1', { Kind: 'drill', System: 'SDS' }),

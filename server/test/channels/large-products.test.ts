@@ -28,7 +28,7 @@ async function openPasses(): Promise<{ passes: CatalogPasses; close(): Promise<v
   return { passes: createSqlitePasses(files), close: async () => files.closeAll() };
 }
 
-test('a build reads large products a few megabytes at a time, and ordinary ones by their number (§16.3)', async (t) => {
+test('a build reads large products a few megabytes at a time, and ordinary ones by count (§16.3)', async (t) => {
   const catalog = await createRelationCatalog(service());
   const nameOf = (kind: string, count: number) =>
     Array.from({ length: count }, (_, at) => `${kind}${1_000 + at}`);

@@ -103,7 +103,7 @@ test('woocommerce-csv: cross-sells and upsells by SKU (§16.7 rule 5)', async ()
   assert.deepEqual(await read('Upsells'), [['A1', 'B1']]);
 });
 
-test('shopify-csv: one row a Handle, products named by their Handle in a metafield (§16.7 rule 5)', async () => {
+test('shopify-csv: one row per Handle, related products as Handles in a metafield (§16.7 rule 5)', async () => {
   const text = await publish({ format: { type: 'shopify-csv' } });
   const column = (name: string) =>
     `${name} (product.metafields.shopify--discovery--product_recommendation.${name.toLowerCase().replace(' ', '_')})`;

@@ -82,7 +82,7 @@ async function ask(operation: Operation, body: unknown, status = 200): Promise<A
   return answer.body;
 }
 
-test('the profile says where the channel is, and needs no key (§16.9 rule 2)', async () => {
+test('the profile names the address of the channel and needs no key (§16.9 rule 2)', async () => {
   const { status, body } = await service.call('GET', `${endpoint}/profile`, { key: null });
   assert.equal(status, 200);
   assert.deepEqual(ucp.list('profile.json#/$defs/business_schema', body), [], JSON.stringify(body));
@@ -90,7 +90,7 @@ test('the profile says where the channel is, and needs no key (§16.9 rule 2)', 
   assert.equal(new URL(rest.endpoint).pathname, endpoint);
 });
 
-test('a search answers one product a group with its variants, prices in minor units (§16.9 rules 3, 4)', async () => {
+test('a search answers one product per group with its variants and prices in minor units (§16.9 rules 3 and 4)', async () => {
   const { products, pagination } = await ask('search', { query: 'g-m' });
   assert.deepEqual(pagination, { has_next_page: false });
   const all = await ask('search', { filters: { categories: ['Drills'] }, pagination: { limit: 50 } });
@@ -124,7 +124,7 @@ test('a search answers one product a group with its variants, prices in minor un
   );
 });
 
-test('pages follow one another by their cursor (§16.9 rule 4)', async () => {
+test('the cursor of a page leads to the next page (§16.9 rule 4)', async () => {
   const met: string[] = [];
   for (let cursor: string | undefined; ; ) {
     const body = { filters: {}, query: 'tools', pagination: { limit: 1, ...(cursor && { cursor }) } };
@@ -136,7 +136,7 @@ test('pages follow one another by their cursor (§16.9 rule 4)', async () => {
   assert.deepEqual(met, [...new Set(met)]);
 });
 
-test('a lookup says which identifier led where, and which to nothing (§16.9 rule 5)', async () => {
+test('a lookup reports which product each identifier led to, and which identifiers led to none (§16.9 rule 5)', async () => {
   const { products, messages } = await ask('lookup', { ids: ['G', 'G-M', 'B1', 'VIP', 'OUT', 'B1', 'none'] });
   const found = products.map(({ id, variants }: AnyBody) => [
     id,
@@ -160,7 +160,7 @@ test('a lookup says which identifier led where, and which to nothing (§16.9 rul
   assert.equal(tooMany.messages[0].code, 'request_too_large');
 });
 
-test('a product shows what can be selected, and gives way by the preferences (§16.9 rule 6)', async () => {
+test('a product shows its choices, and preferences decide which choices are relaxed first (§16.9 rule 6)', async () => {
   const selected = [
     { name: 'Size', label: 'M' },
     { name: 'Colour', label: 'blue' },
@@ -182,7 +182,7 @@ test('a product shows what can be selected, and gives way by the preferences (§
   assert.equal(none.messages[0].code, 'not_found');
 });
 
-test('related products and fit come by the extension, whose schema the service serves (§16.9 rule 7)', async () => {
+test('related products and fit use the extension, whose schema the service serves (§16.9 rule 7)', async () => {
   const profile = (await service.call('GET', `${endpoint}/profile`, { key: null })).body;
   const [extension] = profile.ucp.capabilities['dev.relata.shopping.compatibility'];
   assert.equal(extension.extends, 'dev.ucp.shopping.catalog.lookup');
@@ -209,7 +209,7 @@ test('related products and fit come by the extension, whose schema the service s
   assert.notDeepEqual(schemas.list(definition, wrong), [], 'the schema says something');
 });
 
-test('what is served is not built, and needs nothing that only a build has (§16.9 rule 1)', async () => {
+test('a channel that is served is not built, and requires no settings of a build (§16.9 rule 1)', async () => {
   const channel = await project.create({ name: 'Served', format: { type: 'ucp' } });
   const built = await project.manage('POST', `/${channel.id}/build`);
   assertRefused(built, 400, 'A channel of the format ucp is served live, it is never built');
@@ -225,7 +225,7 @@ test('what is served is not built, and needs nothing that only a build has (§16
 
 const REQUESTS = Number(process.env.RELATA_TEST_UCP ?? 300);
 
-test('generated requests are answered by the schemas, whatever they ask (§16.9 rule 8)', async () => {
+test('answers to generated requests always match the schemas (§16.9 rule 8)', async () => {
   let seed = Number(process.env.RELATA_TEST_SEED ?? 1);
   const random = (below: number) => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;

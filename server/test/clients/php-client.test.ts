@@ -86,7 +86,7 @@ test(`PHP: ${REPEATED}`, options, async (t) => {
   assert.equal(body.tasks.length, 1, 'the answer was lost, and the update not done again');
 });
 
-test('PHP: the examples of the README work as they are pasted', options, async () => {
+test('PHP: the examples of the README work when pasted', options, async () => {
   const place = await makePlace();
   const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8');
   // The first ten lines are common to all clients, and tested with theirs (client/test/calls.test.ts).

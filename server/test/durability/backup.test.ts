@@ -54,7 +54,7 @@ async function post(catalog: TestCatalog, ...products: readonly object[]): Promi
   return answer.body.task.id;
 }
 
-test('what ends while a backup is made is in it whole: nothing runs twice, nothing is lost', async (t) => {
+test('a task that ends during a backup is completely in it: it neither runs twice nor is lost', async (t) => {
   const service = await startTestService(t);
   const backup = join(await makeFolder(t), 'backup');
   const catalog = await createCatalog(service);
@@ -91,7 +91,7 @@ test('what ends while a backup is made is in it whole: nothing runs twice, nothi
   assert.equal(await nameOf(copy, catalog.projectId, 'D'), 'after the restore', 'its number is a new one');
 });
 
-test('what is open when a backup is made runs after the restore', async (t) => {
+test('tasks that are open during a backup run after the restore', async (t) => {
   const service = await startTestService(t);
   const backup = join(await makeFolder(t), 'backup');
   const catalog = await createCatalog(service);
@@ -135,7 +135,7 @@ async function startUpload(service: TestService) {
   return { projectId: project.projectId, taskId: body.task.id as string, release };
 }
 
-test('a run that is open when a backup is made reads its file again after the restore (§13.2)', async (t) => {
+test('a run that is open during a backup reads its file again after the restore (§13.2)', async (t) => {
   const service = await startTestService(t);
   const backup = join(await makeFolder(t), 'backup');
   const { projectId, taskId, release } = await startUpload(service);
@@ -147,7 +147,7 @@ test('a run that is open when a backup is made reads its file again after the re
   assert.equal(await nameOf(restored, projectId, 'A1'), 'Drill');
 });
 
-test('a run that ends while a backup is made is in it whole (§13.2)', async (t) => {
+test('a run that ends during a backup is completely in it (§13.2)', async (t) => {
   const service = await startTestService(t);
   const backup = join(await makeFolder(t), 'backup');
   const { projectId, taskId, release } = await startUpload(service);
@@ -161,7 +161,7 @@ test('a run that ends while a backup is made is in it whole (§13.2)', async (t)
   assert.equal(await nameOf(restored, projectId, 'A1'), 'Drill');
 });
 
-test('a backup takes exactly the bodies and files that a start would keep', async (t) => {
+test('a backup contains exactly the bodies and files that a start would keep', async (t) => {
   const service = await startTestService(t);
   const { projectId, taskId, release } = await startUpload(service);
   const channels = await createChannelProject(service);
@@ -191,7 +191,7 @@ test('a backup takes exactly the bodies and files that a start would keep', asyn
   assert.ok(copied.length >= 5, copied.join());
 });
 
-test('a full update that is committed while a backup is made is not open in it', async (t) => {
+test('a full update that is committed during a backup is not open in it', async (t) => {
   const service = await startTestService(t);
   const backup = join(await makeFolder(t), 'backup');
   const catalog = await createCatalog(service);
@@ -218,7 +218,7 @@ test('a full update that is committed while a backup is made is not open in it',
   );
 });
 
-test('a backup under running writes is one moment of each project, and its keys and settings are there', async (t) => {
+test('a backup during writes has each project at one moment, with its keys and settings', async (t) => {
   const service = await startTestService(t);
   const folder = await makeFolder(t);
   const catalogs = [await createCatalog(service), await createCatalog(service, { keptCommits: 3 })];
@@ -265,7 +265,7 @@ test('a backup under running writes is one moment of each project, and its keys 
   }
 });
 
-test('one project is brought back while the service runs; lookups see it at once, the others stay', async (t) => {
+test('one project is restored while the service runs: lookups show it immediately, other projects are unchanged', async (t) => {
   const service = await startTestService(t);
   const backup = join(await makeFolder(t), 'backup');
   const catalog = await createCatalog(service);
@@ -303,7 +303,7 @@ test('one project is brought back while the service runs; lookups see it at once
   assert.deepEqual(await catalog.list(), ['A', 'B', 'F'], 'the undo log goes on');
 });
 
-test('an update under way while its project is brought back takes effect on what was brought back', async (t) => {
+test('an update in progress while its project is restored is applied to the restored catalog', async (t) => {
   const service = await startTestService(t);
   const backup = join(await makeFolder(t), 'backup');
   const catalog = await createCatalog(service);
@@ -325,7 +325,7 @@ test('an update under way while its project is brought back takes effect on what
   assert.deepEqual(names, [...Array(250).fill('now'), ...Array(250).fill('then')]);
 });
 
-test('a project is brought back without the updates that waited when the backup was made, and the command says so', async (t) => {
+test('a restored project does not run the updates that waited at the backup, and the command reports this', async (t) => {
   const service = await startTestService(t);
   const backup = join(await makeFolder(t), 'backup');
   const catalog = await createCatalog(service);
@@ -345,7 +345,7 @@ test('a project is brought back without the updates that waited when the backup 
   assert.deepEqual([await nameOf(service, catalog.projectId, 'A'), await catalog.list()], ['then', ['A']]);
 });
 
-test('the metrics say when the last backup was made, and one that failed does not count', async (t) => {
+test('the metrics show the time of the last backup, and a failed one does not count', async (t) => {
   const service = await startTestService(t);
   const folder = await makeFolder(t);
   const read = async () => {
@@ -362,7 +362,7 @@ test('the metrics say when the last backup was made, and one that failed does no
   assert.equal(await read(), at);
 });
 
-test('a backup never takes the place of something else, and a half one is none', async (t) => {
+test('a backup never overwrites another folder, and an incomplete one is not a backup', async (t) => {
   const service = await startTestService(t);
   const folder = await makeFolder(t);
   const filled = join(folder, 'filled');
@@ -388,7 +388,7 @@ test('a backup never takes the place of something else, and a half one is none',
   assert.deepEqual(await readdir(folder), ['filled'], 'nothing is left of a backup that failed');
 });
 
-test('a restore is refused where it would overwrite or mix', async (t) => {
+test('a restore is refused where it would overwrite or mix data', async (t) => {
   const service = await startTestService(t);
   const backup = join(await makeFolder(t), 'backup');
   const catalog = await createCatalog(service);
@@ -438,7 +438,7 @@ async function cancelHeld(service: TestService, projectId: number): Promise<void
 }
 
 for (const at of ['the present one', 'the backup', 'both'] as const) {
-  test(`one project is brought back and found, with an index of search in ${at}`, async (t) => {
+  test(`one project is restored and searchable, with an index of search in ${at}`, async (t) => {
     const service = await startTestService(t);
     const backup = join(await makeFolder(t), 'backup');
     const catalog = await createCatalog(service);

@@ -235,7 +235,7 @@ test(
 );
 
 test(
-  `what clients saw keeps every promise while processes, connections and the database fail for ${HISTORY_S} s (seed ${SEED})`,
+  `all reads keep every promise while processes, connections and the database fail for ${HISTORY_S} s (seed ${SEED})`,
   onlyShared,
   async (t) => {
     const { violations, counts } = await playHistory(HistoryCluster.start, HISTORY_S, SEED);

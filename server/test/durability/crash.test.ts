@@ -90,7 +90,7 @@ const HALF_CLOSED = [
   { left: 'its commit took effect', sql: endCommit('FINISHED'), status: 'FINISHED' },
 ];
 
-test('the start closes full updates that a crash left half closed', async (t) => {
+test('a start finishes closing full updates that a crash left half closed', async (t) => {
   const store = await createTestStore(t);
   let service = await startProcess(store);
   const states: string[] = [];
@@ -121,7 +121,7 @@ test('the start closes full updates that a crash left half closed', async (t) =>
 });
 
 test(
-  'a loss of power takes staged batches, which are not synced: the commit stages them again',
+  'after a loss of power the commit stages lost batches again, because staging is not synced',
   embeddedOnly('PostgreSQL decides itself what it has written when it crashes'),
   async (t) => {
     const store = await createTestStore(t);

@@ -93,7 +93,7 @@ async function assertRefused(backup: string, dataDir: string, ...flags: string[]
   return restored.said;
 }
 
-test('a whole backup is verified and restored, with its files, sizes, hashes, schemas and instant in its manifest', async () => {
+test('a whole backup has a manifest of files, sizes, hashes, schemas and instant, and is verified and restored', async () => {
   const { backup, dataDir, at } = copyBackup();
   const manifest = JSON.parse(readFileSync(at('manifest.json'), 'utf8'));
   const paths = ['catalogs', 'payloads'].flatMap((part) =>
@@ -136,7 +136,7 @@ const DAMAGES: readonly [string, (path: string) => void, RegExp][] = [
 ];
 
 for (const [what, damage, problem] of DAMAGES) {
-  test(`a backup with a file that ${what} is refused, and its name is said`, async () => {
+  test(`a backup with a file that ${what} is refused, and the file is named`, async () => {
     for (const name of [catalogOf(filled), 'control.db']) {
       if (name === 'control.db' && what === 'is missing') continue;
       const { backup, dataDir, at } = copyBackup();
@@ -151,7 +151,7 @@ for (const [what, damage, problem] of DAMAGES) {
   });
 }
 
-test('a stored body that is missing, and a catalog that the manifest does not have, are refused', async () => {
+test('a backup is refused if a stored body is missing or the manifest lacks a catalog', async () => {
   const { backup, dataDir, at } = copyBackup();
   const [name] = readdirSync(at('payloads'));
   rmSync(at(`payloads/${name}`));
@@ -161,7 +161,7 @@ test('a stored body that is missing, and a catalog that the manifest does not ha
   assert.match(said, /catalogs\/900\.db: it is not in manifest\.json/);
 });
 
-test('links and FIFOs in a backup, and a trigger in its database, are refused and named (docs/operating/backup.md, "What the key protects")', async () => {
+test('links, FIFOs and database triggers in a backup are refused and named (docs/operating/backup.md, "What the key protects")', async () => {
   const linked = copyBackup();
   renameSync(linked.at(catalogOf(filled)), join(root, 'elsewhere.db'));
   symlinkSync(join(root, 'elsewhere.db'), linked.at(catalogOf(filled)));
@@ -180,7 +180,7 @@ test('links and FIFOs in a backup, and a trigger in its database, are refused an
   assert.match(said, /control\.db: it has a trigger take_over, which this service did not make/);
 });
 
-test('a manifest that cannot be read is no manifest of a whole backup', async () => {
+test('a backup with an unreadable manifest is refused', async () => {
   const { backup, dataDir, at } = copyBackup();
   truncateSync(at('manifest.json'), 100);
   assert.equal(
@@ -189,7 +189,7 @@ test('a manifest that cannot be read is no manifest of a whole backup', async ()
   );
 });
 
-test('the whole projects of a damaged backup are brought back one by one, and a damaged one is refused', async (t) => {
+test('the intact projects of a damaged backup can be restored one by one, and a damaged one is refused', async (t) => {
   const { backup, dataDir, at } = copyBackup();
   await runRelata(dataDir, 'restore', backup);
   addNoise(at(catalogOf(filled)), 80_000);
@@ -202,7 +202,7 @@ test('the whole projects of a damaged backup are brought back one by one, and a 
   assert.equal((await service.lookUp(['P399'], filled)).length, 1, 'what is there stays');
 });
 
-test('a damaged catalog is brought back while no service runs, and its file is moved aside', async (t) => {
+test('a damaged catalog is restored while the service is stopped, and its file is moved aside', async (t) => {
   const { backup, dataDir } = copyBackup();
   await runRelata(dataDir, 'restore', backup);
   const path = join(dataDir, catalogOf(filled));
@@ -227,7 +227,7 @@ test('a damaged catalog is brought back while no service runs, and its file is m
   assert.equal((await service.ended(update.body.task.id)).taskStatus, 'FINISHED', 'changes go on');
 });
 
-test('a backup of an earlier version, without a manifest, is restored where that is said, after the checks that it allows', async (t) => {
+test('a backup of an earlier version without a manifest is restored on request, after the checks that it allows', async (t) => {
   const whole = copyBackup();
   rmSync(whole.at('manifest.json'));
   assert.match(

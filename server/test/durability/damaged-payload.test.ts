@@ -34,7 +34,7 @@ async function damage(store: TestStore, name: string, { sql, change }: Damage): 
 }
 
 for (const [kind, how] of Object.entries(DAMAGES)) {
-  test(`an accepted body whose stored payload was ${kind} ends its task, which blames the disk (§7.7)`, async (t) => {
+  test(`a task whose accepted body was ${kind} on the disk ends with a failure that names the disk (§7.7)`, async (t) => {
     const store = await createTestStore(t);
     const service = await startTestService(t, { store });
     const { projectId } = service;

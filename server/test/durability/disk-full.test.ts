@@ -90,7 +90,7 @@ async function startFull(t: TestContext) {
 }
 
 for (const part of ['payloads', 'control'] as const) {
-  test(`a write that finds no room in ${part} is answered 507 and leaves nothing behind`, async (t) => {
+  test(`a write that finds no space in ${part} is answered 507 and stores nothing`, async (t) => {
     const { full, catalog, listBodies, service } = await startFull(t);
     const before = await catalog.tasks();
     full[part] = true;
@@ -123,7 +123,7 @@ for (const part of ['payloads', 'control'] as const) {
     assert.deepEqual(await catalog.list(), ['A', 'B']);
   });
 
-  test(`a full update waits for the batch that found no room in ${part}`, async (t) => {
+  test(`a full update waits for the batch that found no space in ${part}`, async (t) => {
     const { full, catalog, listBodies } = await startFull(t);
     await catalog.post('/products/batch/initiate');
     assert.equal((await catalog.post('/products/batch/upload', batchOf('B'))).status, 200);
@@ -141,7 +141,7 @@ for (const part of ['payloads', 'control'] as const) {
   });
 }
 
-test('on a full disk who is signed in goes on, and nobody signs in with a password (§5.6 rule 12)', async (t) => {
+test('on a full disk a signed-in user can continue, and signing in with a password is refused (§5.6 rule 12)', async (t) => {
   const { full, service } = await startFull(t);
   const [signedIn, guest] = [new Browser(service.address), new Browser(service.address)];
   const token = await service.app.access.makeOwnerLink(1, 'owner-link');
@@ -168,7 +168,7 @@ test('on a full disk who is signed in goes on, and nobody signs in with a passwo
   assert.ok(full.control, 'the disk was full by then');
 });
 
-test('an initiate that was stored is answered so, though the old full update cannot be closed any more', async (t) => {
+test('an initiate is answered as stored although the previous full update cannot be closed', async (t) => {
   const { full, catalog, service } = await startFull(t);
   await catalog.post('/products/batch/initiate');
   const old = (await catalog.post('/products/batch/upload', batchOf('B'))).body.task.id;
@@ -191,7 +191,7 @@ test('an initiate that was stored is answered so, though the old full update can
   assert.equal((await service.ended(old)).taskStatus, 'CANCELLED', 'closed with the next');
 });
 
-test('what was accepted waits while its catalog finds no room, and takes effect in order once there is', async (t) => {
+test('accepted updates wait while their catalog has no space, and take effect in order once it has', async (t) => {
   const { full, catalog, service } = await startFull(t);
   await catalog.post('/products/batch/initiate');
   full.catalogs = true;
@@ -277,46 +277,50 @@ class Ballast {
 
 const onFiles = embeddedOnly('a server of PostgreSQL has a disk of its own');
 
-test('a real file system that fills up: 507 or accepted, never lost, never by half', onFiles, async (t) => {
-  const small = await startOnSmallDisk(t);
-  if (small === undefined) return t.skip('no file system may be mounted here');
-  const { service, ballast, target } = small;
-  const group = await service.call('POST', '/management/project-groups', { body: { name: 'Group' } });
-  const body = { name: 'Project', projectGroupId: group.body.id, locale: 'de-DE' };
-  const project = await service.call('POST', '/management/projects', { body });
-  const writer = new DiskWriter(service, project.body.id);
-  await writer.update(20);
-  await writer.settle();
-
-  for (const left of [0, 16, 64, 160, 400, 900]) {
-    await writer.initiate();
-    ballast.fill(left * 1024);
-    for (let round = 0; round < 4; round += 1) {
-      await writer.upload();
-      assert.equal((await writer.lookUp()).status, 200, 'lookups go on');
-      await writer.update(20);
-      await writer.delete();
-      await writer.start();
-      assert.equal((await writer.lookUp()).status, 200, 'lookups go on');
-      await writer.initiate();
-    }
-    ballast.drop();
-    await writer.upload();
-    await writer.start();
+test(
+  'on a file system that really fills up each write is answered 507 or accepted, and none is lost or stored by half',
+  onFiles,
+  async (t) => {
+    const small = await startOnSmallDisk(t);
+    if (small === undefined) return t.skip('no file system may be mounted here');
+    const { service, ballast, target } = small;
+    const group = await service.call('POST', '/management/project-groups', { body: { name: 'Group' } });
+    const body = { name: 'Project', projectGroupId: group.body.id, locale: 'de-DE' };
+    const project = await service.call('POST', '/management/projects', { body });
+    const writer = new DiskWriter(service, project.body.id);
+    await writer.update(20);
     await writer.settle();
-  }
-  t.diagnostic(JSON.stringify(writer.statuses));
-  const refused = Object.entries(writer.statuses).filter(([key]) => key.endsWith('507'));
-  assert.ok(refused.length > 0, 'the disk was full');
-  assert.equal(service.faults(), '');
-  const path = `/management/projects/${project.body.id}/products?format=ndjson`;
-  const products = (await service.call('GET', path)).text;
-  assert.equal(await service.stop(), 0);
-  const restored = embeddedStoreAt(`${target}-restored`);
-  const url = pathToFileURL(target).href;
-  const back = await runRelataWith({}, restored.dataDir, 'restore', '--from', url, restored.dataDir);
-  assert.equal(back.code, 0, back.said);
-  const again = await startProcess(restored);
-  t.after(() => again.kill());
-  assert.equal((await again.call('GET', path)).text, products, 'the backup has what was accepted');
-});
+
+    for (const left of [0, 16, 64, 160, 400, 900]) {
+      await writer.initiate();
+      ballast.fill(left * 1024);
+      for (let round = 0; round < 4; round += 1) {
+        await writer.upload();
+        assert.equal((await writer.lookUp()).status, 200, 'lookups go on');
+        await writer.update(20);
+        await writer.delete();
+        await writer.start();
+        assert.equal((await writer.lookUp()).status, 200, 'lookups go on');
+        await writer.initiate();
+      }
+      ballast.drop();
+      await writer.upload();
+      await writer.start();
+      await writer.settle();
+    }
+    t.diagnostic(JSON.stringify(writer.statuses));
+    const refused = Object.entries(writer.statuses).filter(([key]) => key.endsWith('507'));
+    assert.ok(refused.length > 0, 'the disk was full');
+    assert.equal(service.faults(), '');
+    const path = `/management/projects/${project.body.id}/products?format=ndjson`;
+    const products = (await service.call('GET', path)).text;
+    assert.equal(await service.stop(), 0);
+    const restored = embeddedStoreAt(`${target}-restored`);
+    const url = pathToFileURL(target).href;
+    const back = await runRelataWith({}, restored.dataDir, 'restore', '--from', url, restored.dataDir);
+    assert.equal(back.code, 0, back.said);
+    const again = await startProcess(restored);
+    t.after(() => again.kill());
+    assert.equal((await again.call('GET', path)).text, products, 'the backup has what was accepted');
+  },
+);

@@ -62,7 +62,7 @@ for (const release of listReleases()) {
 
 for (const before of ['batches', 'paths'] as const) {
   test(
-    `a backup takes a catalog along that was not opened since an upgrade from before ${before}`,
+    `a backup includes a catalog that was not opened since an upgrade from before ${before}`,
     ofFiles,
     async (t) => {
       const service = await startTestService(t);

@@ -45,7 +45,7 @@ const makeProducts = (version: string) =>
     attributes: [{ key: 'Text', value: TEXT }],
   }));
 
-test('memory that is given back too early is noticed before what is in it is stored', async (t) => {
+test('a memory buffer that is given back too early is detected before its content is stored', async (t) => {
   const pool = new EarlyPool();
   let overwrites = false;
   const store = (real: CatalogStore): CatalogStore => ({
@@ -70,16 +70,19 @@ test('memory that is given back too early is noticed before what is in it is sto
   await service.loadCatalog(makeProducts('first'));
   assert.deepEqual(listFaults(), []);
 
-  await t.test('a body before its extraction: it is staged again from its payload', async () => {
-    pool.plant('nothing');
-    const task = await service.loadCatalog(makeProducts('second'));
-    assert.equal(task.taskStatus, 'FINISHED');
-    assert.deepEqual([listFaults().length, pool.planted], [1, undefined]);
-    assert.match(listFaults()[0] ?? '', /the commit stages it again/);
-    await assertStored('second');
-  });
+  await t.test(
+    'a body buffer given back before extraction: the batch is staged again from its payload',
+    async () => {
+      pool.plant('nothing');
+      const task = await service.loadCatalog(makeProducts('second'));
+      assert.equal(task.taskStatus, 'FINISHED');
+      assert.deepEqual([listFaults().length, pool.planted], [1, undefined]);
+      assert.match(listFaults()[0] ?? '', /the commit stages it again/);
+      await assertStored('second');
+    },
+  );
 
-  await t.test('packed products before they are staged: the batch is staged again', async () => {
+  await t.test('packed products given back before staging: the batch is staged again', async () => {
     pool.plant('body');
     overwrites = true;
     const task = await service.loadCatalog(makeProducts('third'));
@@ -88,12 +91,15 @@ test('memory that is given back too early is noticed before what is in it is sto
     await assertStored('third');
   });
 
-  await t.test('the body of an update: its task fails, and nothing of it is stored', async () => {
-    pool.plant('nothing');
-    const path = `/products?projectId=${service.projectId}`;
-    const { body } = await service.call('POST', path, { body: makeProducts('fourth') });
-    const task = await service.ended(body.task.id);
-    assert.equal(task.taskStatus, 'FAILED');
-    await assertStored('third');
-  });
+  await t.test(
+    'the buffer of an update given back early: the task fails, and nothing of it is stored',
+    async () => {
+      pool.plant('nothing');
+      const path = `/products?projectId=${service.projectId}`;
+      const { body } = await service.call('POST', path, { body: makeProducts('fourth') });
+      const task = await service.ended(body.task.id);
+      assert.equal(task.taskStatus, 'FAILED');
+      await assertStored('third');
+    },
+  );
 });

@@ -17,7 +17,7 @@ async function open() {
   return { ...shared(), projectId: await shared().createProject('Full updates') };
 }
 
-test('a batch refused over its key’s rate is a failed batch: the commit waits for it (§3.1, §5.3)', async () => {
+test('a batch refused by the rate limit of its key is a failed batch, and the commit waits for it (§3.1, §5.3)', async () => {
   const { projectId, ...service } = await open();
   const made = await service.call('POST', '/management/api-keys', {
     body: { name: 'Slow', scope: { type: 'account' }, rateLimit: { requestsPerMinute: 2 } },
@@ -37,7 +37,7 @@ test('a batch refused over its key’s rate is a failed batch: the commit waits 
   assert.match(refused.body.message, /last batch of the full update failed/);
 });
 
-test('a refused batch of another key leaves the open full update as it is (§4.4 rule 33)', async () => {
+test('a refused batch of another key does not affect the open full update (§4.4 rule 33)', async () => {
   const { projectId, ...service } = await open();
   const made = await service.call('POST', '/management/api-keys', {
     body: { name: 'Slow', scope: { type: 'account' }, rateLimit: { requestsPerMinute: 1 } },
@@ -52,7 +52,7 @@ test('a refused batch of another key leaves the open full update as it is (§4.4
   assert.equal((await service.call('POST', path('start'))).status, 200);
 });
 
-test('a batch for another full update leaves the open one as it is (§4.4 rule 20)', async () => {
+test('a batch for another full update does not affect the open one (§4.4 rule 20)', async () => {
   const { projectId, ...service } = await open();
   const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
   const { body } = await service.call('POST', path('initiate'));
@@ -67,7 +67,7 @@ const batchOf = (...identifiers: string[]) => ({
   body: { products: identifiers.map((identifier) => ({ identifier, name: identifier })) },
 });
 
-test('a request without a right to the project says nothing about its batches (§3.1 rule 10)', async () => {
+test('a refused caller without access to the project does not add a failed batch (§3.1 rule 10)', async () => {
   const { projectId, ...service } = await open();
   const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
   await service.call('POST', path('initiate'));
@@ -78,7 +78,7 @@ test('a request without a right to the project says nothing about its batches (�
   assert.equal((await service.call('POST', path('start'))).status, 200);
 });
 
-test('a commit is refused when it holds other batches or products than the caller says (§4.4 rule 29)', async () => {
+test('a commit is refused if it has other batches or products than the caller counted (§4.4 rule 29)', async () => {
   const { projectId, ...service } = await open();
   const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
   await service.call('POST', path('initiate'));
@@ -96,7 +96,7 @@ test('a commit is refused when it holds other batches or products than the calle
   assert.equal((await service.call('POST', `${path('start')}&batches=2&products=3`)).status, 200);
 });
 
-test('a batch repeated with its Idempotency-Key neither fails nor mends a full update (§7.5)', async () => {
+test('a batch repeated with its Idempotency-Key neither breaks nor repairs a full update (§7.5)', async () => {
   const { projectId, ...service } = await open();
   const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
   const headers = { 'idempotency-key': 'first' };
@@ -164,7 +164,7 @@ async function startInTime(service: Caller, path: string): Promise<Pick<ProcessA
   }
 }
 
-test('a batch whose process is killed while it comes is a failed batch (§3.1 rule 10)', async (t) => {
+test('a batch whose process is killed during the upload is a failed batch (§3.1 rule 10)', async (t) => {
   const store = await createTestStore(t);
   const killed = await startProcess(store);
   const path = await openSession(killed);
@@ -199,7 +199,7 @@ async function sendMost() {
   return { service, path, start, rest, find };
 }
 
-test('a commit waits for a batch that is arriving, and holds its products (§3.1 rule 10)', async () => {
+test('a commit waits for a batch that is arriving and includes its products (§3.1 rule 10)', async () => {
   const { service, start, rest, find } = await sendMost();
   const starting = start();
   assert.match(await rest.finish(), /200 OK/);
@@ -211,7 +211,7 @@ test('a commit waits for a batch that is arriving, and holds its products (§3.1
   assert.equal(await find(), 100);
 });
 
-test('a commit is refused while a batch keeps arriving: it says how many, and deletes nothing (§3.1 rule 10)', async () => {
+test('a commit is refused while a batch is arriving: it names their number and deletes nothing (§3.1 rule 10)', async () => {
   const { service, path, start, rest, find } = await sendMost();
   const other = await sendHalf(service, path('upload'), { identifiers: ['Q'], count: 2 });
   const refused = await start();
@@ -234,7 +234,7 @@ test('a commit is refused while a batch keeps arriving: it says how many, and de
   assert.equal((await start()).status, 200);
 });
 
-test('a batch belongs to the full update in which it began: a later one neither takes nor misses it (§3.1 rule 10)', async () => {
+test('a batch belongs to the full update in which it began, and a later one neither includes nor waits for it (§3.1 rule 10)', async () => {
   const { service, path, start, rest, find } = await sendMost();
   assert.equal((await service.call('POST', path('initiate'))).status, 200);
   assert.equal((await service.call('POST', path('upload'), batchOf(...MOST))).status, 200);
@@ -245,7 +245,7 @@ test('a batch belongs to the full update in which it began: a later one neither 
   assert.equal(await find(), 80);
 });
 
-test('a full update that saw a process go needs a batch or a count (§3.1 rule 11)', async (t) => {
+test('a full update during which a process died needs a batch or a count (§3.1 rule 11)', async (t) => {
   const store = await createTestStore(t);
   const killed = await startProcess(store);
   const path = await openSession(killed);
@@ -258,7 +258,7 @@ test('a full update that saw a process go needs a batch or a count (§3.1 rule 1
   assert.equal((await service.call('POST', `${path('start')}&batches=1`)).status, 200);
 });
 
-test('a full update that saw a process stop in order is committed (§3.1 rule 11)', async (t) => {
+test('a full update during which a process stopped normally is committed (§3.1 rule 11)', async (t) => {
   const store = await createTestStore(t);
   const stopped = await startProcess(store);
   const path = await openSession(stopped);
@@ -291,7 +291,7 @@ test('a commit counts a batch that arrives at another process (§3.1 rule 10)', 
 });
 
 test(
-  'a batch that was sent again elsewhere, as its process was killed, is no failed one: a count says so (§3.1 rule 11)',
+  'a batch that was sent again after its process was killed does not count as failed if the counts match (§3.1 rule 11)',
   onlyShared,
   async (t) => {
     const store = await createTestStore(t);
@@ -310,7 +310,7 @@ test(
 );
 
 test(
-  'a batch refused while the database is away holds up the commit (§3.1 rule 10)',
+  'a batch refused while the database is unreachable blocks the commit (§3.1 rule 10)',
   onlyShared,
   async (t) => {
     const server = await startPostgres({ isDurable: true });

@@ -114,7 +114,7 @@ const REFUSED: readonly Refused[] = [
 
 for (const { what, message, isEmbedded = false, settings } of REFUSED)
   test(
-    `a start leaves an earlier store as it is when ${what}`,
+    `a start does not change an earlier store when ${what}`,
     isEmbedded ? embeddedOnly('files') : {},
     async (t) => {
       const store = await openEarlier(t);
@@ -128,14 +128,10 @@ for (const { what, message, isEmbedded = false, settings } of REFUSED)
     },
   );
 
-test(
-  'a start creates nothing in a new directory when its port is taken',
-  embeddedOnly('files'),
-  async (t) => {
-    const store = await createTestStore(t);
-    const RELATA_PORT = await takePort(t);
-    const { code, said } = await runRelataWith({ ...store.settings, RELATA_PORT }, store.dataDir, 'serve');
-    assert.equal(code, 1, said);
-    assert.equal(existsSync(join(store.dataDir, 'control.db')), false);
-  },
-);
+test('a start creates nothing in a new directory if its port is taken', embeddedOnly('files'), async (t) => {
+  const store = await createTestStore(t);
+  const RELATA_PORT = await takePort(t);
+  const { code, said } = await runRelataWith({ ...store.settings, RELATA_PORT }, store.dataDir, 'serve');
+  assert.equal(code, 1, said);
+  assert.equal(existsSync(join(store.dataDir, 'control.db')), false);
+});

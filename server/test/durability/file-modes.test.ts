@@ -44,7 +44,7 @@ function start(t: TestContext, dataDir: string) {
 }
 
 test(
-  'files are made with the mode 0600 and folders with 0700, those of the WAL and of backups too',
+  'files have the mode 0600 and folders 0700, including those of the WAL and of backups',
   ofFiles,
   async (t) => {
     const dataDir = join(await makeFolder(t), 'data');
@@ -78,7 +78,7 @@ test(
   },
 );
 
-test('a start tightens a data directory that others can read, without a word', ofFiles, async (t) => {
+test('a start makes a data directory private if others can read it, and logs nothing', ofFiles, async (t) => {
   const dataDir = await makeFolder(t);
   const first = await start(t, dataDir);
   // Killed, so that the WAL stays.
@@ -91,7 +91,7 @@ test('a start tightens a data directory that others can read, without a word', o
   assert.doesNotMatch(running.log(), /other users/);
 });
 
-test('a start warns in one line of what others can still read, and leaves it', ofFiles, async (t) => {
+test('a start warns in one line of files and folders that remain readable for others', ofFiles, async (t) => {
   const folder = await makeFolder(t);
   const dataDir = join(folder, 'data');
   await mkdir(join(dataDir, 'import'), { recursive: true });

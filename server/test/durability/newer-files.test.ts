@@ -86,7 +86,7 @@ for (const which of ['control.db', 'catalog'] as const) {
   });
 }
 
-test('a newer schema is found where a crash left it, in the WAL alone', ofFiles, async (t) => {
+test('a newer schema is detected even if a crash left it only in the WAL', ofFiles, async (t) => {
   const { folder, dataDir, catalog } = await makeStore(t);
   const live = join(dataDir, catalog);
   const copy = join(folder, 'copy.db');

@@ -77,7 +77,7 @@ for (const [what, lose] of [
     await (await start(shop)).stop();
   });
 
-test('a start is refused when control.db belongs to another installation than all catalogs', async (t) => {
+test('a start is refused if control.db belongs to another installation than all catalogs', async (t) => {
   const [own, other] = [await openShop(t, 'Own'), await openShop(t, 'Other')];
   replaceFile(join(own.dataDir, 'control.db'), join(other.dataDir, 'control.db'));
   await assert.rejects(start(own), /control\.db of another installation.*restore the whole directory/);
@@ -122,7 +122,7 @@ for (const [origin, take, reason] of [
     assert.equal((await again.call('GET', '/health/ready')).body.problems, undefined);
   });
 
-test('a removed project leaves a file of another installation in its place', async (t) => {
+test('removing a project does not delete the catalog file of another installation', async (t) => {
   const [own, other] = [await openShop(t, 'Own'), await openShop(t, 'Other')];
   const path = own.pathOf(own.projectId);
   replaceFile(path, other.pathOf(other.projectId));
@@ -131,7 +131,7 @@ test('a removed project leaves a file of another installation in its place', asy
   assert.ok(existsSync(path));
 });
 
-test('a catalog of before installations had an identity records its owner at its first open', async (t) => {
+test('a catalog from before installations had an identity records its owner when it is first opened', async (t) => {
   const shop = await openShop(t, 'Own');
   const forget = new DatabaseSync(shop.pathOf(shop.projectId));
   forget.exec("delete from meta where name in ('installation', 'project')");
@@ -146,7 +146,7 @@ test('a catalog of before installations had an identity records its owner at its
   assert.equal(Number(entries[1]?.value), shop.projectId);
 });
 
-test('a backup that holds a catalog of another installation is not restored and not whole', async (t) => {
+test('a backup that contains a catalog of another installation is not whole and is not restored', async (t) => {
   const [own, other] = [await openShop(t, 'Own'), await openShop(t, 'Other')];
   const backup = `${other.dataDir}-backup`;
   t.after(() => rmSync(backup, { recursive: true, force: true }));

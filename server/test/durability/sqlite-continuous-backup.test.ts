@@ -177,7 +177,7 @@ async function bringBack(place: Place, ...args: string[]): Promise<void> {
   assert.equal(doctor.code, 0, doctor.said);
 }
 
-test(`a directory that is lost ${LOSSES} times comes back with all that was answered before (seed ${SEED})`, async (t) => {
+test(`a directory that is lost ${LOSSES} times is restored with everything answered before (seed ${SEED})`, async (t) => {
   const lanes = Array.from({ length: LANES }, (_, lane) => loseAgainAndAgain(t, createRandom(SEED + lane)));
   const longest = Math.max(...(await Promise.all(lanes)));
   t.diagnostic(`the oldest update that was lost had been answered ${Math.round(longest)} ms before`);
@@ -222,7 +222,7 @@ async function loseAgainAndAgain(t: TestContext, random: () => number): Promise<
   return longest;
 }
 
-test('a standby answers reads and refuses writes; promoted it takes them, and the former writer refuses', async (t) => {
+test('a standby answers reads and refuses writes; once promoted it accepts them, and the former writer refuses', async (t) => {
   const place = await createPlace(t);
   const former = await startProcess(place.store, place.settings);
   const writer = new Writer(await createProject(former));
@@ -275,7 +275,7 @@ test('a standby answers reads and refuses writes; promoted it takes them, and th
   assert.equal(await service.stop(), 0);
 });
 
-test(`what clients saw keeps every promise while standbys take the place of the writer for ${HISTORY_S} s (seed ${SEED})`, async (t) => {
+test(`all reads keep every promise while standbys replace the writer for ${HISTORY_S} s (seed ${SEED})`, async (t) => {
   const { violations, counts } = await playHistory(StandbyCluster.start, HISTORY_S, SEED);
   t.diagnostic(JSON.stringify(counts));
   assert.deepEqual(violations, []);
@@ -283,7 +283,7 @@ test(`what clients saw keeps every promise while standbys take the place of the 
   assert.ok(accepted > 0 && reads > 0 && handovers > 0);
 });
 
-test('a writer that is asked to hand over takes changes again when nobody takes its place', async (t) => {
+test('a writer that was asked to hand over accepts changes again if no standby replaces it', async (t) => {
   const place = await createPlace(t);
   const service = await startProcess(place.store, place.settings);
   const writer = new Writer(await createProject(service));
@@ -303,7 +303,7 @@ test('a writer that is asked to hand over takes changes again when nobody takes 
   assert.equal(await back.stop(), 0);
 });
 
-test('a standby of another version of the schema refuses, and says which it has', async (t) => {
+test('a standby of another schema version refuses and names its version', async (t) => {
   const place = await createPlace(t);
   const former = await startProcess(place.store, place.settings);
   const writer = new Writer(await createProject(former));
@@ -350,7 +350,7 @@ async function sendVersion({ store, url }: Place, version: number): Promise<void
   await stream.stop();
 }
 
-test('an earlier instant comes back; a changed byte is found, and said by a restore', async (t) => {
+test('an earlier instant can be restored, and a changed byte is detected and reported by a restore', async (t) => {
   const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
   const service = await startProcess(place.store, place.settings);
   const writer = new Writer(await createProject(service));
@@ -417,7 +417,7 @@ test('an earlier instant comes back; a changed byte is found, and said by a rest
 const problemsOf = async (service: ServiceProcess): Promise<string> =>
   ((await service.call('GET', '/health/ready')).body.problems ?? []).join();
 
-test('what stops a backup is said with what to do: wrong keys of a bucket, and an object that is damaged', async (t) => {
+test('a backup that stops names the cause and the remedy: wrong keys of a bucket, a damaged object', async (t) => {
   const bucket = await startS3Server('backups');
   t.after(bucket.close);
   const refused = await createPlace(t, {
@@ -453,7 +453,7 @@ const readMetric = async (service: ServiceProcess, name: string): Promise<number
     new RegExp(`^relata_backup_${name} (.*)$`, 'm').exec((await service.call('GET', '/metrics')).text)?.[1],
   );
 
-test('a directory that vanished is reported by ready, metrics and doctor, writes go on, and it is not made anew', async (t) => {
+test('a lost directory is reported by ready, metrics and doctor, is not created again, and writes continue', async (t) => {
   const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
   const service = await startProcess(place.store, place.settings);
   const writer = new Writer(await createProject(service));
@@ -487,7 +487,7 @@ test('a directory that vanished is reported by ready, metrics and doctor, writes
   assert.equal(await back.stop(), 0);
 });
 
-test('a base that is lost while the service is stopped is reported by doctor, ready and metrics, and made anew', async (t) => {
+test('a base lost while the service is stopped is reported by doctor, ready and metrics, and is made again', async (t) => {
   const place = await createPlace(t);
   const first = await startProcess(place.store, place.settings);
   await waitUntilSent(first);
@@ -515,7 +515,7 @@ test('a base that is lost while the service is stopped is reported by doctor, re
   assert.equal(verified.code, 0, verified.said);
 });
 
-test('a plain segment in a backup with a key is named by a verification and a restore', async (t) => {
+test('a verification and a restore name a plain segment in a backup with a key', async (t) => {
   const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
   const service = await startProcess(place.store, place.settings);
   await waitUntilSent(service);
@@ -537,7 +537,7 @@ test('a plain segment in a backup with a key is named by a verification and a re
   assert.match(restored.said, new RegExp(`^segments/.*/${next} is not authenticated by RELATA_BACKUP_KEY`));
 });
 
-test('a target that is away stops no write, is said, and gets what it missed; in a bucket as in a directory', async (t) => {
+test('an unreachable target stops no write, is reported, and later receives what it missed, in a bucket and in a directory', async (t) => {
   const bucket = await startS3Server('backups');
   t.after(bucket.close);
   const place = await createPlace(t, {

@@ -84,7 +84,7 @@ async function lookUpAll(service: TestService, projectId: number): Promise<strin
 }
 
 for (const seed of SEEDS) {
-  test(`with 40 random writes in a catalog no product is missing once the damage is noticed, seed ${seed}`, async (t) => {
+  test(`after 40 random writes into a catalog file no product is missing once the damage is noticed, seed ${seed}`, async (t) => {
     const { store, path, neighbour, projectId } = await openShop(t);
     plantDamage(path, seed);
     const service = await restart(t, store);
@@ -114,7 +114,7 @@ function changeIndexKeys(path: string): void {
   writeFileSync(path, bytes);
 }
 
-test('a key that differs in the index alone is found by a check of the file, and the catalog is served no more (docs/operating/backup.md)', async (t) => {
+test('the file check detects a key that differs only in the index, and the catalog is no longer served (docs/operating/backup.md)', async (t) => {
   const { store, path, neighbour, projectId } = await openShop(t);
   changeIndexKeys(path);
   const service = await restart(t, store);
@@ -161,7 +161,7 @@ test('a key that differs in the index alone is found by a check of the file, and
   assert.equal((await service.call('POST', `/products?projectId=${neighbour}`, update)).status, 200);
 });
 
-test('a damaged catalog stays refused after a restart, and is served again once it was restored (docs/operating/backup.md, "A damaged catalog")', async (t) => {
+test('a damaged catalog stays refused after a restart, and is served again after its restore (docs/operating/backup.md, "A damaged catalog")', async (t) => {
   const { store, path, projectId } = await openShop(t);
   const backup = join(store.dataDir, '../', `${basename(store.dataDir)}-backup`);
   t.after(() => rmSync(backup, { recursive: true, force: true }));
@@ -187,7 +187,7 @@ test('a damaged catalog stays refused after a restart, and is served again once 
   assert.deepEqual(readFileSync(`${path}.damaged`), damaged, 'the file is there to be examined');
 });
 
-test('a file that SQLite cannot open as a database is refused alike', async (t) => {
+test('a file that SQLite cannot open as a database is refused the same way', async (t) => {
   const { store, path, projectId } = await openShop(t);
   const bytes = readFileSync(path);
   bytes.fill(0x5a, 0, 100);
@@ -197,7 +197,7 @@ test('a file that SQLite cannot open as a database is refused alike', async (t) 
   assert.deepEqual(answers, new Set(['catalog_damaged']));
 });
 
-test('a sound catalog passes its check, with an undo log, an index of search and an open full update', async (t) => {
+test('an intact catalog passes its check, with an undo log, an index of search and an open full update', async (t) => {
   const service = await startTestService(t);
   const { projectId } = service;
   await service.loadCatalog(products);

@@ -72,7 +72,7 @@ const chosen = CASES.filter((one) =>
 /** Accepted work may meet the fault after its answer; by then most faults have occurred. */
 const MEETING_MS = 3_000;
 
-test(`a disk in need refuses clearly and loses nothing, in ${chosen.length} cases`, {
+test(`a failing disk leads to clear refusals and loses nothing, in ${chosen.length} cases`, {
   skip: noLayers,
 }, async (t) => {
   const shop = await openShop(t);
@@ -169,7 +169,7 @@ function actAt(writer: DiskWriter, step: Case['step']): Promise<boolean> {
   return step === 'update' || step === 'update when just started' ? writer.update(20) : writer[step]();
 }
 
-test('a catalog that opened while the disk was read-only is written again once it is not', {
+test('a catalog that was opened on a read-only disk is written again once the disk is writable', {
   skip: noLayers,
 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'relata-failing-'));
@@ -189,7 +189,7 @@ test('a catalog that opened while the disk was read-only is written again once i
   assert.equal(await write(), 'written');
 });
 
-test('a backup onto a disk that fails says so and leaves nothing that looks like one', {
+test('a backup to a failing disk fails with the reason and leaves nothing that looks like a backup', {
   skip: noLayers,
 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'relata-failing-'));

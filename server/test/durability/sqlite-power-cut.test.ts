@@ -166,7 +166,7 @@ async function burst(service: ServiceProcess, { caller, definitions, random }: C
   await Promise.all([calls, others]);
 }
 
-test('a power cut keeps a backup that ended, and a restore whole or not at all', {
+test('a power cut keeps a finished backup, and leaves a restore complete or absent', {
   skip: noLayers,
 }, async (t) => {
   const random = createRandom(SEED);

@@ -19,7 +19,7 @@ for (const [type, content] of [
   ['bmecat', BMECAT],
   ['shopify-csv', SHOPIFY],
 ] as const)
-  test(`the manufacturer of a ${type} file is the attribute Brand without a setting (§13.7 rule 4)`, async () => {
+  test(`the manufacturer in a ${type} file becomes the attribute Brand without a setting (§13.7 rule 4)`, async () => {
     const pipeline = await createPipeline(service(), { format: { type }, mapping: undefined });
     const task = await pipeline.upload(content);
     assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
@@ -55,7 +55,7 @@ async function preview(format: object, content: string, { mapping, catalog, isBe
   return answer.body;
 }
 
-test('a preview shows what the suggested mapping gives, not that of the format (§13.5 rule 5)', async () => {
+test('a preview shows the result of the suggested mapping, not that of the default mapping (§13.5 rule 5)', async () => {
   const { suggestion, rows, warnings } = await preview({ type: 'bmecat' }, BMECAT);
   assert.deepEqual(suggestion.mapping, {
     identifier: 'SUPPLIER_PID',
@@ -66,7 +66,7 @@ test('a preview shows what the suggested mapping gives, not that of the format (
   assert.deepEqual(warnings, []);
 });
 
-test('a price update has no name: the preview says so and shows its rows (§13.5 rule 6)', async () => {
+test('the preview of a price update without names reports the missing name and shows the rows (§13.5 rule 6)', async () => {
   const article = (number: number) =>
     `<ARTICLE mode="update"><SUPPLIER_AID>${number}</SUPPLIER_AID><ARTICLE_PRICE_DETAILS><ARTICLE_PRICE price_type="net_list"><PRICE_AMOUNT>19.90</PRICE_AMOUNT><PRICE_CURRENCY>EUR</PRICE_CURRENCY></ARTICLE_PRICE></ARTICLE_PRICE_DETAILS></ARTICLE>`;
   const content = `<BMECAT version="1.2"><HEADER/><T_UPDATE_PRICES>${article(1)}${article(2)}</T_UPDATE_PRICES></BMECAT>`;
@@ -76,7 +76,7 @@ test('a price update has no name: the preview says so and shows its rows (§13.5
   assert.match(warnings[0].message, /No column looks like a name.*partial/);
 });
 
-test('a file of another format is told, and so are sheets that are not read (§13.5 rule 6)', async () => {
+test('a preview reports a file of another format and sheets that are not read (§13.5 rule 6)', async () => {
   const uploaded = '{"identifier":"A1","name":"Drill","attributes":[{"key":"Length","value":"5 in"}]}\n';
   for (const [type, content, wanted] of [
     ['ndjson', uploaded, 'native'],
@@ -95,7 +95,7 @@ test('a file of another format is told, and so are sheets that are not read (§1
   }
 });
 
-test('a preview warns of what a person would notice, over more rows than it shows (§13.5 rule 6)', async () => {
+test('a preview warns of conspicuous values in more rows than it shows (§13.5 rule 6)', async () => {
   const lines = Array.from(
     { length: 60 },
     (_, at) => `${at}.5;${at}0 EUR;9,99;Top ${at} / Sub;img/${at}.jpg`,
@@ -125,7 +125,7 @@ test('a preview warns of what a person would notice, over more rows than it show
   );
 });
 
-test('Type and Tags of Shopify are a category and a list, also without a setting (§13.7)', async () => {
+test('Type and Tags of Shopify become a category and a list without a setting (§13.7)', async () => {
   const pipeline = await createPipeline(service(), { format: { type: 'shopify-csv' }, mapping: undefined });
   const task = await pipeline.upload(
     'Handle,Title,Product Category,Type,Tags,Variant SKU\nshirt,Shirt,Apparel > Tops,Shirts,"linen, summer",S1\n',
@@ -140,7 +140,7 @@ test('Type and Tags of Shopify are a category and a list, also without a setting
   assert.deepEqual(facts.sort(), ['Tags: linen', 'Tags: summer', 'Type: Shirts']);
 });
 
-test('a cell of keys and values is suggested as such (§13.5 rule 5)', async () => {
+test('a preview suggests a mapping for a cell of keys and values (§13.5 rule 5)', async () => {
   const lines = ['A1,Hoodie,"color=Black|Grey,size=M"', 'A2,Shirt,"color=Red,size=L"'];
   const { suggestion, rows } = await preview(
     { type: 'csv' },
@@ -154,7 +154,7 @@ test('a cell of keys and values is suggested as such (§13.5 rule 5)', async () 
   ]);
 });
 
-test('a column may be optional; a file of a directory that lacks one that is not is named (§13.8 rule 8)', async () => {
+test('a missing optional column is accepted, and a file of a directory that lacks a required one is named (§13.8 rule 8)', async () => {
   const pipeline = await createPipeline(service(), {
     source: { type: 'directory', pattern: '*.csv' },
     mapping: {
@@ -183,7 +183,7 @@ const BIKES = `sku;title;category;Weight;Size;Electric\n${Array.from(
     `B${at};Bicycle ${at};Bicycles > ${at % 5 === 0 ? 'City' : 'Road'};${10 + (at % 7)},5 kg;${at === 2_499 ? 'M' : 50};${at % 2 === 0}\n`,
 ).join('')};no identifier;;;;\n`;
 
-test('a preview says what the catalog would be, and a run makes it so (§13.5 rule 9)', async () => {
+test('a preview states what the catalog would be, and a run has that result (§13.5 rule 9)', async () => {
   const { catalog, suggestion } = await preview({ type: 'csv' }, BIKES, { catalog: true });
   const { attributes, ...counts } = catalog;
   assert.deepEqual(counts, {
@@ -230,7 +230,7 @@ test('a preview says what the catalog would be, and a run makes it so (§13.5 ru
   );
 });
 
-test('rows of one identifier are one product of the catalog, the last one (§13.5)', async () => {
+test('several rows of one identifier make one product, from the last row (§13.5)', async () => {
   const rows = 'sku;title;category;Colour\nA;First;Old;red\nB;Second;New;blue\nA;Last;New;green\n';
   const { catalog } = await preview({ type: 'csv' }, rows, { catalog: true });
   assert.equal(catalog.products, 2);
@@ -241,7 +241,7 @@ test('rows of one identifier are one product of the catalog, the last one (§13.
   );
 });
 
-test('the beginning of a file is read up to where it was cut (§13.5 rule 10)', async () => {
+test('a preview reads the beginning of a file up to the point where it was cut (§13.5 rule 10)', async () => {
   const rows = Array.from({ length: 300 }, (_, at) => ({ identifier: `B${at}`, name: `Bicycle ${at}` }));
   const whole = JSON.stringify(rows);
   const cut = whole.slice(0, whole.indexOf('Bicycle 200') + 5);

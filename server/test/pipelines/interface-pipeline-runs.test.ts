@@ -50,7 +50,7 @@ async function assertNoBodies(list = service().store.listBodies): Promise<void> 
   }
 }
 
-test('a run is a task of its own origin and name, and changes the catalog (§13.2 rule 1)', async () => {
+test('a run is a task with its own origin and name, and changes the catalog (§13.2 rule 1)', async () => {
   const project = await createProject();
   const source = await startSource();
   const pipeline = await project.create(byUrl(source.url));
@@ -67,7 +67,7 @@ test('a run is a task of its own origin and name, and changes the catalog (§13.
   assert.equal((await project.tasks()).length, 1);
 });
 
-test('a run says what started it and what it counted, newest first, page by page (§13.6)', async () => {
+test('runs list what started them and their counts, newest first, in pages (§13.6)', async () => {
   const project = await createProject();
   const source = await startSource();
   const pipeline = await project.create(byUrl(source.url));
@@ -110,7 +110,7 @@ test('a run says what started it and what it counted, newest first, page by page
   assert.deepEqual((await project.manage('GET')).body.items[0].lastRun, lastRun);
 });
 
-test('a source that did not change is nothing new, until the definition changes (§13.2)', async () => {
+test('a run reports an unchanged source as nothing new, until the definition changes (§13.2)', async () => {
   const project = await createProject();
   const pipeline = await project.create(
     byUpload({ name: 'Tagged', source: { type: 'http', url: await startTaggedSource() } }),
@@ -142,7 +142,7 @@ async function startTaggedSource(): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`;
 }
 
-test('while a run is going on no other begins, and the pipeline is not deleted (§13.3, §8)', async () => {
+test('during a run no other run starts, and the pipeline cannot be deleted (§13.3, §8)', async () => {
   const project = await createProject();
   const source = await startSource();
   const pipeline = await project.create(byUrl(source.url));
@@ -170,7 +170,7 @@ test('one Idempotency-Key starts one run (§7.5)', async () => {
   assert.equal((await project.tasks()).length, 1);
 });
 
-test('who started a run stands in the audit log (§14.4)', async () => {
+test('the audit log names the caller that started a run (§14.4)', async () => {
   const project = await createProject();
   const pipeline = await project.create(byUpload());
   await project.done(await project.upload(pipeline, CSV));
@@ -182,7 +182,7 @@ test('who started a run stands in the audit log (§14.4)', async () => {
   );
 });
 
-test('a file that is sent in starts a run, and goes when the run has ended (§13.1)', async () => {
+test('an uploaded file starts a run and is removed when the run has ended (§13.1)', async () => {
   const project = await createProject();
   const pipeline = await project.create(byUpload());
   const answer = await project.upload(pipeline, CSV, { name: 'export/feed.csv' });
@@ -195,7 +195,7 @@ test('a file that is sent in starts a run, and goes when the run has ended (§13
   await assertNoBodies();
 });
 
-test('a file is named by Content-Disposition where ?name= says nothing; gzip is undone (§13.1)', async () => {
+test('Content-Disposition names a file if ?name= does not, and gzip is unpacked (§13.1)', async () => {
   const project = await createProject();
   const pipeline = await project.create(byUpload());
   const headers = {
@@ -209,7 +209,7 @@ test('a file is named by Content-Disposition where ?name= says nothing; gzip is 
   assert.deepEqual(await project.list(), ['A1', 'B4']);
 });
 
-test('a file for a pipeline that is running is refused before it is read: 429 (§13.1 rule 20)', async () => {
+test('a file for a pipeline that is running is refused with 429 before it is read (§13.1 rule 20)', async () => {
   const project = await createProject();
   const pipeline = await project.create(byUpload());
   const release = await project.hold();
@@ -234,7 +234,7 @@ function makeLarge(mib: number): string {
   return `sku,title,Note\n${Array.from({ length: rows }, (_, at) => row(`P${at}`)).join('')}LAST,Name,end\n`;
 }
 
-test('a file is kept in pieces of 8 MiB and read as one, announced or not (§13.1)', async () => {
+test('a file is stored in pieces of 8 MiB and read as one, with and without Content-Length (§13.1)', async () => {
   const project = await createProject();
   const source = await startSource();
   const pipeline = await project.create(byUpload());
@@ -267,7 +267,7 @@ test('a file is kept in pieces of 8 MiB and read as one, announced or not (§13.
   await assertNoBodies();
 });
 
-test('a file that cannot be taken is refused, and nothing of it stays (§13.1, §7.4)', async () => {
+test('a file that cannot be accepted is refused, and nothing of it is stored (§13.1, §7.4)', async () => {
   const project = await createProject();
   const pipeline = await project.create(byUpload());
   const other = await project.create(byUrl('https://erp.example/export.csv'));
@@ -286,7 +286,7 @@ test('a file that cannot be taken is refused, and nothing of it stays (§13.1, �
   await assertNoBodies();
 });
 
-test('a file that breaks off starts nothing and leaves nothing (§7.2)', async () => {
+test('an upload that breaks off starts nothing and stores nothing (§7.2)', async () => {
   const project = await createProject();
   const pipeline = await project.create(byUpload());
   const { hostname, port } = new URL(service().address);
@@ -306,7 +306,7 @@ test('a file that breaks off starts nothing and leaves nothing (§7.2)', async (
   assert.deepEqual(await project.tasks(), []);
 });
 
-test('a repeated upload is answered as before and its file is not kept twice (§7.5)', async () => {
+test('a repeated upload gets the same answer, and its file is not stored twice (§7.5)', async () => {
   const project = await createProject();
   const pipeline = await project.create(byUpload());
   const key = once24(`upload ${pipeline.id}`);
@@ -319,7 +319,7 @@ test('a repeated upload is answered as before and its file is not kept twice (§
   await assertNoBodies();
 });
 
-test('an upload of the same file that gzip packed at another time is a repetition (§7.5 rule 4)', async () => {
+test('an upload of the same file packed by gzip at another time counts as a repetition (§7.5 rule 4)', async () => {
   const project = await createProject();
   const pipeline = await project.create(byUpload());
   const key = once24(`packed ${pipeline.id}`);
@@ -333,7 +333,7 @@ test('an upload of the same file that gzip packed at another time is a repetitio
   assert.equal((await project.done(first)).taskStatus, 'FINISHED');
 });
 
-test('a file that finds no room is answered 507 and leaves nothing (§7.2 rule 6)', async (t) => {
+test('a file that finds no space is answered 507 and stores nothing (§7.2 rule 6)', async (t) => {
   let piecesLeft = 1;
   const full = await startTestService(t, {
     replace: {
@@ -381,7 +381,7 @@ test('a preview maps the first rows of the real source and stores nothing (§13.
   assert.deepEqual((await project.manage('GET')).body.items, []);
 });
 
-test('a preview takes a definition whole, as it is sent or answered, and nothing else (§13.5 rule 1)', async () => {
+test('a preview accepts only a complete definition, as sent or as answered (§13.5 rule 1)', async () => {
   const project = await createProject();
   const source = await startSource();
   const definition = {
@@ -403,7 +403,7 @@ test('a preview takes a definition whole, as it is sent or answered, and nothing
   assert.deepEqual(refused.body.details, ['must NOT have additional properties: colour']);
 });
 
-test('a preview takes masked headers from the stored pipeline, and a file for an upload (§13.5)', async () => {
+test('a preview uses masked headers of the stored pipeline, and an uploaded file (§13.5)', async () => {
   const project = await createProject();
   const source = await startSource();
   const headers = { 'X-Token': 'stored' };
@@ -424,7 +424,7 @@ test('a preview takes masked headers from the stored pipeline, and a file for an
     assertRefused(await project.manage('POST', '/preview', { body: { ...upload, file: bad } }), 400);
 });
 
-test('a preview that cannot be made says why (§13.5, §7.4)', async () => {
+test('a preview that cannot be made gives the reason (§13.5, §7.4)', async () => {
   const project = await createProject();
   const source = await startSource('<html><body>Sign in</body></html>');
   const format = { type: 'csv' };
@@ -436,7 +436,7 @@ test('a preview that cannot be made says why (§13.5, §7.4)', async () => {
   assert.match(forbidden.body.details.join(), /loopback/);
 });
 
-test('runs are forgotten with their tasks (§10.5)', async () => {
+test('runs are removed with their tasks (§10.5)', async () => {
   const project = await createProject();
   const pipeline = await project.create(byUpload());
   await project.done(await project.upload(pipeline, CSV));
@@ -448,7 +448,7 @@ test('runs are forgotten with their tasks (§10.5)', async () => {
   assert.equal(rest.items[0].lastRun, null);
 });
 
-test('a project that is gone for good takes its pipelines along (§14.2 rule 9)', async () => {
+test('purging a project removes its pipelines (§14.2 rule 9)', async () => {
   const project = await createProject();
   const pipeline = await project.create(byUpload({ name: 'Gone with its project' }));
   await project.done(await project.upload(pipeline, CSV));
@@ -475,7 +475,7 @@ test('a project that is gone for good takes its pipelines along (§14.2 rule 9)'
 
 const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has one process' };
 
-test('a file that one process took is read by another (§13.1)', onlyShared, async (t) => {
+test('one process reads a file that another process accepted (§13.1)', onlyShared, async (t) => {
   const store = await createTestStore(t);
   const api = await startProcess(store, {}, 'api');
   const group = await api.call('POST', '/management/project-groups', { body: { name: 'Group' } });

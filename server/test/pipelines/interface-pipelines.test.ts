@@ -65,7 +65,7 @@ test('a pipeline is created with its defaults and an id (§13.1)', async () => {
   assert.deepEqual(await project.read(body), body);
 });
 
-test('every field of a definition is kept as it was sent, but for what is secret (§13.1, §13.4 rule 1)', async () => {
+test('every field of a definition is stored as sent, except for secrets (§13.1, §13.4 rule 1)', async () => {
   const project = await createProject();
   const created = await project.create(FULL);
   const { trigger, source, ...rest } = definitionOf(created) as AnyBody;
@@ -80,7 +80,7 @@ test('every field of a definition is kept as it was sent, but for what is secret
   });
 });
 
-test('the time between two triggers of a webhook is an hour unless it says otherwise (§13.3 rule 3)', async () => {
+test('the time between two triggers of a webhook is an hour by default (§13.3 rule 3)', async () => {
   const project = await createProject();
   const { trigger } = await project.create({ ...FULL, trigger: { type: 'webhook' } });
   assert.equal(trigger.minSecondsBetween, 3_600);
@@ -88,7 +88,7 @@ test('the time between two triggers of a webhook is an hour unless it says other
     await project.create({ ...FULL, trigger: { type: 'webhook', minSecondsBetween } });
 });
 
-test('what GET answers can be PUT back and changes nothing (§13.1, §7.6 rule 1)', async () => {
+test('PUT accepts the answer of GET and changes nothing (§13.1, §7.6 rule 1)', async () => {
   const project = await createProject();
   const schedule = { type: 'schedule', cron: '0 3 * * *', timeZone: 'Europe/Berlin' };
   for (const definition of [FULL, byUpload(), { ...FULL, trigger: schedule }]) {
@@ -100,7 +100,7 @@ test('what GET answers can be PUT back and changes nothing (§13.1, §7.6 rule 1
   }
 });
 
-test('a masked header keeps its value on the same origin, and never goes to another (§13.4 rule 1)', async () => {
+test('a masked header keeps its value for the same origin and is never sent to another (§13.4 rule 1)', async () => {
   const project = await createProject();
   const source = await startSource();
   const headers = { 'X-Token': 'very-secret' };
@@ -126,7 +126,7 @@ test('a masked header keeps its value on the same origin, and never goes to anot
   }
 });
 
-test('the value of a header is in no answer, no audit log and no log of the service (§13.4 rule 1, §14.4)', async () => {
+test('no answer, audit log or service log contains the value of a header (§13.4 rule 1, §14.4)', async () => {
   const project = await createProject();
   const secret = 'only-here-4711';
   const created = await project.create({ ...FULL, source: { ...HTTP, headers: { Cookie: secret } } });
@@ -196,7 +196,7 @@ const REFUSED: readonly [object, ...RegExp[]][] = [
   ],
 ];
 
-test('a definition that cannot be stored is refused; every mistake is told with its path (§13.1, §7.4)', async () => {
+test('an invalid definition is refused, and every fault is reported with its path (§13.1, §7.4)', async () => {
   const project = await createProject();
   const base = { ...FULL, format: { type: 'csv' }, mapping: MAPPING };
   const known = await project.create(base);
@@ -218,7 +218,7 @@ test('a definition that cannot be stored is refused; every mistake is told with 
   assert.deepEqual((await project.manage('GET')).body.items, [known]);
 });
 
-test('a mistake in a mapping is told once, with its path (§13.1 rule 12)', async () => {
+test('a fault in a mapping is reported once, with its path (§13.1 rule 12)', async () => {
   const project = await createProject();
   const base = { ...FULL, format: { type: 'csv' } };
   const mistakes: [object, RegExp][] = [
@@ -253,7 +253,7 @@ test('a pipeline without a mode makes a full update, which creates the attribute
   assert.equal((await project.create(modeless)).mode, 'full');
 });
 
-test('a mapping is not needed where the format has one of its own (§13.1 rule 4)', async () => {
+test('a mapping is optional if the format has a default mapping (§13.1 rule 4)', async () => {
   const project = await createProject();
   for (const type of ['google-merchant', 'shopify-csv', 'bmecat', 'native']) {
     const { mapping } = await project.create(byUpload({ format: { type }, mapping: undefined }));
@@ -263,7 +263,7 @@ test('a mapping is not needed where the format has one of its own (§13.1 rule 4
   await project.create(byUpload({ mode: 'partial', mapping: { identifier: 'sku', attributes: '*' } }));
 });
 
-test('pipelines are listed by id, page by page (§13.1, §4 rule 3)', async () => {
+test('pipelines are listed by id, in pages (§13.1, §4 rule 3)', async () => {
   const project = await createProject();
   assert.deepEqual((await project.manage('GET')).body, { items: [], nextCursor: null });
   const made: AnyBody[] = [];
@@ -277,7 +277,7 @@ test('pipelines are listed by id, page by page (§13.1, §4 rule 3)', async () =
   assertRefused(await project.manage('GET', '?limit=0'), 400);
 });
 
-test('a deleted pipeline is gone, with its webhook (§13.1, §14.2 rule 8)', async () => {
+test('deleting a pipeline also removes its webhook (§13.1, §14.2 rule 8)', async () => {
   const project = await createProject();
   const pipeline = await project.create(FULL);
   const deleted = await project.manage('DELETE', `/${pipeline.id}`);
@@ -305,7 +305,7 @@ async function createKey(scope: object, access = 'manage'): Promise<string> {
   return answer.body.key;
 }
 
-test('a pipeline that is unknown or of another project is 404 in every call (§7.2 rule 4)', async () => {
+test('a pipeline that is unknown or belongs to another project is 404 in every call (§7.2 rule 4)', async () => {
   const [project, other] = [await createProject(), await createProject()];
   const { id } = await project.create(byUpload());
   for (const [method, path, body] of CALLS) {
@@ -317,7 +317,7 @@ test('a pipeline that is unknown or of another project is 404 in every call (§7
   assertRefused(await other.manage('POST', '/preview', { body: tried }), 404);
 });
 
-test('a key reaches the pipelines of what it reaches, and no others (§14.1)', async () => {
+test('a key reaches only the pipelines within its scope (§14.1)', async () => {
   const [project, other] = [await createProject(), await createProject()];
   const { id } = await project.create(byUpload());
   const own = await createKey({ type: 'project', id: project.projectId });
@@ -344,7 +344,7 @@ test('a key reaches the pipelines of what it reaches, and no others (§14.1)', a
   }
 });
 
-test('running needs the access write, everything else manage; the key must be in the header (§14.1 rules 2 and 4)', async () => {
+test('a run needs the access write, every other change needs manage, and the key must be in the header (§14.1 rules 2 and 4)', async () => {
   const project = await createProject();
   const { id } = await project.create(byUpload());
   const scope = { type: 'project', id: project.projectId };
@@ -362,7 +362,7 @@ test('running needs the access write, everything else manage; the key must be in
   await project.done(await project.upload({ id }, CSV, { key: writes }));
 });
 
-test('a change is in the audit log with who made it and what it was before (§14.4)', async () => {
+test('the audit log shows who changed a pipeline, with the definition before (§14.4)', async () => {
   const project = await createProject();
   const created = await project.create(FULL);
   await project.manage('PUT', `/${created.id}`, { body: { ...created, name: 'Other', minProducts: 11 } });
@@ -384,7 +384,7 @@ test('a change is in the audit log with who made it and what it was before (§14
   });
 });
 
-test('a repeated call under one Idempotency-Key is answered as before and done once (§7.5)', async () => {
+test('a call repeated under one Idempotency-Key gets the same answer and is done once (§7.5)', async () => {
   const project = await createProject();
   const headers = (key: string) => ({ headers: { 'idempotency-key': `${project.projectId} ${key}` } });
   const twice = async (...[method, path, options]: Parameters<typeof project.manage>) => {
@@ -406,7 +406,7 @@ test('a repeated call under one Idempotency-Key is answered as before and done o
   assert.equal(ours.length, 4);
 });
 
-test('a new id of the webhook ends the old one; a change of the definition keeps it (§13.3)', async () => {
+test('a new webhook id ends the old one, and a change of the definition keeps the id (§13.3)', async () => {
   const project = await createProject();
   const created = await project.create(FULL);
   const { body: renewed } = await project.manage('POST', `/${created.id}/trigger-id`);
@@ -421,7 +421,7 @@ test('a new id of the webhook ends the old one; a change of the definition keeps
   assert.deepEqual(again.trigger, renewed.trigger);
 });
 
-test('a schedule says when it is due next, in its own time zone (§13.3 rule 2)', async () => {
+test('a schedule shows its next due time, in its own time zone (§13.3 rule 2)', async () => {
   const project = await createProject();
   const trigger = { type: 'schedule', cron: '0 3 * * *', timeZone: 'Europe/Berlin' };
   const created = await project.create({ ...FULL, trigger });

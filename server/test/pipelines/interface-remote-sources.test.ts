@@ -74,7 +74,7 @@ const write = (path: string, content: string | Uint8Array) => {
   writeFileSync(join(root, path), content);
 };
 
-test('files that match are read by SFTP in the order of their names, and unchanged ones are nothing new (§13.1)', async () => {
+test('a run reads matching files by SFTP in the order of their names and reports unchanged ones as nothing new (§13.1)', async () => {
   write('in/b.csv.gz', gzipSync(csv('B1')));
   write('in/a.csv', csv('A1', 'A2'));
   write('in/deep/c.csv', csv('C1'));
@@ -91,7 +91,7 @@ test('files that match are read by SFTP in the order of their names, and unchang
   assert.equal((await run()).counts.products, 5);
 });
 
-test('one file, or the newest alone, is read by SFTP (§13.1)', async () => {
+test('a run reads one file, or only the newest, by SFTP (§13.1)', async () => {
   write('dated/1.csv', csv('OLD'));
   write('dated/2.csv', csv('NEW'));
   utimesSync(join(root, 'dated/1.csv'), 1_000_000, 1_000_000);
@@ -105,7 +105,7 @@ test('one file, or the newest alone, is read by SFTP (§13.1)', async () => {
   assert.match((await none.run()).text, /127\.0\.0\.1 has no dated\/3\.csv/);
 });
 
-test('an object is read from S3, and one with the same ETag is nothing new (§13.1)', async () => {
+test('a run reads an object from S3 and reports one with the same ETag as nothing new (§13.1)', async () => {
   s3.objects.set('one/feed.csv', Buffer.from(csv('A1')));
   const { project, run } = await createRemote(inBucket('one/feed.csv'));
   assert.equal((await run()).task.taskStatus, 'FINISHED');
@@ -115,7 +115,7 @@ test('an object is read from S3, and one with the same ETag is nothing new (§13
   assert.deepEqual(await project.list(), ['A2']);
 });
 
-test('objects that match are read from S3 in the order of their keys (§13.1)', async () => {
+test('a run reads matching objects from S3 in the order of their keys (§13.1)', async () => {
   for (const [key, id] of [
     ['many/2.csv', 'B'],
     ['many/1.csv', 'A'],
@@ -129,7 +129,7 @@ test('objects that match are read from S3 in the order of their keys (§13.1)', 
   assert.equal((await run()).counts.nothingNew, true);
 });
 
-test('a server with another host key, and wrong secrets, fail a run in words without a secret (§13.4)', async () => {
+test('another host key or a wrong secret fails a run, with an explanation that contains no secret (§13.4)', async () => {
   const wrong = [
     [
       overSftp('x.csv', { hostKey: `SHA256:${'A'.repeat(43)}` }),
@@ -146,7 +146,7 @@ test('a server with another host key, and wrong secrets, fail a run in words wit
   }
 });
 
-test('secrets are write-only, kept while the server stays, and never sent to another (§13.4)', async () => {
+test('secrets are write-only, kept while the server stays the same, and never sent to another server (§13.4)', async () => {
   write('kept.csv', csv('K'));
   s3.objects.set('kept.csv', Buffer.from(csv('K')));
   const cases = [
@@ -169,7 +169,7 @@ test('secrets are write-only, kept while the server stays, and never sent to ano
   assert.ok(!log.includes(SECRET) && !log.includes(S3_KEYS.secretAccessKey));
 });
 
-test('a definition names what is wrong with it (§13.1)', async () => {
+test('a refused definition names its faults (§13.1)', async () => {
   const project = await createPipelineProject(service());
   const wrong: [object, RegExp][] = [
     [overSftp('a.csv', { host: 'a b' }), /^\/source\/host: is no host name/],

@@ -77,7 +77,7 @@ async function countRuns({ project, pipeline }: Webhook): Promise<number> {
   return (await project.manage('GET', `/${pipeline.id}/runs`)).body.items.length;
 }
 
-test('the URL is complete: host and port of the service and an id of its own (§4.9 rule 2, §13.3 rule 3)', async () => {
+test('the URL is complete: host and port of the service and an id for this pipeline only (§4.9 rule 2, §13.3 rule 3)', async () => {
   const { pipeline, path } = await createWebhook();
   assert.match(pipeline.trigger.id, /^[A-Za-z0-9_-]{24,}$/);
   assert.equal(path, `/etl-triggers/webhook/${pipeline.trigger.id}`);
@@ -105,7 +105,7 @@ test('the URL is complete: host and port of the service and an id of its own (§
   assert.doesNotMatch(answer, /evil/);
 });
 
-test('a call runs the pipeline: 200 with the exact text and the task (§4.9 rule 5)', async () => {
+test('a call starts the pipeline and answers 200 with the exact text and the task (§4.9 rule 5)', async () => {
   const webhook = await createWebhook();
   const { status, headers, body } = await webhook.call();
   const { task, ...rest } = body;
@@ -120,7 +120,7 @@ test('a call runs the pipeline: 200 with the exact text and the task (§4.9 rule
   assert.equal((await webhook.project.read(webhook.pipeline)).lastRun.startedBy, 'webhook');
 });
 
-test('body, content type and parameters are not looked at, whatever they are (§4.9 rule 4)', async () => {
+test('a call ignores its body, content type and parameters (§4.9 rule 4)', async () => {
   const webhook = await createWebhook({ minSecondsBetween: 0 });
   const calls: CallOptions[] = [
     { body: '{"broken":' },
@@ -145,7 +145,7 @@ test('body, content type and parameters are not looked at, whatever they are (§
   release();
 });
 
-test('an unknown id, an altered URL or another method is 404, whoever asks (§4.9 rules 8 and 9)', async () => {
+test('an unknown id, an altered URL or another method is 404 for every caller (§4.9 rules 8 and 9)', async () => {
   const webhook = await createWebhook();
   const { path } = webhook;
   const last = path.at(-1);
@@ -176,7 +176,7 @@ test('an unknown id, an altered URL or another method is 404, whoever asks (§4.
   assert.equal(await countRuns(webhook), 0);
 });
 
-test('a pipeline whose trigger is not a webhook is 404, before credentials are looked at (§13.3 rule 5)', async () => {
+test('a pipeline whose trigger is not a webhook is 404 before credentials are checked (§13.3 rule 5)', async () => {
   const webhook = await createWebhook();
   const { project, pipeline } = webhook;
   for (const trigger of [{ type: 'manual' }, { type: 'schedule', cron: '0 3 * * *', timeZone: 'UTC' }]) {
@@ -201,7 +201,7 @@ test('the webhook of a deleted project is 404 (§14.2 rule 9)', async () => {
   assert.equal((await webhook.call()).status, 200);
 });
 
-test('no Authorization header, an empty one or only ?apiKey=: 401 with its text (§5.5 rule 2)', async () => {
+test('without an Authorization header, with an empty one, or with ?apiKey= alone the answer is 401 with its text (§5.5 rule 2)', async () => {
   const webhook = await createWebhook();
   const inUrl = `${webhook.path}?apiKey=${service().key}`;
   assertRefused(await webhook.call({ key: null }), 401, MISSING);
@@ -213,7 +213,7 @@ test('no Authorization header, an empty one or only ?apiKey=: 401 with its text 
   assert.equal(await countRuns(webhook), 0);
 });
 
-test('an unknown, deleted or expired key, a lower scope or another account: 401 with its text (§5.5 rule 3)', async () => {
+test('an unknown, deleted or expired key, a smaller scope or another account is 401 with its text (§5.5 rule 3)', async () => {
   const webhook = await createWebhook();
   const { projectId } = webhook.project;
   const { body: project } = await service().call('GET', `/management/projects/${projectId}`);
@@ -239,7 +239,7 @@ test('an unknown, deleted or expired key, a lower scope or another account: 401 
   assert.equal(await countRuns(webhook), 0);
 });
 
-test('an account key with access write or manage starts it, with or without the word Bearer (§5.5 rule 1)', async () => {
+test('an account key with access write or manage starts the pipeline, with or without the word Bearer (§5.5 rule 1)', async () => {
   const webhook = await createWebhook({ minSecondsBetween: 0 });
   const release = webhook.source.hold();
   const statuses: number[] = [];
@@ -252,7 +252,7 @@ test('an account key with access write or manage starts it, with or without the 
   release();
 });
 
-test("the key's own rate comes before the window, and a refused call starts nothing (§4.9 rule 9, §5.3)", async () => {
+test('the rate limit of the key is checked before the window, and a refused call starts nothing (§4.9 rule 9, §5.3)', async () => {
   const webhook = await createWebhook();
   const { key } = await createKey({ type: 'account' }, { rateLimit: { requestsPerMinute: 2 } });
   const first = await webhook.call({ key });
@@ -268,7 +268,7 @@ test("the key's own rate comes before the window, and a refused call starts noth
   assertRefused(await webhook.call({ key, path: `${webhook.path}x` }), 404);
 });
 
-test('once an hour by default: 429 with the rest of the window (§4.9 rules 7 and 10, §8)', async () => {
+test('by default a second call within an hour is 429 with the remaining time of the window (§4.9 rules 7 and 10, §8)', async () => {
   const webhook = await createWebhook();
   const { body } = await webhook.call();
   await service().ended(body.task.id);
@@ -286,7 +286,7 @@ test('once an hour by default: 429 with the rest of the window (§4.9 rules 7 an
   assert.equal(await countRuns(webhook), 2);
 });
 
-test('the time runs from the last accepted trigger, failed runs included; manual runs and refused calls do not count (§13.3 rule 4)', async () => {
+test('the window begins at the last accepted trigger, even of a failed run, but not at manual runs or refused calls (§13.3 rule 4)', async () => {
   const webhook = await createWebhook();
   const { project, pipeline, source } = webhook;
   await project.run(pipeline);
@@ -303,7 +303,7 @@ test('the time runs from the last accepted trigger, failed runs included; manual
   assert.equal((await webhook.call()).status, 200);
 });
 
-test('while a run is going on: 429, at least 30 seconds, and the call does not count (§4.9 rules 7 and 10)', async () => {
+test('a call during a run is 429 with at least 30 seconds and does not count (§4.9 rules 7 and 10)', async () => {
   const webhook = await createWebhook({ minSecondsBetween: 5 });
   const { project, pipeline, source } = webhook;
   const release = source.hold();
@@ -326,7 +326,7 @@ test('while a run is going on: 429, at least 30 seconds, and the call does not c
   await service().ended(body.task.id);
 });
 
-test('without a time between triggers it may follow at once (§13.3 rule 3)', async () => {
+test('without a time between triggers the next call may follow immediately (§13.3 rule 3)', async () => {
   const webhook = await createWebhook({ minSecondsBetween: 0 });
   for (let round = 0; round < 3; round += 1) {
     const { status, body } = await webhook.call();
@@ -335,7 +335,7 @@ test('without a time between triggers it may follow at once (§13.3 rule 3)', as
   }
 });
 
-test('triggers that come at once start one run (§13.3 rule 6)', async () => {
+test('triggers at the same time start one run (§13.3 rule 6)', async () => {
   for (const minSecondsBetween of [0, HOUR_S]) {
     const webhook = await createWebhook({ minSecondsBetween });
     const release = webhook.source.hold();
@@ -348,7 +348,7 @@ test('triggers that come at once start one run (§13.3 rule 6)', async () => {
   }
 });
 
-test('a call repeated under its Idempotency-Key gets the first answer, also within the window (§7.5)', async () => {
+test('a call repeated under its Idempotency-Key gets the first answer, even within the window (§7.5)', async () => {
   const webhook = await createWebhook();
   const headers = { 'idempotency-key': `webhook ${webhook.pipeline.id}` };
   const first = await webhook.call({ headers });
@@ -360,7 +360,7 @@ test('a call repeated under its Idempotency-Key gets the first answer, also with
   assertRefused(await other.call({ headers }), 422);
 });
 
-test('an accepted call is in the audit log, a refused one is not (§14.4)', async () => {
+test('an accepted call is in the audit log, and a refused one is not (§14.4)', async () => {
   const webhook = await createWebhook();
   await webhook.call();
   await webhook.call();
@@ -373,7 +373,7 @@ test('an accepted call is in the audit log, a refused one is not (§14.4)', asyn
   assert.deepEqual(runs[0].details, { startedBy: 'webhook' });
 });
 
-test('no value of a key is in the log, whatever way it came (§5.1 rule 9)', async () => {
+test('the log never contains the value of a key, however it was sent (§5.1 rule 9)', async () => {
   const webhook = await createWebhook();
   await webhook.call({ key: null, path: `${webhook.path}?apiKey=${service().key}` });
   await webhook.call({ key: 'a-wrong-key-4711' });
@@ -384,7 +384,7 @@ test('no value of a key is in the log, whatever way it came (§5.1 rule 9)', asy
 const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has one process' };
 
 test(
-  'two processes that are called at once start one run, and both know the window (§13.3 rule 6)',
+  'two processes called at the same time start one run, and both apply the window (§13.3 rule 6)',
   onlyShared,
   async (t) => {
     const store = await createTestStore(t);

@@ -46,7 +46,7 @@ function fetchThere(urls: readonly string[]): Fetched[] {
 const at = (name: string, path = '') => `http://${name}.example:8080/${path}`;
 const askedOnce = (name: string) => [`1 ${name}.example`, `28 ${name}.example`];
 
-test('the address that was checked is the one connected to, whatever the name server says next (§13.4)', {
+test('a connection uses the address that was checked, whatever the name server answers next (§13.4)', {
   skip,
 }, () => {
   const [plain, first, second, turned, elsewhere] = fetchThere([

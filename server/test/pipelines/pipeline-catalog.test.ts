@@ -58,7 +58,7 @@ async function assertSameCatalog(
 const partOf = (identifiers: readonly string[], at: number) =>
   identifiers.slice(at * LOOKUP, (at + 1) * LOOKUP);
 
-test('a catalog as csv, xml and xlsx is the same catalog as the upload (§13.1)', async (t) => {
+test('a catalog imported as csv, xml or xlsx equals the same catalog uploaded (§13.1)', async (t) => {
   const { products } = readCatalog(3_000, MOST_PRODUCTS);
   const identifiers = products.map(({ identifier }) => identifier);
   const table: CatalogTable = toTable(products);

@@ -23,7 +23,7 @@ const MODES = ['full', 'incremental', 'partial'] as const;
 const fileOf = (version: number) =>
   `sku;name;Version\n${Array.from({ length: PRODUCTS }, (_, index) => `P${index};Product ${index};v${version}\n`).join('')}`;
 
-test('the run of a killed process goes on, and its file becomes the catalog whole (§13.2)', async (t) => {
+test('the run of a killed process resumes, and its file becomes the complete catalog (§13.2)', async (t) => {
   t.diagnostic(`seed ${SEED}`);
   const random = createRandom(SEED);
   const store = await createTestStore(t);
@@ -61,7 +61,7 @@ test('the run of a killed process goes on, and its file becomes the catalog whol
   assert.equal(await service.stop(), 0);
 });
 
-test('a service that is stopped while a run waits for its writes ends, and the run goes on (§13.2)', async (t) => {
+test('a service stops while a run waits for its writes, and the run resumes later (§13.2)', async (t) => {
   const store = await createTestStore(t);
   const first = await startProcess(store);
   const { projectId, pipelines } = await prepare(first);

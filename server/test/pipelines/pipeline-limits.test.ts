@@ -34,7 +34,7 @@ const replacing = (...patterns: readonly string[]) => ({
   ),
 });
 
-test('patterns of a definition never hold up the thread that serves, and the one that is too much is named (§13.8)', async () => {
+test('patterns of a definition never block the serving thread, and a pattern that is too slow is named (§13.8)', async () => {
   const project = await createPipelineProject(service());
   const mapping = replacing(...Array.from({ length: 400 }, (_, at) => heavyPattern(at)));
   const file = { name: 'feed.csv', base64: Buffer.from(CSV).toString('base64') };
@@ -58,7 +58,7 @@ test('patterns of a definition never hold up the thread that serves, and the one
   }
 });
 
-test('every pattern that cannot be used is told with its path, and so is a mapping with too many (§13.8)', async () => {
+test('every invalid pattern is reported with its path, and so is a mapping with too many patterns (§13.8)', async () => {
   const project = await createPipelineProject(service());
   const filter = { any: [{ column: 'sku', operator: 'matches', value: '(?=x)' }] };
   const wrong = await project.manage('POST', '', {
@@ -93,7 +93,7 @@ test('every pattern that cannot be used is told with its path, and so is a mappi
   }
 });
 
-test('a definition with larger patterns that was stored before is read, and its run fails with the reason (§13.8)', async () => {
+test('a stored definition with larger patterns is still read, and its run fails with the reason (§13.8)', async () => {
   const project = await createPipelineProject(service());
   const created = await project.create(byUpload({ mapping: replacing('\\d+') }));
   const mapping = replacing(...Array.from({ length: 7 }, (_, at) => heavyPattern(at)));
@@ -149,7 +149,7 @@ async function waitFor(holds: () => boolean | Promise<boolean>): Promise<void> {
 const calculated = (at: number) =>
   byUpload({ mapping: { ...MAPPING, name: { expression: `title & "${at}"` } } });
 
-test('definitions with expressions are checked one at a time for an account, the others wait or are told to (§13.8)', async () => {
+test('definitions with expressions are checked one at a time per account, and others wait or are refused (§13.8)', async () => {
   const [project, stranger] = [await createPipelineProject(service()), await createStranger()];
   let most = 0;
   const watch = setInterval(() => (most = Math.max(most, countChecks())), 20);
@@ -189,7 +189,7 @@ function askAndLeave(path: string, bodies: readonly object[]) {
   };
 }
 
-test('who leaves before a definition is checked gives the place and the process back (§13.8)', async () => {
+test('a caller that disconnects before its definition is checked frees the slot and the process (§13.8)', async () => {
   const project = await createPipelineProject(service());
   // Three seconds each, a minute together.
   const slow = Array.from({ length: 20 }, (_, at) =>
@@ -207,7 +207,7 @@ test('who leaves before a definition is checked gives the place and the process 
 
 const previewOf = (url: string) => ({ source: { type: 'http', url }, format: { type: 'csv' } });
 
-test('previews of an account take half of the places, and who leaves gives the place back (§13.5)', async () => {
+test('previews of one account use at most half of the slots, and a caller that disconnects frees its slot (§13.5)', async () => {
   const [project, stranger] = [await createPipelineProject(service()), await createStranger()];
   const [dripping, source] = [await startSource(), await startSource()];
   const release = dripping.hold();
@@ -229,7 +229,7 @@ test('previews of an account take half of the places, and who leaves gives the p
   release();
 });
 
-test('runs of an account take four of the six places of a process, three of one project (§13.2)', async () => {
+test('runs of one account use at most four of the six slots of a process, and runs of one project three (§13.2)', async () => {
   const projects: PipelineProject[] = [];
   for (let at = 0; at < 3; at++) projects.push(await createPipelineProject(service()));
   const stranger = await createStranger();

@@ -26,7 +26,7 @@ after(() => stops.stopAll());
 
 const CSV = 'sku;name;Color\nA1;Lamp;red\nA2;Table;blue\n';
 
-test('a run is a task of its own: origin, name, log, report, counts (§13.2)', async () => {
+test('a run is a task with its own origin, name, log, report and counts (§13.2)', async () => {
   const pipeline = await createPipeline(service(), { name: 'Nightly' });
   const task = await pipeline.upload(CSV);
   assert.deepEqual(
@@ -68,7 +68,7 @@ test('a run is a task of its own: origin, name, log, report, counts (§13.2)', a
   );
 });
 
-test('mode full deletes what the source does not hold, the others do not (§3.3)', async () => {
+test('the mode full deletes products that the source lacks, and the other modes do not (§3.3)', async () => {
   const pipeline = await createPipeline(service());
   await pipeline.upload(CSV);
   await pipeline.upload('sku;name;Color\nA1;Lamp;green\nA3;Chair;black\n');
@@ -108,7 +108,7 @@ test('mode full deletes what the source does not hold, the others do not (§3.3)
   );
 });
 
-test('what makes no value is counted in the report with its path (§13.2 rule 11)', async () => {
+test('the report counts cells that make no value, with their path (§13.2 rule 11)', async () => {
   const pipeline = await createPipeline(service(), {
     format: { type: 'json' },
     mapping: { identifier: 'sku', name: 'name', attributes: '*' },
@@ -124,7 +124,7 @@ test('what makes no value is counted in the report with its path (§13.2 rule 11
   );
 });
 
-test('a run that fails behind its batches is no fault of the service, though they are still being staged (§13.2)', async () => {
+test('a run that fails after some batches were accepted, even while they are staged, is not a fault of the service (§13.2)', async () => {
   const pipeline = await createPipeline(service(), { onRejectedRow: 0 });
   const rows = Array.from({ length: 10_000 }, (_, index) => `P${index};Product ${index};v`);
   const task = await pipeline.upload(`sku;name;Color\n${rows.join('\n')}\n;Nothing;red\n`);
@@ -135,7 +135,7 @@ test('a run that fails behind its batches is no fault of the service, though the
 const BAD = `sku;name;Price\nA1;Lamp;1,50\n;No number;2,00\nA3;Chair;cheap\n${'A4;Stool;3,00\n'}`;
 const PRICED = { ...CSV_MAPPING, attributes: { Price: { column: 'Price', number: { decimal: 'comma' } } } };
 
-test('a rejected row stops the run, is left out, or is up to a share; the report names row, column and reason (§13.1)', async () => {
+test('a rejected row stops the run, is skipped, or is tolerated up to a share; the report names row, column and reason (§13.1)', async () => {
   const pipeline = await createPipeline(service(), { mapping: PRICED });
   const stopped = await pipeline.upload(BAD);
   assert.equal(stopped.taskStatus, 'FAILED');
@@ -171,7 +171,7 @@ test('a rejected row stops the run, is left out, or is up to a share; the report
   assert.match(price.message, /"cheap" is no number/);
 });
 
-test('a run that finds fewer products than it must changes nothing (§13.1)', async () => {
+test('a run that finds fewer products than required changes nothing (§13.1)', async () => {
   const pipeline = await createPipeline(service(), { minProducts: 2 });
   await pipeline.upload(CSV);
   const few = await pipeline.upload('sku;name\nA1;Lamp\n');
@@ -183,7 +183,7 @@ test('a run that finds fewer products than it must changes nothing (§13.1)', as
   assert.equal(none.error.code, 'products_too_few', 'a catalog is never emptied by an empty file');
 });
 
-test('the delete guard of the pipeline holds, in the modes full and delete (§13.1)', async () => {
+test('the delete guard of the pipeline applies in the modes full and delete (§13.1)', async () => {
   const pipeline = await createPipeline(service(), { maxDeletePercent: 30 });
   await pipeline.upload(CSV);
   const full = await pipeline.upload('sku;name\nA1;Lamp\n');
@@ -201,14 +201,14 @@ test('the delete guard of the pipeline holds, in the modes full and delete (§13
   assert.deepEqual(await pipeline.list(), ['A1', 'A2'], 'the delete of a run is restored like any other');
 });
 
-test("a project's guard holds where it is stricter (§4.4)", async () => {
+test('the delete guard of the project applies if it is stricter (§4.4)', async () => {
   const pipeline = await createPipeline(service(), { maxDeletePercent: 90 }, { maxDeletePercent: 10 });
   await pipeline.upload(CSV);
   const task = await pipeline.upload('sku;name\nA1;Lamp\n');
   assert.match(task.error.details.join('\n'), /the project allows 10 %/);
 });
 
-test('an unchanged file ends the run as nothing new, a changed definition reads it again (§13.2)', async () => {
+test('a run ends with nothing new for an unchanged file, and a changed definition reads it again (§13.2)', async () => {
   feed.answer((request, response) => {
     if (request.headers['if-none-match'] === '"v1"') response.writeHead(304).end();
     else response.writeHead(200, { etag: '"v1"', 'content-type': 'text/csv' }).end(CSV);
@@ -230,7 +230,7 @@ test('an unchanged file ends the run as nothing new, a changed definition reads 
   assert.deepEqual((await pipeline.stored('A1')).attributes, []);
 });
 
-test('a failed run is not taken for the last one that ended well (§13.2)', async () => {
+test('a failed run does not count as the last successful one (§13.2)', async () => {
   feed.answer((request, response) => {
     const isKnown = request.headers['if-none-match'] !== undefined;
     response.writeHead(isKnown ? 304 : 200, { etag: '"v2"' }).end(isKnown ? undefined : BAD);
@@ -240,7 +240,7 @@ test('a failed run is not taken for the last one that ended well (§13.2)', asyn
   assert.equal((await pipeline.run()).taskStatus, 'FAILED', 'it is read again');
 });
 
-test('what breaks off, is no file, is forbidden or is not there fails and changes nothing (§13.4)', async () => {
+test('a source that breaks off, is not a file, is forbidden or is missing fails the run and changes nothing (§13.4)', async () => {
   const pipeline = await createPipeline(service(), HTTP(feed.url));
   feed.serve(CSV);
   await pipeline.run();
@@ -290,7 +290,7 @@ test('what breaks off, is no file, is forbidden or is not there fails and change
   assert.deepEqual(await pipeline.list(), ['A1', 'A2']);
 });
 
-test('a run that is cancelled while its source is slow ends at once and changes nothing (§13.2)', async () => {
+test('a run that is cancelled during a slow source ends immediately and changes nothing (§13.2)', async () => {
   feed.answer((_, response) => void response.writeHead(200).write(CSV));
   const pipeline = await createPipeline(service(), HTTP(feed.url));
   const before = feed.requests.length;
@@ -304,7 +304,7 @@ test('a run that is cancelled while its source is slow ends at once and changes 
   assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not in its way');
 });
 
-test('a run that is cancelled ends the process of its expressions (§13.2)', {
+test('cancelling a run ends the process that evaluates its expressions (§13.2)', {
   skip: !existsSync('/proc/self/task') && 'only Linux says which processes there are',
 }, async () => {
   // More than is read before the first rows are mapped.
@@ -320,7 +320,7 @@ test('a run that is cancelled ends the process of its expressions (§13.2)', {
   while (isThere()) await new Promise((resolve) => setTimeout(resolve, 20));
 });
 
-test('a run whose source or mapping takes longer than half a day fails and gives its place back (§13.2)', async (t) => {
+test('a run whose source or mapping takes over half a day fails and frees its slot (§13.2)', async (t) => {
   // Node supports it, but its types do not yet.
   t.mock.timers.enable({ apis: ['AbortSignal.timeout' as 'Date'] });
   feed.answer((_, response) => void response.writeHead(200).write(CSV));
@@ -336,7 +336,7 @@ test('a run whose source or mapping takes longer than half a day fails and gives
   assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not in its way');
 });
 
-test('a run takes its place when it begins to write, and can be cancelled while it waits (§4.7)', async () => {
+test('a run gets its position in the order when it begins to write, and can be cancelled while it waits (§4.7)', async () => {
   const pipeline = await createPipeline(service(), { mode: 'incremental' });
   const release = await pipeline.hold();
   const rows = Array.from({ length: 10_001 }, (_, index) => `P${index};Product ${index}`);
@@ -368,7 +368,7 @@ test('a run takes its place when it begins to write, and can be cancelled while 
   assert.equal((await pipeline.find('P7'))[0].name, 'Product 7', 'none of its batches takes effect');
 });
 
-test('a full update of a run and that of the API leave each other alone (§13.2)', async () => {
+test('a full update of a run and one of the API do not affect each other (§13.2)', async () => {
   const pipeline = await createPipeline(service());
   await pipeline.post('/products/batch/initiate');
   await pipeline.post('/products/batch/upload', { products: [{ identifier: 'B1', name: 'By the API' }] });
@@ -378,7 +378,7 @@ test('a full update of a run and that of the API leave each other alone (§13.2)
   assert.deepEqual(await pipeline.list(), ['B1'], 'the session of the API was still open');
 });
 
-test('a slow source holds up no other pipeline of its project (§13.2)', async () => {
+test('a slow source does not delay other pipelines of its project (§13.2)', async () => {
   feed.answer((_, response) => void response.writeHead(200).write(CSV));
   const catalog = await createCatalog(service());
   const slow = await addPipeline(service(), catalog, { ...HTTP(feed.url), name: 'Slow' });
@@ -389,7 +389,7 @@ test('a slow source holds up no other pipeline of its project (§13.2)', async (
   assert.equal((await catalog.call('POST', `/tasks/${waiting.id}/cancel`)).status, 200);
 });
 
-test('a run of an upload source to which nobody sent a file says so (§13.1)', async () => {
+test('a run of an upload source without an uploaded file fails with that reason (§13.1)', async () => {
   const pipeline = await createPipeline(service(), { trigger: { type: 'webhook' } });
   const byHand = await service().call('POST', `${pipeline.path}/run`);
   assert.equal(byHand.status, 400);
@@ -446,7 +446,7 @@ test('native products are checked one by one, keep the rows of their values, and
   );
 });
 
-test('a preview shows rows, products and problems side by side, and suggests a mapping (§13.5)', async () => {
+test('a preview shows rows, products and problems side by side and suggests a mapping (§13.5)', async () => {
   const pipeline = await createPipeline(service());
   const file = { name: 'a.csv', base64: Buffer.from(BAD).toString('base64') };
   const tried = { source: { type: 'upload' }, format: { type: 'csv' }, mapping: PRICED, mode: 'full', file };

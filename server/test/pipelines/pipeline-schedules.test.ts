@@ -69,7 +69,7 @@ async function untilLooked(service: TestService): Promise<void> {
 
 const says = ({ log }: TestService, text: string) => log.some((line) => line.includes(text));
 
-test('what is due is started once, and the next time is planned (§13.3)', async (t) => {
+test('a due schedule starts one run, and the next time is planned (§13.3)', async (t) => {
   const service = await start(t);
   const project = await createPipelineProject(service);
   const source = await startSource();
@@ -89,7 +89,7 @@ test('what is due is started once, and the next time is planned (§13.3)', async
   assert.deepEqual(await listRuns(project, other), [], 'what is not due is left alone');
 });
 
-test('times that passed while the service was down are due once (§13.3)', async (t) => {
+test('scheduled times that passed while the service was down start one run (§13.3)', async (t) => {
   const store = await createTestStore(t);
   const source = await startSource();
   const first = await start(t, { store });
@@ -105,7 +105,7 @@ test('times that passed while the service was down are due once (§13.3)', async
   assert.equal((await listRuns(project, pipeline)).length, 1);
 });
 
-test('a time that comes while a run is going on is left out, and the log says so (§13.3)', async (t) => {
+test('a scheduled time during a run is skipped, and the log names it (§13.3)', async (t) => {
   const service = await start(t);
   const project = await createPipelineProject(service);
   const source = await startSource();
@@ -122,7 +122,7 @@ test('a time that comes while a run is going on is left out, and the log says so
   assert.equal((await listRuns(project, pipeline)).length, 1);
 });
 
-test('the schedule of a deleted project rests until it is brought back (§14.2 rule 9)', async (t) => {
+test('the schedule of a deleted project is paused until the project is restored (§14.2 rule 9)', async (t) => {
   const service = await start(t);
   const project = await createPipelineProject(service);
   const source = await startSource();
@@ -137,7 +137,7 @@ test('the schedule of a deleted project rests until it is brought back (§14.2 r
   await untilRan(project, pipeline, 1);
 });
 
-test('a schedule that was changed or taken away is not due any more (§13.3)', async (t) => {
+test('a schedule that was changed or removed is no longer due (§13.3)', async (t) => {
   const service = await start(t);
   const project = await createPipelineProject(service);
   const source = await startSource();
@@ -150,7 +150,7 @@ test('a schedule that was changed or taken away is not due any more (§13.3)', a
   assert.deepEqual(await listRuns(project, pipeline), []);
 });
 
-test('of several processes one starts what is due (§13.3)', onlyShared, async (t) => {
+test('of several processes exactly one starts a due run (§13.3)', onlyShared, async (t) => {
   const store = await createTestStore(t);
   const services = [await start(t, { store }), await start(t, { store })] as const;
   const project = await createPipelineProject(services[0]);
@@ -165,7 +165,7 @@ test('of several processes one starts what is due (§13.3)', onlyShared, async (
   for (const service of services) assert.ok(!says(service, 'this time is left out'));
 });
 
-test('a process that only answers requests starts nothing by itself (§13.3)', onlyShared, async (t) => {
+test('a process with the role api starts no scheduled run (§13.3)', onlyShared, async (t) => {
   const store = await createTestStore(t);
   const api = await start(t, { store, role: 'api' });
   const project = await createPipelineProject(api);

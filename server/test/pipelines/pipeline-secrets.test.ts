@@ -48,7 +48,7 @@ async function readStored(store: TestStore, id: number, table: 'pipeline' | 'cha
   return row;
 }
 
-test('a secret is in no log, no backup and no file of the store, and a run sends it', async (t) => {
+test('a run sends a secret, and no log, backup or file of the store contains it', async (t) => {
   const store = await createTestStore(t);
   const service = await start(t, store);
   const project = await createPipelineProject(service);
@@ -90,7 +90,7 @@ const DELIVERED = {
 const keyIds = (...rows: readonly { readonly secrets: string | null }[]) =>
   rows.map(({ secrets }) => secrets?.split('.')[1]);
 
-test('a start encrypts with its first key what has another or none, and goes on without a key that is gone', async (t) => {
+test('a start encrypts secrets with its first key and works without a key that was removed', async (t) => {
   const store = await createTestStore(t);
   const first = await start(t, store, FIRST);
   const project = await createPipelineProject(first);
@@ -135,7 +135,7 @@ test('a start encrypts with its first key what has another or none, and goes on 
   assert.equal(lastToken(), 'new');
 });
 
-test('without a key a service on PostgreSQL takes no secret', postgresOnly, async (t) => {
+test('a service on PostgreSQL without a key refuses secrets', postgresOnly, async (t) => {
   const project = await createPipelineProject(await start(t, await createTestStore(t), ''));
   const { url } = await startSource();
   const source = { type: 'http', url, headers: { 'X-Token': SECRET } };

@@ -29,7 +29,7 @@ const readingFrom = (source: object) =>
 const channel = { id: 1, projectId: 1, sealed: 'x', definition: sendingTo(SFTP) };
 const pipeline = { id: 1, projectId: 1, sealed: 'x', definition: readingFrom(SFTP) };
 
-test('where all secrets are sent anew, only unreadable stored ones are done without (§16.8 rule 6, §13.1)', () => {
+test('if a change sends all secrets again, unreadable stored ones are not needed (§16.8 rule 6, §13.1)', () => {
   const unreadable = secretsThatThrow(new ServiceError('secret_unreadable'));
   const sent = { ...SFTP, password: 'new' };
   const channelNeeds = CHANNEL_SECRETS.hasMasked(sendingTo(sent));

@@ -46,7 +46,7 @@ test('no statement of a catalog has a shape that Citus refuses', () => {
   );
 });
 
-test('each table of the migrations lies with its project or on the coordinator, and the key of the former begins with the project', () => {
+test('each table is distributed by its project or stays on the coordinator, and a distributed key begins with the project', () => {
   const migrations = readMigrations('postgres')
     .map(({ sql }) => sql)
     .join('\n');
@@ -72,7 +72,7 @@ const PLANTED: Readonly<Record<string, string>> = {
     "tx.selectFrom('product').selectAll()",
 };
 
-test('each of those shapes is found where it is planted', () => {
+test('the check finds each planted shape', () => {
   for (const [rule, statement] of Object.entries(PLANTED)) {
     const rules = findRefused('planted.ts', `const planted = ${statement};`).map((one) => one.rule);
     assert.ok(rules.includes(rule), `${rule}: ${rules.join('; ')}`);

@@ -30,7 +30,7 @@ const LOADS = 3;
 /** Kills during a load: a commit that takes longer than the time between two would never end. */
 const KILLS = 8;
 
-test('without Citus relata distribute says what is missing, and changes nothing', {
+test('without Citus relata distribute names what is missing and changes nothing', {
   skip: isClustered,
 }, async (t) => {
   const store = await createTestStore(t);
@@ -41,7 +41,7 @@ test('without Citus relata distribute says what is missing, and changes nothing'
 });
 
 test(
-  'relata distribute spreads a fresh store by project, says before what it would do, and does it once',
+  'relata distribute spreads a new store by project, announces its steps first, and does them once',
   onCluster,
   async (t) => {
     const { url, drop } = await createDatabase(await findServer(), { isEmpty: true });
@@ -61,7 +61,7 @@ test(
   },
 );
 
-test('a store that was moved is distributed with all that is in it', onCluster, async (t) => {
+test('a store that was moved from files is distributed with all its content', onCluster, async (t) => {
   const from = await mkdtemp(join(tmpdir(), 'relata-test-'));
   t.after(() => rm(from, { recursive: true, force: true }));
   const { url, drop } = await createDatabase(await findServer(), { isEmpty: true });
@@ -90,7 +90,7 @@ test('a store that was moved is distributed with all that is in it', onCluster, 
 });
 
 test(
-  'a worker that is killed and started again during uploads loses nothing that was accepted (§3.3)',
+  'a worker that is killed and restarted during uploads loses nothing that was accepted (§3.3)',
   onCluster,
   async (t) => {
     const store = await createTestStore(t);
@@ -135,7 +135,7 @@ test(
 );
 
 test(
-  'a start while a worker is away serves the projects of the others, and logs the reason in one line',
+  'a start during the absence of a worker serves the projects of the others and logs the reason in one line',
   onCluster,
   async (t) => {
     const store = await createTestStore(t);

@@ -40,7 +40,7 @@ async function start(t: TestContext) {
 }
 
 test(
-  'an update whose acceptance was stored and not answered keeps its products (§7.5)',
+  'an update whose acceptance was stored but not answered keeps its products (§7.5)',
   onlyShared,
   async (t) => {
     const { proxy, service } = await start(t);
@@ -55,7 +55,7 @@ test(
 );
 
 test(
-  'a batch whose acceptance was stored and not answered keeps its products (§7.5)',
+  'a batch whose acceptance was stored but not answered keeps its products (§7.5)',
   onlyShared,
   async (t) => {
     const { proxy, service } = await start(t);
@@ -75,7 +75,7 @@ test(
 );
 
 test(
-  'a list of links whose acceptance was stored and not answered is kept (§12.8)',
+  'a list of links whose acceptance was stored but not answered is kept (§12.8)',
   onlyShared,
   async (t) => {
     const { proxy, service } = await start(t);
@@ -96,7 +96,7 @@ test(
 );
 
 test(
-  'an ontology that was stored and not answered is answered to the repetition, and in the audit log (§7.6 rule 5)',
+  'a change of the ontology that was stored but not answered is answered on repetition and is in the audit log (§7.6 rule 5)',
   onlyShared,
   async (t) => {
     const { proxy, service } = await start(t);
@@ -120,7 +120,7 @@ test(
   },
 );
 
-test('a run whose writes were stored and not answered has them done (§13.2)', onlyShared, async (t) => {
+test('a run whose writes were stored but not answered completes them (§13.2)', onlyShared, async (t) => {
   const { proxy, service } = await start(t);
   const project = await createPipelineProject(service);
   const source = await startSource();
@@ -133,7 +133,7 @@ test('a run whose writes were stored and not answered has them done (§13.2)', o
 });
 
 test(
-  'a run whose start was stored and not answered keeps the file that was sent (§13.2)',
+  'a run whose start was stored but not answered keeps the uploaded file (§13.2)',
   onlyShared,
   async (t) => {
     const { proxy, service } = await start(t);
@@ -149,22 +149,26 @@ test(
   },
 );
 
-test('what was published without an answer to the commit is served (§16.3 rule 5)', onlyShared, async (t) => {
-  const { proxy, service } = await start(t);
-  const project = await createChannelProject(service);
-  await project.load(sold('A1'));
-  const channel = await project.create({ name: 'All', format: { type: 'ndjson' } });
-  proxy.loseNext('insert into "channel_snapshot"');
-  const task = await project.build(channel);
-  assert.equal(proxy.lost(), 1);
-  assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
-  const answer = await project.fetch(channel.url);
-  assert.equal(answer.status, 200);
-  assert.match(await answer.text(), /A1/);
-});
+test(
+  'a build whose publication was stored but not answered is served (§16.3 rule 5)',
+  onlyShared,
+  async (t) => {
+    const { proxy, service } = await start(t);
+    const project = await createChannelProject(service);
+    await project.load(sold('A1'));
+    const channel = await project.create({ name: 'All', format: { type: 'ndjson' } });
+    proxy.loseNext('insert into "channel_snapshot"');
+    const task = await project.build(channel);
+    assert.equal(proxy.lost(), 1);
+    assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
+    const answer = await project.fetch(channel.url);
+    assert.equal(answer.status, 200);
+    assert.match(await answer.text(), /A1/);
+  },
+);
 
 test(
-  'what may be published or committed is not cancelled before it is known (§4.7 rule 15)',
+  'a task whose publication or commit has an unknown outcome is not cancelled until it is known (§4.7 rule 15)',
   onlyShared,
   async (t) => {
     const { proxy, service } = await start(t);

@@ -175,7 +175,7 @@ const withoutUse = ({ lastUsedAt, ...rest }: any) => rest;
 // biome-ignore lint/suspicious/noExplicitAny: answers as they are
 const withoutTime = (products: any[]) => products.map(({ lastUpdateTs, ...rest }) => rest);
 
-test('a store that was filled by a service goes to PostgreSQL and back, and is served there as here', async (t) => {
+test('a store that a service filled moves to PostgreSQL and back, and is served the same on both', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'relata-move-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const database = await createDatabase(await findServer(), { isEmpty: true });
@@ -198,7 +198,7 @@ test('a store that was filled by a service goes to PostgreSQL and back, and is s
   assert.deepEqual(await goOn(postgresStoreOn(database, join(folder, 'own')), filled), here);
 });
 
-test('a mistake in the command is one line', async (t) => {
+test('a mistake in the command is reported in one line', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'relata-move-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const nothing = join(folder, 'nothing');

@@ -151,7 +151,7 @@ async function useService(processes: readonly ServiceProcess[], name: string): P
 }
 
 test(
-  'two processes do everything through a PgBouncer in transaction mode with few connections',
+  'two processes support all features through a PgBouncer in transaction mode with few connections',
   isInstalled,
   async (t) => {
     const { database, bounced, settings } = await makeBouncedStore(t);
@@ -171,7 +171,7 @@ test(
 );
 
 for (const at of ['statement', 'copy'] as const) {
-  test(`through PgBouncer too, a process that hangs at a ${at} holds nobody up`, isInstalled, async (t) => {
+  test(`through PgBouncer, a process that hangs at a ${at} does not block others`, isInstalled, async (t) => {
     const { direct, bounced, settings } = await makeBouncedStore(t);
     const seconds = await passOverHung({ direct, used: bounced, settings, at });
     t.diagnostic(`the task of the process that hangs ended after ${seconds.toFixed(1)} s`);

@@ -49,7 +49,7 @@ async function untilHolds(what: string, holds: () => Promise<boolean>, withinMs:
   }
 }
 
-suite('two services answer as one', () => {
+suite('two services on one database answer the same', () => {
   let shared: Promise<Awaited<ReturnType<typeof startTwo>>> | undefined;
   after(async () => (await shared)?.store.remove());
 
@@ -66,7 +66,7 @@ suite('two services answer as one', () => {
     return { first, second, projectId: await first.createProject('Project') };
   }
 
-  test('what one process accepted every process shows once the task has ended', onlyShared, async () => {
+  test("every process shows a task's changes once the task has ended", onlyShared, async () => {
     const { first, second, projectId } = await shareTwo();
     for (let round = 1; round <= 10; round += 1) {
       const body = { products: [{ identifier: 'A', name: `round ${round}` }] };
@@ -98,28 +98,32 @@ suite('two services answer as one', () => {
     assert.equal((await second.lookUp(['shared', 'B0', 'B5'], projectId)).length, 3);
   });
 
-  test('updates of one project take effect in order whoever accepted them (§3.3)', onlyShared, async () => {
-    const { first, second, projectId } = await shareTwo();
-    const ids: string[] = [];
-    for (let at = 0; at < 30; at += 1) {
-      const service = at % 2 === 0 ? first : second;
-      const body = { products: [{ identifier: 'A', name: `${at}` }] };
-      const answer = await service.call('POST', `/products?projectId=${projectId}`, { body });
-      ids.push(answer.body.task.id);
-    }
-    for (const id of ids) assert.equal((await first.ended(id)).taskStatus, 'FINISHED');
-    const [product] = await second.lookUp(['A'], projectId);
-    assert.equal(product.name, '29');
-    const finished = await Promise.all(ids.map((id) => second.ended(id)));
-    const times = finished.map(({ finishTime }) => finishTime);
-    assert.deepEqual(
-      times,
-      [...times].sort((a, b) => Number(a) - Number(b)),
-    );
-  });
+  test(
+    'updates of one project take effect in order, whichever process accepted them (§3.3)',
+    onlyShared,
+    async () => {
+      const { first, second, projectId } = await shareTwo();
+      const ids: string[] = [];
+      for (let at = 0; at < 30; at += 1) {
+        const service = at % 2 === 0 ? first : second;
+        const body = { products: [{ identifier: 'A', name: `${at}` }] };
+        const answer = await service.call('POST', `/products?projectId=${projectId}`, { body });
+        ids.push(answer.body.task.id);
+      }
+      for (const id of ids) assert.equal((await first.ended(id)).taskStatus, 'FINISHED');
+      const [product] = await second.lookUp(['A'], projectId);
+      assert.equal(product.name, '29');
+      const finished = await Promise.all(ids.map((id) => second.ended(id)));
+      const times = finished.map(({ finishTime }) => finishTime);
+      assert.deepEqual(
+        times,
+        [...times].sort((a, b) => Number(a) - Number(b)),
+      );
+    },
+  );
 
   test(
-    'a deleted key is refused everywhere within a second, at once where it was deleted (§5)',
+    'a deleted key is refused immediately where it was deleted, and everywhere within a second (§5)',
     onlyShared,
     async (t) => {
       const { first, second } = await shareTwo();
@@ -136,7 +140,7 @@ suite('two services answer as one', () => {
   );
 
   test(
-    'sessions hold in every process, and their ends and roles within a second (§5.6 rule 6)',
+    'sessions are valid in every process, and their ends and roles apply within a second (§5.6 rule 6)',
     onlyShared,
     async (t) => {
       const { first, second } = await startTwo(t);
@@ -175,7 +179,7 @@ suite('two services answer as one', () => {
     },
   );
 
-  test('attempts with a password are counted over all processes (§5.6 rule 9)', onlyShared, async (t) => {
+  test('password attempts are counted over all processes (§5.6 rule 9)', onlyShared, async (t) => {
     const { first, second } = await startTwo(t);
     await signUp(first);
     const body = { email: 'ada@shop.example', password: 'wrong' };
@@ -187,19 +191,23 @@ suite('two services answer as one', () => {
     assert.equal(statuses.filter((status) => status === 429).length, 20);
   });
 
-  test('a link that is used at two processes at once lets one in (§14.5, §14.6)', onlyShared, async (t) => {
-    const { first, second } = await startTwo(t);
-    const token = await first.app.access.makeOwnerLink(1, 'test');
-    const use = (path: string, body: object) =>
-      Promise.all(
-        [first, second, first, second].map(({ address }, at) =>
-          new Browser(address).call('POST', path, { body: { ...body, email: `user${at}@shop.example` } }),
-        ),
-      );
-    const given = { name: 'Ada', password: PASSWORD };
-    const owners = (await use('/management/owner', { ...given, token })).map(({ status }) => status);
-    assert.deepEqual(owners.sort(), [200, 400, 400, 400]);
-  });
+  test(
+    'a link used at two processes at the same time creates one user (§14.5, §14.6)',
+    onlyShared,
+    async (t) => {
+      const { first, second } = await startTwo(t);
+      const token = await first.app.access.makeOwnerLink(1, 'test');
+      const use = (path: string, body: object) =>
+        Promise.all(
+          [first, second, first, second].map(({ address }, at) =>
+            new Browser(address).call('POST', path, { body: { ...body, email: `user${at}@shop.example` } }),
+          ),
+        );
+      const given = { name: 'Ada', password: PASSWORD };
+      const owners = (await use('/management/owner', { ...given, token })).map(({ status }) => status);
+      assert.deepEqual(owners.sort(), [200, 400, 400, 400]);
+    },
+  );
 
   /** The owner of the first account, signed in at one process. */
   async function signUp({ app, address }: TestService): Promise<Browser> {
@@ -210,7 +218,7 @@ suite('two services answer as one', () => {
     return browser;
   }
 
-  test("a key's limit is counted over all processes (§5.3)", onlyShared, async () => {
+  test('the rate limit of a key is counted over all processes (§5.3)', onlyShared, async () => {
     const { first, second } = await shareTwo();
     const wanted = { name: 'limited', scope: { type: 'account' }, rateLimit: { requestsPerMinute: 20 } };
     const { body: key } = await first.call('POST', '/management/api-keys', { body: wanted });
@@ -222,25 +230,29 @@ suite('two services answer as one', () => {
     assert.equal(statuses.filter((status) => status === 429).length, 20);
   });
 
-  test('one Idempotency-Key at two processes at once is done once (§7.5)', onlyShared, async () => {
-    const { first, second, projectId } = await shareTwo();
-    for (let round = 1; round <= 10; round += 1) {
-      const request = { body: productsOf(`I${round}`), headers: { 'idempotency-key': `round ${round}` } };
-      const answers = await Promise.all(
-        [first, second].map((service) => service.call('POST', `/products?projectId=${projectId}`, request)),
-      );
-      assert.deepEqual(
-        answers.map(({ status }) => status),
-        [200, 200],
-        JSON.stringify(answers.map(({ body }) => body)),
-      );
-      assert.equal(answers[0]?.body.task.id, answers[1]?.body.task.id, 'both have the first answer');
-    }
-    const { body } = await first.call('GET', `/tasks?projectId=${projectId}&limit=1000`);
-    assert.equal(body.tasks.length, 10);
-  });
+  test(
+    'one Idempotency-Key sent to two processes at the same time is done once (§7.5)',
+    onlyShared,
+    async () => {
+      const { first, second, projectId } = await shareTwo();
+      for (let round = 1; round <= 10; round += 1) {
+        const request = { body: productsOf(`I${round}`), headers: { 'idempotency-key': `round ${round}` } };
+        const answers = await Promise.all(
+          [first, second].map((service) => service.call('POST', `/products?projectId=${projectId}`, request)),
+        );
+        assert.deepEqual(
+          answers.map(({ status }) => status),
+          [200, 200],
+          JSON.stringify(answers.map(({ body }) => body)),
+        );
+        assert.equal(answers[0]?.body.task.id, answers[1]?.body.task.id, 'both have the first answer');
+      }
+      const { body } = await first.call('GET', `/tasks?projectId=${projectId}&limit=1000`);
+      assert.equal(body.tasks.length, 10);
+    },
+  );
 
-  test('changes of the ontology and of relations hold on every process', onlyShared, async () => {
+  test('changes of the ontology and of relations apply on every process', onlyShared, async () => {
     const { first, second, projectId } = await shareTwo();
     const products = ['A', 'B'].map((identifier) => ({
       identifier,
@@ -276,29 +288,25 @@ suite('two services answer as one', () => {
   });
 });
 
-test(
-  'with --role api one process accepts, with --role worker another does the work',
-  onlyShared,
-  async (t) => {
-    const store = await createTestStore(t);
-    const api = await startProcess(store, {}, 'api');
-    const group = await api.call('POST', '/management/project-groups', { body: { name: 'Group' } });
-    const body = { name: 'Project', projectGroupId: group.body.id, locale: 'de-DE' };
-    const { body: project } = await api.call('POST', '/management/projects', { body });
-    const path = `/products?projectId=${project.id}`;
-    const { body: accepted } = await api.call('POST', path, { body: productsOf('A') });
-    const waiting = await api.call('GET', `/tasks/${accepted.task.id}?wait=2`);
-    assert.equal(waiting.body.task.finishTime, null, 'nobody works yet');
+test('a process with --role api accepts work, and one with --role worker does it', onlyShared, async (t) => {
+  const store = await createTestStore(t);
+  const api = await startProcess(store, {}, 'api');
+  const group = await api.call('POST', '/management/project-groups', { body: { name: 'Group' } });
+  const body = { name: 'Project', projectGroupId: group.body.id, locale: 'de-DE' };
+  const { body: project } = await api.call('POST', '/management/projects', { body });
+  const path = `/products?projectId=${project.id}`;
+  const { body: accepted } = await api.call('POST', path, { body: productsOf('A') });
+  const waiting = await api.call('GET', `/tasks/${accepted.task.id}?wait=2`);
+  assert.equal(waiting.body.task.finishTime, null, 'nobody works yet');
 
-    const worker = await startProcess(store, {}, 'worker');
-    const { body: done } = await api.call('GET', `/tasks/${accepted.task.id}?wait=60`);
-    assert.equal(done.task.taskStatus, 'FINISHED');
-    assert.equal((await worker.call('GET', '/health/ready')).status, 200);
-    assert.equal((await worker.call('GET', '/projects')).status, 404, 'a worker takes no requests');
-  },
-);
+  const worker = await startProcess(store, {}, 'worker');
+  const { body: done } = await api.call('GET', `/tasks/${accepted.task.id}?wait=60`);
+  assert.equal(done.task.taskStatus, 'FINISHED');
+  assert.equal((await worker.call('GET', '/health/ready')).status, 200);
+  assert.equal((await worker.call('GET', '/projects')).status, 404, 'a worker takes no requests');
+});
 
-test('the tasks of a killed process go on elsewhere (§3.3)', onlyShared, async (t) => {
+test('other processes continue the tasks of a killed process (§3.3)', onlyShared, async (t) => {
   const store = await createTestStore(t);
   const victim = await startProcess(store);
   const group = await victim.call('POST', '/management/project-groups', { body: { name: 'Group' } });
@@ -323,7 +331,7 @@ test('the tasks of a killed process go on elsewhere (§3.3)', onlyShared, async 
   assert.ok(seconds < 15, `it took ${seconds} s`);
 });
 
-test('a list of links outlives the process that lost its task (§12.8)', onlyShared, async (t) => {
+test('a list of links survives the process that was running its task (§12.8)', onlyShared, async (t) => {
   const store = await createTestStore(t);
   const url = `${store.settings.RELATA_DATABASE_URL}`;
   const [first, second] = [await startProcess(store), await startProcess(store)];
@@ -385,7 +393,7 @@ test('a list of links outlives the process that lost its task (§12.8)', onlySha
 
 for (const at of ['statement', 'copy'] as const) {
   test(
-    `a process that hangs within a transaction, at a ${at}, holds nobody up (§3.3)`,
+    `a process that hangs within a transaction, at a ${at}, does not block others (§3.3)`,
     onlyShared,
     async (t) => {
       const store = await createTestStore(t);
@@ -398,7 +406,7 @@ for (const at of ['statement', 'copy'] as const) {
 }
 
 test(
-  'a process that hangs while it shows its sign of life is removed, with its sessions (§3.3)',
+  'a process that hangs during its heartbeat is removed with its database sessions (§3.3)',
   onlyShared,
   async (t) => {
     const store = await createTestStore(t);
@@ -465,7 +473,7 @@ test(
 );
 
 test(
-  'a start that would migrate sees a program of version 0.1, which notes no process',
+  'a start that would migrate detects a program of version 0.1, which does not record its processes',
   onlyShared,
   async (t) => {
     const database = await createDatabase(await findServer(), { isEmpty: true });
@@ -491,7 +499,7 @@ test(
 );
 
 test(
-  'a process whose schema was raised is not ready, refuses writes and runs no task (§10.3, §10.4)',
+  'a process whose schema was upgraded is not ready, refuses writes and runs no task (§10.3, §10.4)',
   onlyShared,
   async (t) => {
     const store = await createTestStore(t);
@@ -554,7 +562,7 @@ const startDurable = () => (durable ??= startPostgres({ isDurable: true }));
 const AWAY_S = Number(process.env.RELATA_TEST_AWAY_S ?? 8);
 
 test(
-  `a database that is away for ${AWAY_S} s is told with 503, and all goes on afterwards`,
+  `requests get 503 while the database is unreachable for ${AWAY_S} s, and everything resumes afterwards`,
   onlyShared,
   async (t) => {
     const server = await startDurable();
@@ -604,7 +612,7 @@ test(
 );
 
 test(
-  'requests that wait for a database that hangs are answered 503 soon (§10.4 rule 5)',
+  'requests that wait for a hanging database are soon answered 503 (§10.4 rule 5)',
   onlyShared,
   async (t) => {
     const server = await startDurable();
@@ -646,7 +654,7 @@ test(
   },
 );
 
-test('a statement takes as long as it needs while the database answers others', onlyShared, async (t) => {
+test('a slow statement is not interrupted while the database answers others', onlyShared, async (t) => {
   const store = await createTestStore(t);
   const postgres = openPostgres({
     url: `${store.settings.RELATA_DATABASE_URL}`,

@@ -32,76 +32,80 @@ async function rename(service: TestService, name: string): Promise<void> {
   assert.equal((await service.ended(answer.task.id)).taskStatus, 'FINISHED');
 }
 
-test('replicas answer lookups, a lagging one is left out, and one can take over', onlyShared, async (t) => {
-  const primary = await startPostgres({ isDurable: true });
-  const { url } = await createDatabase(primary.url);
-  const replica = await primary.startReplica();
-  const replicaUrl = onServer(url, replica);
-  const store = postgresStoreOn({ url, drop: async () => {} }, '/nonexistent');
-  const settings = {
-    RELATA_REPLICA_URLS: replicaUrl,
-    RELATA_REPLICA_MAX_DELAY_MS: String(MAX_DELAY_MS),
-    RELATA_CACHE_MIB: '0',
-  };
-  const first = await startTestService(t, { store, settings });
-  const second = await startTestService(t, { store, settings });
-  t.after(() => primary.stop());
-  await first.loadCatalog([{ identifier: 'A' }, { identifier: 'B' }]);
-  await untilReplayed(url, replicaUrl);
-
-  await t.test('lookups read from the replica', async () => {
-    const before = await countReads(replicaUrl);
-    for (let at = 0; at < 20; at += 1) await second.lookUp(['A', 'B']);
-    // PostgreSQL publishes its statistics with a delay.
-    for (let attempt = 0; (await countReads(replicaUrl)) <= before; attempt += 1) {
-      assert.ok(attempt < 600, 'the replica has read nothing');
-      await delay(50);
-    }
-  });
-
-  await t.test('once a task is shown as finished, every process shows its effect', async () => {
-    for (let round = 1; round <= 20; round += 1) {
-      await rename(first, `round ${round}`);
-      const [product] = await second.lookUp(['A']);
-      assert.equal(product.name, `round ${round}`);
-    }
-  });
-
-  await t.test('so it is when the replica stands still', async () => {
-    await query(onServer(primary.url, replica), 'select pg_wal_replay_pause()');
-    for (let round = 1; round <= 3; round += 1) {
-      await rename(second, `paused ${round}`);
-      const found = await Promise.all([first, second].map((service) => service.lookUp(['A'])));
-      for (const [product] of found) assert.equal(product.name, `paused ${round}`);
-    }
-    assert.ok((await readLag(second)) >= MAX_DELAY_MS / 1000, 'the metrics say by how much it is behind');
-    await query(onServer(primary.url, replica), 'select pg_wal_replay_resume()');
-    await rename(second, 'resumed');
-    assert.equal((await first.lookUp(['A']))[0].name, 'resumed');
-  });
-
-  await t.test('and when it is gone', async () => {
-    await replica.halt();
-    await rename(first, 'without');
-    for (const service of [first, second]) assert.equal((await service.lookUp(['A']))[0].name, 'without');
-    await replica.start();
-  });
-
-  await t.test('promoted, it goes on with everything that it had', async (step) => {
-    await rename(first, 'last words');
-    const { body: relation } = await first.call('GET', `/management/projects/${first.projectId}/relations`);
-    assert.deepEqual(relation.items, []);
+test(
+  'replicas answer lookups, a lagging replica is skipped, and one can be promoted',
+  onlyShared,
+  async (t) => {
+    const primary = await startPostgres({ isDurable: true });
+    const { url } = await createDatabase(primary.url);
+    const replica = await primary.startReplica();
+    const replicaUrl = onServer(url, replica);
+    const store = postgresStoreOn({ url, drop: async () => {} }, '/nonexistent');
+    const settings = {
+      RELATA_REPLICA_URLS: replicaUrl,
+      RELATA_REPLICA_MAX_DELAY_MS: String(MAX_DELAY_MS),
+      RELATA_CACHE_MIB: '0',
+    };
+    const first = await startTestService(t, { store, settings });
+    const second = await startTestService(t, { store, settings });
+    t.after(() => primary.stop());
+    await first.loadCatalog([{ identifier: 'A' }, { identifier: 'B' }]);
     await untilReplayed(url, replicaUrl);
-    for (const service of [first, second]) await service.app.stop();
-    await primary.halt('crash');
-    await replica.promote();
-    const promoted = postgresStoreOn({ url: replicaUrl, drop: async () => {} }, '/nonexistent');
-    const service = await startTestService(step, { store: promoted });
-    assert.equal((await service.lookUp(['A'], first.projectId))[0].name, 'last words');
-    await rename(service, 'on the new primary');
-    assert.equal((await service.lookUp(['A']))[0].name, 'on the new primary');
-  });
-});
+
+    await t.test('the replica answers lookups', async () => {
+      const before = await countReads(replicaUrl);
+      for (let at = 0; at < 20; at += 1) await second.lookUp(['A', 'B']);
+      // PostgreSQL publishes its statistics with a delay.
+      for (let attempt = 0; (await countReads(replicaUrl)) <= before; attempt += 1) {
+        assert.ok(attempt < 600, 'the replica has read nothing');
+        await delay(50);
+      }
+    });
+
+    await t.test('once a task is shown as finished, every process shows its effect', async () => {
+      for (let round = 1; round <= 20; round += 1) {
+        await rename(first, `round ${round}`);
+        const [product] = await second.lookUp(['A']);
+        assert.equal(product.name, `round ${round}`);
+      }
+    });
+
+    await t.test('the same holds while the replica does not advance', async () => {
+      await query(onServer(primary.url, replica), 'select pg_wal_replay_pause()');
+      for (let round = 1; round <= 3; round += 1) {
+        await rename(second, `paused ${round}`);
+        const found = await Promise.all([first, second].map((service) => service.lookUp(['A'])));
+        for (const [product] of found) assert.equal(product.name, `paused ${round}`);
+      }
+      assert.ok((await readLag(second)) >= MAX_DELAY_MS / 1000, 'the metrics say by how much it is behind');
+      await query(onServer(primary.url, replica), 'select pg_wal_replay_resume()');
+      await rename(second, 'resumed');
+      assert.equal((await first.lookUp(['A']))[0].name, 'resumed');
+    });
+
+    await t.test('the same holds after the replica is removed', async () => {
+      await replica.halt();
+      await rename(first, 'without');
+      for (const service of [first, second]) assert.equal((await service.lookUp(['A']))[0].name, 'without');
+      await replica.start();
+    });
+
+    await t.test('a promoted replica continues with all data', async (step) => {
+      await rename(first, 'last words');
+      const { body: relation } = await first.call('GET', `/management/projects/${first.projectId}/relations`);
+      assert.deepEqual(relation.items, []);
+      await untilReplayed(url, replicaUrl);
+      for (const service of [first, second]) await service.app.stop();
+      await primary.halt('crash');
+      await replica.promote();
+      const promoted = postgresStoreOn({ url: replicaUrl, drop: async () => {} }, '/nonexistent');
+      const service = await startTestService(step, { store: promoted });
+      assert.equal((await service.lookUp(['A'], first.projectId))[0].name, 'last words');
+      await rename(service, 'on the new primary');
+      assert.equal((await service.lookUp(['A']))[0].name, 'on the new primary');
+    });
+  },
+);
 
 /** @returns the lag in the metrics, in seconds */
 async function readLag(service: TestService): Promise<number> {

@@ -18,7 +18,7 @@ import { findServer, postgresStoreOn } from '../support/test-store.ts';
 const { release, folder, main } = unpackLatest();
 after(() => rm(folder, { recursive: true, force: true }));
 
-test(`every migration since ${release} is one that its programs can go on with`, () => {
+test(`programs of ${release} can continue after every migration since that release`, () => {
   const known = new Set(readdirSync(join(folder, 'server/migrations/postgres')));
   const newest = Math.max(...[...known].map((name) => Number(name.slice(0, 4))));
   const stopping = readMigrations('postgres').filter(
@@ -31,7 +31,7 @@ test(`every migration since ${release} is one that its programs can go on with`,
   );
 });
 
-test(`processes of ${release} serve and write beside this program, which has migrated their database`, async (t) => {
+test(`processes of ${release} serve and write beside this program after it has migrated their database`, async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'relata-rolling-'));
   const store = postgresStoreOn(await createDatabase(await findServer(), { isEmpty: true }), dataDir);
   t.after(store.remove);

@@ -111,7 +111,7 @@ const PLANTED = [
   { table: '(project_id bigint, id bigint)', found: 'planted has no primary key' },
 ];
 for (const { table, also = '', found } of PLANTED) {
-  test(`a table that does not keep a project's rows together is found: ${also || table}`, async (t) => {
+  test(`the check finds a table that does not keep the rows of a project together: ${also || table}`, async (t) => {
     t.after(async () => void (await query(database.url, 'drop table planted')));
     await query(database.url, `create table planted ${table}; ${also}`);
     const [violation, ...others] = await listViolations();
@@ -194,7 +194,7 @@ const OTHER_TYPES: Readonly<Record<string, { readonly type: string; readonly why
   'document.former_answer': { type: 'text', why: 'as the upload' },
 };
 
-test('PostgreSQL has every table and column of the embedded store, of a fitting type, and no others', async () => {
+test('PostgreSQL has exactly the tables and columns of the embedded store, with matching types', async () => {
   const [control, catalog] = [readEmbedded('control'), readEmbedded('catalog')];
   const catalogTables = new Set([...catalog.keys()].map((name) => name.split('.')[0]));
   const expected = new Map([...control, ...catalog].filter(([name]) => !name.startsWith('meta.')));
@@ -223,7 +223,7 @@ test('PostgreSQL has every table and column of the embedded store, of a fitting 
   for (const name of Object.keys(OTHER_TYPES)) assert.ok(expected.has(name), name);
 });
 
-test('what a catalog file keeps in `meta` has a column in PostgreSQL, with the same first value', async () => {
+test('every value of `meta` in a catalog file has a column in PostgreSQL with the same initial value', async () => {
   const file = new DatabaseSync(':memory:');
   migrate(file, 'catalog');
   const rows = file.prepare('select name, value from meta').all() as { name: string; value: unknown }[];
@@ -246,7 +246,7 @@ async function readUploadStorage() {
   return row;
 }
 
-test('uploads are compressed where the server has lz4, wherever the database was before', async () => {
+test('uploads are compressed if the server has lz4, even after the database was moved', async () => {
   const [server] = await query<{ hasLz4: boolean }>(
     database.url,
     `select 'lz4' = any(enumvals) as "hasLz4" from pg_settings where name = 'default_toast_compression'`,

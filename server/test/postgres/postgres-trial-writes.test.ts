@@ -56,14 +56,14 @@ const REFUSALS = {
 };
 
 for (const [which, { limit, said }] of Object.entries(REFUSALS)) {
-  test(`a database ${which} is refused at the start, in its own words`, async (t) => {
+  test(`a start refuses a database ${which}, with its own reason`, async (t) => {
     const { name, store, change } = await makeRole(t);
     await change(limit(name));
     await assert.rejects(startProcess(store), said);
   });
 }
 
-test('a database that takes every write is served, and the trial leaves nothing there', async (t) => {
+test('a database that accepts every write is served, and the trial leaves nothing in it', async (t) => {
   const { store, change } = await makeRole(t);
   const process = await startProcess(store);
   assert.equal((await process.call('GET', '/health/ready')).status, 200);

@@ -56,7 +56,7 @@ test('a start waits for its database, logs the reason in one line, and then serv
   assert.equal(await service.stop(), 0);
 });
 
-test('a start that waits for its database ends at once when it is stopped', async (t) => {
+test('a start that waits for its database ends immediately when it is stopped', async (t) => {
   const { store, settings, url } = await haltDatabase(t);
   const env = processEnvironment(store, settings);
   const child = spawn(process.execPath, [main, 'serve'], { env, stdio: 'ignore' });

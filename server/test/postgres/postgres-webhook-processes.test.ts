@@ -25,7 +25,7 @@ const EVENTS = ['products.changed', 'task.finished', 'task.failed'];
 const UPDATES = 8;
 
 test(
-  'several processes deliver in order and lose nothing, also when one is killed while it delivers (§6.3)',
+  'several processes deliver in order and lose nothing, even if one is killed during a delivery (§6.3)',
   onlyShared,
   async (t) => {
     const store = await createTestStore(t);

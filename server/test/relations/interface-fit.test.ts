@@ -55,7 +55,7 @@ async function ask(catalog: RelationCatalog, question: object): Promise<AnyBody>
 const verdictOf = async (catalog: RelationCatalog, ...identifiers: string[]) =>
   (await ask(catalog, { items: items(...identifiers) })).verdict;
 
-test('a set fits where every pair on the two sides of a constraint satisfies it, with the reason (§12.10 rules 1 and 4)', async () => {
+test('a set fits if every pair on the two sides of a constraint satisfies it, with the reason (§12.10 rules 1 and 4)', async () => {
   const catalog = await createShop();
   const { id } = await catalog.relate(TYRES);
   const fits = await ask(catalog, { items: items('TYRE', 'BIKE') });
@@ -107,7 +107,7 @@ test('a set fits where every pair on the two sides of a constraint satisfies it,
   assert.ok(fits.lastUpdateTs >= bike.lastUpdateTs);
 });
 
-test('what the data does not say is unknown, and the values that lack are named (§12.10 rules 2 and 4)', async () => {
+test('a verdict is unknown if values are missing, and the missing values are named (§12.10 rules 2 and 4)', async () => {
   const catalog = await createShop();
   await catalog.relate(TYRES);
   const { verdict, pairs } = await ask(catalog, { items: items('BIKE', 'TYRE-X') });
@@ -121,7 +121,7 @@ test('what the data does not say is unknown, and the values that lack are named 
   assert.equal(await verdictOf(catalog, 'BIKE', 'TYRE-X', 'TYRE-SMALL'), 'does_not_fit');
 });
 
-test('a side that is unknown is judged, and fits at best unknown; what fails there does not fit (§12.10 rule 3)', async () => {
+test('an unknown side is judged: what fails does not fit, and the verdict is otherwise unknown at best (§12.10 rule 3)', async () => {
   const catalog = await createShop();
   await catalog.relate({
     ...TYRES,
@@ -151,7 +151,7 @@ const FILTERS: readonly [string, object, string][] = [
   ['any of nothing is false', { any: [] }, 'no_rule'],
 ];
 
-test('sides are judged by three-valued logic (§12.10 rule 2)', async (t) => {
+test('sides are judged with three-valued logic (§12.10 rule 2)', async (t) => {
   const catalog = await createShop();
   for (const [name, target, verdict] of FILTERS) {
     await t.test(name, async () => {
@@ -166,7 +166,7 @@ test('sides are judged by three-valued logic (§12.10 rule 2)', async (t) => {
   }
 });
 
-test('what no constraint judges is listed, and unknown identifiers leave a set unknown at best (§12.10 rules 5 and 6)', async () => {
+test('products that no constraint judges are listed, and unknown identifiers make a set unknown at best (§12.10 rules 5 and 6)', async () => {
   const catalog = await createShop();
   await catalog.relate(TYRES);
   const answer = await ask(catalog, { items: items('BIKE', 'TYRE', 'BELL', 'nowhere') });
@@ -182,7 +182,7 @@ test('what no constraint judges is listed, and unknown identifiers leave a set u
   assert.equal(await verdictOf(catalog, 'nowhere'), 'unknown');
 });
 
-test('only relations that are constraints judge, of those asked by tag or id (§12.10 rules 1 and 7)', async () => {
+test('of the relations requested by tag or id, only constraints judge (§12.10 rules 1 and 7)', async () => {
   const catalog = await createShop();
   const related = await catalog.relate({ ...TYRES, constraint: false });
   assert.equal(related.constraint, false);
@@ -203,7 +203,7 @@ test('only relations that are constraints judge, of those asked by tag or id (§
   assert.equal(await verdictOf(catalog, 'BIKE', 'TYRE-WIDE'), 'fits');
 });
 
-test('products of one group are judged only where the relation does not exclude them (§12.10 rule 1)', async () => {
+test('products of one group are judged unless the relation excludes them (§12.10 rule 1)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(
     product('BIKE', 'Bicycles', { group: 'G', Wheel: '28' }),
@@ -254,7 +254,7 @@ async function createComputer(total: object = {}): Promise<[RelationCatalog, Any
   return [catalog, body];
 }
 
-test('a total compares a sum over one side, each times its quantity, with each product of the other (§12.10 rule 10)', async () => {
+test('a total compares the sum over one side, with quantities, to each product of the other side (§12.10 rule 10)', async () => {
   const [catalog, made] = await createComputer();
   assert.deepEqual([made.state, made.total], ['ready', POWER.total]);
   const set = (gpus: number, ...others: string[]) => ({
@@ -292,7 +292,7 @@ test('a total compares a sum over one side, each times its quantity, with each p
   assert.equal((await ask(catalog, { items: items('PSU-650') })).verdict, 'no_rule');
 });
 
-test('a total with a missing value is unknown, unless what is known already exceeds the limit (§12.10 rule 11)', async () => {
+test('a total with a missing value is unknown, unless the known values already exceed the limit (§12.10 rule 11)', async () => {
   const [catalog] = await createComputer({ total: { attribute: 'TDP' } });
   const judge = async (source: string, ...more: object[]) => {
     const { totals } = await ask(catalog, { items: [...items(source, 'CPU', 'FAN'), ...more] });
@@ -306,7 +306,7 @@ test('a total with a missing value is unknown, unless what is known already exce
   ]);
 });
 
-test('a total is unknown if a completion of its missing values gives another verdict (§12.10 rule 11)', async () => {
+test('a total is unknown if some completion of its missing values gives another verdict (§12.10 rule 11)', async () => {
   const [catalog] = await createComputer({ total: { attribute: 'TDP' } });
   /** The CPU draws 105 W, and the TDP of the fan is missing. */
   const judge = async (definition: object, ...identifiers: string[]) => {
@@ -340,7 +340,7 @@ test('a total is unknown if a completion of its missing values gives another ver
   assert.equal(await judge({ ...priced, operator: 'greater' }, 'UNPRICED'), 'does_not_fit');
 });
 
-test('a missing value may be negative while a product has a negative value of the attribute (§12.10 rule 11)', async () => {
+test('a missing value may be negative if some product has a negative value of the attribute (§12.10 rule 11)', async () => {
   const [catalog] = await createComputer({ total: { attribute: 'TDP' } });
   const question = { items: [...items('PSU-450', 'CPU', 'FAN'), { identifier: 'GPU', quantity: 2 }] };
   const judge = async () => (await ask(catalog, question)).verdict;
@@ -373,7 +373,7 @@ test('a missing value may be negative while a product has a negative value of th
   assert.equal(await judge(), 'unknown');
 });
 
-test('sums are exact, and reach a limit from below too (§12.10 rules 10 and 11)', async () => {
+test('sums are exact, for upper and lower limits (§12.10 rules 10 and 11)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(
     product('PACK', 'Packs', { Capacity: '0.3 kg' }),
@@ -406,7 +406,7 @@ test('sums are exact, and reach a limit from below too (§12.10 rules 10 and 11)
   }
 });
 
-test('a total relates no products, follows the ontology, and says what is wrong by its place (§12.10 rules 10 and 12)', async () => {
+test('a total relates no products, follows the ontology, and reports faults with their place (§12.10 rules 10 and 12)', async () => {
   const [catalog, { id }] = await createComputer();
   assert.equal(await catalog.related('PSU-650', id), undefined);
   const path = `/management/projects/${catalog.projectId}/products/PSU-650/relations`;
@@ -468,7 +468,7 @@ test('a total relates no products, follows the ontology, and says what is wrong 
   assert.equal((await catalog.manage('POST', '/import', exported)).body.items[0].id, id);
 });
 
-test('alternatives fit everything else strictly, the nearest in price first, or a reason says why there are none (§12.10 rule 13)', async () => {
+test('alternatives fit everything else strictly, nearest in price first, or the answer gives a reason for none (§12.10 rule 13)', async () => {
   const catalog = await createRelationCatalog(service());
   const tyre = (identifier: string, price: string | undefined, fields: object = {}) =>
     product(identifier, 'Tyres', { Wheel: '28 in', Width: '40 mm', Price: price, ...fields });
@@ -526,7 +526,7 @@ test('alternatives fit everything else strictly, the nearest in price first, or 
   assert.deepEqual((await instead(1, 'BIKE', 'WIDE', 'TUBE')).WIDE, [['TYRE'], undefined]);
 });
 
-test('alternatives fit totals too (§12.10 rule 13)', async () => {
+test('alternatives also satisfy totals (§12.10 rule 13)', async () => {
   const [catalog] = await createComputer();
   const answer = await ask(catalog, {
     items: [...items('PSU-450', 'CPU'), { identifier: 'GPU' }],
@@ -591,7 +591,7 @@ function hashAgain({ receipt: { hash: _, ...receipt }, ...answer }: AnyBody): st
     .digest('hex');
 }
 
-test('the same question on the same version has the same bytes, and a receipt that anybody can check (§12.10 rule 8)', async () => {
+test('the same question on the same version gets the same bytes, with a receipt that anyone can verify (§12.10 rule 8)', async () => {
   const catalog = await createShop();
   const { id } = await catalog.relate(TYRES);
   const question = { items: items('BIKE', 'TYRE', 'TYRE-X') };
@@ -611,7 +611,7 @@ test('the same question on the same version has the same bytes, and a receipt th
   assert.notEqual(after.receipt.hash, receipt.hash);
 });
 
-test('a question that cannot be answered is refused by its place (§12.10 rule 7)', async () => {
+test('a question that cannot be answered is refused with the place of the fault (§12.10 rule 7)', async () => {
   const catalog = await createShop();
   const refused = async (question: object, place: string) => {
     const answer = await catalog.post(FIT, question);

@@ -58,7 +58,7 @@ async function exported(catalog: RelationCatalog, id: number, query = ''): Promi
 const groupsOf = async (catalog: RelationCatalog, identifier: string, { id }: { id: number }) =>
   (await catalog.related(identifier, id))?.groups;
 
-test('links relate products in the listed order, once both are there, and survive every update (§12.8)', async () => {
+test('links relate products in the listed order once both products exist, and survive every update (§12.8)', async () => {
   const { catalog, relation } = await createLinks();
   assert.deepEqual(
     [relation.kind, relation.state, relation.source, relation.match],
@@ -81,7 +81,7 @@ test('links relate products in the listed order, once both are there, and surviv
   assert.deepEqual(await groupsOf(catalog, 'A1', relation), [['B3'], ['B2']]);
 });
 
-test('PUT replaces all links and PATCH those of its sources; GET exports them in their order (§12.8)', async () => {
+test('PUT replaces all links, PATCH those of its sources, and GET exports them in their order (§12.8)', async () => {
   const { catalog, relation } = await createLinks();
   const path = `${relation.id}/links`;
   const lines = [line('A2', 'B2', 'B1'), line('ä "1"', 'B9'), line('A1', 'B1')];
@@ -106,7 +106,7 @@ test('PUT replaces all links and PATCH those of its sources; GET exports them in
   assert.equal(await exported(catalog, relation.id), '');
 });
 
-test('the report of a list names each source that has more than 1,000 targets, and keeps its first 1,000 (§12.8)', async () => {
+test('the report of a list names each source with over 1,000 targets and keeps its first 1,000 (§12.8)', async () => {
   const { catalog, relation } = await createLinks();
   const targets = Array.from({ length: 600 }, (_, at) => `B${at}`);
   const others = targets.map((target) => `${target}-2`);
@@ -120,7 +120,7 @@ test('the report of a list names each source that has more than 1,000 targets, a
   assert.equal(await exported(catalog, relation.id), listOf(line('A1', ...first), line('A2', 'B1')));
 });
 
-test('the delete guard counts pairs; allowDeletes must be exact (§12.8)', async () => {
+test('the delete guard counts pairs, and allowDeletes must be exact (§12.8)', async () => {
   const { catalog, relation } = await createLinks({}, { maxDeletePercent: 50 });
   const path = `${relation.id}/links`;
   await write(catalog, `PUT ${path}`, [line('A1', 'B1', 'B2'), line('A2', 'B1', 'B2')]);
@@ -149,7 +149,7 @@ test('the delete guard counts pairs; allowDeletes must be exact (§12.8)', async
   );
 });
 
-test('a target may say its quantity: kept, exported, explained, and it makes no other pair (§12.8 rule 10)', async () => {
+test('a quantity of a target is kept, exported and explained, and does not create another pair (§12.8 rule 10)', async () => {
   const { catalog, relation } = await createLinks({ twoWay: true });
   const path = `${relation.id}/links`;
   await catalog.load(...['A1', 'A2', 'B1'].map((one) => product(one, 'X')));
@@ -204,7 +204,7 @@ const MISTAKES: readonly [string, RegExp][] = [
   [`{"source":"A1","targets":[${' '.repeat(2 * 1024 * 1024)}]}`, /^line 1 must not be longer/],
 ];
 
-test('a list is refused with the line and the field, and nothing of it is kept (§12.8)', async () => {
+test('a list is refused with the line and the field, and none of it is stored (§12.8)', async () => {
   const { catalog, relation } = await createLinks();
   const path = `${relation.id}/links`;
   for (const [text, mistake] of MISTAKES) {
@@ -234,7 +234,7 @@ test('a list is refused with the line and the field, and nothing of it is kept (
   assert.equal((await catalog.manage('PUT', `/${rule.id}`, ofKind('rule'))).status, 200);
 });
 
-test('explain, preview, health and the product page say who lists what (§12.6, §12.7, §12.8)', async () => {
+test('explain, preview, health and the product page name the list behind a link (§12.6, §12.7, §12.8)', async () => {
   const { catalog, relation } = await createLinks({ twoWay: true });
   await catalog.load(...['A1', 'A2', 'B1', 'B2'].map((one) => product(one, 'X')));
   await write(catalog, `PUT ${relation.id}/links`, [
@@ -287,7 +287,7 @@ test('explain, preview, health and the product page say who lists what (§12.6, 
   );
 });
 
-test('an import keeps the links of the relations that it keeps; a deleted relation loses them (§12.8)', async () => {
+test('an import keeps the links of relations that it keeps, and a deleted relation loses its links (§12.8)', async () => {
   const { catalog, relation } = await createLinks();
   await write(catalog, `PUT ${relation.id}/links`, [line('A1', 'B1')]);
   const document = (await catalog.manage('GET', '/export')).body;
@@ -305,7 +305,7 @@ test('an import keeps the links of the relations that it keeps; a deleted relati
   assertRefused(await catalog.manage('GET', `/${relation.id}/links`), 404, 'Not Found');
 });
 
-test('a list of a deleted relation FAILS, a cancelled one changes nothing (§12.8)', async () => {
+test('the list of a deleted relation ends as FAILED, and a cancelled list changes nothing (§12.8)', async () => {
   const { catalog, relation } = await createLinks();
   await write(catalog, `PUT ${relation.id}/links`, [line('A1', 'B1')]);
   const release = await catalog.hold();
@@ -350,7 +350,7 @@ function relateAsListed(
   return isBack ? { matchType: 'SECOND_WAY', groups: back } : { matchType: 'FIRST_WAY', groups: first };
 }
 
-test('links answer what brute force over the list answers, for random lists (§12.8)', async () => {
+test('answers from random lists of links equal those of a brute force over the list (§12.8)', async () => {
   const name = fc.constantFrom(...Array.from({ length: 12 }, (_, at) => `P${at}`));
   const targets = fc.uniqueArray(name, { maxLength: 8 });
   const world = fc.record({
@@ -421,7 +421,7 @@ const BMECAT = `<BMECAT version="2005"><HEADER><CATALOG><CURRENCY>EUR</CURRENCY>
 <PRODUCT_REFERENCE type="similar"><PROD_ID_TO>A2</PROD_ID_TO></PRODUCT_REFERENCE></PRODUCT>
 </T_NEW_CATALOG></BMECAT>`;
 
-test('a pipeline of the mode links replaces the links of a relation by those of a file (§13.9)', async () => {
+test('a pipeline of the mode links replaces the links of a relation with those of a file (§13.9)', async () => {
   const { catalog, relation } = await createLinks();
   const pipelines = `/management/projects/${catalog.projectId}/pipelines`;
   const create = (fields: object) =>

@@ -72,7 +72,7 @@ const listOf = async (catalog: RelationCatalog, identifier: string, { id }: { id
 const listBuilds = async (catalog: RelationCatalog): Promise<AnyBody[]> =>
   (await catalog.tasks()).filter(({ name }) => name === 'relation build');
 
-test('a relation is created with its defaults and an id of the project (§12.1 rules 1 and 2)', async () => {
+test('a relation is created with its defaults and an id of its project (§12.1 rules 1 and 2)', async () => {
   const catalog = await createTools();
   const { status, body } = await catalog.manage('POST', '', rule());
   assert.equal(status, 201);
@@ -102,7 +102,7 @@ test('a relation is created with its defaults and an id of the project (§12.1 r
   assert.equal((await catalog.relate(FULL)).id, 3, 'an id is never given twice');
 });
 
-test('relations are listed, read, replaced and deleted; unknown ones are 404 (§12.1, §14.2 rules 2 and 8)', async () => {
+test('relations are listed, read, replaced and deleted, and unknown ones are 404 (§12.1, §14.2 rules 2 and 8)', async () => {
   const catalog = await createTools();
   assert.deepEqual((await catalog.manage('GET')).body, { items: [], nextCursor: null });
   const made = [await catalog.relate(FITS), await catalog.relate(FULL)];
@@ -127,7 +127,7 @@ test('relations are listed, read, replaced and deleted; unknown ones are 404 (§
   }
 });
 
-test('what GET answers can be PUT back and changes nothing, without a build (§12.1 rule 3)', async () => {
+test('PUT accepts the answer of GET, changes nothing and starts no build (§12.1 rule 3)', async () => {
   const catalog = await createTools();
   const broken = { source: { attribute: 'No', operator: 'exists' } };
   for (const definition of [FITS, FULL, { ...FULL, ...broken }]) {
@@ -141,7 +141,7 @@ test('what GET answers can be PUT back and changes nothing, without a build (§1
   }
 });
 
-test('names, tag, direction, groups and enabled change at once, without a build (§12.1 rule 3)', async () => {
+test('names, tag, direction, groups and enabled change immediately, without a build (§12.1 rule 3)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(...TOOLS, product('B4', 'Bits', { Shank: 'SDS', Price: '9', group: 'D1' }));
   const { id } = await catalog.relate(FITS);
@@ -171,7 +171,7 @@ test('names, tag, direction, groups and enabled change at once, without a build 
   assert.deepEqual(await listBuilds(catalog), builds);
 });
 
-test('a deleted relation is left out at once, others go on (§12.1)', async () => {
+test('answers skip a deleted relation immediately and keep the others (§12.1)', async () => {
   const catalog = await createTools();
   const [one, other] = [await catalog.relate(FITS), await catalog.relate(FITS)];
   assert.deepEqual(await listOf(catalog, 'D1', one), ['B1', 'B2']);
@@ -231,7 +231,7 @@ const BROKEN: readonly [object, ...RegExp[]][] = [
   [filtered('Since', 'less', 'today'), /"Since"/, /"today"/],
 ];
 
-test('a definition that cannot work is stored and carries a reason that names what is wrong; no answer uses it (§12.4 rule 1)', async () => {
+test('a definition that cannot work is stored with a reason that names the fault, and answers skip it (§12.4 rule 1)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.putOntology('own', ...ONTOLOGY);
   await catalog.load(...TOOLS);
@@ -252,7 +252,7 @@ test('a definition that cannot work is stored and carries a reason that names wh
   assert.ok(tasks.every(({ taskStatus }) => taskStatus === 'FINISHED'));
 });
 
-test('what can be compared works: numbers of one dimension, text with untyped, values written as the attribute has them (§12.2 rules 4 to 7 and 10)', async () => {
+test('comparable matches work: numbers of one dimension, text with untyped, values as the attribute writes them (§12.2 rules 4 to 7 and 10)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.putOntology('own', ...ONTOLOGY);
   await catalog.load(...TOOLS);
@@ -280,7 +280,7 @@ test('what can be compared works: numbers of one dimension, text with untyped, v
   }
 });
 
-test('a change of the ontology mends a relation and breaks it, once its task is FINISHED (§12.4 rule 3, §11.5)', async () => {
+test('a change of the ontology repairs or breaks a relation once its task is FINISHED (§12.4 rule 3, §11.5)', async () => {
   const catalog = await createRelationCatalog(service());
   const others = [text('Shank'), text('Chuck'), numeric('Price')];
   await catalog.putOntology('own', ...others);
@@ -317,7 +317,7 @@ test('a change of the ontology mends a relation and breaks it, once its task is 
   assert.deepEqual(await listOf(catalog, 'D1', relation), ['B2', 'B3']);
 });
 
-test('a full update that creates the attribute mends a relation by the end of its commit (§12.4 rule 3, §11.2)', async () => {
+test('a full update that creates a missing attribute repairs the relation by the end of its commit (§12.4 rule 3, §11.2)', async () => {
   const catalog = await createRelationCatalog(service());
   const relation = await catalog.relate(FITS);
   assert.equal(relation.state, 'misconfigured', 'in an empty catalog');
@@ -409,7 +409,7 @@ const MISTAKES: readonly [object, string][] = [
   [{ names: { 'de-DE': 'x' } }, '/names'],
 ];
 
-test('a definition of another shape is 400 with the place of the mistake, and nothing is stored (§12.1, §12.2 rule 2, §7.4)', async () => {
+test('an invalid definition is 400 with the place of the fault, and nothing is stored (§12.1, §12.2 rule 2, §7.4)', async () => {
   const catalog = await createTools();
   const kept = await catalog.relate(FULL);
   for (const [fields, place] of MISTAKES) {
@@ -442,7 +442,7 @@ test('a definition of another shape is 400 with the place of the mistake, and no
   assert.deepEqual((await catalog.manage('GET')).body.items, [kept]);
 });
 
-test('100 conditions, a depth of 10 and 16 matches are taken (§12.1 rule 1, §12.2 rule 2)', async () => {
+test('100 conditions, a depth of 10 and 16 matches are accepted (§12.1 rule 1, §12.2 rule 2)', async () => {
   const catalog = await createTools();
   const match = Array.from({ length: 16 }, () => FULL.match[0]);
   const { state } = await catalog.relate({ ...FITS, source: nested(10), target: conditions(100), match });
@@ -451,7 +451,7 @@ test('100 conditions, a depth of 10 and 16 matches are taken (§12.1 rule 1, §1
   assert.equal(both.state, 'ready');
 });
 
-test('relations are exported as one document, whose import takes the place of what is there (§12.1 rule 4)', async () => {
+test('relations are exported as one document, and its import replaces the existing relations (§12.1 rule 4)', async () => {
   const catalog = await createTools();
   const other = await createTools();
   const broken = rule({ name: 'broken', sort: [{ attribute: 'No', direction: 'asc' }] });
@@ -497,7 +497,7 @@ test('relations are exported as one document, whose import takes the place of wh
   assert.equal(await listOf(catalog, 'D1', items[0]), undefined);
 });
 
-test('an import matches the whole list by id first, then by names that are left; ids never change owner (§12.1 rule 4)', async () => {
+test('an import matches the list by id first, then by the remaining names, and an id never changes its relation (§12.1 rule 4)', async () => {
   const catalog = await createTools();
   const first = await catalog.relate({ ...FITS, name: 'Accessories' });
   const second = await catalog.relate({ ...FITS, name: 'Spare parts' });
@@ -542,7 +542,7 @@ test('an import matches the whole list by id first, then by names that are left;
 
 const DEFAULTS = { twoWay: false, enabled: true, match: [], sort: [], names: [], excludeSameGroup: true };
 
-test('each change of a relation has an entry in the audit log, nothing else has (§14.4)', async () => {
+test('only changes of a relation have an entry in the audit log, and each has one (§14.4)', async () => {
   const catalog = await createTools();
   const { id } = await catalog.relate(FITS);
   await catalog.manage('PUT', `/${id}`, { ...rule(FITS), name: 'Renamed' });
@@ -567,7 +567,7 @@ test('each change of a relation has an entry in the audit log, nothing else has 
     assert.deepEqual([actor.type, projectId, at], ['key', catalog.projectId, clock.now()]);
 });
 
-test('a repeated creation under its Idempotency-Key is answered again and done once (§7.5)', async () => {
+test('a repeated creation under its Idempotency-Key gets the same answer and is done once (§7.5)', async () => {
   const catalog = await createTools();
   const path = `/management/projects/${catalog.projectId}/relations`;
   const create = (body: object) =>
@@ -579,7 +579,7 @@ test('a repeated creation under its Idempotency-Key is answered again and done o
   assertRefused(await create(rule(FULL)), 422);
 });
 
-test('relations are managed with keys that may manage their project (§14.1)', async () => {
+test('only keys that may manage a project manage its relations (§14.1)', async () => {
   const catalog = await createTools();
   const foreign = await createTools();
   const { id } = await catalog.relate(FITS);
@@ -623,7 +623,7 @@ test('relations are managed with keys that may manage their project (§14.1)', a
   }
 });
 
-test('another method than a path has is 405 with Allow (§7.2 rule 3)', async () => {
+test('a method that a path does not have is 405 with Allow (§7.2 rule 3)', async () => {
   const catalog = await createRelationCatalog(service());
   for (const [path, allowed] of [
     ['', ['GET', 'HEAD', 'POST']],
@@ -650,7 +650,7 @@ async function createLarge(of = service()): Promise<{ catalog: RelationCatalog; 
 }
 const LAST_FIRST = rule({ sort: [{ attribute: 'Rank', direction: 'desc' }] });
 
-test('a change is a task that is listed before its answer, with progress (§12.1 rule 5, §3.2 rule 2)', async () => {
+test('a change is a task with progress that is listed before the answer (§12.1 rule 5, §3.2 rule 2)', async () => {
   const { catalog, id } = await createLarge();
   const before = await listBuilds(catalog);
   const { answer, release } = await catalog.holdBack(() => catalog.manage('PUT', `/${id}`, LAST_FIRST));
@@ -689,7 +689,7 @@ test('a change is a task that is listed before its answer, with progress (§12.1
   assert.equal((await catalog.read(id)).state, 'ready');
 });
 
-test('old answers stay until the new ones are complete (§12.1 rule 3)', async () => {
+test('answers use the old definition until the new build is complete (§12.1 rule 3)', async () => {
   const { catalog, id } = await createLarge();
   const orders = { asc: numbered(101, 'P').slice(1), desc: numbered(5_000, 'P').toReversed().slice(0, 100) };
   const definitionFor = (direction: string) => rule({ sort: [{ attribute: 'Rank', direction }] });
@@ -713,7 +713,7 @@ test('old answers stay until the new ones are complete (§12.1 rule 3)', async (
   }
 });
 
-test('while an index is made, products that change are in the old and in the new answers (§12.1 rule 3)', async () => {
+test('during a build, changed products appear in the old and in the new answers (§12.1 rule 3)', async () => {
   const { catalog, id } = await createLarge();
   await catalog.manage('PUT', `/${id}`, LAST_FIRST);
   await Promise.all([
@@ -726,7 +726,7 @@ test('while an index is made, products that change are in the old and in the new
   assert.deepEqual(found?.slice(0, 5), ['NEW', 'P0001', 'P0002', 'P4998', 'P4997']);
 });
 
-test('a build that is cancelled leaves the old answers; the next change makes the index (§4.7 rule 11)', async () => {
+test('a cancelled build leaves the old answers, and the next change starts a new build (§4.7 rule 11)', async () => {
   const { catalog, id } = await createLarge();
   const { release } = await catalog.holdBack(() => catalog.manage('PUT', `/${id}`, LAST_FIRST));
   const [task] = await listBuilds(catalog);
@@ -741,7 +741,7 @@ test('a build that is cancelled leaves the old answers; the next change makes th
   assert.deepEqual((await listOf(catalog, 'P0000', { id }))?.[0], 'P4999');
 });
 
-test('a build that a stop interrupts goes on after the next start (§10.4 rule 2)', async (t) => {
+test('a build that a stop interrupts resumes after the next start (§10.4 rule 2)', async (t) => {
   const store = await createTestStore(t);
   const stops = new Stops();
   const former = await startTestService(stops, { store });
@@ -760,7 +760,7 @@ test('a build that a stop interrupts goes on after the next start (§10.4 rule 2
   assert.equal(tag.relations[0].searchResult[0].identifier, 'P4999');
 });
 
-test('the old answers that stay are those of the old definition, direction and groups too (§12.1 rule 3)', async () => {
+test('during a build, answers also use the old direction and groups (§12.1 rule 3)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(
     ...[...TOOLS, product('B4', 'Bits', { Shank: 'SDS', Price: '0', group: 'D1' })],

@@ -63,7 +63,7 @@ async function createDrill(): Promise<{ catalog: RelationCatalog; fits: AnyBody 
   return { catalog, fits: await catalog.relate(FITS) };
 }
 
-test('an incremental update moves products into, within and out of answers (§3.3)', async () => {
+test('an incremental update adds products to answers, moves them and removes them (§3.3)', async () => {
   const { catalog, fits } = await createDrill();
   const bits = () => groupsOf(catalog, 'D', fits);
   assert.deepEqual(await bits(), [['B1'], ['B2'], ['B3']]);
@@ -79,7 +79,7 @@ test('an incremental update moves products into, within and out of answers (§3.
   assert.deepEqual(await bits(), [['B3'], ['B1'], ['B2']], 'a value without its unit is none (§11.3)');
 });
 
-test('a partial update moves products by the attributes that it sends (§3.3)', async () => {
+test('a partial update moves products according to the attributes that it sends (§3.3)', async () => {
   const { catalog, fits } = await createDrill();
   const bits = () => listOf(catalog, 'D', fits);
   await catalog.patch({ identifier: 'B1', attributes: { Length: '9 in' } });
@@ -97,7 +97,7 @@ test('a partial update moves products by the attributes that it sends (§3.3)', 
   assert.deepEqual(await bits(), ['B2']);
 });
 
-test('a full update shows with its commit and not before; what it leaves out is gone (§3.3 rule 2)', async () => {
+test('a full update appears in answers exactly at its commit, and deleted products disappear (§3.3 rule 2)', async () => {
   const { catalog, fits } = await createDrill();
   const bits = () => listOf(catalog, 'D', fits);
   await stage(catalog, DRILL, bit('B3', '3 in'), bit('B2', '7 in'), bit('B4', '4 in'));
@@ -116,7 +116,7 @@ test('a full update shows with its commit and not before; what it leaves out is 
   assert.deepEqual(await bits(), ['B1', 'B2', 'B3']);
 });
 
-test('what came another way between upload and commit is answered once, with its id (§2.2 rule 2)', async () => {
+test('a product written by other calls between upload and commit is answered once, with its id (§2.2 rule 2)', async () => {
   const { catalog, fits } = await createDrill();
   await stage(catalog, DRILL, bit('B1', '1 in'), bit('B2', '2 in'), bit('NEW', '5 in'));
   await remove(catalog, 'B1');
@@ -131,7 +131,7 @@ test('what came another way between upload and commit is answered once, with its
   );
 });
 
-test('deleted products leave answers and come back with a restore, also for relations made in between (§3.3)', async () => {
+test('deleted products leave answers and return with a restore, even in relations created in between (§3.3)', async () => {
   const { catalog, fits } = await createDrill();
   await remove(catalog, 'B1', 'B2');
   assert.deepEqual(await listOf(catalog, 'D', fits), ['B3']);
@@ -146,7 +146,7 @@ test('deleted products leave answers and come back with a restore, also for rela
   assert.deepEqual(await listOf(catalog, 'D', fits), ['B1', 'B2', 'B3']);
 });
 
-test('answers follow values that the ontology reads otherwise, once the extraction is FINISHED (§11.5 rule 4, §12.4 rule 3)', async () => {
+test('answers follow a changed reading of values once the re-extraction is FINISHED (§11.5 rule 4, §12.4 rule 3)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.putOntology('own', text('Chuck'), text('Shank'), numeric('Length', 'in'));
   const others = numbered(5_000, 'X').map((one) => product(one, 'Other'));
@@ -185,7 +185,7 @@ test('answers follow values that the ontology reads otherwise, once the extracti
   }
 });
 
-test('synonyms and decimals of an attribute count in relations as in facts (§11.1 rule 7, §11.3 rule 1)', async () => {
+test('synonyms and decimals of an attribute count in relations as they do in facts (§11.1 rule 7, §11.3 rule 1)', async () => {
   const catalog = await createRelationCatalog(service());
   const length = numeric('Length', 'cm');
   await catalog.putOntology('own', text('Chuck'), text('Shank'), length);
@@ -211,7 +211,7 @@ test('synonyms and decimals of an attribute count in relations as in facts (§11
   assert.deepEqual(await listOf(catalog, 'D', fits), ['C', 'A']);
 });
 
-test('the catalogs and relations of projects are apart, equal identifiers and ids or not (§4.10)', async () => {
+test('projects do not share catalogs or relations, even with equal identifiers and ids (§4.10)', async () => {
   const [mine, theirs] = [await createDrill(), await createDrill()];
   assert.equal(mine.fits.id, theirs.fits.id);
   await mine.catalog.update(bit('B1', '9 in'));
@@ -224,7 +224,7 @@ test('the catalogs and relations of projects are apart, equal identifiers and id
   assert.deepEqual(await listOf(theirs.catalog, 'D', theirs.fits), ['B2', 'B3', 'OTHER', 'B1']);
 });
 
-test('the first answer after a task is FINISHED shows its effect, though answers are kept in memory (§3.2)', async () => {
+test('the first answer after a task is FINISHED shows its effect although answers are cached (§3.2)', async () => {
   const { catalog, fits } = await createDrill();
   const others = numbered(60, 'X').map((identifier) => product(identifier, 'Other'));
   for (let round = 1; round <= 20; round += 1) {
@@ -305,7 +305,7 @@ async function watch(catalog: RelationCatalog, relation: { id: number }): Promis
   return Math.max(...versions);
 }
 
-test('beside updates, deletes and restores every answer is of one catalog that was there (§3.3 rule 2, §12.3 rule 1)', async () => {
+test('during updates, deletes and restores every answer is of one catalog that existed (§3.3 rule 2, §12.3 rule 1)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(...versioned(0));
   const relation = await catalog.relate({
@@ -360,7 +360,7 @@ test('answers of 1,000 products and several relations are complete (§4.8 rule 1
     );
   }
 });
-test('updates take effect beside a flood of changes of relations, and what they write is in each of them (§3.2 rule 6)', async () => {
+test('updates take effect during many changes of relations, and every relation includes them (§3.2 rule 6)', async () => {
   const { catalog } = await createDrill();
   let isImporting = true;
   const imports = (async () => {

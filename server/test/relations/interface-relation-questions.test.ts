@@ -48,7 +48,7 @@ async function createTools(): Promise<RelationCatalog> {
   return catalog;
 }
 
-test('explain=true tells for each entry which conditions held, by which values (§12.6 rule 1)', async () => {
+test('explain=true gives the conditions and values that made each entry related (§12.6 rule 1)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(
     {
@@ -130,7 +130,7 @@ async function explain(catalog: RelationCatalog, id: number, pair: { source: str
   return body;
 }
 
-test('explain says of a result on which rank it is, and each condition with its values (§12.6 rule 2)', async () => {
+test('explain gives the rank of a result and each condition with its values (§12.6 rule 2)', async () => {
   const catalog = await createTools();
   const { id } = await catalog.relate({ ...FITS, twoWay: true });
   assert.deepEqual(await explain(catalog, id, { source: 'D2', target: 'B3' }), {
@@ -166,7 +166,7 @@ test('explain says of a result on which rank it is, and each condition with its 
   ]);
 });
 
-test('explain says of what is no result what is in the way (§12.6 rule 2)', async () => {
+test('explain gives the reason why a product is not a result (§12.6 rule 2)', async () => {
   const catalog = await createTools();
   const { id } = await catalog.relate(FITS);
   const outcome = ({ related, rank, excluded, source, target, match }: AnyBody) => [
@@ -195,7 +195,7 @@ test('explain says of what is no result what is in the way (§12.6 rule 2)', asy
   assert.equal(back.matchType, 'FIRST_WAY');
 });
 
-test('a result behind the first 1,000 groups is related and has no rank (§12.6 rule 2)', async () => {
+test('a result after the first 1,000 groups is related and has no rank (§12.6 rule 2)', async () => {
   const catalog = await createRelationCatalog(service());
   const targets = numbered(1_002, 'T');
   await catalog.load(product('S', 'Source'), ...targets.map((one) => product(one, 'Target')));
@@ -209,7 +209,7 @@ test('a result behind the first 1,000 groups is related and has no rank (§12.6 
   assert.deepEqual(await show('S'), [false, null]);
 });
 
-test('explain is 404 for a product that is not there, 409 for a relation that answers nothing (§12.6 rule 2)', async () => {
+test('explain is 404 for an unknown product and 409 for a relation that answers nothing (§12.6 rule 2)', async () => {
   const catalog = await createTools();
   const { id } = await catalog.relate(FITS);
   const disabled = await catalog.relate({ ...FITS, enabled: false });
@@ -263,7 +263,7 @@ const SURVEY = {
   ],
 };
 
-test('the preview tries a definition on the catalog as it is and stores nothing (§12.6 rules 3 and 4)', async () => {
+test('a preview tries a definition on the current catalog and stores nothing (§12.6 rules 3 and 4)', async () => {
   const catalog = await createTools();
   const before = [(await catalog.manage('GET')).body, await catalog.tasks()];
   const preview = async (definition: object) => {
@@ -299,7 +299,7 @@ test('the preview tries a definition on the catalog as it is and stores nothing 
   assert.equal((await preview(FITS)).withResults, 3, 'the catalog as it is');
 });
 
-test('with cards a preview shows products with reasons, and what is nearest to one without (§12.6 rule 7)', async () => {
+test('a preview with cards shows products with reasons, and the nearest candidates of one without results (§12.6 rule 7)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(
     ...TOOLS.slice(0, 3),
@@ -341,7 +341,7 @@ test('with cards a preview shows products with reasons, and what is nearest to o
   assert.deepEqual(held.cards.map(inShort), [['S1', [], 'W2']], 'the number that misses by least');
 });
 
-test('health says of a stored relation what the preview says of its definition (§12.6 rule 4)', async () => {
+test('the health of a stored relation equals the preview of its definition (§12.6 rule 4)', async () => {
   const catalog = await createTools();
   const { id } = await catalog.relate({ ...FITS, enabled: false });
   const broken = await catalog.relate({ ...FITS, sort: [{ attribute: 'No', direction: 'asc' }] });
@@ -350,7 +350,7 @@ test('health says of a stored relation what the preview says of its definition (
   assert.deepEqual([status, body], [200, { misconfigured: true, problem: broken.problem }]);
 });
 
-test('above 10,000 sources a sample is looked at, and the answer says so (§12.6 rule 4)', async () => {
+test('with more than 10,000 sources a sample is used, and the answer states it (§12.6 rule 4)', async () => {
   const catalog = await createRelationCatalog(service());
   const sources = numbered(10_000, 'S').map((one, at) =>
     product(one, 'Source', { Size: at < 9_000 ? 'M' : 'L' }),

@@ -35,7 +35,7 @@ async function createTexts(...names: string[]): Promise<RelationCatalog> {
 const listOf = async (catalog: RelationCatalog, identifier: string, { id }: { id: number }) =>
   (await catalog.related(identifier, id))?.groups.flat();
 
-test('values of any length are equal when all of their characters are (§12.2 rule 4)', async () => {
+test('values of any length are equal only if all their characters are (§12.2 rule 4)', async () => {
   const catalog = await createTexts('Shank', 'Chuck', 'Size');
   const long = noise('shank', LONGEST - 1);
   await catalog.load(
@@ -56,7 +56,7 @@ test('values of any length are equal when all of their characters are (§12.2 ru
   assert.deepEqual(await listOf(catalog, 'D2', relation), ['B2']);
 });
 
-test('long texts are compared to their ends (§12.2 rule 10)', async () => {
+test('long texts are compared to their end (§12.2 rule 10)', async () => {
   const catalog = await createTexts('Code', 'Most');
   const long = noise('code', 2_000);
   await catalog.load(
@@ -80,7 +80,7 @@ test('long texts are compared to their ends (§12.2 rule 10)', async () => {
   });
 });
 
-test('texts that begin alike for 256 bytes are a tie (§12.3 rules 3 and 5)', async () => {
+test('texts with the same first 256 bytes rank equally (§12.3 rules 3 and 5)', async () => {
   const catalog = await createTexts('Title');
   const [start, tie] = [noise('title', 255), noise('title', 256)];
   await catalog.load(drill('D', {}));
@@ -101,7 +101,7 @@ test('texts that begin alike for 256 bytes are a tie (§12.3 rules 3 and 5)', as
   assert.deepEqual(await listOf(catalog, 'D', descending), ['after', ...ties, 'before']);
 });
 
-test('a relation of eight sorts takes values of any length, and forgets them with their products (§12.1 rule 1)', async () => {
+test('a relation with eight sorts accepts values of any length and removes them with their products (§12.1 rule 1)', async () => {
   const sorts = Array.from({ length: 8 }, (_, at) => `Sort ${at}`);
   const catalog = await createTexts('Key', ...sorts);
   const relation = await catalog.relate({
@@ -127,7 +127,7 @@ test('a relation of eight sorts takes values of any length, and forgets them wit
   assert.deepEqual(await listOf(catalog, 'D', relation), []);
 });
 
-test("a match may name a product's own identifier, group and name; an attribute of that name wins (§12.3 rule 7)", async () => {
+test('a match may name the identifier, group and name of a product, and an attribute of that name takes precedence (§12.3 rule 7)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(
     product('N1', 'New', { Replaces: ['O1', 'O2'] }),
@@ -209,7 +209,7 @@ const CONVERTED: readonly [
   ['notEquals', ['GiB', 'MB'], { '1 GiB': false, '1.1 GiB': true }, '1073,741824 MB'],
 ];
 
-test('units of a dimension convert exactly, in matches, filters and sorts (§11.7, §12.2 rule 5)', async () => {
+test('units of a dimension convert exactly in matches, filters and sorts (§11.7, §12.2 rule 5)', async () => {
   for (const [operator, [unitName, own], found, value] of CONVERTED) {
     const catalog = await createRelationCatalog(service());
     await catalog.putOntology('own', numeric('Size', unitName), numeric('Fits', own, 'comma'));
@@ -241,7 +241,7 @@ test('units of a dimension convert exactly, in matches, filters and sorts (§11.
   }
 });
 
-test('a project names units beside the table, for types, facts and relations (§11.7 rule 6)', async () => {
+test('a project adds names of units for types, facts and relations (§11.7 rule 6)', async () => {
   const catalog = await createRelationCatalog(service());
   const path = `/management/projects/${catalog.projectId}/ontology`;
   const put = (unitAliases: object, attributes: object[] = []) =>

@@ -67,7 +67,7 @@ async function ask(catalog: RelationCatalog, identifier: string, { id }: { id: n
 const outline = ({ tags }: AnyBody): [string, number[]][] =>
   tags.map(({ tag, relations }: AnyBody) => [tag, relations.map(({ id }: { id: number }) => id)]);
 
-test('a one-way relation is FIRST_WAY, whichever side a product stands on (§4.8 rules 1 and 2)', async () => {
+test('a one-way relation is FIRST_WAY, whichever side the product is on (§4.8 rules 1 and 2)', async () => {
   const catalog = await createTools();
   const bits = await catalog.relate(BITS);
   assert.deepEqual(await ask(catalog, 'D1', bits), first('B2', 'B1'));
@@ -75,7 +75,7 @@ test('a one-way relation is FIRST_WAY, whichever side a product stands on (§4.8
   assert.deepEqual(await ask(catalog, 'D3', bits), first());
 });
 
-test('a two-way relation is searched the other way only where it leads to nothing (§4.8 rule 3, §12.3 rule 6)', async () => {
+test('a two-way relation is searched in the second direction only if the first leads to nothing (§4.8 rule 3, §12.3 rule 6)', async () => {
   const catalog = await createTools();
   await catalog.update(product('D4', 'Tools/Drills', { Chuck: 'SDS', Price: '1' }));
   const bits = await catalog.relate({ ...BITS, twoWay: true });
@@ -96,7 +96,7 @@ test('a two-way relation is searched the other way only where it leads to nothin
   assert.deepEqual(await ask(catalog, 'D1', cheaper), first());
 });
 
-test('a relation is left out while its target side is empty, and its tag with it (§4.8 rules 4 and 5)', async () => {
+test('a relation without target products is omitted, and so is its tag (§4.8 rules 4 and 5)', async () => {
   const catalog = await createTools();
   const saws = await catalog.relate({ name: 'Blades', tag: 'blades', target: under('Tools', 'Blades') });
   const unused = await catalog.relate({ ...BITS, tag: 'blades', source: under('Tools', 'Saws') });
@@ -127,7 +127,7 @@ test('a relation is left out while its target side is empty, and its tag with it
   assert.deepEqual(outline(await catalog.single(request)), [['accessories', [unmatched.id]]]);
 });
 
-test('misconfigured, disabled and unknown ones are left out, the tags that remain stay (§4.8 rules 5 and 15, §12.4)', async () => {
+test('misconfigured, disabled and unknown relations are omitted, and the remaining tags stay (§4.8 rules 5 and 15, §12.4)', async () => {
   const catalog = await createTools();
   const works = await catalog.relate({ tag: 'both' });
   const broken = await catalog.relate({
@@ -154,7 +154,7 @@ test('misconfigured, disabled and unknown ones are left out, the tags that remai
   }
 });
 
-test('a relation is left out until its index is complete (§12.4 rule 2)', async () => {
+test('a relation is omitted until its build is complete (§12.4 rule 2)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(...numbered(3_000, 'P').map((identifier) => product(identifier, 'All')));
   const { answer, release } = await catalog.holdBack(() => catalog.manage('POST', '', rule()));
@@ -167,7 +167,7 @@ test('a relation is left out until its index is complete (§12.4 rule 2)', async
   assert.equal((await ask(catalog, 'P0', body))?.groups.length, 100);
 });
 
-test('limits count groups, per relation and for each relation of a tag, 10 without one (§4.8 rule 7, §12.5 rule 1)', async () => {
+test('limits count groups, per relation and for each relation of a tag, with a default of 10 (§4.8 rule 7, §12.5 rule 1)', async () => {
   const catalog = await createRelationCatalog(service());
   // 150 groups of two variants.
   const variants = numbered(150, 'G').flatMap((group) =>
@@ -202,7 +202,7 @@ test('limits count groups, per relation and for each relation of a tag, 10 witho
 
 const BAD_LIMITS = [0, 101, -1, 1.5, 1e9, '5', 'text', '', null, true, [5]];
 
-test('a limit that is no integer from 1 to 100 is 400 with its place in the details (§4.8 rule 7, §7.4)', async () => {
+test('a limit that is not an integer from 1 to 100 is 400 with its place in the details (§4.8 rule 7, §7.4)', async () => {
   const catalog = await createTools();
   const { id } = await catalog.relate(BITS);
   for (const limit of BAD_LIMITS) {
@@ -222,7 +222,7 @@ test('a limit that is no integer from 1 to 100 is 400 with its place in the deta
   }
 });
 
-test('tags come as first mentioned, includeTags first, relations by id, each once with the larger limit (§4.8 rules 12 and 13)', async () => {
+test('tags are in the order of first mention, includeTags first, and each relation once with the larger limit (§4.8 rules 12 and 13)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(...numbered(30, 'P').map((identifier) => product(identifier, 'All')));
   const made: AnyBody[] = [];
@@ -263,7 +263,7 @@ test('tags come as first mentioned, includeTags first, relations by id, each onc
   }
 });
 
-test('without includeRelations and includeTags it is 400 "Bad Request"; an empty list counts as left out (§4.8 rule 6, §7.4)', async () => {
+test('a request without includeRelations and includeTags is 400 "Bad Request", and an empty list counts as missing (§4.8 rule 6, §7.4)', async () => {
   const catalog = await createTools();
   const { id } = await catalog.relate(BITS);
   const none: Record<string, unknown>[] = [
@@ -296,7 +296,7 @@ test('without includeRelations and includeTags it is 400 "Bad Request"; an empty
   }
 });
 
-test('parameters that are no JSON list of what they hold are 400 with details (§4.8, §7.4)', async () => {
+test('parameters that are not valid JSON lists are 400 with details (§4.8, §7.4)', async () => {
   const catalog = await createTools();
   const texts = [
     '[',
@@ -354,7 +354,7 @@ test('more than 30 relations and 30 tags in one request are answered (§4.8 rule
   }
 });
 
-test('1,000 identifiers are answered, 1,001 are 400 "Bad Request" with the cause in details (§4.8 rule 8, §7.4, §8)', async () => {
+test('1,000 identifiers are answered, and 1,001 are 400 "Bad Request" with the cause in details (§4.8 rule 8, §7.4, §8)', async () => {
   const catalog = await createTools();
   const { id } = await catalog.relate(BITS);
   const included = { includeRelations: [{ id, limit: 1 }] };
@@ -385,7 +385,7 @@ test('1,000 identifiers are answered, 1,001 are 400 "Bad Request" with the cause
   }
 });
 
-test('300,000 groups may be asked for, not one more; a tag counts for each of its relations (§4.8 rule 10, §8)', async () => {
+test('a request may have up to 300,000 groups, and a tag counts for each of its relations (§4.8 rule 10, §8)', async () => {
   const catalog = await createTools();
   const ids = [await catalog.relate(BITS), await catalog.relate(BITS)].map(({ id }) => id as number);
   await catalog.relate({ ...BITS, enabled: false });
@@ -418,7 +418,7 @@ test('300,000 groups may be asked for, not one more; a tag counts for each of it
   assert.equal((await catalog.post(BULK, { identifiers: odd.slice(1), ...larger })).status, 200);
 });
 
-test('identifiers are encoded as on the lookup; each has its place, in the order asked, once (§4.2 rules 2 to 6, §4.8 rule 14)', async () => {
+test('identifiers are encoded as in the lookup, and each appears once, in the order of the request (§4.2 rules 2 to 6, §4.8 rule 14)', async () => {
   const catalog = await createRelationCatalog(service());
   const odd = ['["x"', 'A,B', ' A', '"A"', '+', 'a&b=c', '{', '__proto__', 'constructor', 'ü "😀"', '7'];
   await catalog.load(
@@ -459,7 +459,7 @@ test('identifiers are encoded as on the lookup; each has its place, in the order
     assertRefused(await catalog.post(BULK, { identifiers, includeRelations: [{ id }] }), 400);
 });
 
-test('a product that no catalog has is answered with empty results (§4.8 rule 14)', async () => {
+test('an unknown product is answered with empty results (§4.8 rule 14)', async () => {
   const catalog = await createTools();
   const bits = await catalog.relate({ ...BITS, twoWay: true });
   const unknown = ['never', 'd1', 'D1 ', 'x'.repeat(255), 'D1\u0000', '\ud800', '__proto__'];
@@ -554,7 +554,7 @@ async function createRich(): Promise<{ catalog: RelationCatalog; id: number }> {
   return { catalog, id };
 }
 
-test('a bulk answer has exactly the fields of §2.5, with the values of §12.5', async () => {
+test('a bulk answer has exactly the fields of §2.5 with the values of §12.5', async () => {
   const { catalog, id } = await createRich();
   const [found, bare] = await catalog.find('R', 'BARE');
   const answer = await catalog.bulk({ identifiers: ['S'], includeTags: [{ tag: 'parts' }] });
@@ -613,7 +613,7 @@ test('a bulk answer has exactly the fields of §2.5, with the values of §12.5',
   assert.deepEqual(Object.keys(answer), ['S']);
 });
 
-test('a single answer is flat, with the best variant of each group and exactly the fields of §2.5 (§12.5 rule 3)', async () => {
+test('a single answer is flat and has the best variant of each group with exactly the fields of §2.5 (§12.5 rule 3)', async () => {
   const { catalog, id } = await createRich();
   const ids = Object.fromEntries(
     (await catalog.find('R', 'R-1', 'BARE')).map((one) => [one.identifier, one.id]),
@@ -658,7 +658,7 @@ test('a single answer is flat, with the best variant of each group and exactly t
   ]);
 });
 
-test('without priorities the first category is the main one, without a LARGE image the first (§12.5 rules 7 and 8)', async () => {
+test('without priorities the first category is the main one, and without a LARGE image the first image (§12.5 rules 7 and 8)', async () => {
   const catalog = await createRelationCatalog(service());
   const images = ['SMALL', 'THUMB'].map((type) => ({ url: `${type}.jpg`, type }));
   const categories = [{ path: ['A', 'B'] }, { path: ['C'] }];
@@ -686,7 +686,7 @@ test('without priorities the first category is the main one, without a LARGE ima
   assert.deepEqual(await show(), ['C', 'front.jpg']);
 });
 
-test('brand is the attribute named Brand in any case, or the one that the project names, at once (§12.5 rule 9, §14.2)', async () => {
+test('brand is the attribute Brand in any case, or the one that the project names, effective immediately (§12.5 rule 9, §14.2)', async () => {
   const catalog = await createRelationCatalog(service());
   const values = { BRAND: 'Acme', Maker: 'Bolt', 'maker 2': 'no' };
   await catalog.load(product('S', 'A'), product('T', 'B', values));
@@ -707,7 +707,7 @@ test('brand is the attribute named Brand in any case, or the one that the projec
   assert.equal(await brand(), '');
 });
 
-test('GET and POST answer alike, packed or not, first or from memory (§4.8 rule 11)', async () => {
+test('GET and POST answer the same, packed or not, computed or cached (§4.8 rule 11)', async () => {
   const { catalog } = await createRich();
   const included = { includeTags: [{ tag: 'parts', limitPerRelation: 2 }] };
   const bulk = { identifiers: ['S', 'R', 'never'], ...included };
@@ -726,7 +726,7 @@ test('GET and POST answer alike, packed or not, first or from memory (§4.8 rule
   }
 });
 
-test('keys that may read may ask, of their project alone (§5.1 rules 7 and 8, §5.2, §7.2)', async () => {
+test('keys with read access may ask for relations of their own project only (§5.1 rules 7 and 8, §5.2, §7.2)', async () => {
   const catalog = await createTools();
   const other = await createRelationCatalog(service());
   await catalog.relate(BITS);

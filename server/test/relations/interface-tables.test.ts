@@ -85,7 +85,7 @@ test('tables are created, read, listed, replaced and deleted by name, also at th
     assertRefused(await onTables(catalog, 'POST', { body: { name: 'bad', pairs } }), 400);
 });
 
-test('a relation follows its table: misconfigured without, rebuilt when it changes, and it keeps it (§12.4, §12.9)', async () => {
+test('a table that relations use cannot be deleted, and its change rebuilds them; without it they are misconfigured (§12.4, §12.9)', async () => {
   const catalog = await createCameras();
   const { id, state, problem } = await catalog.relate(FITS);
   assert.deepEqual([state, problem], ['misconfigured', 'there is no table "lens-mounts"']);
@@ -110,7 +110,7 @@ test('a relation follows its table: misconfigured without, rebuilt when it chang
   assert.equal((await onTables(catalog, 'DELETE /lens-mounts')).status, 200);
 });
 
-test('numbers in a table have their unit, any of the dimension (§12.9)', async () => {
+test('numbers in a table have their own unit, which may be any of the dimension (§12.9)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(
     product('S', 'Sources', { Output: '0.6 kW' }),
@@ -135,7 +135,7 @@ test('numbers in a table have their unit, any of the dimension (§12.9)', async 
   assert.deepEqual((await catalog.related('S', id))?.groups.flat(), ['T1', 'T2']);
 });
 
-test('a pipeline of the mode table replaces a table, or makes it, and builds what uses it (§12.9 rule 4, §13.9)', async () => {
+test('a pipeline of the mode table creates or replaces a table and builds the relations that use it (§12.9 rule 4, §13.9)', async () => {
   const catalog = await createCameras();
   const { id } = await catalog.relate(FITS);
   const pipelines = `/management/projects/${catalog.projectId}/pipelines`;
@@ -176,7 +176,7 @@ test('a pipeline of the mode table replaces a table, or makes it, and builds wha
   ]);
 });
 
-test('health, preview and task reports name products with more combinations of values than count (§12.2 rule 11)', async () => {
+test('health, preview and task reports name products with too many combinations of values (§12.2 rule 11)', async () => {
   const catalog = await createRelationCatalog(service());
   const many = Array.from({ length: 50 }, (_, at) => `v${at}`);
   const source = product('S', 'Sources', { A: many, B: many });
@@ -215,7 +215,7 @@ test('health, preview and task reports name products with more combinations of v
   assert.deepEqual(await readReport(commit.id), [line]);
 });
 
-test('a relation that begins to use a table while that changes is built (§12.9 rule 3)', {
+test('a relation that starts to use a table while the table changes is built (§12.9 rule 3)', {
   ...embeddedOnly('a statement here stands for what another process does'),
 }, async () => {
   const catalog = await createCameras();
@@ -237,7 +237,7 @@ test('a relation that begins to use a table while that changes is built (§12.9 
   assert.deepEqual((await catalog.related('C1', id))?.groups.flat(), ['L1', 'L3']);
 });
 
-test('an export of relations carries the tables that they name, and an import makes them (§12.9 rule 5)', async () => {
+test('an export of relations includes the tables that they name, and an import creates them (§12.9 rule 5)', async () => {
   const catalog = await createCameras();
   for (const table of [MOUNTS, { name: 'other', pairs: [] }])
     await onTables(catalog, 'POST', { body: table });

@@ -68,7 +68,7 @@ async function listPairs(
   return pairs;
 }
 
-test('lenses fit the cameras of their mounts, and those of the mounts in a table (§12.3 rule 12, §12.9)', {
+test('lenses fit cameras with their mount, and cameras whose mount a table pairs with it (§12.3 rule 12, §12.9)', {
   skip: !isThere && 'without the data of cameras and lenses',
 }, async () => {
   const { cameras, lenses, pairs } = readDatabase();

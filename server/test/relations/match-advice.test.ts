@@ -72,7 +72,7 @@ const FAILS = {
   'de-DE': ['850 W < 8 × 120 W + 100 W', 'müsste mindestens 1.060 W sein', 'müsste höchstens 93,75 W sein'],
 };
 
-test('each place has the same sentences on a match, in the locale of the request or of the project (§12.6 rule 8)', async () => {
+test('every explanation of a match contains the same advice, in the locale of the request or project (§12.6 rule 8)', async () => {
   const { catalog, ids } = await createBoards();
   const home = `/management/projects/${catalog.projectId}`;
   for (const locale of ['en-GB', 'de-DE', undefined] as const) {
@@ -97,7 +97,7 @@ test('each place has the same sentences on a match, in the locale of the request
   }
 });
 
-test('advice on a table names a value of the table, and advice without a value says which side lacks one (§12.6 rule 8)', async () => {
+test('advice on a table names a value of the table, and advice on a missing value names the side that lacks it (§12.6 rule 8)', async () => {
   const { catalog, ids } = await createBoards();
   const ask = async (id: number | undefined, target: string) =>
     (await catalog.manage('POST', `/${id}/explain`, { source: 'BOARD', target, locale: 'en-GB' })).body
@@ -121,7 +121,7 @@ test('advice on a table names a value of the table, and advice without a value s
   assert.equal((await ask(ids[1], 'AIR')).say, 'LGA1700 goes with Raptor Lake by the table sockets');
 });
 
-test('matches of one row and alternatives have sentences of their own (§12.6 rule 8)', async () => {
+test('matches of one row and alternative matches have their own advice (§12.6 rule 8)', async () => {
   const { catalog } = await createBoards();
   await catalog.update({
     ...product('P850', 'Supplies'),
@@ -154,7 +154,7 @@ test('matches of one row and alternatives have sentences of their own (§12.6 ru
   );
 });
 
-test('a locale that is no language and country is refused (§12.6 rule 8)', async () => {
+test('a locale that is not a language and country is refused (§12.6 rule 8)', async () => {
   const { catalog, ids } = await createBoards();
   for (const locale of ['de', 'DE-de', 'de_DE', '']) {
     const pair = { source: 'BOARD', target: 'P850', locale };

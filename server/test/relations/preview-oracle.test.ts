@@ -163,7 +163,7 @@ async function openReaders(): Promise<Readers> {
   };
 }
 
-test('previews of random drafts are the same out of memory as by an index in the store (§12.6 rule 3)', async (t) => {
+test('previews of random drafts give the same result from memory as from an index in the store (§12.6 rule 3)', async (t) => {
   const catalogs = [await createRelationCatalog(service()), await createRelationCatalog(service())];
   const samples = fc.sample(products, { numRuns: catalogs.length, seed: 1_501 });
   for (const [at, catalog] of catalogs.entries()) {

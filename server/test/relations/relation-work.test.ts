@@ -133,7 +133,7 @@ test('an answer that takes too long is refused (§4.8 rule 18)', async () => {
   assert.equal((await catalog.manage('GET', `/${imported.body.items[0].id}/health`)).body.endedEarly, true);
 });
 
-test('previews keep no answer waiting, and end when their callers leave (§12.6 rule 6)', async () => {
+test('previews do not delay answers, and end when their callers disconnect (§12.6 rule 6)', async () => {
   const service = patient();
   const [large, small] = [await createLarge(service), await createSmall(service)];
   const { id } = await small.relate({ source: under('Drills'), target: under('Bits') });
@@ -169,7 +169,7 @@ test('a preview of one account does not delay a preview of another account (§12
   preview.leave();
 });
 
-test('a project never holds all threads that answer (§12.6 rule 6)', async () => {
+test('one project never occupies all threads that answer (§12.6 rule 6)', async () => {
   const service = patient();
   const [large, small] = [await createLarge(service), await createSmall(service)];
   const [slow, quick] = [await large.relate(FRUITLESS), await small.relate({ target: under('Bits') })];
@@ -183,7 +183,7 @@ test('a project never holds all threads that answer (§12.6 rule 6)', async () =
   assert.equal((await large.call('GET', own)).status, 200, 'the thread is free again');
 });
 
-test('the stop of the service ends previews (§12.6 rule 6)', async (t) => {
+test('stopping the service ends previews (§12.6 rule 6)', async (t) => {
   const service = await startTestService(t, { settings: PATIENT });
   const large = await createLarge(service);
   // On open connections: the last call's answer shows that the previews were read before.
@@ -200,7 +200,7 @@ const MIB = 1024 * 1024;
 /** About 1.2 MB. */
 const TEXTS = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`Text ${at}`, 'x'.repeat(30_000)]));
 
-test('a step of an answer about large products is of some megabytes, the whole is complete (§4.8 rules 17, 18)', async (t) => {
+test('one step of an answer about large products reads a few megabytes, and the answer is complete (§4.8 rules 17 and 18)', async (t) => {
   const service = brief();
   const catalog = await createRelationCatalog(service);
   const sources = Array.from({ length: 12 }, (_, at) => `D${at}`);

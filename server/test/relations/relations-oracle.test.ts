@@ -405,7 +405,7 @@ async function compareAnswers(
   }
 }
 
-test('relations over a real catalog lead where a nested loop over its products leads', async (t) => {
+test('relations over a real catalog give the same results as a nested loop over its products', async (t) => {
   const { products, isReal } = readCatalog(10_000, MOST_PRODUCTS);
   const definitions = isReal ? PC_PARTS : DEMO;
   const catalog = await createCatalog(service());
@@ -422,12 +422,12 @@ test('relations over a real catalog lead where a nested loop over its products l
   const sources = pickSources(products);
 
   await t.test(
-    'bulk answers hold the groups that it finds, in its order (§4.8 rules 1 to 5, §12.2, §12.3, §12.5 rules 1 and 4)',
+    'bulk answers have the groups of the nested loop in its order (§4.8 rules 1 to 5, §12.2, §12.3, §12.5 rules 1 and 4)',
     () => compareBulk(catalog, relations, sources),
   );
 
   await t.test(
-    'single answers hold the best variant of each of these groups (§12.5 rules 3 and 4)',
+    'single answers have the best variant of each of these groups (§12.5 rules 3 and 4)',
     async () => {
       const step = Math.ceil(sources.length / SINGLE_SOURCES);
       for (const source of sources.filter((_, at) => at % step === 0)) {

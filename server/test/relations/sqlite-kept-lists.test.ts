@@ -57,7 +57,7 @@ const REQUEST = {
   limitMs: 20_000,
 };
 
-test('lists that a thread keeps from version to version are those that it would make anew (§3.3 rule 2)', async (t) => {
+test('lists that a thread keeps across versions equal newly made ones (§3.3 rule 2)', async (t) => {
   t.diagnostic(`seed ${SEED}`);
   const random = createRandom(SEED);
   const dice = (below: number) => Math.floor(random() * below);
@@ -125,7 +125,7 @@ test('lists that a thread keeps from version to version are those that it would 
   }
 });
 
-test('kept lists show what was staged before, and what a restore brings back (§4.4, §4.5)', async (t) => {
+test('kept lists show products staged before, and products that a restore brings back (§4.4, §4.5)', async (t) => {
   const catalog = await createRelationCatalog(service(), { keptCommits: 3, maxDeletePercent: 100 });
   const red = (identifier: string) => product(identifier, 'Bits', { Colour: 'red' });
   await catalog.load(red('A'), red('B'), red('Z'));

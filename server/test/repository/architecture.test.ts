@@ -440,7 +440,7 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
   })),
 ];
 
-test('a house that keeps every rule passes, and every file of it was seen', async (t) => {
+test('a house that keeps every rule passes, and the check reads every file', async (t) => {
   const { failed, output } = await cruise(await build(t, house));
 
   assert.equal(failed, false, output);
@@ -483,7 +483,7 @@ const harmless: Files = {
   'catalog/written.ts': `/** JSON.parse */ export const written = JSON.stringify({ JSON: 'JSON.parse(text)' });`,
 };
 
-test('the house refuses a file that parses JSON and is not listed, however it names the parser', async (t) => {
+test('the house refuses a file that parses JSON and is not listed, even through an alias of the parser', async (t) => {
   const directory = await build(t, { ...parsingFiles, ...harmless });
   const { failed, output } = await run(directory, CHECK_PARSES, [join(directory, 'server/src')]);
   assert.equal(failed, true, output);
@@ -526,7 +526,7 @@ test('the house refuses a comment and a page that name a file which does not exi
   assert.doesNotMatch(output, /product-store|port\.ts|type/);
 });
 
-test('the house refuses a long function that is not listed, and one of over 100 lines', async (t) => {
+test('the house refuses an unlisted long function and every function of over 100 lines', async (t) => {
   const linesOf = (count: number) => '  work();\n'.repeat(count - 2);
   const directory = await build(t, {
     'catalog/fits.ts': `export function fits() {\n${linesOf(60)}}\n`,
@@ -546,7 +546,7 @@ test('the house refuses a long function that is not listed, and one of over 100 
   assert.doesNotMatch(output, /fits\.ts/);
 });
 
-test('no file of the service shares its name, and each long function is listed', async () => {
+test('no two files of the service share a name, and each long function is listed', async () => {
   for (const check of [CHECK_NAMES, CHECK_LENGTHS]) {
     const { failed, output } = await run(repository, check, []);
     assert.equal(failed, false, output);

@@ -23,7 +23,7 @@ test('each requirement of levels 1 and 2 has one row, in the order of the standa
   assert.deepEqual(ids, sorted);
 });
 
-test('a requirement that is met names the test that shows it, and every test that is named is there', () => {
+test('a requirement that is met names the test that shows it, and every named test exists', () => {
   for (const { id, state, how, tests } of rows) {
     assert.ok(['met', 'operator', 'open', 'n/a'].includes(state), `${id}: ${state}`);
     const named = [...tests.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path);

@@ -8,7 +8,7 @@ const refusal = { status: 'failure', code: 404, reason: 'not_found', message: 'N
 const one: CheckedAnswer = { method: 'GET', path: '/management/project-groups/1', status: 200, body: group };
 const message = (pattern: RegExp) => ({ name: 'AssertionError', message: pattern });
 
-test('an answer passes as docs/openapi.json describes its operation and status', () => {
+test('an answer passes if it matches its operation and status in docs/openapi.json', () => {
   checkAnswer(one);
   checkAnswer({ ...one, status: 404, body: refusal });
   checkAnswer({ ...one, status: 503, body: { ...refusal, code: 503 } });
@@ -18,7 +18,7 @@ test('an answer passes as docs/openapi.json describes its operation and status',
   checkAnswer({ ...one, path: '/nowhere', status: 404, body: refusal });
 });
 
-test('a field too few, too many or of another type, an unknown status and an unknown operation do not pass', () => {
+test('a missing, additional or wrongly typed field, an unknown status and an unknown operation do not pass', () => {
   const { name: _, ...nameless } = group;
   const wrong: [Partial<CheckedAnswer>, RegExp][] = [
     [{ body: nameless }, /GET \/management\/project-groups\/1 200 is not as .* must have .* 'name'/],

@@ -9,7 +9,7 @@ const MEMORY_KB = 150 * 1024;
 const product = (identifier: string, name: string) => ({ identifier, name });
 const message = (pattern: RegExp) => ({ name: 'AssertionError', message: pattern });
 
-test('two catalogs that differ in every product are told apart by the first one, in little memory', () => {
+test('comparing two catalogs that differ in every product names the first one and uses little memory', () => {
   const products = [...streamDemoProducts(25_000)];
   const turned = products.map((product) => ({ ...product, images: product.images.toReversed() }));
   const first = products[0]?.identifier;
@@ -21,7 +21,7 @@ test('two catalogs that differ in every product are told apart by the first one,
   assert.ok(maxRSS - before < MEMORY_KB, `${Math.round((maxRSS - before) / 1024)} MB`);
 });
 
-test('a product that is missing, one too many or another one is named, with what it has', () => {
+test('a missing, additional or different product is named with its content', () => {
   const [a, b, c] = [product('A', 'one'), product('B', 'two'), product('C', 'three')];
   assertSameProducts([a, b], [{ ...a }, { name: 'two', identifier: 'B' }]);
   assert.throws(() => assertSameProducts([a], [a, b]), message(/product 2, B, /));

@@ -24,7 +24,7 @@ const demo = shareService({}, async ({ address, key }) => {
   projectId = await loadDemoCatalog(address, key);
 });
 
-test('each relation of the demo leads somewhere, those that are two-way lead back (§4.8, §12)', async () => {
+test('each relation of the demo has results, and two-way relations also lead back (§4.8, §12)', async () => {
   const service = demo();
   const { body } = await service.call('GET', `/management/projects/${projectId}/relations`);
   const defined: { id: number; name: string; state: string; twoWay: boolean; kind?: string }[] = body.items;
@@ -46,7 +46,7 @@ test('each relation of the demo leads somewhere, those that are two-way lead bac
   }
 });
 
-test('a pipeline of each trigger feeds the demo (§13)', async (t) => {
+test('the demo has a pipeline for each trigger (§13)', async (t) => {
   const importDir = await mkdtemp(join(tmpdir(), 'relata-import-'));
   t.after(() => rm(importDir, { recursive: true, force: true }));
   const service = await startTestService(t, { settings: { RELATA_IMPORT_DIR: importDir } });
@@ -77,7 +77,7 @@ test('a pipeline of each trigger feeds the demo (§13)', async (t) => {
 const withCurl = { skip: spawnSync('curl', ['--version']).error !== undefined && 'there is no curl' };
 
 test(
-  'the calls of the webhook can be pasted, and the last one finds what it brought (§4.9)',
+  'the webhook calls can be pasted, and the last one finds the imported products (§4.9)',
   withCurl,
   async (t) => {
     const importDir = await mkdtemp(join(tmpdir(), 'relata-import-'));
@@ -96,7 +96,7 @@ test(
   },
 );
 
-test('the demo prints a link to sign up, and a question that can be pasted', () => {
+test('the demo prints a sign-up link and a question that can be pasted', () => {
   const consoleLink = 'http://127.0.0.1:1/console/#/welcome/token';
   const text = describeDemo({
     address: 'http://127.0.0.1:1',
@@ -135,7 +135,7 @@ const PAGES: Readonly<Record<string, RegExp>> = {
 };
 
 for (const [page, printed] of Object.entries(PAGES)) {
-  test(`the commands of ${page} can be pasted`, withCurl, async (t) => {
+  test(`the commands of ${page} work when pasted`, withCurl, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'relata-page-'));
     t.after(() => rm(folder, { recursive: true, force: true }));
     const text = readFileSync(new URL(page, root), 'utf8');

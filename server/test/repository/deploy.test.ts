@@ -23,7 +23,7 @@ const root = new URL('../../../', import.meta.url);
 const SYSTEMD = 'deploy/systemd/';
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
-test('the image has the Node that the package names', () => {
+test('the image has the Node version that the package names', () => {
   const { optionalDependencies } = JSON.parse(read('package.json'));
   const versions = new Set(Object.values(optionalDependencies));
   const dockerfile = read('Dockerfile');
@@ -35,7 +35,7 @@ test('the image has the Node that the package names', () => {
   );
 });
 
-test('the image has what the package of npm runs, made by a stage that installs what makes it', () => {
+test('the image has the packages that the npm package runs, made by a stage that installs the build packages', () => {
   const stages = read('Dockerfile').split(/^(?=FROM )/m);
   const maker = stages.find((stage) => stage.includes('RUN npm run package')) ?? '';
   const [, name] = /^FROM \S+ AS (\S+)/.exec(maker) ?? [];
@@ -46,7 +46,7 @@ test('the image has what the package of npm runs, made by a stage that installs 
   assert.ok(read('package/relata.js').includes(`'../${program}'`), `${program} is what the package runs`);
 });
 
-test('the settings of compose.yaml are settings of the service, and stand in its image', () => {
+test('the settings of compose.yaml are settings of the service and exist in its image', () => {
   const settings = [
     ...read('compose.yaml').matchAll(/^ {4,}(RELATA_[A-Z_]+): (?!\$)(.*)$/gm),
     ...read('Dockerfile').matchAll(/^(?:ENV)? +(RELATA_[A-Z_]+)=(\S+?)(?: \\)?$/gm),
@@ -57,7 +57,7 @@ test('the settings of compose.yaml are settings of the service, and stand in its
   assert.equal(config.host, '0.0.0.0');
 });
 
-test('a secret of compose.yaml has no default: without it nothing starts', () => {
+test('a secret of compose.yaml has no default, so nothing starts without it', () => {
   const places = [...read('compose.yaml').matchAll(/^ *([A-Z_]*(?:PASSWORD|KEY)): (.*)$/gm)];
   assert.deepEqual(
     places.map(([, name]) => name),
@@ -68,7 +68,7 @@ test('a secret of compose.yaml has no default: without it nothing starts', () =>
   }
 });
 
-test('the image is made of the service and the console alone', () => {
+test('the image is built only from the service and the console', () => {
   const lines = read('.dockerignore')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
@@ -81,7 +81,7 @@ test('the image is made of the service and the console alone', () => {
   }
 });
 
-test('the connections of a process are one number wherever they are said', () => {
+test('every page gives the same number of connections per process', () => {
   const { database, writerThreads, readerThreads } = readConfig({
     RELATA_DATABASE_URL: 'postgres://db/relata',
   });
@@ -127,7 +127,7 @@ function runShell(folder: string, script: string, settings: Readonly<Record<stri
   return { said: `${stdout}${stderr}`.trim(), status };
 }
 
-test('the settings for systemd are settings of the service, those that are left out too', (t) => {
+test('the settings for systemd are settings of the service, including those that are commented out', (t) => {
   const { folder } = installUnits(t);
   const path = join(folder, 'relata.env');
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/^# (?=[A-Z_]+=)/gm, ''));
@@ -139,7 +139,7 @@ test('the settings for systemd are settings of the service, those that are left 
   assert.equal(config.database?.url, 'postgres://relata@db.example/relata?sslmode=verify-full');
 });
 
-test('systemd takes the units', (t) => {
+test('systemd accepts the units', (t) => {
   const { folder, units } = installUnits(t);
   const paths = units.map((name) => join(folder, name));
   const { error, stdout, stderr } = spawnSync('systemd-analyze', ['verify', ...paths], { encoding: 'utf8' });
@@ -148,7 +148,7 @@ test('systemd takes the units', (t) => {
   assert.deepEqual(said, []);
 });
 
-test('the service runs the Node of the package on the program itself, in one process', (t) => {
+test('the systemd service runs the Node of the package directly on the program, in one process', (t) => {
   const { folder } = installUnits(t);
   const unit = readFileSync(join(folder, 'relata.service'), 'utf8');
   const serve = /^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '';
@@ -175,7 +175,7 @@ test('docs/operating/install.md installs every file for systemd', () => {
   );
 });
 
-test('the command for the shell and the backup of the night run the program with the settings', (t) => {
+test('the shell command and the nightly backup run the program with the settings', (t) => {
   const { folder } = installUnits(t);
   mkdirSync(join(folder, 'bin'));
   // There may be no sudo and no such user here: this one passes on the variables that it names, as sudo does, and runs the rest.

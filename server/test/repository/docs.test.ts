@@ -30,7 +30,7 @@ const listLinks = (page: string) =>
   [...page.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
 const idsOf = (page: string) => new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
 
-test('each link of the documentation leads to a page and a heading that are there', () => {
+test('each link of the documentation leads to an existing page and heading', () => {
   assert.ok(pages.size > 30, `${pages.size} pages`);
   const ids = new Map([...pages].map(([path, page]) => [path, idsOf(page)]));
   const isThere = ({ origin, pathname, hash }: URL) => {
@@ -45,7 +45,7 @@ test('each link of the documentation leads to a page and a heading that are ther
   }
 });
 
-test('each file of docs/ is a page, and the navigation of each page has all of them', () => {
+test('each file of docs/ is a page, and the navigation of each page lists all pages', () => {
   const files = globSync('docs/**/*.md', { cwd: root }).map((path) =>
     `/${path.replaceAll('\\', '/')}`.replace(/^(\/docs\/)README\.md$|(?:\/README)?\.md$/, '$1'),
   );
@@ -60,7 +60,7 @@ test('each file of docs/ is a page, and the navigation of each page has all of t
   }
 });
 
-test('each link between files of the repository leads to a file that is there', () => {
+test('each link between files of the repository leads to an existing file', () => {
   const dead: string[] = [];
   for (const path of globSync(['*.md', 'docs/**/*.md', 'client/*.md', 'clients/*/*.md'], { cwd: root })) {
     const text = readFileSync(join(root, path), 'utf8').replaceAll(/^```.*?^```/gms, '');
@@ -72,7 +72,7 @@ test('each link between files of the repository leads to a file that is there', 
   assert.deepEqual(dead, []);
 });
 
-test('each script of npm that a page names is there', () => {
+test('each npm script that a page names exists', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   for (const path of globSync(['*.md', 'docs/**/*.md'], { cwd: root })) {
     const text = readFileSync(join(root, path), 'utf8');
@@ -87,7 +87,7 @@ test('each script of npm that a page names is there', () => {
   }
 });
 
-test('pages have no script, no style and no picture of their own markup, as their policy demands', () => {
+test('the markup of a page contains no script, style or image of its own, as the content policy demands', () => {
   for (const [path, page] of listTexts()) {
     assert.doesNotMatch(page, /<script>|<style|\sstyle=|\son[a-z]+="|src="https?:/, path);
     assert.doesNotMatch(page, /SEARCH_INDEX/, path);
@@ -126,7 +126,7 @@ test('the search finds headings and calls', async () => {
   );
 });
 
-test('the rules of each section of docs/interface are numbered from 1 without a gap, so none stands under another section', () => {
+test('the rules of each section of docs/interface are numbered from 1 without a gap, so none is under another section', () => {
   const chapters = globSync('docs/interface/*.md', { cwd: root }).sort();
   const text = chapters
     .map((path) => readFileSync(join(root, path), 'utf8').replace(/```.*?```/gs, ''))

@@ -125,7 +125,7 @@ async function listWrongFields(t: TestContext, objects: Any[]): Promise<string[]
   return stdout.split('\n').filter((line) => line.startsWith('objects.ts'));
 }
 
-test('Kubernetes knows every field of what the chart makes', async (t) => {
+test("Kubernetes accepts every field of the chart's objects", async (t) => {
   const objects = Object.values(INSTALLATIONS).flatMap(install);
   const [{ spec, ...rest }] = objects;
   const wrong = [
@@ -179,7 +179,7 @@ for (const [name, given] of Object.entries(INSTALLATIONS)) {
   });
 }
 
-test('autoscaling, the ingress and the stop before an upgrade are what values say', () => {
+test('values set autoscaling, the ingress and the stop before an upgrade', () => {
   const kinds = (given: object) => install(given).map(({ kind }) => kind);
   assert.deepEqual(kinds(LEAST), [
     'Deployment',
@@ -198,7 +198,7 @@ test('autoscaling, the ingress and the stop before an upgrade are what values sa
   assert.deepEqual(ingress.spec.tls, [{ secretName: 'relata-tls', hosts: ['relata.example'] }]);
 });
 
-test('containers are started as the service is, with settings that it knows', () => {
+test('containers start the service correctly, with settings that it has', () => {
   const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8');
   for (const deployment of ofKind(install(ALL), 'Deployment')) {
     const { args, env, ports, image } = containerOf(deployment);
@@ -221,7 +221,7 @@ test('containers are started as the service is, with settings that it knows', ()
   assert.equal(containerOf(api).image, `registry.example/relata:${appVersion}`);
 });
 
-test('secrets are named and nowhere written', () => {
+test('secrets are referenced by name and never written', () => {
   const objects = install(ALL);
   assert.deepEqual(ofKind(objects, 'Secret'), []);
   const { existingSecret, ...keys } = describeRelease(ALL).Values.secrets;
@@ -246,7 +246,7 @@ test('secrets are named and nowhere written', () => {
   }
 });
 
-test('containers have no rights and write only where the service does', () => {
+test('containers have no privileges and write only where the service does', () => {
   const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8');
   const [, dataDir] = /RELATA_DATA_DIR=(\S+)/.exec(dockerfile) ?? [];
   for (const deployment of ofKind(install(LEAST), 'Deployment')) {
@@ -273,7 +273,7 @@ test('containers have no rights and write only where the service does', () => {
   }
 });
 
-test('the probes ask for what the service answers without a key', async () => {
+test('the probes request paths that the service answers without a key', async () => {
   for (const deployment of ofKind(install(LEAST), 'Deployment')) {
     const { startupProbe, livenessProbe, readinessProbe, ports } = containerOf(deployment);
     assert.equal(livenessProbe.httpGet.path, '/health/live', 'a start that migrates must not end it');
@@ -284,7 +284,7 @@ test('the probes ask for what the service answers without a key', async () => {
   }
 });
 
-test('the notes name what the chart made', () => {
+test('the notes name the objects that the chart made', () => {
   for (const given of Object.values(INSTALLATIONS)) {
     const notes = renderTemplates(templates, describeRelease(given)).get('templates/NOTES.txt') ?? '';
     const names = install(given).map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`);
@@ -294,7 +294,7 @@ test('the notes name what the chart made', () => {
   }
 });
 
-test('the engine of Helm makes the same of the templates', (t) => {
+test('the engine of Helm renders the same templates', (t) => {
   const sprig = 'src/github.com/Masterminds/sprig';
   const goPath = '/usr/share/gocode';
   if (!existsSync(join(goPath, sprig))) return t.skip('golang-github-masterminds-sprig-dev is not installed');

@@ -63,7 +63,7 @@ const PLANTED: Readonly<Record<string, string>> = {
   '': 'select p.id from json_each(?) e cross join product p on p.id = e.value',
 };
 
-test('a statement that reads a list again for each row of another one is found where it is planted', () => {
+test('the check finds a planted statement that reads a list again for each row of another one', () => {
   const seen: RefusedLoops[] = [];
   const stop = watchSqlite((statement) => seen.push(statement));
   using database = new DatabaseSync(':memory:');

@@ -72,14 +72,14 @@ function lintStep(name: string, { uses = '', run = '', with: given }: Step): str
 
 const read = (name: string) => parse(readFileSync(new URL(name, FOLDER), 'utf8')) as Workflow;
 
-test('every workflow names actions by their commits, and has the least rights and a time limit', () => {
+test('every workflow pins actions by commit and has minimal permissions and a time limit', () => {
   const names = readdirSync(FOLDER).sort();
   for (const needed of Object.keys(WRITES)) assert.ok(names.includes(needed.split(' ')[0] ?? ''), needed);
   const found = names.flatMap((name) => lint(name, readFileSync(new URL(name, FOLDER), 'utf8')));
   assert.deepEqual(found, []);
 });
 
-test('each push and pull request runs npm test on every supported outer Node and on macOS', () => {
+test('each push and pull request runs npm test on every supported Node version and on macOS', () => {
   const { on, jobs } = read('check.yml');
   assert.deepEqual(Object.keys(on).sort(), ['pull_request', 'push', 'schedule']);
   const machines = jobs.test?.strategy?.matrix.include ?? [];
@@ -111,7 +111,7 @@ jobs:
   assert.equal(lint('planted.yml', planted).length, 7);
 });
 
-test('a release fails on a known vulnerability of severity high before anything is built or published', () => {
+test('a release fails on a known vulnerability of severity high before it builds or publishes anything', () => {
   const { jobs } = read('release.yml');
   const runs = jobs.publish?.steps.map(({ run = '' }) => run) ?? [];
   const audit = runs.indexOf('node package/audit.ts');

@@ -54,7 +54,7 @@ test(
   },
 );
 
-test('a test that fails once has failed: the runner repeats nothing', async (t) => {
+test('a test that fails once has failed, because the runner repeats nothing', async (t) => {
   const { code, printed } = await runPlanted(t, {
     unsteady: `import { existsSync, writeFileSync } from 'node:fs';
       const mark = new URL('ran', import.meta.url);

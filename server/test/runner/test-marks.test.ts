@@ -14,7 +14,7 @@ const isAbout = (store: 'sqlite' | 'postgres', { path }: TestFile) => basename(p
 const isOfOneStore = (file: TestFile) => isAbout('sqlite', file) || isAbout('postgres', file);
 const runsIn = (pass: string, { runs }: TestFile) => runs.some((run) => run.pass === pass);
 
-test('the first line of every test file names the runs that the file belongs to', () => {
+test('the first line of every test file names the runs of the file', () => {
   const files = listTestFiles();
   assert.ok(files.length > 300);
   assert.ok(files.every(({ runs }) => runs.length > 0));
@@ -45,7 +45,7 @@ test('a file that gets its store from test-store.ts runs on PostgreSQL, or its m
   assert.deepEqual(wrong.map(nameOf), []);
 });
 
-test('a file that opens a store itself is about one store, or its mark gives the reason', () => {
+test('a file that opens a store itself tests only that store, or its mark gives the reason', () => {
   const wrong = listTestFiles()
     .filter((file) => !isOfOneStore(file) && !leadsTo(file.path, TEST_STORE) && file.reason === undefined)
     .filter(
@@ -66,7 +66,7 @@ test('files about one store run only on that store', () => {
   );
 });
 
-test('Citus runs the rules of the interface that PostgreSQL runs, kills of processes and workers, and the oracle', () => {
+test('Citus runs the interface rules that PostgreSQL runs, kills of processes and workers, and the oracle', () => {
   const expected = listTestFiles().filter(
     (file) =>
       runsIn('postgres', file) &&

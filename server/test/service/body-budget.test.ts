@@ -64,7 +64,7 @@ async function assertRoom(what: string): Promise<void> {
   assert.equal((await Promise.race([call, inTime]))?.status, 201, what);
 }
 
-test('what is announced and does not come keeps nobody out (§7.2 rule 8)', async (t) => {
+test('announced bodies that do not arrive do not lock other callers out (§7.2 rule 8)', async (t) => {
   const project = await createPipelineProject(service());
   const files = await project.create(byUpload());
   const upload = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
@@ -77,7 +77,7 @@ test('what is announced and does not come keeps nobody out (§7.2 rule 8)', asyn
   await assertRoom('six bodies are half here');
 });
 
-test('a body that is refused on the way gives its memory back, announced or not (§7.2)', async (t) => {
+test('a body that is refused during the upload gives its memory back, announced or not (§7.2)', async (t) => {
   const project = await createPipelineProject(service());
   const files = await project.create(byUpload());
   const path = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
@@ -88,7 +88,7 @@ test('a body that is refused on the way gives its memory back, announced or not 
   await assertRoom('both senders are still there');
 });
 
-test('a file that no pipeline takes gives its memory back before it is sent to its end (§13.1)', async (t) => {
+test('a file that no pipeline accepts gives its memory back before the upload ends (§13.1)', async (t) => {
   const project = await createPipelineProject(service());
   const fetched = await project.create(byUrl('https://erp.example/feed.csv'));
   const path = `/management/projects/${project.projectId}/pipelines/${fetched.id}/upload`;
@@ -98,7 +98,7 @@ test('a file that no pipeline takes gives its memory back before it is sent to i
   await assertRoom('the sender is still there');
 });
 
-test('who leaves while a body waits for memory takes none along, and starts nothing (§7.2)', async () => {
+test('a caller that disconnects while its body waits for memory uses none and starts nothing (§7.2)', async () => {
   const project = await createPipelineProject(service());
   const files = await project.create(byUpload());
   const path = `/management/projects/${project.projectId}/pipelines/${files.id}/upload`;
@@ -109,7 +109,7 @@ test('who leaves while a body waits for memory takes none along, and starts noth
   assert.equal((await project.read(files)).lastRun, null);
 });
 
-test('who leaves while a thread checks a pipeline takes no memory along (§7.2)', async () => {
+test('a caller that disconnects while a thread checks its pipeline gives its memory back (§7.2)', async () => {
   const project = await createPipelineProject(service());
   const body = gzipSync(JSON.stringify(byUpload()));
   const header = `Content-Encoding: gzip\r\nContent-Length: ${body.length}`;
@@ -120,7 +120,7 @@ test('who leaves while a thread checks a pipeline takes no memory along (§7.2)'
   }
 });
 
-test('who needs no key takes none of the memory: at the sign-in, at paths that there are not (§8)', async (t) => {
+test('callers without a key use none of the body memory, at the sign-in and at unknown paths (§8)', async (t) => {
   const paths = ['/management/session', '/management/owner', '/management/invitations/accept', '/nowhere'];
   const length = 'Content-Length: 16384';
   const strangers = await Promise.all(
@@ -133,7 +133,7 @@ test('who needs no key takes none of the memory: at the sign-in, at paths that t
   assert.equal(await large.answered, 413);
 });
 
-test('what a small body unpacks to counts for its key and account until the answer (§7.2 rule 8)', async () => {
+test('the unpacked size of a small body counts for its key and account until the answer (§7.2 rule 8)', async () => {
   const project = await createPipelineProject(service());
   const { id } = await service().app.projects.createAccount('Other');
   const { value: key } = await service().app.access.createKey(asWriter(commandAuthor(id, 'test')), {

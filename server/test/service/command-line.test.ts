@@ -144,7 +144,7 @@ async function runUnread(shop: Shop, line: string): Promise<unknown[]> {
   return [line, code, said];
 }
 
-test('files are pushed, compared, pulled and looked up, and exit codes say how it went', async (t) => {
+test('files are pushed, compared, pulled and looked up, and exit codes give the result', async (t) => {
   const shop = await openShop(t);
   const { folder } = shop;
   write(folder, 'all.ndjson.gz', range(50));
@@ -201,7 +201,7 @@ test('files are pushed, compared, pulled and looked up, and exit codes say how i
   );
 });
 
-test('relations and the ontology are files: export, plan, apply; a profile spares the flags', async (t) => {
+test('relations and the ontology are files for export, plan and apply, and a profile replaces the flags', async (t) => {
   const shop = await openOnlyShop(t);
   write(shop.folder, 'all.ndjson', range(3));
   await run(shop, 'push --full all.ndjson');
@@ -242,7 +242,7 @@ test('relations and the ontology are files: export, plan, apply; a profile spare
   assert.ok(file !== undefined && existsSync(file));
 });
 
-test('fit says a line a pair and the verdict last; its exit code is the verdict (§12.10)', async (t) => {
+test('fit prints one line per pair and then the verdict, which is also the exit code (§12.10)', async (t) => {
   const shop = await openShop(t);
   const of = (identifier: string, path: string, values: Record<string, string>) => ({
     identifier,
@@ -297,7 +297,7 @@ test('fit says a line a pair and the verdict last; its exit code is the verdict 
   assert.deepEqual([code, JSON.parse(out).pairs.length], [1, 1]);
 });
 
-test('a plan tells what apply does with ids and with names that occur twice (§12.1 rule 4)', async (t) => {
+test('a plan predicts what apply does with ids and with duplicate names (§12.1 rule 4)', async (t) => {
   const shop = await openShop(t);
   const every = { all: [] };
   const named = (name: string, id?: number) => ({ id, name, tag: 'set', source: every, target: every });
@@ -337,13 +337,13 @@ test('a plan tells what apply does with ids and with names that occur twice (§1
   assert.deepEqual(await own(text(undefined, 'Colour'), text(1, 'Tint')), ['+ Colour', '~ Tint']);
 });
 
-test('the interface is printed as the service serves it', async () => {
+test('the command prints the interface exactly as the service serves it', async () => {
   const { code, out } = await run({ folder: tmpdir(), url: '' }, 'openapi');
   const document = readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8');
   assert.deepEqual([code, out === document], [0, true]);
 });
 
-test('wrong words are 2, no service is 3, and unknown flags are refused', async () => {
+test('wrong arguments exit with 2, an unreachable service with 3, and unknown flags are refused', async () => {
   const folder = tmpdir();
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
@@ -407,7 +407,7 @@ async function startProxy(t: TestContext, target: string, intercept: Intercept):
   return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 }
 
-test('apply replaces nothing that somebody changed after it was compared', async (t) => {
+test('apply does not replace a definition that changed after the comparison', async (t) => {
   const shop = await openShop(t);
   write(shop.folder, 'all.ndjson', range(3));
   await run(shop, 'push --full all.ndjson');
@@ -444,7 +444,7 @@ test('apply replaces nothing that somebody changed after it was compared', async
   assert.equal((await run(shop, 'relations apply --yes relations.json')).code, 0);
 });
 
-test('apply that is declined changes nothing and ends with 1', async (t) => {
+test('declining apply changes nothing and exits with 1', async (t) => {
   const shop = await openShop(t);
   const wanted = JSON.stringify({ mode: 'own', attributes: [{ name: 'New', type: 'TEXT_ATTRIBUTE' }] });
   writeFileSync(join(shop.folder, 'ontology.json'), wanted);
@@ -456,7 +456,7 @@ test('apply that is declined changes nothing and ends with 1', async (t) => {
   assert.equal((await run(shop, 'ontology plan ontology.json')).code, 0);
 });
 
-test('a pull into a file leaves what was there until it is whole', async (t) => {
+test('a pull into a file keeps the old file until the new one is complete', async (t) => {
   const shop = await openShop(t);
   const { folder } = shop;
   write(folder, 'all.ndjson', range(10));
@@ -486,7 +486,7 @@ test('a pull into a file leaves what was there until it is whole', async (t) => 
   assert.deepEqual(globSync('{-,*.part}', { cwd: folder }), []);
 });
 
-test('a push that lost sight of its commit asks for the same commit again, and sends nothing twice', async (t) => {
+test('a push that lost contact during its commit asks for the same commit again and sends nothing twice', async (t) => {
   const shop = await openShop(t);
   write(shop.folder, 'all.ndjson', range(10));
   let isBlind = true;
@@ -526,7 +526,7 @@ async function breakBeforeCommit(t: TestContext, kept: number) {
   return { far, forget, count };
 }
 
-test('a push that goes on commits nothing with --preview, and nothing that deletes without being told', async (t) => {
+test('a resumed push commits nothing with --preview, and nothing that deletes without confirmation', async (t) => {
   const { far, count } = await breakBeforeCommit(t, 8);
   const unasked = await run(far, 'push --full --resume few.ndjson');
   assert.deepEqual([unasked.code, /needs --yes/.test(unasked.said)], [1, true], unasked.said);
@@ -539,7 +539,7 @@ test('a push that goes on commits nothing with --preview, and nothing that delet
   assert.equal(await other.count(), 10);
 });
 
-test('a push that goes on asks for the number of products that it would delete', async (t) => {
+test('a resumed push asks for the number of products that it would delete', async (t) => {
   const { far, count } = await breakBeforeCommit(t, 5);
   const typed = { '[y/N]': 'y', 'Type 5 to delete 5 products': '5' };
   const { code, said } = await run({ ...far, typed }, 'push --full --resume few.ndjson');
@@ -548,7 +548,7 @@ test('a push that goes on asks for the number of products that it would delete',
   assert.equal(await count(), 5);
 });
 
-test('a push whose session is gone begins anew, also after it asked for the commit', async (t) => {
+test('a push whose session is gone starts again, even after it requested the commit', async (t) => {
   const { far, forget, count } = await breakBeforeCommit(t, 8);
   await forget();
   const again = await run(far, 'push --full --yes --resume few.ndjson');
@@ -557,7 +557,7 @@ test('a push whose session is gone begins anew, also after it asked for the comm
   assert.equal(await count(), 8);
 });
 
-test('a push whose commit ended finds it, also when another full update has begun since', async (t) => {
+test('a push whose commit ended finds it, even if another full update has begun since', async (t) => {
   const shop = await openShop(t);
   const { projectId } = shop;
   write(shop.folder, 'all.ndjson', range(10));
@@ -578,7 +578,7 @@ test('a push whose commit ended finds it, also when another full update has begu
   assert.equal(open.body.fullUpdateId, body.fullUpdateId, 'it is not touched');
 });
 
-test('a push goes on where it was: client and service are killed, connections break, the catalog is exactly the file', async (t) => {
+test('a push resumes after kills of client and service and broken connections, and the catalog equals the file', async (t) => {
   const shop = await openOnlyShop(t);
   const { folder, store } = shop;
   const settings = { RELATA_PORT: new URL(shop.url).port };

@@ -29,7 +29,7 @@ async function ask(socket: Socket, path: string, credentials: readonly string[] 
   return String(data).split(' ')[1] ?? '';
 }
 
-test(`a valid key or session gets in and stays while ${STRANGERS} others hold connections (§8, ${testedStore})`, async (t) => {
+test(`a valid key or session is answered while ${STRANGERS} strangers hold connections (§8, ${testedStore})`, async (t) => {
   service().app.server.server.maxConnections = MOST;
   const [account] = await service().app.projects.findAccounts();
   const token = await service().app.access.makeOwnerLink(account?.id ?? 0, 'test');

@@ -11,7 +11,7 @@ const product = (identifier: string, more: object = {}) => ({
   ...more,
 });
 
-test('an empty object that PHP writes as a list is one: settings, attributes of a patch', async () => {
+test('an empty object that PHP writes as a list is accepted: settings, attributes of a partial update', async () => {
   const catalog = await createCatalog(service());
   await catalog.update(product('A', { settings: [], attributes: [] }));
   await catalog.update(product('B', { settings: { includeUserGroups: ['g'] } }));
@@ -29,7 +29,7 @@ test('an empty object that PHP writes as a list is one: settings, attributes of 
   assert.deepEqual(both.body.validation[0].schemaErrors.toSorted(), errors.toSorted());
 });
 
-test('partial is 1, 0, true or false in any case', async () => {
+test('partial accepts 1, 0, true and false in any case', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A', name: 'before' });
   for (const [at, value] of ['1', 'True', 'TRUE', 'true'].entries()) {
@@ -65,7 +65,7 @@ test('identifiers to delete may be in the query, and POST /products/delete does 
   assertRefused(await catalog.post('/products/delete'), 400);
 });
 
-test('identifiers to delete that are joined by commas are 400 with the right form, whatever else is going on', async () => {
+test('comma-separated identifiers to delete are 400 with the right form, even while an earlier task waits', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...['A', 'B', 'C,D'].map((identifier) => product(identifier)));
   const more = await catalog.post(
@@ -80,7 +80,7 @@ test('identifiers to delete that are joined by commas are 400 with the right for
   assert.deepEqual((await catalog.list()).slice(0, 2), ['A', 'B']);
 });
 
-test('a product whose name is joined by commas is deleted also while its upload waits for its turn (§4.6 rule 6)', async (t) => {
+test('a product with commas in its identifier can be deleted even while its upload waits (§4.6 rule 6)', async (t) => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'), product('B'));
   const release = await catalog.hold();
@@ -101,7 +101,7 @@ test('a product whose name is joined by commas is deleted also while its upload 
   );
 });
 
-test('PUT does what POST does where products are sent', async () => {
+test('PUT does the same as POST where products are sent', async () => {
   const catalog = await createCatalog(service());
   await catalog.done(await catalog.call('PUT', '/products', { body: { products: [product('A')] } }));
   await catalog.post('/products/batch/initiate', []);
@@ -111,7 +111,7 @@ test('PUT does what POST does where products are sent', async () => {
   assert.deepEqual(await catalog.list(), ['B']);
 });
 
-test('pages of a shop are answered, counted and kept nowhere', async () => {
+test('page views of a shop are answered, counted and not stored', async () => {
   const catalog = await createCatalog(service());
   const pages = {
     content: [{ identifier: 'imprint', name: 'Imprint', content: '<p>…</p>' }, { identifier: 'home' }],
@@ -135,7 +135,7 @@ test('pages of a shop are answered, counted and kept nowhere', async () => {
   assert.equal(told.filter((line) => line.includes(`"project":${catalog.projectId}`)).length, 1);
 });
 
-test('start again is answered with the task that was started, whatever its body holds', async () => {
+test('a second start returns the started task, whatever its body contains', async () => {
   const catalog = await createCatalog(service());
   const batch = { products: [product('A', { productUrl: 'x'.repeat(4_000) })] };
   const large = {
@@ -195,7 +195,7 @@ test('the same product twice in one partial update is changed in order', async (
   assert.match(line.message, /in their order/);
 });
 
-test('identifiers[]=A is a list, identifiers=A,B is told the right form unless that is a product', async () => {
+test('identifiers[]=A is a list, and identifiers=A,B is refused with the right form unless it is a product', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'), product('B'), product('C,D'), product('C'));
   const path = '/product-service/products-by-sku';
@@ -215,7 +215,7 @@ test('identifiers[]=A is a list, identifiers=A,B is told the right form unless t
   }
 });
 
-test('addresses beside the search of a shop are told where that is', async () => {
+test('addresses near the search of a shop answer with the right address', async () => {
   for (const path of ['/suggest', '/suggestions', '/search/suggest']) {
     const answer = await service().call('GET', path);
     assertRefused(answer, 404, /\/search\/suggestions/);
@@ -224,7 +224,7 @@ test('addresses beside the search of a shop are told where that is', async () =>
   assertRefused(await service().call('GET', '/searches'), 404, 'Not Found');
 });
 
-test('a POST takes what its GET takes, from the query and from the body', async () => {
+test('a POST accepts the parameters of its GET, from the query and from the body', async () => {
   const { address, key } = service();
   const catalog = await createCatalog(service());
   await catalog.load(product('A'), product('B'));
@@ -282,7 +282,7 @@ test('a POST takes what its GET takes, from the query and from the body', async 
   }
 });
 
-test('limits hold for the stored product, also where a partial update exceeds them (§2.3 rule 17)', async () => {
+test('limits apply to the stored product, even if a partial update exceeds them (§2.3 rule 17)', async () => {
   const catalog = await createCatalog(service());
   const attributes = (from: number, count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`K${from + at}`, 'v']));
@@ -312,7 +312,7 @@ test('limits hold for the stored product, also where a partial update exceeds th
   ]);
 });
 
-test('explain shows groups as they are nested, with the sides of a two-way relation (§12.6 rule 1)', async () => {
+test('explain shows groups as nested, with the sides of a two-way relation (§12.6 rule 1)', async () => {
   const catalog = await createCatalog(service());
   const attributes = (value: string) => [{ key: 'Kind', value }];
   await catalog.load(

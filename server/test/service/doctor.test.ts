@@ -38,7 +38,7 @@ async function startFilled(t: TestContext): Promise<TestService> {
   return service;
 }
 
-test('an installation without faults has no problem, beside its service and when it is stopped', async (t) => {
+test('doctor finds no problem in an intact installation, with a running and a stopped service', async (t) => {
   const service = await startFilled(t);
   const { store } = service;
   if (testedStore === 'embedded') await createBackup(store.dataDir, `${store.dataDir}-backup`);
@@ -60,7 +60,7 @@ test('an installation without faults has no problem, beside its service and when
   assert.match(said, /^0 problems, \d warnings$/m);
 });
 
-test('an installation without a good account key has a problem, and the way to a new one is said', async (t) => {
+test('doctor reports a missing account key and says how to make a new one', async (t) => {
   const { store } = await startFilled(t);
   await store.change('update api_key set expires_at = 1000');
   const { code, of } = await runDoctor(store);
@@ -69,7 +69,7 @@ test('an installation without a good account key has a problem, and the way to a
   assert.match(of('account keys')?.action ?? '', /relata key create --scope account/);
 });
 
-test('a file of keys that cannot be read, and a private address that all pipelines reach, are named', async (t) => {
+test('doctor names an unreadable file of keys, and a private address that all pipelines can reach', async (t) => {
   const { store } = await startFilled(t);
   const settings = {
     RELATA_SECRET_KEYS_FILE: join(store.dataDir, 'none'),
@@ -92,7 +92,7 @@ async function serve(t: TestContext, server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 }
 
-test('a sign-in provider and a trace collector are connected to: those that answer are well, those that are away are named', async (t) => {
+test('doctor connects to the sign-in provider and the trace collector and names those that do not answer', async (t) => {
   const { store } = await startFilled(t);
   const collector = await serve(
     t,
@@ -130,7 +130,7 @@ test('a sign-in provider and a trace collector are connected to: those that answ
   assert.match(ill.of('sign-in provider')?.message ?? '', /ECONNREFUSED/);
 });
 
-test('a check that gets no answer ends the others after its limit, and says after which it came', async (t) => {
+test('a check without an answer ends doctor after its limit, and the output names that check', async (t) => {
   const server = createServer();
   const silent = await serve(t, server);
   t.after(() => server.closeAllConnections());
@@ -148,7 +148,7 @@ test('a check that gets no answer ends the others after its limit, and says afte
 const onPostgres = { skip: testedStore !== 'postgres' && 'the embedded store has no server' };
 
 test(
-  'a database that is away and a replica that is none are named, and no password is',
+  'doctor names an unreachable database and a replica that is not one, without any password',
   onPostgres,
   async (t) => {
     const { store } = await startFilled(t);
@@ -167,51 +167,47 @@ test(
   },
 );
 
-test(
-  'files that are damaged, missing, newer or open to others are named, each with what to do',
-  ofFiles,
-  async (t) => {
-    const service = await startFilled(t);
-    const { store, projectId } = service;
-    const [cut, gone, newer, marked, restored] = [
-      projectId,
-      await service.createProject('Gone'),
-      await service.createProject('Newer'),
-      await service.createProject('Marked'),
-      await service.createProject('Restored'),
-    ];
-    for (const id of [gone, newer, marked, restored])
-      await service.loadCatalog([{ identifier: 'A', name: 'One' }], id);
-    await service.stop();
-    const at = (id: number) => join(store.dataDir, 'catalogs', `${id}.db`);
-    truncateSync(at(cut), 50_000);
-    rmSync(at(gone));
-    const file = new DatabaseSync(at(newer));
-    file.exec('pragma user_version = 9000');
-    file.close();
-    chmodSync(at(cut), 0o644);
-    // As the service marks a damaged catalog, and as a restore moves the damaged file aside.
-    writeFileSync(join(store.dataDir, 'catalogs', `${marked}.damaged`), 'wrong # of entries in index\n');
-    writeFileSync(`${at(restored)}.damaged`, 'the old file');
-    const before = readFileSync(join(store.dataDir, 'control.db'));
-    const { code, of } = await runDoctor(store);
-    assert.equal(code, 1);
-    assert.match(of(at(cut))?.message ?? '', /^it is damaged: /);
-    assert.match(of(at(cut))?.action ?? '', new RegExp(`relata restore DIR --project ${cut}\\.`));
-    assert.equal(
-      of(at(marked))?.message,
-      `it is damaged: the service found so, and does not serve it (${marked}.damaged beside it says why)`,
-    );
-    assert.match(of(at(marked))?.action ?? '', new RegExp(`relata restore DIR --project ${marked}\\.`));
-    assert.equal(of(at(restored)), undefined);
-    assert.equal(of(at(gone))?.message, 'it is missing, and its project had products');
-    assert.match(of(at(newer))?.message ?? '', /^it has schema 9000, this program knows \d+$/);
-    assert.match(of('permissions')?.message ?? '', new RegExp(`1 paths: ${at(cut)}`));
-    assert.deepEqual(readFileSync(join(store.dataDir, 'control.db')), before, 'nothing is changed');
-  },
-);
+test('doctor names damaged, missing, newer and readable files, each with a remedy', ofFiles, async (t) => {
+  const service = await startFilled(t);
+  const { store, projectId } = service;
+  const [cut, gone, newer, marked, restored] = [
+    projectId,
+    await service.createProject('Gone'),
+    await service.createProject('Newer'),
+    await service.createProject('Marked'),
+    await service.createProject('Restored'),
+  ];
+  for (const id of [gone, newer, marked, restored])
+    await service.loadCatalog([{ identifier: 'A', name: 'One' }], id);
+  await service.stop();
+  const at = (id: number) => join(store.dataDir, 'catalogs', `${id}.db`);
+  truncateSync(at(cut), 50_000);
+  rmSync(at(gone));
+  const file = new DatabaseSync(at(newer));
+  file.exec('pragma user_version = 9000');
+  file.close();
+  chmodSync(at(cut), 0o644);
+  // As the service marks a damaged catalog, and as a restore moves the damaged file aside.
+  writeFileSync(join(store.dataDir, 'catalogs', `${marked}.damaged`), 'wrong # of entries in index\n');
+  writeFileSync(`${at(restored)}.damaged`, 'the old file');
+  const before = readFileSync(join(store.dataDir, 'control.db'));
+  const { code, of } = await runDoctor(store);
+  assert.equal(code, 1);
+  assert.match(of(at(cut))?.message ?? '', /^it is damaged: /);
+  assert.match(of(at(cut))?.action ?? '', new RegExp(`relata restore DIR --project ${cut}\\.`));
+  assert.equal(
+    of(at(marked))?.message,
+    `it is damaged: the service found so, and does not serve it (${marked}.damaged beside it says why)`,
+  );
+  assert.match(of(at(marked))?.action ?? '', new RegExp(`relata restore DIR --project ${marked}\\.`));
+  assert.equal(of(at(restored)), undefined);
+  assert.equal(of(at(gone))?.message, 'it is missing, and its project had products');
+  assert.match(of(at(newer))?.message ?? '', /^it has schema 9000, this program knows \d+$/);
+  assert.match(of('permissions')?.message ?? '', new RegExp(`1 paths: ${at(cut)}`));
+  assert.deepEqual(readFileSync(join(store.dataDir, 'control.db')), before, 'nothing is changed');
+});
 
-test('a backup that is old, or was never made, is a warning', ofFiles, async (t) => {
+test('doctor warns of a backup that is old or was never made', ofFiles, async (t) => {
   const { store } = await startFilled(t);
   assert.equal((await runDoctor(store)).of('backup')?.status, 'warning');
   const directory = '/backup/old';
@@ -223,7 +219,7 @@ test('a backup that is old, or was never made, is a warning', ofFiles, async (t)
 });
 
 test(
-  'a data directory of another user is not opened: what SQLite would leave in it keeps the service out',
+  "doctor does not open another user's data directory, because files that SQLite leaves would lock the service out",
   ofFiles,
   async (t) => {
     if (process.getuid?.() !== 0) return t.skip('only root can give a file away');

@@ -42,7 +42,7 @@ function shellEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(own), npm_config_prefer_offline: 'true', ...settings };
 }
 
-test('the commands of "First start" bring a service whose owner link leads to the console', async (t) => {
+test('the commands of "First start" start a service whose owner link leads to the console', async (t) => {
   const [install = '', start = '', ask = '', ...rest] = readCommands('First start');
   assert.deepEqual([start, rest], ['npm start', []]);
   const cwd = cloneRepository(t);
@@ -78,7 +78,7 @@ test('the commands of "First start" bring a service whose owner link leads to th
   assert.match(await (await fetch(`${address}/docs/api`)).text(), /<title>Relata [\d.]+ API</);
 });
 
-test('a start without a built console logs no owner link, and says how to build it', async (t) => {
+test('a start without a built console logs no owner link and says how to build the console', async (t) => {
   const cwd = cloneRepository(t);
   symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'));
   const dataDir = mkdtempSync(join(tmpdir(), 'relata-no-console-'));
@@ -100,7 +100,7 @@ test('a start without a built console logs no owner link, and says how to build 
   assert.match(log, /there is no owner yet, and the console is not built: run npm ci && npm run build/);
 });
 
-test('an upgrade of a clone makes packages and console as the first start does', () => {
+test('upgrading a clone builds packages and console in the same way as the first start', () => {
   const [install = ''] = readCommands('First start');
   assert.ok(operating.includes(`In a clone the third step is \`git pull && ${install}\`.`), install);
 });

@@ -99,7 +99,7 @@ const bodies: Readonly<Record<string, (bytes: number, list: string) => string>> 
 };
 
 for (const [kind, make] of Object.entries(bodies)) {
-  test(`${kind}, as large as a body may be, hold up nobody and are answered in a few words (§8)`, async () => {
+  test(`${kind}, as large as a body may be, delay no other caller and get a short answer (§8)`, async () => {
     const catalog = await createCatalog(service());
     const routes = await listRoutes(catalog);
     assert.ok(routes.length >= 25, 'all routes are tried');
@@ -125,7 +125,7 @@ for (const [kind, make] of Object.entries(bodies)) {
   });
 }
 
-test('5 deletes at once that unpack to as much as a delete may be hold up nobody (§8)', async () => {
+test('5 simultaneous deletes that unpack to the maximum size delay no other caller (§8)', async () => {
   const { projectId } = await createCatalog(service());
   const bytes = largestMib(ALIAS) * MIB - 64;
   const spaces = gzipSync(`{"identifiers":["A"${' '.repeat(bytes - 64)}]}`);
@@ -138,7 +138,7 @@ test('5 deletes at once that unpack to as much as a delete may be hold up nobody
   assert.ok(pause < LONGEST_PAUSE_MS, `nobody else was served for ${pause} ms`);
 });
 
-test('pages of a shop that are empty objects hold up nobody (§4.11)', async () => {
+test('page views that contain empty objects delay no other caller (§4.11)', async () => {
   const { projectId } = await createCatalog(service());
   const body = gzipSync(`[${repeat('{},', 4 * MIB - 8)}{}]`);
   const pause = await findLongestPause(async () => {

@@ -13,7 +13,7 @@ const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2
 const REQUESTS = Number(process.env.RELATA_TEST_HOSTILE ?? 600);
 const LOG_LEVELS = { RELATA_LOG_LEVEL: 'error', RELATA_RELATION_SECONDS: '20' };
 
-test(`whatever is sent is answered as the document says, and leaves no junk (§7.4, seed ${SEED})`, async (t) => {
+test(`every random request is answered as documented and leaves nothing behind (§7.4, seed ${SEED})`, async (t) => {
   const store = await createTestStore(t);
   const service = await startTestService(t, { store, settings: LOG_LEVELS });
   const { faults, requests, accepted } = await sendHostile(service, { seed: SEED, requests: REQUESTS });

@@ -15,7 +15,7 @@ async function makeProjectKey(projectId: number): Promise<string> {
   return (await service().call('POST', '/management/api-keys', { body })).body.key;
 }
 
-test('a project id up to 2^53 - 1 is looked up, and a larger one is 400, on each call (§4.1 rule 2)', async () => {
+test('every call looks up a project id up to 2^53 - 1 and refuses a larger one with 400 (§4.1 rule 2)', async () => {
   const paths = [
     'GET /projects?projectId=ID',
     'GET /project/check-credentials?projectId=ID',
@@ -33,7 +33,7 @@ test('a project id up to 2^53 - 1 is looked up, and a larger one is 400, on each
   }
 });
 
-test('an empty projectId counts as missing on each call (§4.10 rule 5)', async () => {
+test('an empty projectId counts as missing on every call (§4.10 rule 5)', async () => {
   const { projectId } = await createCatalog(service());
   const key = await makeProjectKey(projectId);
   const { status, body } = await service().call('GET', '/projects?projectId=', { key });
@@ -59,7 +59,7 @@ async function askBoth(catalog: Awaited<ReturnType<typeof createCatalog>>, lists
   ] as const;
 }
 
-test('a relation id beyond 2^53 - 1 is 400 by GET and by POST, and the largest one is left out by both (§4.8 rule 15)', async () => {
+test('GET and POST refuse a relation id beyond 2^53 - 1 with 400 and skip the largest valid one (§4.8 rule 15)', async () => {
   const catalog = await createCatalog(service());
   for (const { status } of await askBoth(catalog, { includeRelations: [{ id: LARGEST }] }))
     assert.equal(status, 200);
@@ -67,7 +67,7 @@ test('a relation id beyond 2^53 - 1 is 400 by GET and by POST, and the largest o
     assertRefused(answer, 400);
 });
 
-test('an entry of includeTags or includeRelations with a mixed-up name is 400 and says what is meant (§4.8 rule 7)', async () => {
+test('an entry of includeTags or includeRelations with a wrong name is 400 and names the right one (§4.8 rule 7)', async () => {
   const catalog = await createCatalog(service());
   const wrong = [
     [{ includeTags: [{ tag: 't', limit: 3 }] }, /includeTags\/0\/limit is unknown.*limitPerRelation/],
@@ -88,7 +88,7 @@ test('an entry of includeTags or includeRelations with a mixed-up name is 400 an
   for (const { status } of await askBoth(catalog, other)) assert.equal(status, 200, 'others are ignored');
 });
 
-test('lists as PHP writes them are taken like their JSON form (§4.8 rule 19)', async () => {
+test('lists in the notation of PHP are accepted like their JSON form (§4.8 rule 19)', async () => {
   const catalog = await createCatalog(service());
   const php = (query: string) => catalog.call('GET', `${RELATED}?identifier=A&${query}`);
   const json = await php(
@@ -116,7 +116,7 @@ test('lists as PHP writes them are taken like their JSON form (§4.8 rule 19)', 
   }
 });
 
-test('each flag in a query takes 1, 0, true and false in any case, and nothing else (§4.3 rule 1)', async () => {
+test('every flag in a query accepts only 1, 0, true and false, in any case (§4.3 rule 1)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A' });
   const calls = [
@@ -133,7 +133,7 @@ test('each flag in a query takes 1, 0, true and false in any case, and nothing e
   }
 });
 
-test('a POST with any number of identifiers keeps the text of its limit (§7.4)', async () => {
+test('a POST with too many identifiers is refused with the fixed text of its limit (§7.4)', async () => {
   const catalog = await createCatalog(service());
   const send = (path: string, count: number, more: object = {}) => {
     const identifiers = Array.from({ length: count }, (_, at) => `A${at}`);

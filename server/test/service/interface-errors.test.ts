@@ -184,7 +184,7 @@ const wrong: { at: string; values: unknown[]; in: (value: unknown) => object; on
   },
 ];
 
-test('every field refuses what it cannot be and the answer says where (§2.3, §7.3)', async () => {
+test('every field refuses invalid values, and the answer gives the place (§2.3, §7.3)', async () => {
   const catalog = await openCatalog();
   for (const { at, values, in: put, only = WRITES } of wrong) {
     for (const path of only) {
@@ -204,7 +204,7 @@ test('every field refuses what it cannot be and the answer says where (§2.3, §
   await assertNothingStored(catalog);
 });
 
-test('the longest values that §8 allows are taken, and characters are counted, not bytes (§8)', async () => {
+test('the longest values that §8 allows are accepted, counted in characters instead of bytes (§8)', async () => {
   const catalog = await openCatalog();
   const largest = {
     identifier: '😀'.repeat(255),
@@ -226,7 +226,7 @@ test('the longest values that §8 allows are taken, and characters are counted, 
   assert.deepEqual(stored, { ...sent, images });
 });
 
-test('a good body of unusual strings is kept to the letter (§2.3)', async () => {
+test('a valid body of unusual strings is stored unchanged (§2.3)', async () => {
   const catalog = await openCatalog();
   const identifiers = [
     ' A ',
@@ -287,7 +287,7 @@ test('null in an optional field means not sent (§2.3 rule 6)', async () => {
   );
 });
 
-test('a violation names product, index and errors and nothing else, in the order of the request (§7.3 rule 2)', async () => {
+test('a violation has only product, index and errors, in the order of the request (§7.3 rule 2)', async () => {
   const catalog = await openCatalog();
   const attributes = [
     { key: 'a', value: 'x' },
@@ -310,7 +310,7 @@ test('a violation names product, index and errors and nothing else, in the order
 
 const both = (...lines: string[]) => ({ schemaErrors: lines, errors: lines });
 
-test('a product without its required fields says which are missing (§7.3)', async () => {
+test('a product without its required fields is refused with their names (§7.3)', async () => {
   const catalog = await openCatalog();
   const [found] = await findViolations(catalog, '/products', [{}]);
   assert.deepEqual(found?.errors, [
@@ -321,7 +321,7 @@ test('a product without its required fields says which are missing (§7.3)', asy
   assert.deepEqual(patch?.errors, ["must have required property 'identifier'"]);
 });
 
-test('an identifier is named by whole characters, and can be read as JSON (§7.3 rule 7)', async () => {
+test('a violation names an identifier in whole characters that are valid JSON (§7.3 rule 7)', async () => {
   const catalog = await openCatalog();
   for (const path of WRITES) {
     const named = async (identifier: string) =>
@@ -336,7 +336,7 @@ test('an identifier is named by whole characters, and can be read as JSON (§7.3
   assert.match(details.join(), /c\ufffd/);
 });
 
-test('after 100 bad products the rest is counted in one last element (§7.3 rule 3)', async () => {
+test('after 100 invalid products the last element counts the others (§7.3 rule 3)', async () => {
   const catalog = await openCatalog();
   for (const [count, rest] of [
     [100, undefined],
@@ -358,7 +358,7 @@ test('after 100 bad products the rest is counted in one last element (§7.3 rule
   }
 });
 
-test('an error of the whole body is one element without a product (§7.3 rule 4)', async () => {
+test('a fault of the whole body is one element without a product (§7.3 rule 4)', async () => {
   const catalog = await openCatalog();
   const bodies = [{}, 'null', '1', '"text"', 'true', { products: {} }, { products: null }, { products: 'A' }];
   for (const body of [...bodies, { Products: [product('A')] }, { products: [product('A')], more: 1 }]) {
@@ -384,7 +384,7 @@ test('__proto__ as a field is refused like any unknown one (§2.3 rule 7)', asyn
   await assertNothingStored(catalog);
 });
 
-test('a value that is none of those allowed is answered with them (§7.1 rule 3)', async () => {
+test('a value outside a closed list is refused with the allowed values (§7.1 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const { body } = await catalog.post('/products?partial=yes', []);
   assert.deepEqual(body.details, ['/partial must be equal to one of the allowed values: true, false']);
@@ -413,7 +413,7 @@ test('a value that is none of those allowed is answered with them (§7.1 rule 3)
   ]);
 });
 
-test('a body that is no JSON says where parsing stopped (§7.3 rule 5)', async () => {
+test('a body that is not JSON is refused with the position where parsing stopped (§7.3 rule 5)', async () => {
   const catalog = await openCatalog();
   const bodies = [
     '{"products":[',
@@ -440,7 +440,7 @@ test('a body that is no JSON says where parsing stopped (§7.3 rule 5)', async (
   await assertNothingStored(catalog);
 });
 
-test('invalid UTF-8 is refused and a byte order mark is not (§7.3)', async () => {
+test('invalid UTF-8 is refused, and a byte order mark is accepted (§7.3)', async () => {
   const catalog = await openCatalog();
   for (const bytes of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc0, 0x80]]) {
     const head = Buffer.from('[{"identifier":"A","name":"');
@@ -496,7 +496,7 @@ test('an empty list and more than 10,000 products are refused with their numbers
   await catalog.done(await catalog.post('/products/batch/start'));
 });
 
-test('a body beyond the limit is 413, packed or not, with and without its length (§7.2 rule 5)', async () => {
+test('a body beyond the limit is 413, packed or not, with and without Content-Length (§7.2 rule 5)', async () => {
   const catalog = await openCatalog();
   const tooLarge = JSON.stringify([product('A', { productUrl: ' '.repeat(1024 * 1024) })]);
   const bomb = gzipSync(tooLarge);
@@ -518,7 +518,7 @@ test('a body beyond the limit is 413, packed or not, with and without its length
   await assertNothingStored(catalog);
 });
 
-test('gzip that is none, is cut off or has another name is refused (§2.3 rule 10)', async () => {
+test('gzip that is invalid, cut off or differently named is refused (§2.3 rule 10)', async () => {
   const catalog = await openCatalog();
   const good = gzipSync(JSON.stringify([product('A')]));
   for (const body of [good.subarray(0, -9), good.subarray(0, 5), Buffer.from('[]'), Buffer.alloc(20)]) {
@@ -536,7 +536,7 @@ test('gzip that is none, is cut off or has another name is refused (§2.3 rule 1
   await assertNothingStored(catalog);
 });
 
-test('whatever Content-Type says, the body is JSON (§4 rule 4)', async () => {
+test('a body is read as JSON, whatever Content-Type says (§4 rule 4)', async () => {
   const catalog = await createCatalog(service());
   const types = [
     'text/plain',
@@ -563,7 +563,7 @@ const WRITE_CALLS: [string, string][] = [
   ['POST', '/product-service/products-by-sku'],
 ];
 
-test('no body makes a 500 (§7.4)', async () => {
+test('no body leads to a 500 (§7.4)', async () => {
   const catalog = await openCatalog();
   const text = fc.oneof(
     fc.string(),
@@ -606,7 +606,7 @@ test('no body makes a 500 (§7.4)', async () => {
   }
 });
 
-test('no query makes a 500 (§7.4)', async () => {
+test('no query leads to a 500 (§7.4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'));
   const paths = [
@@ -674,7 +674,7 @@ test('no query makes a 500 (§7.4)', async () => {
   );
 });
 
-test('a number that no store holds exactly is refused wherever an integer is asked for (§7.2 rule 1)', async () => {
+test('a number that no store holds exactly is refused wherever an integer is expected (§7.2 rule 1)', async () => {
   const catalog = await openCatalog();
   const about = [
     ['GET', '/tasks?from=1e308'],
@@ -713,7 +713,7 @@ const listWrongIntegers = ({ paths }: Documented, projectId: number) =>
     ),
   );
 
-test('every integer of a path or query is decimal digits, whatever else JavaScript reads as that number (§4.1)', async () => {
+test('an integer in a path or query consists of decimal digits only, and other notations of JavaScript are refused (§4.1)', async () => {
   const catalog = await openCatalog();
   const document = (await service().call('GET', '/openapi.json')).body as Documented;
   const requests = listWrongIntegers(document, catalog.projectId);

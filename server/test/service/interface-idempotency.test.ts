@@ -32,7 +32,7 @@ test('repetitions at the same time are done once (§7.5 rule 2)', async () => {
   assert.equal((await catalog.tasks()).length, 1);
 });
 
-test('the same key with another body, path, mode or project is no repetition: 422 (§7.5 rule 3)', async () => {
+test('the same key with another body, path, mode or project is not a repetition: 422 (§7.5 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const other = await createCatalog(service());
   await catalog.done(await catalog.post('/products', [product('A')], once('other')));
@@ -44,14 +44,14 @@ test('the same key with another body, path, mode or project is no repetition: 42
   assert.deepEqual(await other.tasks(), []);
 });
 
-test('a refused request may be sent again, corrected, under its key (§7.5)', async () => {
+test('a refused request may be corrected and sent again under its key (§7.5)', async () => {
   const catalog = await createCatalog(service());
   assertRefused(await catalog.post('/products', [{}], once('refused')), 400);
   await catalog.done(await catalog.post('/products', [product('A')], once('refused')));
   assert.deepEqual(await catalog.list(), ['A']);
 });
 
-test('after 24 hours a key is free again (§7.5 rule 2)', async () => {
+test('a key can be used for another request after 24 hours (§7.5 rule 2)', async () => {
   const catalog = await createCatalog(service());
   const send = async () => (await catalog.post('/products', [product('A')], once('old'))).body.task.id;
   const first = await send();
@@ -61,7 +61,7 @@ test('after 24 hours a key is free again (§7.5 rule 2)', async () => {
   assert.notEqual(await send(), first);
 });
 
-test('a delete is repeated without being done or recorded again (§7.5 rule 2, §14.4)', async () => {
+test('a repeated delete is neither done nor recorded again (§7.5 rule 2, §14.4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'), product('B'));
   const send = () => catalog.call('DELETE', '/products', { body: ['A'], headers: once('delete') });
@@ -78,7 +78,7 @@ test('a delete is repeated without being done or recorded again (§7.5 rule 2, �
   assert.equal(entries.length, 1);
 });
 
-test('a delete is repeated when what it names in the query has gone (§7.5 rule 2)', async () => {
+test('a delete is recognised as repeated even if the identifiers of its query no longer exist (§7.5 rule 2)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'), product('B'), product('A,B'));
   const send = () => catalog.call('DELETE', '/products?identifiers=A,B', { headers: once('joined') });
@@ -112,7 +112,7 @@ test('every step of a full update may be repeated (§7.5 rule 1)', async () => {
   assert.deepEqual(await catalog.list(), []);
 });
 
-test('a replayed upload or initiate is refused when its session is no longer open, and nothing is lost (§7.5 rule 14)', async () => {
+test('a replayed upload or initiate is refused if its session is no longer open, and nothing is lost (§7.5 rule 14)', async () => {
   for (const end of ['start', 'give up', 'replace'] as const) {
     const catalog = await createCatalog(service());
     const initiate = () => catalog.post('/products/batch/initiate', undefined, once(`initiate ${end}`));
@@ -153,7 +153,7 @@ test('a replayed start is refused once its caller has begun another session (§7
   assert.deepEqual(await catalog.list(), ['B']);
 });
 
-test('a body that is packed again is the same request, and one with other content is not (§7.5 rule 4)', async () => {
+test('a body that is packed again is the same request, and other content is not (§7.5 rule 4)', async () => {
   const catalog = await createCatalog(service());
   const body = JSON.stringify([product('A')]);
   const send = (key: string, sent: string | Uint8Array, encoding?: string) =>
@@ -177,7 +177,7 @@ test('a body that is packed again is the same request, and one with other conten
   assertRefused(await send('broken', body, 'gzip'), 400, /not valid gzip/);
 });
 
-test('giving up a full update is repeated without giving up the next one (§7.5 rule 1)', async () => {
+test('a repeated discard of a full update does not discard the next one (§7.5 rule 1)', async () => {
   const catalog = await createCatalog(service());
   const giveUp = () => catalog.call('DELETE', '/products/batch', { headers: once('give up') });
   await catalog.post('/products/batch/initiate');
@@ -189,7 +189,7 @@ test('giving up a full update is repeated without giving up the next one (§7.5 
   assert.equal((await catalog.call('GET', '/products/batch')).status, 200, 'the next one is open');
 });
 
-test('a repetition with the key in the URL instead of the header is one (§7.5, §5.1 rule 3)', async () => {
+test('a request repeated with the API key in the URL instead of the header is a repetition (§7.5, §5.1 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const first = await catalog.post('/products', [product('A')], once('ways'));
   const path = `/products?apiKey=${service().key}&projectId=${catalog.projectId}`;

@@ -65,7 +65,7 @@ async function readTag(path: string): Promise<string> {
 }
 
 for (const { name, make, first, second } of SUBJECTS) {
-  test(`the ETag of ${name} is the same until it is changed, and PUT answers the new one (§7.6 rules 1 and 3)`, async () => {
+  test(`the ETag of ${name} is the same until a change, and PUT answers the new one (§7.6 rules 1 and 3)`, async () => {
     const path = await make();
     const before = await readTag(path);
     assert.match(before, /^"[\w-]{22}"$/);
@@ -90,7 +90,7 @@ for (const { name, make, first, second } of SUBJECTS) {
     assert.equal((await put(path, second, present)).status, 200);
   });
 
-  test(`of changes of ${name} that come at once with one ETag, one takes place (§7.6 rule 2)`, async () => {
+  test(`of simultaneous changes of ${name} with one ETag exactly one is made (§7.6 rule 2)`, async () => {
     const path = await make();
     const tag = await readTag(path);
     const answers = await Promise.all([first, second, first, second].map((body) => put(path, body, tag)));
@@ -100,7 +100,7 @@ for (const { name, make, first, second } of SUBJECTS) {
     assert.equal(await readTag(path), done[0]?.headers.get('etag'));
   });
 
-  test(`lists, * and no header are as RFC 9110 has them, a weak ETag fits nothing: ${name} (§7.6 rule 4)`, async () => {
+  test(`lists, * and a missing header work as in RFC 9110, and a weak ETag matches nothing: ${name} (§7.6 rule 4)`, async () => {
     const path = await make();
     const tag = await readTag(path);
     assertRefused(await put(path, first, `W/${tag}`), 412);
@@ -114,7 +114,7 @@ for (const { name, make, first, second } of SUBJECTS) {
     assert.equal((await put(path, first)).status, 200);
   });
 
-  test(`a repetition under an idempotency key is no second change: ${name} (§7.6 rule 5, §7.5)`, async () => {
+  test(`a repetition under an idempotency key is not a second change: ${name} (§7.6 rule 5, §7.5)`, async () => {
     const path = await make();
     const tag = await readTag(path);
     const headers = { 'idempotency-key': `change of ${path}`, 'if-match': tag };
@@ -127,7 +127,7 @@ for (const { name, make, first, second } of SUBJECTS) {
   });
 }
 
-test('an ontology that is in place already is no other state for a repetition, for anybody else it is (§7.6 rules 2 and 5)', async () => {
+test('PUT of the current ontology with an old ETag succeeds for a repetition and is 412 for other callers (§7.6 rules 2 and 5)', async () => {
   const { projectId } = await createCatalog(service());
   const path = `/management/projects/${projectId}/ontology`;
   const attributes = [attribute('Colour'), { ...attribute('Size'), synonyms: ['Grösse'] }];
@@ -156,7 +156,7 @@ test('an ontology that is in place already is no other state for a repetition, f
   assert.equal(await readTag(path), first.headers.get('etag'));
 });
 
-test('a relation that is built keeps its ETag; an old one does not delete it (§7.6 rules 1 and 2)', async () => {
+test('a build of a relation does not change its ETag, and an old ETag does not delete it (§7.6 rules 1 and 2)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(product('A', 'All', {}), product('B', 'All', {}));
   const created = await catalog.manage('POST', '', rule({}));

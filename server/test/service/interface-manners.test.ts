@@ -41,7 +41,7 @@ function receive(path: string, headers: Record<string, string> = {}, method = 'G
   });
 }
 
-test('OPTIONS that is no preflight is a method that a path does not have, without a key too (§7.2)', async () => {
+test('OPTIONS that is not a preflight is 405, even without a key (§7.2)', async () => {
   const options = (path: string, headers: Record<string, string> = {}) =>
     fetch(service().address + path, { method: 'OPTIONS', headers });
   const preflight = { origin: ORIGIN, 'access-control-request-method': 'GET' };
@@ -57,7 +57,7 @@ test('OPTIONS that is no preflight is a method that a path does not have, withou
     assert.equal((await options(path)).status, 404, path);
 });
 
-test('every failure names its reason, and docs/interface lists all of them (§7.7)', async () => {
+test('every failure names its reason, and docs/interface lists all reasons (§7.7)', async () => {
   const document = readFileSync(new URL('../../../docs/interface/07-errors.md', import.meta.url), 'utf8');
   const table = document.slice(document.indexOf('## 7.7'));
   const listed = [...table.matchAll(/^ *\| `([a-z_]+)`/gm)].map(([, reason]) => reason);
@@ -78,7 +78,7 @@ test('every failure names its reason, and docs/interface lists all of them (§7.
   for (const [answer, reason] of asked) assert.equal(answer.body.reason, reason, JSON.stringify(answer.body));
 });
 
-test('the first lines of a refused body name the first bad product (§7.3 rule 9)', async () => {
+test('the first lines of a refusal name the first invalid product (§7.3 rule 9)', async () => {
   const catalog = await createCatalog(service());
   const bad = { ...product('A1'), attributes: [{ key: 'K', value: 18 }] };
   const { address, key } = service();
@@ -95,7 +95,7 @@ test('the first lines of a refused body name the first bad product (§7.3 rule 9
   );
 });
 
-test('401 says which credential is wanted, ?apiKey= since when it is deprecated (§7.2 rule 10, §5.1 rule 3)', async () => {
+test('401 names the required credential, and answers to ?apiKey= name the date of its deprecation (§7.2 rule 10, §5.1 rule 3)', async () => {
   const refused = await receive('/projects', { authorization: '' });
   assert.deepEqual([refused.status, refused.headers['www-authenticate']], [401, 'Bearer']);
   const inUrl = await receive(`/projects?apiKey=${service().key}`, { authorization: '' });
@@ -103,7 +103,7 @@ test('401 says which credential is wanted, ?apiKey= since when it is deprecated 
   assert.match(String(inUrl.headers.deprecation), /^@\d{10}$/, 'RFC 9745');
 });
 
-test('no answer is taken for another type than it says, whatever it is (ASVS 3.4.4)', async () => {
+test('every answer forbids browsers to guess its content type (ASVS 3.4.4)', async () => {
   const paths = [
     '/management/projects',
     '/nothing',
@@ -123,7 +123,7 @@ test('no answer is taken for another type than it says, whatever it is (ASVS 3.4
   assert.ok(new Set(found.map(({ status }) => status)).size > 2);
 });
 
-test('answers of 1 KB and more are packed as the caller likes, events and small ones never (§4 rule 8)', async () => {
+test('answers from 1 KB are packed as the caller accepts, but events and small answers never are (§4 rule 8)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'].map(product));
   const path = `/management/projects/${catalog.projectId}/products`;
@@ -156,7 +156,7 @@ test('answers of 1 KB and more are packed as the caller likes, events and small 
   assert.equal(small.headers['content-encoding'], undefined);
 });
 
-test('bodies may come as zstd or br, bounded as gzip is (§2.3 rule 10, §8)', async () => {
+test('bodies may be packed with zstd or br, with the same limits as gzip (§2.3 rule 10, §8)', async () => {
   const catalog = await createCatalog(service());
   const packers = { zstd: zstdCompressSync, br: brotliCompressSync };
   for (const [encoding, pack] of Object.entries(packers)) {
@@ -177,7 +177,7 @@ test('bodies may come as zstd or br, bounded as gzip is (§2.3 rule 10, §8)', a
   assertRefused(await catalog.post('/products', '[]', { 'content-encoding': 'compress' }), 415);
 });
 
-test('what is created says where it is, what the caller has is not sent again (§7.6 rules 6 and 7)', async () => {
+test('a creation answers its Location, and an answer that the caller already has is not sent again (§7.6 rules 6 and 7)', async () => {
   const group = await receive('/management/project-groups', { 'content-type': 'application/json' }, 'POST');
   assert.equal(group.status, 400);
   const made = await service().call('POST', '/management/project-groups', { body: { name: 'Located' } });
@@ -194,7 +194,7 @@ test('what is created says where it is, what the caller has is not sent again (�
   assert.equal((await receive(ontology, { 'if-none-match': '"other"' })).status, 200);
 });
 
-test('a repeated answer says that it is one (§7.5 rule 12)', async () => {
+test('a repeated answer is marked as repeated (§7.5 rule 12)', async () => {
   const catalog = await createCatalog(service());
   const send = () => catalog.post('/products', { products: [product('A')] }, { 'idempotency-key': 'once' });
   const first = await send();
@@ -204,7 +204,7 @@ test('a repeated answer says that it is one (§7.5 rule 12)', async () => {
   assert.deepEqual(second.body, first.body);
 });
 
-test('scripts of allowed origins may read the headers that matter (§5.4 rule 4)', async () => {
+test('scripts of allowed origins may read the relevant headers (§5.4 rule 4)', async () => {
   const { headers } = await receive('/projects', { origin: ORIGIN });
   const exposed = String(headers['access-control-expose-headers']).split(', ');
   for (const name of ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'ETag', 'X-Request-Id'])
@@ -227,7 +227,7 @@ test('a read key may read tasks of its project and change nothing (§4.7 rule 16
   assertRefused(await read(`/tasks/${foreign.id}`), 404);
 });
 
-test('tasks are found by origin and time, logs and projects come in pages (§4.7 rules 3 and 4, §4.1 rule 4)', async () => {
+test('tasks are filtered by origin and time, and logs and projects are listed in pages (§4.7 rules 3 and 4, §4.1 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(product('A'));
   const [latest] = await catalog.tasks();
@@ -264,7 +264,7 @@ test('tasks are found by origin and time, logs and projects come in pages (§4.7
   assertRefused(await service().call('GET', '/projects?limit=2&cursor=x'), 400);
 });
 
-test('relations come in pages and by tag, the audit log by action, actor and time (§12.1, §14.4 rule 7)', async () => {
+test('relations are listed in pages and by tag, and the audit log by action, actor and time (§12.1, §14.4 rule 7)', async () => {
   const catalog = await createCatalog(service());
   const path = `/management/projects/${catalog.projectId}/relations`;
   const all = { all: [] };
@@ -309,7 +309,7 @@ test('relations come in pages and by tag, the audit log by action, actor and tim
   assertRefused(await service().call('GET', '/management/audit-log?actor=%25'), 400);
 });
 
-test('the open full update is shown and given up (§4.4 rules 30 to 32)', async () => {
+test('the open full update can be read and discarded (§4.4 rules 30 to 32)', async () => {
   const catalog = await createCatalog(service());
   assertRefused(await catalog.call('GET', '/products/batch'), 400, /No full update is open/);
   assertRefused(await catalog.call('DELETE', '/products/batch'), 400, /No full update is open/);

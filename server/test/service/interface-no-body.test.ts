@@ -36,7 +36,7 @@ interface AnyOperation {
   readonly security?: readonly object[];
 }
 
-test('a call of the management API that takes no body refuses one that says something (§14.1)', async () => {
+test('a call of the management API without a body refuses a body with content (§14.1)', async () => {
   const { projectId } = await createCatalog(service());
   const calls = await listWithoutBody(projectId);
   assert.ok(calls.length >= 15, `${calls.length}`);
@@ -55,7 +55,7 @@ test('a call of the management API that takes no body refuses one that says some
   }
 });
 
-test('no body, an empty one and one that says nothing are the same (§14.1)', async () => {
+test('a missing body, an empty one and one without content are the same (§14.1)', async () => {
   const { projectId } = await createCatalog(service());
   const calls = (await listWithoutBody(projectId)).filter(([, path]) => path.includes('999999999'));
   assert.ok(calls.length >= 12, `${calls.length}`);

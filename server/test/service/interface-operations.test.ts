@@ -81,7 +81,7 @@ function runProgram(t: TestContext, settings: Record<string, string>, command = 
 const sameOnEach = embeddedOnly('the program has a data folder of its own, whichever store the file has');
 
 test(
-  'each start shows an owner link until there is an owner, and a command makes one (§14.5)',
+  'each start logs an owner link until an owner exists, and a command makes one (§14.5)',
   sameOnEach,
   async (t) => {
     const dataDir = await makeFolder(t);
@@ -133,7 +133,7 @@ test(
   },
 );
 
-test('live answers as soon as the process runs, ready only while requests are served (§10.3)', async (t) => {
+test('live answers as soon as the process runs, and ready only while requests are served (§10.3)', async (t) => {
   const config = readConfig({
     RELATA_DATA_DIR: await makeFolder(t),
     RELATA_PORT: '0',
@@ -202,7 +202,7 @@ const SERVED: Readonly<Record<string, readonly string[]>> = {
   '/metrics': ['get'],
 };
 
-test('/openapi.json describes every call of the interface and resolves within itself (§10.3)', async () => {
+test('/openapi.json describes every call of the interface, and its references resolve (§10.3)', async () => {
   const { headers, body } = await service().call('GET', '/openapi.json', { key: null });
   assert.match(headers.get('content-type') ?? '', /^application\/json/);
   assert.equal(body.openapi, '3.1.0');
@@ -234,7 +234,7 @@ interface OpenApiOperation {
   responses: object;
 }
 
-test('/docs/api is a page that loads nothing from elsewhere (§10.3)', async () => {
+test('/docs/api is a page that loads nothing from other origins (§10.3)', async () => {
   const { headers, body } = await service().call('GET', '/docs/api', { key: null });
   assert.match(headers.get('content-type') ?? '', /^text\/html/);
   const policy = headers.get('content-security-policy') ?? '';
@@ -244,7 +244,7 @@ test('/docs/api is a page that loads nothing from elsewhere (§10.3)', async () 
   assert.match(body, /\/products\/batch\/initiate/);
 });
 
-test('/ leads a browser to a page and tells a program where everything is (§10.3)', async () => {
+test('/ redirects a browser to a page and gives a program the addresses of everything (§10.3)', async () => {
   const { body, headers } = await service().call('GET', '/', { key: null });
   assert.equal(headers.get('vary'), 'Accept');
   for (const path of [body.docs, body.openapi, body.health])
@@ -271,7 +271,7 @@ async function readMetric(name: string): Promise<number> {
   return Number(line?.split(' ').at(-1));
 }
 
-test('/metrics takes an account key of any access, and none of a part of the account (§10.3)', async () => {
+test('/metrics accepts an account key of any access and no key of smaller scope (§10.3)', async () => {
   const { projectId } = await createCatalog(service());
   assertRefused(await service().call('GET', '/metrics', { key: null }), 401, 'No token set');
   const inUrl = await service().call('GET', `/metrics?apiKey=${service().key}`, { key: null });
@@ -303,7 +303,7 @@ test('/metrics takes an account key of any access, and none of a part of the acc
   assert.match(body, /^# HELP relata_http_request_duration_seconds /m);
 });
 
-test('the metrics count tasks by kind and end, written products, and commits that were refused (§10.3)', async () => {
+test('the metrics count tasks by kind and outcome, written products, and refused commits (§10.3)', async () => {
   const catalog = await createCatalog(service(), { maxDeletePercent: 10 });
   const finished = 'relata_tasks_total{kind="catalog.commit",status="FINISHED"}';
   const guarded = 'relata_commits_refused_total{reason="delete_guard"}';
@@ -346,7 +346,7 @@ const ABSENT = {
   postgres: /relata_(data_dir_free_bytes|catalogs_damaged|catalogs_foreign|last_backup_timestamp_seconds)/,
 };
 
-test('the dashboard and the alerts ask for what /metrics has (§10.3)', async () => {
+test('the dashboard and the alerts query only existing metrics (§10.3)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A' });
   const text = String((await service().call('GET', '/metrics')).body);
@@ -369,7 +369,7 @@ test('the dashboard and the alerts ask for what /metrics has (§10.3)', async ()
   assert.throws(() => assertAnswerable(metrics, 'relata_tasks_total', ['reason']));
 });
 
-test('each alert has a line of the runbook, and each line an alert (docs/operating/monitoring.md, "Alerts")', () => {
+test('each alert has a line of the runbook, and each line has an alert (docs/operating/monitoring.md, "Alerts")', () => {
   const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
   const { groups } = parse(read('deploy/prometheus/alerts.yaml'));
   const alerts = groups.flatMap(({ rules }: AnyBody) => rules.map(({ alert }: AnyBody) => alert));
@@ -380,7 +380,7 @@ test('each alert has a line of the runbook, and each line an alert (docs/operati
   assert.deepEqual(lines.map(([, alert]) => alert).sort(), [...alerts].sort());
 });
 
-test('each metric of the service is in docs/operating/monitoring.md, and names no project and no key (§10.3)', async () => {
+test('each metric of the service is in docs/operating/monitoring.md and names no project and no key (§10.3)', async () => {
   const text = String((await service().call('GET', '/metrics')).body);
   const documented = readFileSync(new URL('../../../docs/operating/monitoring.md', import.meta.url), 'utf8');
   const names = [...text.matchAll(/^# HELP (relata_\w+)/gm)].map(([, name = '']) => name);
@@ -390,7 +390,7 @@ test('each metric of the service is in docs/operating/monitoring.md, and names n
     assert.ok(!/project|key/.test(label) && values.size <= 200, label);
 });
 
-test('Prometheus reads the alerts and every query of the dashboard', async (t) => {
+test('Prometheus accepts the alerts and every query of the dashboard', async (t) => {
   const folder = await makeFolder(t);
   // Replaces Grafana's variables as Grafana does.
   const rules = listQueries().flatMap(({ query }, at) =>
@@ -409,7 +409,7 @@ test('Prometheus reads the alerts and every query of the dashboard', async (t) =
   assert.equal(status, 0, stdout + stderr);
 });
 
-test('no value of a key is ever in the log, whichever way it came and whatever became of the request (§5.1 rule 9)', async () => {
+test('the log never contains the value of a key, however it was sent and whatever the answer was (§5.1 rule 9)', async () => {
   const { projectId } = await createCatalog(service());
   const made = await makeKey({ type: 'project', id: projectId });
   const unknown = 'unknown-key-unknown-key-unknown-key-0';
@@ -466,7 +466,7 @@ async function sendRaw(text: string): Promise<string> {
   return answer;
 }
 
-test('the audit log tells who deleted products and who changed an ontology (§14.4)', async () => {
+test('the audit log names who deleted products and who changed an ontology (§14.4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A' }, { identifier: 'B' });
   const key = await makeKey({ type: 'project', id: catalog.projectId });
@@ -500,7 +500,7 @@ test('the audit log tells who deleted products and who changed an ontology (§14
   );
 });
 
-test('a deleted project is gone for callers and comes back with its catalog (§14.2 rule 4)', async () => {
+test('a deleted project disappears for callers and returns with its catalog when it is restored (§14.2 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A', attributes: [{ key: 'Size', value: '1 in' }] }, { identifier: 'B' });
   const before = await catalog.find('A', 'B');
@@ -522,7 +522,7 @@ test('a deleted project is gone for callers and comes back with its catalog (§1
 const ofFolder = embeddedOnly('any number of processes serve one database');
 
 test(
-  'a second server on the same data directory is refused and does the first no harm (§10.2 rule 5)',
+  'a second server on the same data directory is refused and does not disturb the first (§10.2 rule 5)',
   ofFolder,
   async (t) => {
     const config = readConfig({ RELATA_DATA_DIR: service().store.dataDir, RELATA_PORT: '0' });
@@ -541,7 +541,7 @@ for (const { why, folderOf } of [
   { why: 'where nothing can be made', folderOf: () => '/proc/nope/data' },
 ]) {
   test(
-    `a data folder that is ${why} ends the start with a line that names its setting (§10.1 rule 2)`,
+    `a start on a data folder that is ${why} ends with a line that names its setting (§10.1 rule 2)`,
     sameOnEach,
     async (t) => {
       const folder = await makeFolder(t);
@@ -562,7 +562,7 @@ for (const { why, folderOf } of [
 }
 
 test(
-  'a port that is taken ends the start before a first key is made, with a line that names it (§10.1 rule 2)',
+  'a start with a port in use ends before it makes a first key, with a line that names the port (§10.1 rule 2)',
   sameOnEach,
   async (t) => {
     const dataDir = await makeFolder(t);
@@ -591,7 +591,7 @@ const blocker: TaskDefinition<object> = {
     }),
 };
 
-test('stopping finishes requests in flight, and what was accepted goes on at the next start (§10.4)', async (t) => {
+test('a stop finishes requests in progress, and accepted work resumes at the next start (§10.4)', async (t) => {
   const store = await createTestStore(t);
   const first = await startStoppable({ store });
   const { app, call, address, key, projectId } = first.running;
@@ -675,7 +675,7 @@ for (const { why, settings, names } of WRONG) {
 const keyFile = embeddedOnly('on one of several machines nobody finds the file');
 
 test(
-  'the program makes a first key in a file, serves, and ends well on SIGTERM (§10.2 rule 1, §10.4 rule 1)',
+  'the program writes a first key to a file, serves, and stops cleanly on SIGTERM (§10.2 rule 1, §10.4 rule 1)',
   keyFile,
   async (t) => {
     const dataDir = await makeFolder(t);
@@ -695,7 +695,7 @@ test(
 );
 
 test(
-  'a second signal ends the process at once, also another one (docs/operating/install.md, Stopping)',
+  'a second signal of any kind ends the process immediately (docs/operating/install.md, Stopping)',
   sameOnEach,
   async (t) => {
     const program = runProgram(t, { RELATA_DATA_DIR: await makeFolder(t) });
@@ -719,7 +719,7 @@ test(
   },
 );
 
-test('the line of a request has its id as the answer names it, project, key and bytes (docs/operating/monitoring.md, "Logs")', async () => {
+test('the log line of a request has the id of its answer, project, key and bytes (docs/operating/monitoring.md, "Logs")', async () => {
   const { projectId, key, call, log } = service();
   const path = '/product-service/products-by-sku';
   const refused = await call('POST', `${path}?projectId=${projectId}`, { body: { identifiers: 'A' } });
@@ -741,7 +741,7 @@ test('the line of a request has its id as the answer names it, project, key and 
 });
 
 test(
-  'a file of keys that is not there ends the start with a line that names its setting (docs/operating/settings.md, "Secrets")',
+  'a missing file of keys ends the start with a line that names its setting (docs/operating/settings.md, "Secrets")',
   sameOnEach,
   async (t) => {
     const folder = await makeFolder(t);
@@ -753,7 +753,7 @@ test(
 );
 
 test(
-  'a stop is in the log, where it begins and where it ends (docs/operating/install.md, "Stopping")',
+  'the log has a line for the beginning and the end of a stop (docs/operating/install.md, "Stopping")',
   sameOnEach,
   async (t) => {
     const program = runProgram(t, { RELATA_DATA_DIR: await makeFolder(t) });

@@ -36,7 +36,7 @@ const statisticsOf = (key: { id: number }, query = '') => `/management/api-keys/
 /** Points without their means, which are times of this machine. */
 const counted = (points: AnyBody[]) => points.map(({ meanMs, ...point }) => point);
 
-test('requests of a key are counted by minute, with those that were refused and over its limit (§14.7 rules 1 and 2)', async () => {
+test('requests of a key are counted by minute, including refused ones and those over its limit (§14.7 rules 1 and 2)', async () => {
   const key = await createKey({ rateLimit: { requestsPerMinute: 4 } });
   const at = clock.now() - (clock.now() % MINUTE);
   for (const path of ['/projects', '/projects', '/tasks/unknown', '/projects', '/projects', '/projects'])
@@ -51,7 +51,7 @@ test('requests of a key are counted by minute, with those that were refused and 
   assert.ok(requests.every(({ meanMs }: AnyBody) => meanMs > 0 && meanMs < 10_000));
 });
 
-test('hours and days add minutes up; what is asked decides the step (§14.7 rules 1 and 3)', async () => {
+test('hours and days add up minutes, and the requested time span sets the step (§14.7 rules 1 and 3)', async () => {
   const key = await createKey({});
   clock.pass(DAY - (clock.now() % DAY));
   const midnight = clock.now();
@@ -97,7 +97,7 @@ test('hours and days add minutes up; what is asked decides the step (§14.7 rule
   assert.deepEqual(await count(''), lastDay, 'the last day by whole hours, when nothing is said');
 });
 
-test('catalog sizes and updates are told over time, of one project or of all in reach (§14.7 rules 4 and 5)', async () => {
+test('catalog sizes and updates are given over time, for one project or all in the scope (§14.7 rules 4 and 5)', async () => {
   const catalog = await createCatalog(service());
   clock.pass(HOUR - (clock.now() % HOUR));
   const from = clock.now();
@@ -146,7 +146,7 @@ test('catalog sizes and updates are told over time, of one project or of all in 
   assert.equal((await service().call('GET', '/management/statistics?projectId=4711')).status, 401);
 });
 
-test('a failed task counts as one (§14.7 rule 4)', async () => {
+test('a failed task counts as one failed task (§14.7 rule 4)', async () => {
   const catalog = await createCatalog(service(), { maxDeletePercent: 10 });
   await catalog.load({ identifier: 'A' }, { identifier: 'B' });
   const release = await catalog.hold();
@@ -171,7 +171,7 @@ test('a failed task counts as one (§14.7 rule 4)', async () => {
   );
 });
 
-test('a lower key sees its own keys and projects (§14.7 rule 6)', async () => {
+test('a key of smaller scope sees statistics of its own keys and projects (§14.7 rule 6)', async () => {
   const catalog = await createCatalog(service());
   const key = await createKey({ scope: { type: 'project', id: catalog.projectId } });
   clock.pass(HOUR);
@@ -188,7 +188,7 @@ test('a lower key sees its own keys and projects (§14.7 rule 6)', async () => {
   assert.equal((await service().call('GET', statisticsOf(key), { key: key.key })).status, 200);
 });
 
-test('what cannot be drawn is refused (§14.7 rule 3)', async () => {
+test('a time span that cannot be drawn is refused (§14.7 rule 3)', async () => {
   for (const [query, detail] of [
     ['from=2&to=1', '/from must be before /to'],
     [`from=0&to=${DAY * 100}&step=60`, '/step must be larger'],
@@ -203,7 +203,7 @@ test('what cannot be drawn is refused (§14.7 rule 3)', async () => {
   }
 });
 
-test('requests that fail or are slow are noted; who waits for a task or an event is not slow (§14.7 rules 2 and 7)', async () => {
+test('failed and slow requests are noted, and waiting for a task or an event does not count as slow (§14.7 rules 2 and 7)', async () => {
   const { statistics } = service().app;
   clock.pass(HOUR);
   const from = clock.now();
@@ -260,7 +260,7 @@ test('requests that fail or are slow are noted; who waits for a task or an event
   assert.deepEqual([requests[0].slow, requests[0].failed], [61, 1]);
 });
 
-test('minutes are kept for two days, hours for 90, and the last size for ever (§14.7 rule 8)', async () => {
+test('minutes are kept for two days, hours for 90 days, and the last size forever (§14.7 rule 8)', async () => {
   const catalog = await createCatalog(service());
   const key = await createKey({});
   await catalog.load({ identifier: 'A' });
@@ -282,7 +282,7 @@ test('minutes are kept for two days, hours for 90, and the last size for ever (�
   assert.deepEqual(await see(), [0, 0, 1]);
 });
 
-test('what was counted is written when the service stops, and added to what is there (§14.7 rule 9)', async (t) => {
+test('a stopping service writes its counts, which are added to the stored ones (§14.7 rule 9)', async (t) => {
   const store = await createTestStore(t);
   const time = new TestClock();
   const startOne = async (): Promise<[TestService, () => Promise<void>]> => {
@@ -304,7 +304,7 @@ test('what was counted is written when the service stops, and added to what is t
   await stopSecond();
 });
 
-test('processes count together (§14.7 rule 9)', SHARED, async (t) => {
+test('counts of several processes are added up (§14.7 rule 9)', SHARED, async (t) => {
   const store = await createTestStore(t);
   const time = new TestClock();
   const [one, other] = [
@@ -319,7 +319,7 @@ test('processes count together (§14.7 rule 9)', SHARED, async (t) => {
 
 const SECRET = 'hunter2';
 
-test('the last failed and slow requests of a project are kept, with the beginning of their bodies and no secret (§14.9)', async () => {
+test('the last failed and slow requests of a project are kept, with the beginning of their bodies and without secrets (§14.9)', async () => {
   const { projectId, call } = await createCatalog(service());
   const scope = { type: 'project', id: projectId };
   const { key } = await createKey({ name: 'Night import', scope, access: 'manage' });
@@ -370,7 +370,7 @@ test('the last failed and slow requests of a project are kept, with the beginnin
   assert.deepEqual([body.since <= clock.now(), body.isWhole], [true, testedStore === 'embedded']);
 });
 
-test('of a project the last 50 of each kind are kept; nothing of keys, of unknown callers and of others (§14.9)', async () => {
+test('the last 50 requests of each kind are kept per project, without those of key management, unknown callers and other projects (§14.9)', async () => {
   const { projectId, call } = await createCatalog(service());
   const other = await createCatalog(service());
   const { key, id } = await createKey({

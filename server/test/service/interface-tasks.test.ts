@@ -38,7 +38,7 @@ const start = (catalog: TestCatalog) => catalog.post('/products/batch/start');
 const upload = (catalog: TestCatalog, products: readonly object[]) =>
   catalog.post('/products/batch/upload', { products });
 
-test('each kind of task has its name, increment type and status from the answer on (§2.4, §3.2 rule 1)', async () => {
+test('each kind of task has its name, increment type and status as soon as it is answered (§2.4, §3.2 rule 1)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A' });
   const release = await catalog.hold();
@@ -80,7 +80,7 @@ test('each kind of task has its name, increment type and status from the answer 
   }
 });
 
-test('a task has exactly the documented fields, and `error` when it failed (§2.4)', async () => {
+test('a task has exactly the documented fields, and `error` if it failed (§2.4)', async () => {
   const catalog = await createCatalog(service(), { maxDeletePercent: 10 });
   const fine = await catalog.load(...numbered(10));
   const fields = [
@@ -115,7 +115,7 @@ test('a task has exactly the documented fields, and `error` when it failed (§2.
   assert.equal((await catalog.list()).length, 31);
 });
 
-test('an upload is PENDING until its commit and CANCELLED when it is discarded (§3.2 rule 2)', async () => {
+test('an upload is PENDING until its commit, and CANCELLED if it is discarded (§3.2 rule 2)', async () => {
   const catalog = await createCatalog(service());
   await initiate(catalog);
   const discarded = taskOf(await upload(catalog, numbered(2)));
@@ -296,7 +296,7 @@ for (const seed of [1, 2]) {
   });
 }
 
-test('of changes that come at the same time, the listed order is that in which they take effect (§3.2 rule 3)', async () => {
+test('simultaneous changes take effect in their listed order (§3.2 rule 3)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...numbered(12));
   const changes = inventChanges(77, 80).filter(({ kind }) => kind === 'incremental' || kind === 'partial');
@@ -334,7 +334,7 @@ test('no project waits for another (§3.2 rule 8)', async () => {
   assert.equal((await service().ended(busy.id)).taskStatus, 'FINISHED');
 });
 
-test('wait holds the answer until the task ended or the time is over (§4.7 rule 2)', async () => {
+test('wait delays the answer until the task has ended or the time is over (§4.7 rule 2)', async () => {
   const catalog = await createCatalog(service());
   const release = await catalog.hold();
   const { id } = taskOf(await catalog.post('/products', numbered(1)));
@@ -352,7 +352,7 @@ test('wait holds the answer until the task ended or the time is over (§4.7 rule
   }
 });
 
-test('the list shows the newest first, by status, in pages (§4.7 rule 3)', async () => {
+test('tasks are listed newest first, by status, in pages (§4.7 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const ids: string[] = [];
   for (let at = 0; at < 5; at += 1)
@@ -379,7 +379,7 @@ test('the list shows the newest first, by status, in pages (§4.7 rule 3)', asyn
   await release();
 });
 
-test('the log has a line for what was done, as many as logCounter says (§4.7 rule 4)', async () => {
+test('the log describes the work of a task in as many lines as logCounter says (§4.7 rule 4)', async () => {
   const catalog = await createCatalog(service());
   const task = await catalog.load(...numbered(3));
   const { body } = await service().call('GET', `/tasks/${task.id}/log`);
@@ -392,7 +392,7 @@ test('the log has a line for what was done, as many as logCounter says (§4.7 ru
   assert.match(JSON.stringify(body.log), /created 3/);
 });
 
-test('the report is NDJSON, empty when there is nothing to say (§4.7 rule 5)', async () => {
+test('the report is NDJSON, and empty if there are no findings (§4.7 rule 5)', async () => {
   const catalog = await createCatalog(service());
   const { id } = await catalog.load(...numbered(1));
   const answer = await service().call('GET', `/tasks/${id}/report`);
@@ -400,7 +400,7 @@ test('the report is NDJSON, empty when there is nothing to say (§4.7 rule 5)', 
   assert.deepEqual([answer.status, answer.body], [200, '']);
 });
 
-test('a report ends at 100,000 lines and counts the rest (§4.7 rule 7)', async () => {
+test('a report ends at 100,000 lines and counts the others (§4.7 rule 7)', async () => {
   const catalog = await createCatalog(service());
   const names = Array.from({ length: 11 }, (_, at) => `N${at}`);
   const attributes = names.map((name) => ({ name, type: 'NUMERIC_ATTRIBUTE' }));
@@ -422,7 +422,7 @@ test('a report ends at 100,000 lines and counts the rest (§4.7 rule 7)', async 
   assert.deepEqual(both.at(-1), { more: 120_000 });
 });
 
-test('the events of a task are its states until it ended (§4.7 rule 10)', async () => {
+test('the events of a task are its states until it has ended (§4.7 rule 10)', async () => {
   const catalog = await createCatalog(service());
   const release = await catalog.hold();
   const { id } = taskOf(await catalog.post('/products', numbered(1)));
@@ -450,7 +450,7 @@ test('the events of a task are its states until it ended (§4.7 rule 10)', async
   assert.match(ended.body, /^event: task\ndata: \{.*"taskStatus":"FINISHED".*\}\n\n$/);
 });
 
-test('a task that waits is cancelled with nothing changed, those behind it go on (§4.7 rule 11)', async () => {
+test('cancelling a waiting task changes nothing, and later tasks continue (§4.7 rule 11)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...numbered(3));
   const before = await readCatalog(catalog);
@@ -499,7 +499,7 @@ test('cancelling an upload or an ended task is refused (§4.7 rule 12)', async (
   await release();
 });
 
-test('however a cancel meets its task, the answer tells what became of it (§4.7 rules 11 and 12)', async () => {
+test('a cancel always answers the final status of its task (§4.7 rules 11 and 12)', async () => {
   const catalog = await createCatalog(service());
   for (let at = 0; at < 25; at += 1) {
     const { id } = taskOf(await catalog.post('/products', [{ identifier: `P${at}`, name: 'x' }]));
@@ -513,7 +513,7 @@ test('however a cancel meets its task, the answer tells what became of it (§4.7
   }
 });
 
-test('unknown tasks and those of others are not found, and keys without write access cancel nothing (§4.7 rule 13, §5.2)', async () => {
+test('unknown and foreign tasks are not found, and keys without write access cancel nothing (§4.7 rule 13, §5.2)', async () => {
   const mine = await createCatalog(service());
   const theirs = await createCatalog(service());
   const task = await mine.load(...numbered(1));
@@ -553,7 +553,7 @@ test('unknown tasks and those of others are not found, and keys without write ac
   assert.ok(own.body.tasks.every(({ projectId }: { projectId: number }) => projectId === mine.projectId));
 });
 
-test('ended tasks are forgotten after the days that the setting says, open ones never (§10.5)', async (t) => {
+test('ended tasks are removed after the configured days, and open tasks never are (§10.5)', async (t) => {
   const store = await createTestStore(t);
   const clock = new TestClock();
   const settings = { RELATA_TASK_RETENTION_DAYS: '7' };

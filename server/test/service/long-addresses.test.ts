@@ -43,7 +43,7 @@ function watchDecoding(t: TestContext): { longest: number } {
   return seen;
 }
 
-test('the service answers a path of 80 KB with 404 and decodes at most a short part of it (§7.2 rule 2)', async (t) => {
+test('the service answers a path of 80 KB with 404 and decodes only a short part of it (§7.2 rule 2)', async (t) => {
   const seen = watchDecoding(t);
   for (const method of METHODS)
     for (const prefix of PREFIXES)

@@ -31,7 +31,7 @@ const LONG = [{ key: 'Text', value: 'x'.repeat(60_000) }];
 
 const ended = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
 
-test('events and exports end within seconds once their key or session may call no more (§5.1 rule 12)', async (t) => {
+test('events and exports end within seconds once their key or session loses its access (§5.1 rule 12)', async (t) => {
   const [account] = await service().app.projects.findAccounts();
   const token = await service().app.access.makeOwnerLink(account?.id ?? 0, 'test');
   const browser = new Browser(service().address);
@@ -138,7 +138,7 @@ test('while a long answer is made and sent, the serving thread answers others (�
   }
 });
 
-test('answers of large uploads are sent as they were made, however long and however packed (§4.2)', async () => {
+test('answers of large uploads contain exactly the uploads, whatever their length and packing (§4.2)', async () => {
   const catalog = await createCatalog(service());
   const attributes = [
     { name: 'Text', type: 'TEXT_ATTRIBUTE' },
@@ -201,7 +201,7 @@ async function findPauseOf(paths: readonly string[]): Promise<number> {
   return Math.min(...found);
 }
 
-test('the page of a large product is that of a small one, made without holding up others (§14.3 rule 3)', async () => {
+test('the page of a large product has the same form as any other and does not delay other callers (§14.3 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const small = { identifier: 'A', name: 'A', attributes: [{ key: 'Key 7', value: '5' }] };
   const large = { ...WITH_VALUES('B', 1_000), name: 'B' };
@@ -223,7 +223,7 @@ test('the page of a large product is that of a small one, made without holding u
   assert.ok(pause < LONGEST_PAUSE_MS, `no other was served for ${pause} ms`);
 });
 
-test('pages of lists and exports read so many bytes at a time and go on where they ended (§14.3)', async () => {
+test('pages of lists and exports read a limited number of bytes and continue where they ended (§14.3)', async () => {
   const catalog = await openLarge();
   const path = `/management/projects/${catalog.projectId}/products`;
   // A list with words is refused while a busy machine makes the index.
@@ -252,7 +252,7 @@ test('pages of lists and exports read so many bytes at a time and go on where th
   }
 });
 
-test('a search of large products reads so many bytes for its facets, and finds all of them (§4.13)', async () => {
+test('a search of large products reads a limited number of bytes for facets and finds all products (§4.13)', async () => {
   const catalog = await openLarge();
   const search = async (query: string) => {
     for (;;) {
@@ -277,7 +277,7 @@ test('a search of large products reads so many bytes for its facets, and finds a
   assert.deepEqual(found.toSorted(), LARGE_ONES);
 });
 
-test('a search of a shop has as much of large products as an answer may have (§4.14, §8)', async () => {
+test('a shop search returns as much of large products as an answer may contain (§4.14, §8)', async () => {
   const catalog = await openLarge();
   const path = `/search?projectId=${catalog.projectId}&query=*`;
   while ((await measure(path)).text.includes('"partial":true')) await delay(100);
@@ -290,7 +290,7 @@ test('a search of a shop has as much of large products as an answer may have (§
   assert.ok(pause < LONGEST_PAUSE_MS, `no other was served for ${pause} ms`);
 });
 
-test('the memory of long answers is used again once they are sent (§8)', async () => {
+test('the memory of long answers is reused once they are sent (§8)', async () => {
   const catalog = await openLarge();
   const list = encodeURIComponent(JSON.stringify(LARGE_ONES.slice(0, 12)));
   const path = `/product-service/products-by-sku?projectId=${catalog.projectId}&identifiers=${list}`;
@@ -302,7 +302,7 @@ test('the memory of long answers is used again once they are sent (§8)', async 
   assert.ok(after - before < 250, `24 answers of 24 MB left ${after - before} MiB behind`);
 });
 
-test('an answer of more than 32 MiB is refused before it is made, one product never (§8)', async () => {
+test('an answer of over 32 MiB is refused before it is made, except for a single product (§8)', async () => {
   const catalog = await openLarge();
   const path = '/product-service/products-by-sku';
   const refused = await catalog.post(path, { identifiers: LARGE_ONES.slice(0, 18) });

@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const SCRIPTS: readonly (readonly string[])[] = [['start'], ['run', 'relata', '--', 'serve']];
 
 for (const args of SCRIPTS) {
-  test(`SIGTERM to npm ${args.join(' ')} stops the service: its port and its lock are free`, async (t) => {
+  test(`SIGTERM to npm ${args.join(' ')} stops the service and frees its port and its lock`, async (t) => {
     const dataDir = mkdtempSync(join(tmpdir(), 'relata-npm-'));
     const inherited = Object.entries(process.env).filter(([name]) => !/^(?:RELATA_|npm_|NODE_)/.test(name));
     const env = { ...Object.fromEntries(inherited), RELATA_DATA_DIR: dataDir, RELATA_PORT: '0' };
@@ -48,7 +48,7 @@ for (const args of SCRIPTS) {
   });
 }
 
-test('npm run relata bundles the program anew when it is older than a source, and not otherwise', async () => {
+test('npm run relata bundles the program again only if a source is newer', async () => {
   const bundled = join(root, 'server/dist/main.mjs');
   const run = async () => {
     const npm = spawn('npm', ['run', '-s', 'relata', '--', '--version'], {

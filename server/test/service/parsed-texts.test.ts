@@ -76,7 +76,7 @@ async function findLongParses(work: () => Promise<void>): Promise<string[]> {
   return found;
 }
 
-test('the serving thread parses no upload and no answer of a thread, whoever asks for fat products (§15, §16.9)', async (t) => {
+test('the serving thread parses neither uploads nor answers of threads when large products are requested (§15, §16.9)', async (t) => {
   const service = await startTestService(t);
   const project = await createChannelProject(service);
   await project.load(...FAT);
@@ -182,7 +182,7 @@ async function openWatched(t: TestContext) {
   };
 }
 
-test('the serving thread parses no list of 10,000 identifiers when a caller deletes them (§4.6)', async (t) => {
+test('the serving thread does not parse a list of 10,000 identifiers to delete (§4.6)', async (t) => {
   const { service, project, at, findLongParsesOf } = await openWatched(t);
   const body = ['A', ...MANY.slice(1)];
   assert.deepEqual(await findLongParsesOf({ method: 'DELETE', path: at('/products'), body }), []);
@@ -193,7 +193,7 @@ test('the serving thread parses no list of 10,000 identifiers when a caller dele
   assert.deepEqual(await service.store.listBodies(), [], 'the list is removed with its task');
 });
 
-test('the serving thread parses no notes of a batch when a full update brings 3,000 attributes (§4.4)', async (t) => {
+test('the serving thread does not parse the stored lines of a batch that brings 3,000 attributes (§4.4)', async (t) => {
   const { at, findLongParsesOf } = await openWatched(t);
   const long = await findLongParsesOf(
     { path: at('/products/batch/initiate') },
@@ -203,14 +203,14 @@ test('the serving thread parses no notes of a batch when a full update brings 3,
   assert.deepEqual(long, []);
 });
 
-test('the serving thread parses no large product in the form of an old plug-in (§4.3)', async (t) => {
+test('the serving thread does not parse a large product in the form of an old plug-in (§4.3)', async (t) => {
   const { at, findLongParsesOf } = await openWatched(t);
   const item = { articleNumber: 'L', name: 'L', description: VALUE, attributes: { Long: VALUE } };
   const body = `productsJsonArray=${JSON.stringify([item])}&full=false`;
   assert.deepEqual(await findLongParsesOf({ method: 'PUT', path: at('/products'), body }), []);
 });
 
-test('the serving thread parses no list of 10,000 links (§12.8)', async (t) => {
+test('the serving thread does not parse a list of 10,000 links (§12.8)', async (t) => {
   const { service, project, findLongParsesOf } = await openWatched(t);
   const relations = `/management/projects/${project.projectId}/relations`;
   const definition = { name: 'Goes with', tag: 'cross-sell', kind: 'links' };

@@ -66,7 +66,7 @@ function findPieces(text: string, secret: string): string[] {
   return pieces;
 }
 
-test('no piece of a key or of the token of a channel is in the log or among the noted requests, whichever path or parameter held it (§5.1 rule 9)', async () => {
+test('neither the log nor the noted requests contain a part of a key or channel token, whichever path or parameter held it (§5.1 rule 9)', async () => {
   const project = await createChannelProject(service());
   const channel = await project.create({
     name: 'Feed',
@@ -129,7 +129,7 @@ async function send(call: string): Promise<void> {
     await (await fetch(`${service().address}${path}`, { method, headers })).arrayBuffer();
 }
 
-test('a log line keeps numbers, ids of tasks and the words of routes, also in an unknown path (docs/operating/monitoring.md, Logs)', async () => {
+test('a log line keeps numbers, task ids and the words of routes, even in an unknown path (docs/operating/monitoring.md, Logs)', async () => {
   const taskId = 'abcdef0123456789abcdef01';
   for (const path of [
     `/tasks/${taskId}`,

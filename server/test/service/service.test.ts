@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestService } from '../support/test-service.ts';
 
-test('an upload can be looked up once its full update is committed (§4.4, §4.2)', async (t) => {
+test('an uploaded product can be looked up once its full update is committed (§4.4, §4.2)', async (t) => {
   const service = await startTestService(t);
   const task = await service.loadCatalog([
     { identifier: 'A1', name: 'One', attributes: [{ key: 'Length', value: '12.5 in' }] },

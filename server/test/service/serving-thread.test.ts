@@ -120,7 +120,7 @@ const RELATION = {
   match: [{ source: 'Text 1', operator: 'equals', target: 'Text 1' }],
 };
 
-test('reports, long values, previews, idle channels and many projects hold up nothing (§4.7, §8, §16.4)', async (t) => {
+test('reports, long values, previews, idle channels and many projects do not delay other requests (§4.7, §8, §16.4)', async (t) => {
   const service = await startTestService(t);
   const catalog = await createCatalog(service);
   const long = await createCatalog(service);
@@ -218,7 +218,7 @@ const WIDE = JSON.stringify({
   })),
 });
 
-test('an ontology of many attributes holds up nothing, new or not (§8, §11.1)', async (t) => {
+test('an ontology of many attributes, new or not, does not delay other requests (§8, §11.1)', async (t) => {
   const service = await startTestService(t);
   let catalog = await createCatalog(service);
   const call = openCaller(t, service);

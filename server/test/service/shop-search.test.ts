@@ -56,7 +56,7 @@ async function search(catalog: TestCatalog, sent: Readonly<Record<string, string
 const groupsOf = ({ searchResults: [products] }: Read): string[][] =>
   products.results.map((group: Read[]) => group.map(({ identifier }) => identifier));
 
-test('groups are counted and paged, with their best hit as head (§4.14 rules 3, 4)', async () => {
+test('groups are counted and paged, with their best hit first (§4.14 rules 3 and 4)', async () => {
   const catalog = await fill();
   const found = await search(catalog, { query: 'drill' });
   assert.deepEqual(groupsOf(found), [['D1-A', 'D1-B'], ['D2']]);
@@ -95,7 +95,7 @@ test('groups are counted and paged, with their best hit as head (§4.14 rules 3,
   assert.deepEqual([found.redirect, found.answerText, found.activeSortingOption], [null, '', {}]);
 });
 
-test('all words match by their beginning, * is everything, _# a category (§4.14 rule 2)', async () => {
+test('all words match by their beginning, * matches everything, and _# a category (§4.14 rule 2)', async () => {
   const catalog = await fill();
   assert.deepEqual(groupsOf(await search(catalog, { query: 'cord dri' })), [['D1-A', 'D1-B']]);
   assert.equal((await search(catalog, { query: '*' })).totalResults, 3);
@@ -103,7 +103,7 @@ test('all words match by their beginning, * is everything, _# a category (§4.14
   assert.equal((await search(catalog, { query: '_#Tools#Drills' })).totalResults, 2);
 });
 
-test('typing errors are forgiven behind exact hits: one from 4 letters on, two from 8, never the first letter (§4.13 rule 4)', async () => {
+test('typing errors match after exact hits: one from 4 letters, two from 8, never in the first letter (§4.13 rule 4)', async () => {
   const catalog = await fill([
     product('A', 'Canon camera'),
     product('B', 'Cannon ball'),
@@ -132,7 +132,7 @@ test('typing errors are forgiven behind exact hits: one from 4 letters on, two f
   assert.deepEqual(await find('telescpoe'), ['E'], 'also of a product that came a moment ago');
 });
 
-test('the PHP core: parameters of a search, filters, orders and what it reads (§4.14)', async () => {
+test('the PHP core: search parameters, filters, sort orders and the fields that it reads (§4.14)', async () => {
   const catalog = await fill();
   const sent = { query: 'drill', sessionId: '', userGroup: '1-de', offset: '0', limit: '100', filters: '[]' };
   const found = await search(catalog, sent);
@@ -221,7 +221,7 @@ test('suggestions: products by groups under Produkte, categories and brands (§4
   assert.deepEqual(nothing.body.resultGroups.Produkte, []);
 });
 
-test('products are sorted by the attribute that the project says is the price (§4.14 rule 6)', async () => {
+test('products are sorted by the price attribute of the project (§4.14 rule 6)', async () => {
   const named = (identifier: string, Price: string, Offer: string) =>
     product(identifier, `Drill ${identifier}`, { Price, Offer });
   const catalog = await fill([named('A', '10 EUR', '9 EUR'), named('B', '20 EUR', '5 EUR')]);
@@ -235,7 +235,7 @@ test('products are sorted by the attribute that the project says is the price (�
   assert.equal(sorted.activeSortingOption.key, 'Offer');
 });
 
-test('Shopware 5: filters with the widest range, the key of an order, head of each item (§4.14)', async () => {
+test('Shopware 5: filters with the widest range, the key of a sort order, the head of each group (§4.14)', async () => {
   const catalog = await fill();
   const filters = JSON.stringify([
     { name: 'Price', min: 0, max: 9_999_999_999 },
@@ -254,7 +254,7 @@ test('Shopware 5: filters with the widest range, the key of an order, head of ea
     assert.ok(type && name && Number.isInteger(totalResults) && Array.isArray(results));
 });
 
-test('Shopware 6: values by their names, an order by its name in small letters, status success (§4.14)', async () => {
+test('Shopware 6: values by their names, a sort order by its name in lower case, status success (§4.14)', async () => {
   const catalog = await fill();
   const filters = JSON.stringify([
     { name: 'Brand', values: [{ name: 'Makita' }, { name: 'Metabo' }] },
@@ -268,7 +268,7 @@ test('Shopware 6: values by their names, an order by its name in small letters, 
   assert.deepEqual([suggested.status, suggested.body.status], [200, 'success']);
 });
 
-test('a range holds for one value of a product that has several (§4.14 rule 5)', async () => {
+test('a range applies to a single value of a product with several (§4.14 rule 5)', async () => {
   const weights = ['1.5 kg', '3 kg'].map((value) => ({ key: 'Weight', value }));
   const both = { ...product('D3', 'Drill with two batteries'), attributes: weights };
   const catalog = await fill([...DRILLS, both]);
@@ -279,7 +279,7 @@ test('a range holds for one value of a product that has several (§4.14 rule 5)'
   assert.deepEqual((await find({ max: 2 })).toSorted(), ['D1-A', 'D3']);
 });
 
-test('POST /search/v1/{projectId} takes the same as JSON, by the key of its project (§4.14 rule 1)', async () => {
+test('POST /search/v1/{projectId} accepts the same as JSON, with the key of its project (§4.14 rule 1)', async () => {
   const [catalog, other] = [await fill(), await fill(DRILLS.slice(3))];
   const body = { query: 'drill', filters: [{ name: 'Brand', values: [{ value: 'Metabo' }] }], limit: 5 };
   const path = `/search/v1/${catalog.projectId}`;
@@ -297,7 +297,7 @@ test('POST /search/v1/{projectId} takes the same as JSON, by the key of its proj
   assertRefused(await service().call('POST', '/search/v1/x', { body }), 400);
 });
 
-test('what no search can be is refused with what to do (§4.14 rule 8)', async () => {
+test('an invalid search is refused and the refusal says how to fix it (§4.14 rule 8)', async () => {
   const catalog = await fill();
   for (const [sent, why] of [
     [{ filters: '{' }, /JSON list/],
@@ -317,7 +317,7 @@ test('what no search can be is refused with what to do (§4.14 rule 8)', async (
   }
 });
 
-test('totals that are estimates, and counts of some of the products found, are marked (§4.14 rule 3)', async () => {
+test('estimated totals and counts of only some products found are marked (§4.14 rule 3)', async () => {
   const colourOf = (at: number) => (at < 5_000 ? 'red' : 'blue');
   const products = Array.from({ length: 6_000 }, (_, at) =>
     product(`P${String(at).padStart(4, '0')}`, `Board ${at}`, { group: `G${at >> 1}`, Colour: colourOf(at) }),

@@ -43,7 +43,7 @@ async function end(socket: Socket): Promise<string> {
   return String(answer).split(' ')[1] ?? '';
 }
 
-test('who may call no more by the end of a slow body is refused (§7.2 rule 1, §5.6 rule 6)', async (t) => {
+test('a caller that loses its access during a slow body is refused (§7.2 rule 1, §5.6 rule 6)', async (t) => {
   const [owner, user] = [await addOwner('ada@shop.example'), await addOwner('eve@shop.example')];
   const key = await owner.browser.succeed('POST', '/management/api-keys', JSON.parse(BODY));
   const held = [await begin(t, withSession(user.browser)), await begin(t, withKey(key.key))];
@@ -55,7 +55,7 @@ test('who may call no more by the end of a slow body is refused (§7.2 rule 1, �
   assert.equal(await end(kept), '201', 'who still may is served');
 });
 
-test('a file of somebody who may call no more by its end starts no run (§7.2 rule 1, §13.1)', async (t) => {
+test('an uploaded file whose caller has lost its access by the end starts no run (§7.2 rule 1, §13.1)', async (t) => {
   const [owner, user] = [await addOwner('adb@shop.example'), await addOwner('evf@shop.example')];
   const project = await createPipelineProject(service());
   const files = await project.create(byUpload());
@@ -68,7 +68,7 @@ test('a file of somebody who may call no more by its end starts no run (§7.2 ru
   assert.deepEqual(await service().store.listBodies(), []);
 });
 
-test('a body that is under way ends when its key is deleted (§7.2 rule 9)', async (t) => {
+test('an upload in progress ends when its key is deleted (§7.2 rule 9)', async (t) => {
   const owner = await addOwner('adc@shop.example');
   const project = await createPipelineProject(service());
   const files = await project.create(byUpload());
@@ -104,7 +104,7 @@ async function waitForBodies(count: number): Promise<void> {
   }
 }
 
-test('a body is written while it comes, and leaves nothing when it breaks off or is refused (§4.3)', async (t) => {
+test('a body is written while it arrives, and leaves nothing if it breaks off or is refused (§4.3)', async (t) => {
   const catalog = await createCatalog(service());
   await catalog.post('/products/batch/initiate');
   const { projectId } = catalog;

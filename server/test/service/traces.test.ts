@@ -12,7 +12,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const traceparent = `00-${TRACE}-b7ad6b7169203331-01`;
 const SECRET = 'a value that no span may have';
 
-test('one trace leads from a request through its task to the commit, also in another process', async (t) => {
+test('one trace leads from a request through its task to the commit, even in another process', async (t) => {
   const store = await createTestStore(t);
   const collector = await startCollector(t);
   const receiver = await startReceiver(t);
@@ -75,7 +75,7 @@ test('one trace leads from a request through its task to the commit, also in ano
   assert.equal(await second.stop(), 0);
 });
 
-test('a service without the packages of traces says so once and serves', async (t) => {
+test('a service without the packages for traces logs this once and serves', async (t) => {
   const hooks = `import { registerHooks } from 'node:module';
     registerHooks({ resolve(specifier, context, next) {
       if (!specifier.includes('opentelemetry/sdk')) return next(specifier, context);

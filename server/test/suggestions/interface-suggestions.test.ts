@@ -43,7 +43,7 @@ async function send(method: string, path: string, body?: object): Promise<AnyBod
   return answer.body;
 }
 
-test('what the data shows is suggested, each with a draft that its preview takes; nothing is applied (§17.1)', async () => {
+test('each suggestion from the data has a draft that its preview accepts, and none is applied (§17.1)', async () => {
   const catalog = await createCatalog(service());
   assert.deepEqual((await list(catalog)).items, [], 'of an empty catalog');
   await catalog.load(...SHOP);
@@ -71,7 +71,7 @@ test('what the data shows is suggested, each with a draft that its preview takes
   assert.deepEqual(await send('GET', pathOf(catalog, '/ontology')), before);
 });
 
-test('a draft that is stored is suggested no more, and a change of the catalog counts anew (§17.1)', async () => {
+test('a stored draft is no longer suggested, and a change of the catalog is counted again (§17.1)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...SHOP);
   const { items } = await list(catalog);
@@ -93,7 +93,7 @@ test('a draft that is stored is suggested no more, and a change of the catalog c
   assert.deepEqual(kindsOf(await list(catalog)), [], 'fewer than 95 % of the values are a number of grams');
 });
 
-test('a suggestion is dismissed for good, until somebody takes it back; the audit log says who (§17.5)', async () => {
+test('a dismissed suggestion stays dismissed until a user takes it back, and the audit log names the user (§17.5)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...SHOP);
   const [relation] = (await list(catalog, '?kind=relation')).items;

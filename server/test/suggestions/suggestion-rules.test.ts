@@ -73,7 +73,7 @@ test('names are compared as people read them, and a limit is read from its name'
   assert.equal(readLimit('Minute hand'), undefined);
 });
 
-test('products that share a size on nearly all are a relation, with the values and products that show it (§17.2)', () => {
+test('products that share a size on nearly all are a suggested relation, with the values and products as evidence (§17.2)', () => {
   const frames = makeProducts('Frames', 50, (at) => ({ 'Wheel size': at === 7 ? '12 in' : sizeAt(at) }));
   const tyres = makeProducts('Tyres', 80, (at) => ({ 'Wheel size': sizeAt(at), Tread: `T${at}` }));
   const bells = makeProducts('Bells', 40, (at) => ({ Sound: `S${at % 5}` }));
@@ -97,7 +97,7 @@ test('products that share a size on nearly all are a relation, with the values a
   );
 });
 
-test('what every product has, what nearly all share and what only happens to be equal relate nothing (§17.2)', () => {
+test('values that every product has, that nearly all share, or that are equal by chance suggest no relation (§17.2)', () => {
   const shared = (at: number) => ({
     Brand: `B${at % 6}`,
     Colour: ['red', 'blue', 'green', 'black'][at % 4],
@@ -111,7 +111,7 @@ test('what every product has, what nearly all share and what only happens to be 
   assert.deepEqual(suggest(shop).relations, []);
 });
 
-test('a limit in the name of an attribute compares what it limits, by name or as the one measure of that category (§17.2)', () => {
+test('a limit in the name of an attribute is compared to the attribute that it limits, or to the only measure of the category (§17.2)', () => {
   const boards = makeProducts('Boards', 60, (at) => ({ 'Maximum memory': `${[32, 64, 128][at % 3]} GB` }));
   const memory = makeProducts('Memory', 60, (at) => ({ 'Module size': `${[8, 16, 64][at % 3]} GB` }));
   const disks = makeProducts('Disks', 60, (at) => ({ Capacity: `${[250, 500, 1000][at % 3]} GB` }));
@@ -127,7 +127,7 @@ test('a limit in the name of an attribute compares what it limits, by name or as
   assert.equal(limited?.evidence.targetsPerSource, 40);
 });
 
-test('values that are numbers of one unit but for a few suggest that type, with the few to look at (§17.3)', () => {
+test('an attribute whose values are numbers of one unit with few exceptions gets that type suggested, with the exceptions (§17.3)', () => {
   const products = makeProducts('Memory', 100, (at) => ({
     Speed: at === 3 ? 'unknown' : at === 5 ? '3,2 GHz' : `${1600 + at} MHz`,
     Serial: `0${at}1`,
@@ -152,7 +152,7 @@ test('values that are numbers of one unit but for a few suggest that type, with 
   ]);
 });
 
-test('a key that the ontology lacks is suggested with its type; a type that somebody chose and that reads half is left (§17.3)', () => {
+test('a key that the ontology lacks is suggested with its type, and a chosen type that reads half of the values is kept (§17.3)', () => {
   const products = makeProducts('Boxes', 40, (at) => ({
     Width: `${at + 1} cm`,
     Height: at % 2 === 0 ? `${at} mm` : `${at} cm`,
@@ -172,7 +172,7 @@ test('a key that the ontology lacks is suggested with its type; a type that some
   );
 });
 
-test('attributes with the same name in other letters and the same values are one, unless products have both (§17.4)', () => {
+test('attributes with equal names in other letters and equal values are suggested as duplicates, unless products have both (§17.4)', () => {
   const colours = ['Red', 'Blue', 'Green', 'Black'];
   const products = makeProducts('Shirts', 100, (at) => ({
     [at < 70 ? 'Color' : 'Colour']: colours[at % 4],
@@ -202,7 +202,7 @@ test('attributes with the same name in other letters and the same values are one
   assert.deepEqual(attributes, []);
 });
 
-test('of the demo shop the relations are suggested that it was made with, and hardly another', () => {
+test('for the demo shop, its own relations are suggested and few others', () => {
   const { relations } = suggest(generateDemoCatalog());
   const found = relations.map(({ draft }) => describeComparison(draft));
   const made = readDemoRelations().flatMap(({ match = [] }) => {
@@ -220,7 +220,7 @@ test('of the demo shop the relations are suggested that it was made with, and ha
   assert.ok(relations.length <= 15, found.join('\n'));
 });
 
-test('of the relations that are known of a catalog nearly all are suggested, and hardly one that is none (§17.2)', (t) => {
+test('for a catalog with known relations, nearly all are suggested and few others (§17.2)', (t) => {
   const lensfun = readLensfun();
   if (lensfun === undefined) t.diagnostic('without lensfun, which is in RELATA_TEST_DATA');
   const catalogs: readonly TruthCatalog[] = [
@@ -237,7 +237,7 @@ test('of the relations that are known of a catalog nearly all are suggested, and
   }
 });
 
-test('a suggestion says which kind of constraint it seems to be (§17.2)', () => {
+test('a suggestion names its likely kind of constraint (§17.2)', () => {
   const limits = [
     ...makeProducts('Cases', 60, (at) => ({ 'Max GPU length': String(220 + at * 3) })),
     ...makeProducts('GPU', 60, (at) => ({ Length: String(160 + at * 4) })),
@@ -255,7 +255,7 @@ test('a suggestion says which kind of constraint it seems to be (§17.2)', () =>
 
 const describeComparison = (draft: { match: readonly object[] }) => describeMatches({ draft }).join(', ');
 
-test('the real catalog has few suggestions, and those that people know are the first', (t) => {
+test('the real catalog has few suggestions, and the relations that people confirmed come first', (t) => {
   const { products, isReal } = readCatalog(0);
   if (!isReal) return t.skip('needs the catalog of RELATA_TEST_DATA');
   const before = process.cpuUsage();

@@ -51,7 +51,7 @@ const deliveriesOf = async ({ id }: AnyBody, query = '') =>
 const ended = (endpoint: AnyBody, id: number) =>
   wait(async () => (await deliveriesOf(endpoint)).find((one) => one.id === id && one.status !== 'pending'));
 
-test('events are signed and come in the order in which things happened (§6.2, §6.3)', async () => {
+test('events are signed and delivered in the order in which they happened (§6.2, §6.3)', async () => {
   const types = ['task.finished', 'task.failed', 'products.changed', 'catalog.committed'];
   const { catalog, receiver, endpoint } = await listen(types);
   const commit = await catalog.load({ identifier: 'A1' }, { identifier: 'A2' });
@@ -82,7 +82,7 @@ test('events are signed and come in the order in which things happened (§6.2, �
   assert.match(committed?.timestamp ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
-test('a restore tells what it brought back, and large changes come in pages (§6.2)', async () => {
+test('a restore sends events of what it brought back, and large changes are sent in pages (§6.2)', async () => {
   const { catalog, receiver } = await listen(['products.changed'], { keptCommits: 1 });
   const many = Array.from({ length: 2_500 }, (_, at) => ({ identifier: `P${at}` }));
   await catalog.load(...many);
@@ -107,7 +107,7 @@ test('a restore tells what it brought back, and large changes come in pages (§6
   assert.equal(restored.flatMap(({ created }) => created).length, 2_499);
 });
 
-test('a refused commit, a failed run and relations tell too (§6.2)', async () => {
+test('a refused commit, a failed run and changes of relations send events (§6.2)', async () => {
   const types = [
     'catalog.commit_refused',
     'relation.changed',
@@ -159,7 +159,7 @@ test('a refused commit, a failed run and relations tell too (§6.2)', async () =
   assert.equal((await receiver.of('task.failed'))[0]?.payload.data.taskId, failed?.payload.data.taskId);
 });
 
-test('a build that publishes tells so, also when it is not delivered everywhere (§6.2, §16.8)', async () => {
+test('a build that publishes sends an event, even if a delivery fails (§6.2, §16.8)', async () => {
   const project = await createChannelProject(service());
   const receiver = await receive();
   const { projectId } = project;
@@ -196,7 +196,7 @@ test('a build that publishes tells so, also when it is not delivered everywhere 
   );
 });
 
-test('a scope hears of its projects and no others; who hears nothing costs no row (§6.1)', async () => {
+test('an endpoint receives only events of its scope, and a project without endpoints stores no event (§6.1)', async () => {
   const [one, other] = [await createCatalog(service()), await createCatalog(service())];
   const { body: project } = await service().call('GET', `/management/projects/${one.projectId}`);
   const receivers = [await receive(), await receive()] as const;
@@ -222,7 +222,7 @@ test('a scope hears of its projects and no others; who hears nothing costs no ro
   assert.equal(Number(rows[0]?.n), 0);
 });
 
-test('keys reach endpoints of their scope and below, and no answer shows a secret twice (§6.1)', async () => {
+test('keys access endpoints of their scope and below, and no answer shows a secret twice (§6.1)', async () => {
   const { catalog, endpoint } = await listen(['task.failed']);
   const other = await createCatalog(service());
   const keyOf = async (projectId: number) =>
@@ -277,7 +277,7 @@ test('keys reach endpoints of their scope and below, and no answer shows a secre
   assert.equal((await service().call('DELETE', `${ENDPOINTS}/${first.body.id}`)).status, 200);
 });
 
-test('while a secret rotates both sign, and afterwards the new one alone (§6.3)', async () => {
+test('during a rotation both secrets sign, and afterwards only the new one (§6.3)', async () => {
   const { receiver, endpoint } = await listen(['task.failed']);
   const path = `${ENDPOINTS}/${endpoint.id}`;
   const rotated = await service().call('POST', `${path}/rotate-secret`, { body: { overlapSeconds: 3_600 } });
@@ -325,7 +325,7 @@ test('deliveries show request, answer and time, and a replay keeps its id (§6.4
   assert.equal(next[0].id, delivered.id);
 });
 
-test('addresses that are not public are not reached (§6.3)', async () => {
+test('the service does not connect to addresses that are not public (§6.3)', async () => {
   for (const url of [
     'http://127.0.0.2:9/',
     'http://169.254.169.254/latest',

@@ -18,7 +18,7 @@ const LONGEST_BURST_MS = 1_500;
 const SETTINGS = { RELATA_FETCH_ALLOW: '127.0.0.1/32' };
 const EVENTS = ['products.changed', 'catalog.committed', 'task.finished', 'relation.changed'];
 
-test('killed at any moment no event is lost, and none tells of what did not happen (§6.3)', async (t) => {
+test('a process killed at any moment loses no event, and no event reports a change that did not happen (§6.3)', async (t) => {
   const store = await createTestStore(t);
   const receiver = await startReceiver(t);
   const random = createRandom(SEED);

@@ -38,7 +38,7 @@ const damage = (projectId: number | undefined) =>
   `insert into service_event (project_id, id, type, at, data)
     values (${projectId}, 'msg_${projectId}', 'relation.changed', 0, 'no JSON')`;
 
-test('a project whose events cannot be read keeps those of others from nothing (§6.3)', async (t) => {
+test('unreadable events of one project do not delay events of other projects (§6.3)', async (t) => {
   const { clock, service, receiver, catalogs, untilFailed } = await listen(t, 2, ['relation.changed']);
   const [damaged, sound] = catalogs.map(({ projectId }) => projectId);
   const relate = (projectId: number | undefined, tag: string) =>
@@ -58,7 +58,7 @@ test('a project whose events cannot be read keeps those of others from nothing (
   assert.deepEqual([second.payload.data.projectId, second.id === first.id], [sound, false]);
 });
 
-test('every project whose events cannot be read is told of once, and a failing database all the same (§6.3)', async (t) => {
+test('each project with unreadable events is logged once, and a failing database is logged as well (§6.3)', async (t) => {
   const { service, receiver, catalogs } = await listen(t, 3, ['relation.changed']);
   const [one, two, sound] = catalogs.map(({ projectId }) => projectId);
   const countLines = (text: string, projectId?: number) =>
@@ -90,7 +90,7 @@ test('every project whose events cannot be read is told of once, and a failing d
   assert.deepEqual([countLines(UNREADABLE, one), countLines(UNREADABLE, two)], [2, 1]);
 });
 
-test('an endpoint is sent to 4 times at once, also when more projects are due together (docs/operating/data-flows.md)', async (t) => {
+test('an endpoint receives at most 4 deliveries at a time, even if more projects are due (docs/operating/data-flows.md)', async (t) => {
   const { clock, receiver, catalogs, untilFailed } = await listen(t, 9, ['products.changed']);
   receiver.answer(503);
   for (const catalog of catalogs) await catalog.update({ identifier: 'A', name: 'new' });
@@ -113,7 +113,7 @@ test('an endpoint is sent to 4 times at once, also when more projects are due to
   assert.equal(most, 4);
 });
 
-test('what an earlier program queued is delivered in order, as its lane was left (§6.3)', async (t) => {
+test('deliveries that an earlier program queued are sent in order, from the state of their lane (§6.3)', async (t) => {
   const { service, receiver, catalogs } = await listen(t, 1, ['relation.changed']);
   const [projectId] = catalogs.map((catalog) => catalog.projectId);
   const { items } = (await service.call('GET', '/management/webhook-endpoints')).body;

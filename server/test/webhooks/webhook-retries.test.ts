@@ -33,7 +33,7 @@ async function listen(t: Parameters<typeof startReceiver>[0]) {
   return { catalog, receiver, path, read, until };
 }
 
-test('a failed delivery goes out again after 5 s, and what comes behind it waits (§6.3)', async (t) => {
+test('a failed delivery is retried after 5 s, and later deliveries wait for it (§6.3)', async (t) => {
   const { catalog, receiver, read, until } = await listen(t);
   receiver.answer(503);
   await catalog.update({ identifier: 'A', name: 'first' });
@@ -93,7 +93,7 @@ test('an endpoint that fails for 3 days is switched off, and can be switched on 
   assert.equal(replayed.id, failed.webhookId);
 });
 
-test('an endpoint that answers 410 is switched off at once (§6.3)', async (t) => {
+test('an endpoint that answers 410 is switched off immediately (§6.3)', async (t) => {
   const { catalog, receiver, read, until } = await listen(t);
   receiver.answer(410);
   await catalog.update({ identifier: 'A', name: 'first' });
@@ -101,7 +101,7 @@ test('an endpoint that answers 410 is switched off at once (§6.3)', async (t) =
   assert.match((await read()).switchedOff.reason, /410/);
 });
 
-test('deliveries that ended are forgotten after 7 days (§6.4)', async (t) => {
+test('ended deliveries are removed after 7 days (§6.4)', async (t) => {
   const { catalog, until } = await listen(t);
   await catalog.update({ identifier: 'A', name: 'first' });
   await until(([one]) => one?.status === 'delivered');
