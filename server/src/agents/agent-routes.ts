@@ -102,7 +102,10 @@ function toWebRequest({ headers, body }: FastifyRequest): Request {
  */
 function describe(error: unknown, request: FastifyRequest): string {
   if (!(error instanceof ServiceError)) {
-    request.log.error({ err: error }, 'unexpected error');
+    request.log.error(
+      { err: error },
+      'unexpected error while answering an agent; the agent gets an internal error',
+    );
     return 'Internal Server Error';
   }
   const { message } = describeRefusal(error);

@@ -59,11 +59,11 @@ export function watchState({ read, describe, logger, target, on }: Watched) {
     const last = before;
     before = now;
     if (now.isPromoted && !last.isPromoted) {
-      logger.warn({ target }, 'this standby was promoted: it takes changes from now on');
+      logger.warn({ target }, 'this standby was promoted and accepts changes from now on');
       await on.promoted();
     }
     if (now.isSuperseded && !last.isSuperseded) {
-      logger.error({ target }, 'another service was promoted: this one takes no changes any more');
+      logger.error({ target }, 'another service was promoted; this one no longer accepts changes');
       await on.superseded();
     } else if (now.text !== last.text) await tellFailure(now.text);
   };

@@ -161,7 +161,7 @@ export class CatalogWatch {
       .run<ForeignCatalog[]>('listForeign', {}, { key: 0 })
       .then(this.foreign.note)
       .catch((error: unknown) => {
-        this.logger.warn({ err: error }, 'the owners of catalog files could not be checked; retrying');
+        this.logger.warn({ err: error }, 'checking the owners of catalog files failed; retrying in 1 s');
         this.timers.push(setTimeout(() => void this.checkOwners(), RETRY_MS).unref());
       });
   }
@@ -175,10 +175,10 @@ export class CatalogWatch {
       if (!isMarked) return;
       marks.remove(projectId);
       logged.delete(projectId);
-      logger.info(facts, 'a catalog that was marked as damaged is whole, it is served again');
+      logger.info(facts, 'a catalog that was marked as damaged has no damage; it is served again');
     } else {
       this.mark(projectId, problems.join('\n'));
-      const text = 'a catalog is damaged and is not served: restore it from a backup';
+      const text = 'a catalog is damaged and is not served; restore it from a backup';
       if (!logged.has(projectId)) logger.error({ ...facts, problems }, text);
       logged.set(projectId, stampOf(facts.file));
     }
@@ -188,7 +188,10 @@ export class CatalogWatch {
     try {
       this.marks.add(projectId, why);
     } catch (error) {
-      this.logger.error({ err: error, project: projectId }, 'a damaged catalog could not be marked as such');
+      this.logger.error(
+        { err: error, project: projectId },
+        'storing the mark of a damaged catalog failed; the catalog is not served until this process stops',
+      );
     }
   }
 

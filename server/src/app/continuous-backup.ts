@@ -82,7 +82,8 @@ export class ContinuousBackup {
   start(logger: Logger, on: RoleChanges): void {
     const promoted = async () => {
       const reason = await this.run<string | undefined>('turn');
-      if (reason !== undefined) return logger.error({ reason }, 'a promoted standby sends nothing');
+      if (reason !== undefined)
+        return logger.error({ reason }, 'promoting this standby failed; it accepts no changes');
       await on.promoting();
       Atomics.store(this.follows, 0, 0);
       await on.promoted();

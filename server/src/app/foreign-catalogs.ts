@@ -5,7 +5,7 @@ import type { ForeignCatalog } from '../storage/sqlite/sqlite.ts';
 import type { Storage } from '../storage/storage.ts';
 
 const FOREIGN =
-  'a catalog file belongs to another project or installation and is not served: restore the project from a backup';
+  'a catalog file belongs to another project or installation, so its project is not served; restore it from a backup';
 
 /** Stores which catalog files the last check found to belong to another project or installation. */
 export function createForeignCatalogs(
@@ -20,7 +20,11 @@ export function createForeignCatalogs(
       if (!known.has(project)) logger.error({ project, file, reason }, FOREIGN);
     }
     for (const project of known.keys())
-      if (!now.has(project)) logger.info({ project }, 'the catalog file of this project is served again');
+      if (!now.has(project))
+        logger.info(
+          { project },
+          'the catalog file of a project belongs to it again, so the project is served',
+        );
   }
 
   return {

@@ -102,7 +102,9 @@ export class Lifecycle {
     for (const user of users)
       await user
         .close()
-        .catch((error) => this.parts.logger.warn({ err: error }, 'stopping was not complete'));
+        .catch((error) =>
+          this.parts.logger.warn({ err: error }, 'stopping a part of the service failed; the stop continues'),
+        );
   }
 
   /** Runs start-up work that reads all catalogs. If a worker of Citus is unreachable, the next start repeats it. */

@@ -319,7 +319,10 @@ const reportWaiting = (log: ReturnType<typeof createStartLog>): StartWaiting => 
   onWait: (reason) =>
     log.warn({ reason }, 'the start waits for the database; it is retried at least every 5 s'),
   onWorkerAway: (reason) =>
-    log.warn({ reason }, 'a worker of Citus does not answer: its projects are answered 503 until it does'),
+    log.warn(
+      { reason },
+      'a worker of Citus does not answer; requests for its projects are answered 503 until it does',
+    ),
   onContinue: () => log.info({}, 'the database answers, the start continues'),
 });
 

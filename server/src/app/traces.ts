@@ -18,7 +18,7 @@ export async function openTraces(settings: TraceSettings | undefined, parts: Tra
   if (protocol !== 'http/protobuf' && protocol !== 'http/json') {
     parts.logger.warn(
       { protocol },
-      'no traces: OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf or http/json',
+      'traces are not sent because OTEL_EXPORTER_OTLP_PROTOCOL is neither http/protobuf nor http/json',
     );
     return undefined;
   }
@@ -92,7 +92,10 @@ function logFirstFailure(logger: Logger): void {
   let isReported = false;
   const tell: DiagLogFunction = () => {
     if (!isReported)
-      logger.warn({}, 'traces cannot be sent to OTEL_EXPORTER_OTLP_ENDPOINT; this is logged once');
+      logger.warn(
+        {},
+        'sending traces to OTEL_EXPORTER_OTLP_ENDPOINT failed; further failures are not logged',
+      );
     isReported = true;
   };
   const quiet = () => {};

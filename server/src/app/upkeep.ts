@@ -6,10 +6,9 @@ import { resealColumn } from '../storage/secrets/secrets.ts';
 import { listNeededPayloads } from '../transfer/transfer.ts';
 import type { Parts } from './parts.ts';
 
-const SECRETS_PLAIN =
-  'secrets of sources are stored as they were sent: set RELATA_SECRET_KEYS to encrypt them';
+const SECRETS_PLAIN = 'secrets of pipelines are stored unencrypted; set RELATA_SECRET_KEYS to encrypt them';
 const SECRETS_UNREADABLE =
-  'there are secrets that no key of the service decrypts: add their key to RELATA_SECRET_KEYS, or enter them again';
+  'there are secrets that no key of the service decrypts; add their key to RELATA_SECRET_KEYS, or enter them again';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -32,13 +31,13 @@ export function startUpkeep(parts: Parts) {
       await projects.purgeDeleted((projectId) => catalog.store.removeCatalog(projectId));
     } catch (error) {
       // An unreachable database must not stop the service. Old rows stay for another hour.
-      logger.warn({ err: error }, 'tidying up failed, it is tried again in an hour');
+      logger.warn({ err: error }, 'removing old rows failed; retrying in an hour');
     }
   }
 
   function noteSealed(table: string, { resealed, unreadable }: { resealed: number; unreadable: number }) {
     const facts = { table, resealed, unreadable };
-    if (resealed > 0) logger.info(facts, 'secrets were encrypted with the present key');
+    if (resealed > 0) logger.info(facts, 'stored secrets were encrypted again with the present key');
     if (unreadable > 0) logger.warn(facts, SECRETS_UNREADABLE);
   }
 

@@ -24,7 +24,7 @@ export class GarbageCollection {
       // The change is committed; nothing points to the rest, and the next change continues removing it.
       this.parts.logger.warn(
         { err: error, project: projectId },
-        'removing replaced products failed, it goes on later',
+        'removing replaced products failed; the next change of the project retries it',
       ),
     );
     collecting.delete(projectId);
@@ -39,7 +39,10 @@ export class GarbageCollection {
       if (!live.includes(fullUpdateId)) await this.collect(projectId);
     } catch (error) {
       // What remains only takes space, until the next change of the project.
-      logger.warn({ err: error, project: projectId }, 'a batch that was staged may stay for now');
+      logger.warn(
+        { err: error, project: projectId },
+        'removing the staged products of a discarded full update failed; the next change of the project retries it',
+      );
     }
   }
 

@@ -70,7 +70,7 @@ async function makeFirstKey(app: App, { accountKey, dataDir }: Config): Promise<
   const made = await app.access.createFirstAccount(accountKey);
   if (made === undefined) {
     if (accountKey !== undefined)
-      app.server.log.warn('RELATA_ACCOUNT_KEY is ignored: the store has keys already');
+      app.server.log.warn('RELATA_ACCOUNT_KEY is ignored because the store already has keys');
     return;
   }
   if (accountKey !== undefined) return;
@@ -80,7 +80,7 @@ async function makeFirstKey(app: App, { accountKey, dataDir }: Config): Promise<
   }
   const path = join(dataDir, 'first-account-key');
   writeOwnFile(path, `${made.key}\n`, 'w');
-  app.server.log.info({ path }, 'the first account key was written to a file, read it and delete the file');
+  app.server.log.info({ path }, 'the first account key was written to a file; read it, then delete the file');
 }
 
 /**
@@ -100,10 +100,10 @@ async function showOwnerLink(app: App, config: Config): Promise<void> {
     const link = await makeFirstOwnerLink(app, config);
     if (link === undefined) return;
     if (process.stdout.isTTY) console.log(`\nSign up as the owner within an hour:\n\n  ${link}\n`);
-    else log.warn({ link }, 'there is no owner yet: open this link within an hour to become the owner');
+    else log.warn({ link }, 'the service has no owner; open this link within an hour to become the owner');
   } catch (error) {
     // The start continues: lookups work with a full disk, and `relata owner-link` can make a link later.
-    log.warn({ err: error }, 'no owner link was made');
+    log.warn({ err: error }, 'making an owner link failed; run relata owner-link to make one');
   }
 }
 
@@ -123,7 +123,10 @@ export async function untilStopped(app: App): Promise<void> {
     // The handlers stay: without one, a signal does not end the first process of a container.
     if (isStopping) process.exit(128 + constants.signals[signal]);
     isStopping = true;
-    log.info({ signal }, 'relata stops: requests in flight are finished, running tasks handed back');
+    log.info(
+      { signal },
+      'relata stops; requests in progress are completed and running tasks are handed back',
+    );
     resolve();
   };
   for (const signal of SIGNALS) process.on(signal, stop);

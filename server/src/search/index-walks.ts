@@ -45,7 +45,10 @@ export class IndexWalks {
       }
     } catch (error) {
       // Waiting callers learn that the index is behind, and the next search continues the walk.
-      logger.warn({ err: error, project: projectId }, 'the index of search is not up to date');
+      logger.warn(
+        { err: error, project: projectId },
+        'updating the index of search failed; the next search continues it',
+      );
     }
     this.waiters.delete(projectId);
     for (const resolve of waiting) resolve(false);

@@ -138,7 +138,10 @@ class UnwrittenCounts {
       .then(() => this.write(isLast))
       // A failed write must not fail a request or the next write.
       .catch((error: unknown) => {
-        this.parts.logger.warn({ err: error }, 'statistics of some seconds were not written');
+        this.parts.logger.warn(
+          { err: error },
+          'writing statistics failed; the counts of some seconds are lost',
+        );
       });
     return this.underWay;
   }

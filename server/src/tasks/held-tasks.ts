@@ -68,7 +68,7 @@ export class HeldTasks {
       if (!isTransient(error)) throw error;
       // The caller gets the answer that the task continues. The work is retried until the store accepts it.
       const note = (err: unknown) =>
-        logger.warn({ err, task: task.id }, 'a held task could not be let go, it is tried again');
+        logger.warn({ err, task: task.id }, 'releasing or removing a held task failed; retrying in 5 s');
       void persist(work, { note, stopped });
       return true;
     }

@@ -90,7 +90,7 @@ export class TaskClaims {
         await this.claim(lane);
       } catch (err) {
         // Waiting tasks are stored and can wait for the database. A fault must not prevent the claiming of other tasks.
-        logTrouble(logger, 'tasks could not be claimed, it is tried again', { err });
+        logTrouble(logger, 'claiming a task failed; retrying in 2 s', { err });
         await pause(BACK_OFF_MS, stopped);
         this.waitingLanes.set(key, lane);
       }

@@ -69,7 +69,10 @@ export class TaskEnds {
       await kinds.find(task)?.ended?.(readPayload(task), task);
     } catch (error) {
       // The end of the task is already stored. A later start removes what remains.
-      logger.error({ err: error, task: task.id }, 'cleaning up after a task failed');
+      logger.error(
+        { err: error, task: task.id },
+        'cleaning up after a task failed; a later start removes what remains',
+      );
     }
   }
 

@@ -202,10 +202,13 @@ function describeFailure(error: unknown, task: Task, parts: TaskParts): TaskFail
   if (error instanceof ServiceError) {
     // The only refusal that the sender of the task cannot have caused.
     if (error.code === 'payload_damaged')
-      parts.logger.error({ task: task.id, err: error }, 'what was stored of a request is damaged');
+      parts.logger.error(
+        { task: task.id, err: error },
+        'the stored payload of a task is damaged; the task fails',
+      );
     return describeRefused(parts, error);
   }
-  parts.logger.error({ task: task.id, err: error }, 'unexpected error in a task');
+  parts.logger.error({ task: task.id, err: error }, 'unexpected error in a task; the task fails');
   return { code: 'unexpected', message: 'Internal error, see the log of the server', details: [] };
 }
 

@@ -73,7 +73,7 @@ export class TaskWork {
     await this.leases.close();
     // The process must be able to end while the database is unreachable.
     await releaseLeases(database, 'task', this.owner).catch((error: unknown) =>
-      logger.warn({ err: error }, 'leases could not be given up, they run out'),
+      logger.warn({ err: error }, 'releasing the leases of tasks failed; they expire by themselves'),
     );
   }
 
@@ -128,7 +128,10 @@ export class TaskWork {
             stopped: this.stopped.signal,
             // The task has taken effect, so storing its end is retried until it succeeds.
             note: (err) =>
-              logTrouble(this.parts.logger, 'the end of a task could not be stored', { err, task: task.id }),
+              logTrouble(this.parts.logger, 'storing the end of a task failed; retrying in 5 s', {
+                err,
+                task: task.id,
+              }),
           });
     this.leases.drop(task);
     if (ended !== undefined) await this.ends.follow(ended);
@@ -147,7 +150,10 @@ export class TaskWork {
       await releaseLease(database, this.owner, task);
     } catch (error) {
       // Another process takes the task over when the lease expires.
-      logger.warn({ err: error, task: task.id }, 'a lease could not be given up, it runs out');
+      logger.warn(
+        { err: error, task: task.id },
+        'releasing the lease of a task failed; it expires by itself',
+      );
     }
   }
 
@@ -156,7 +162,10 @@ export class TaskWork {
     const { database, logger } = this.parts;
     // The caller waits for a limited time, and then gets the answer that the task continues.
     saveCancelState(database, run.task, { cancel: 'refused', owner: this.owner }).catch((error: unknown) =>
-      logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
+      logger.warn(
+        { err: error, task: run.task.id },
+        'refusing the cancel of a task failed; the caller gets an answer after a timeout',
+      ),
     );
   }
 }

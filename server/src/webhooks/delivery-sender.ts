@@ -74,7 +74,10 @@ export const createSender =
         return end({ error: UNREADABLE });
       if (error instanceof OutboundProblem) return end({ error: error.message });
       // The error becomes a failed attempt, because the lane would otherwise be blocked until the fault is fixed.
-      logger.error({ err: error, endpointId }, 'a webhook could not be sent');
+      logger.error(
+        { err: error, endpoint: endpointId },
+        'unexpected error while sending a webhook; the attempt counts as failed',
+      );
       return end({ error: 'The request could not be sent' });
     }
   };

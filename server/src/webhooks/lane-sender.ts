@@ -73,7 +73,7 @@ export class LaneSender {
     await Promise.all([...this.running.values()].map(({ ended }) => ended));
     // The process must be able to end while the database is unreachable.
     await releaseLeases(database, 'webhook_queue', this.owner).catch((error: unknown) =>
-      logger.warn({ err: error }, 'lanes of webhooks could not be given up, their leases run out'),
+      logger.warn({ err: error }, 'releasing the leases of webhook lanes failed; they expire by themselves'),
     );
   }
 
@@ -91,7 +91,10 @@ export class LaneSender {
     const ended = this.sendLane(lane, signal)
       // An error of one lane must not end the loop. Its deliveries are stored with their next attempt.
       .catch((err: unknown) =>
-        logTrouble(this.parts.logger, 'a webhook could not be delivered, it is tried again', { err }),
+        logTrouble(this.parts.logger, 'sending a lane of webhooks failed; it is retried', {
+          err,
+          endpoint: lane.endpointId,
+        }),
       )
       .finally(() => {
         this.running.delete(key);
@@ -150,8 +153,11 @@ export class LaneSender {
       return true;
     });
     if (off !== undefined) {
-      const facts = { endpoint: endpoint.id, url: describeUrl(endpoint.url) };
-      logger.warn(facts, `a webhook endpoint is switched off: ${off}`);
+      const facts = { endpoint: endpoint.id, url: describeUrl(endpoint.url), reason: off };
+      logger.warn(
+        facts,
+        'a webhook endpoint was switched off; it receives events again when it is switched on',
+      );
     }
     return isSaved && next.isHeld && off === undefined;
   }

@@ -34,7 +34,10 @@ export const contentRoutes =
     const logged = new Set<number>();
     const logOnce = ({ project, log }: FastifyRequest) => {
       if (!logged.has(project.id))
-        log.info({ project: project.id }, 'pages of a shop are answered and kept nowhere');
+        log.info(
+          { project: project.id },
+          'pages of a shop are accepted but not stored; this is logged once for each project',
+        );
       logged.add(project.id);
     };
     const page = {

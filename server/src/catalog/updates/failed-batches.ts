@@ -116,8 +116,8 @@ export class FailedBatches {
     await endExpected(this.database, arriving, true).catch((error: unknown) => {
       this.lost.add(arriving);
       this.logger.warn(
-        { err: error, fullUpdateId: arriving.id },
-        'a failed batch counts as arriving for now',
+        { err: error, fullUpdate: arriving.id },
+        'storing the failure of a batch failed; until a retry succeeds, a commit of its full update waits or is refused',
       );
     });
   }
@@ -129,7 +129,10 @@ export class FailedBatches {
       } catch (error) {
         // There is no beat while a mark is held, so this ends.
         if (this.database.isShared && performance.now() - this.beatAt <= SILENT_MS) continue;
-        this.logger.warn({ err: error, project: projectId }, 'a failed batch is only noted in memory');
+        this.logger.warn(
+          { err: error, project: projectId },
+          'storing the failure of a batch failed; this process keeps it in memory and retries',
+        );
         return;
       }
     }
@@ -218,7 +221,10 @@ export class FailedBatches {
     } catch (error) {
       this.steadySince = Number.POSITIVE_INFINITY;
       // Marks stay in memory and are stored at the next beat.
-      this.logger.debug({ err: error }, 'marks of failed batches cannot be stored now');
+      this.logger.debug(
+        { err: error },
+        'storing the failures of batches failed; this process keeps them in memory and retries',
+      );
     }
   }
 }

@@ -125,7 +125,10 @@ export class FullUpdateCommit {
     this.ends
       .removeBodies(projectId, bodies)
       .catch((error: unknown) =>
-        parts.logger.warn({ err: error, project: projectId }, 'bodies are removed at the next start'),
+        parts.logger.warn(
+          { err: error, project: projectId },
+          'removing the bodies of a full update failed; the next start removes them',
+        ),
       );
   }
 

@@ -48,7 +48,10 @@ export class FullUpdateEnd {
           await this.close(update, 'discarded');
     } catch (error) {
       // No reader sees a discarded session; upkeep closes what is left.
-      logger.warn({ err: error, project: projectId }, 'a discarded full update is closed later');
+      logger.warn(
+        { err: error, project: projectId },
+        'closing a discarded full update failed; it is retried within an hour',
+      );
     }
   }
 

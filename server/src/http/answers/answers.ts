@@ -67,7 +67,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   };
   const status = 'failure';
   if (refusal === undefined) {
-    request.log.error({ err: error }, 'unexpected error');
+    request.log.error({ err: error }, 'unexpected error; the request is answered 500');
     const requestId = request.id;
     return send({ status, code: 500, reason: 'unexpected', message: 'Internal Server Error', requestId });
   }
@@ -98,10 +98,14 @@ const projectOf = (request: FastifyRequest) => (request as Partial<FastifyReques
 /** Logs faults that an operator must fix. */
 function logFault(request: FastifyRequest, refusal: ServiceError): void {
   const { code, facts } = refusal;
-  if (code === 'storage_failed') request.log.error({ err: refusal }, 'the disk reports errors');
+  if (code === 'storage_failed')
+    request.log.error({ err: refusal }, 'the disk reports errors; the request is answered 503');
   // Without a cause, the catalog was already marked as damaged and is in the log.
   if (code === 'catalog_damaged' && facts.cause !== undefined)
-    request.log.error({ err: refusal, project: projectOf(request) }, 'the file of a catalog cannot be read');
+    request.log.error(
+      { err: refusal, project: projectOf(request) },
+      'reading a catalog file failed; the request is answered 503',
+    );
 }
 
 /** Converts any thrown value to a refusal. Undefined means a bug. */

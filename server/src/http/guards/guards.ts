@@ -154,7 +154,7 @@ export function watchStream(request: FastifyRequest, reply: FastifyReply, payloa
 
 async function endForbidden(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   if ((await findCallerRefusal(request)) === undefined || reply.raw.destroyed) return;
-  request.log.info('the answer breaks off: its caller may call no more');
+  request.log.info('the caller lost access while its answer was sent; the connection is closed');
   reply.raw.destroy();
 }
 

@@ -130,7 +130,7 @@ export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
   const isBuilt = isConsoleBuilt(folder);
   if (!isBuilt) {
     server.log.warn(
-      'the console is not built, /console/ and links to it answer 404: run npm ci && npm run build, then start again',
+      'the console is not built, so /console/ answers 404; run npm ci && npm run build, then restart the service',
     );
   }
 

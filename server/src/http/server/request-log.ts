@@ -35,7 +35,8 @@ export class RequestLog extends LogController {
     const facts = { req: request, res: reply, ms, ...describeCall(request, reply) };
     if (isStranger(request, reply) && !this.logsQuickReads)
       this.logStranger(request.server.log, { requestId: request.id, ...facts, ...(error && { err: error }) });
-    else if (error) request.log.error({ ...facts, err: error }, 'request broke off');
+    else if (error)
+      request.log.error({ ...facts, err: error }, 'request ended before its answer was sent completely');
     else if (isQuickRead) request.log.debug(facts, 'request');
     else request.log.info(facts, 'request');
   }

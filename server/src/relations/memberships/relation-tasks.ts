@@ -102,7 +102,10 @@ export class RelationBuilds {
     } catch (error) {
       // Old builds only take space, because nothing reads them.
       const facts = { err: error, project: projectId };
-      this.parts.logger.warn(facts, 'removing old relation builds failed, it goes on later');
+      this.parts.logger.warn(
+        facts,
+        'removing the rows of old relation builds failed; the next build retries it',
+      );
     }
   }
 
