@@ -1,6 +1,5 @@
 import type { CatalogSnapshots } from '../../catalog/catalog.ts';
-import { readProducts } from '../../catalog/lookup/lookup.ts';
-import type { LookedUp } from '../../catalog/products/schemas/schemas.ts';
+import { type ReadProduct, readProducts } from '../../catalog/lookup/lookup.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { SearchQuestion } from '../../search/hits/hits.ts';
 import type { IndexOutcome, SearchAnswer } from '../../search/search.ts';
@@ -38,7 +37,7 @@ interface ProductOrder {
 /** @param search the search operation of this thread */
 export function productOperations(snapshots: CatalogSnapshots, search: Operation): Record<string, Operation> {
   const onProducts =
-    <Answer>(work: (read: AsyncGenerator<LookedUp, void>, order: ProductOrder) => Promise<Answer>) =>
+    <Answer>(work: (read: AsyncGenerator<ReadProduct, void>, order: ProductOrder) => Promise<Answer>) =>
     (order: ProductOrder, budget: Budget) =>
       snapshots.read(order.projectId, budget, (snapshot) =>
         work(readProducts(snapshot, order.identifiers), order),
@@ -133,36 +132,44 @@ const describeFacet = ({ attribute, unitName, values, min, max }: SearchAnswer['
 const ATTRIBUTE_TOKENS = 1_200;
 const VALUES_SHOWN = 3;
 
-async function showProducts(read: AsyncGenerator<LookedUp, void>, { identifiers, offset = 0 }: ProductOrder) {
-  const found = await Array.fromAsync(read);
-  const others = TOKENS - Math.floor(ATTRIBUTE_TOKENS / Math.max(1, found.length));
-  const described = found.map((product) => describeProduct(product, offset, others));
+async function showProducts(
+  read: AsyncGenerator<ReadProduct, void>,
+  { identifiers, offset = 0 }: ProductOrder,
+) {
+  const found: ReturnType<typeof describeProduct>[] = [];
+  for await (const product of read) found.push(describeProduct(product));
+  const otherTokens = TOKENS - Math.floor(ATTRIBUTE_TOKENS / Math.max(1, found.length));
+  const described = found.map(({ values, ...product }) => {
+    const { page, nextOffset } = fitFrom(values, offset, otherTokens);
+    return { ...product, attributes: page, nextOffset };
+  });
   const products = fitPage(described);
-  const known = new Set(found.map(({ identifier }) => identifier));
+  const existing = new Set(found.map(({ identifier }) => identifier));
   return {
     products,
-    unknown: identifiers.filter((identifier) => !known.has(identifier)),
+    unknown: identifiers.filter((identifier) => !existing.has(identifier)),
     notShown: described.slice(products.length).map(({ identifier }) => identifier),
   };
 }
 
-const listValues = ({ facts }: LookedUp): [string, string[]][] => [
-  ...Map.groupBy(facts, ({ attribute }) => attribute)
+const listValues = (facts: ReadProduct['facts']): [string, string[]][] => [
+  ...Map.groupBy(facts, ({ attribute }) => attribute.name)
     .entries()
-    .map(([attribute, some]): [string, string[]] => [attribute, some.map(({ value }) => value)]),
+    .map(([attribute, ofAttribute]): [string, string[]] => [
+      attribute,
+      ofAttribute.map(({ value }) => value),
+    ]),
 ];
 
-/** @param others the tokens that are not available to the attributes of this product */
-function describeProduct(product: LookedUp, offset: number, others: number) {
-  const { identifier, groupId, name, link, categories, images } = product;
-  const { page, nextOffset } = fitFrom(listValues(product).map(describeValues), offset, others);
+/** @returns the product with all its attributes, their values shortened */
+function describeProduct({ product, facts }: ReadProduct) {
+  const { identifier, groupIdentifier: groupId, name, productUrl: link, categories, images } = product;
   const image = images[0]?.url ?? '';
   return {
     ...describeFound({ identifier, name, link, category: categories[0]?.path ?? [] }),
     groupId,
     image: image.length > LINK ? '' : image,
-    attributes: page,
-    nextOffset,
+    values: listValues(facts).map(describeValues),
   };
 }
 
@@ -172,21 +179,33 @@ const describeValues = ([attribute, values]: [string, string[]]) => ({
 });
 
 /** @throws not_found */
-async function compareProducts(read: AsyncGenerator<LookedUp, void>, { identifiers, offset }: ProductOrder) {
-  const products = await Array.fromAsync(read);
-  const missing = identifiers.filter((one) => !products.some(({ identifier }) => identifier === one));
+async function compareProducts(
+  read: AsyncGenerator<ReadProduct, void>,
+  { identifiers, offset }: ProductOrder,
+) {
+  const products: ComparedProduct[] = [];
+  for await (const { product, facts } of read)
+    products.push({ identifier: product.identifier, name: product.name, values: new Map(listValues(facts)) });
+  const missing = identifiers.filter(
+    (requested) => !products.some(({ identifier }) => identifier === requested),
+  );
   if (missing.length > 0) throw new ServiceError('not_found', `no product ${missing.join(', ')}`);
-  const all = compare(products);
+  const all = compare(products.map(({ values }) => values));
   const named = products.map(({ identifier, name }) => ({ identifier, name: shortenValue(name) }));
   const { page, nextOffset } = fitFrom(all, offset, countTokens(JSON.stringify(named)));
   return { products: named, attributes: page, total: all.length, nextOffset };
 }
 
-function compare(products: readonly LookedUp[]) {
-  const valued = products.map((product) => new Map(listValues(product)));
+interface ComparedProduct {
+  readonly identifier: string;
+  readonly name: string;
+  readonly values: ReadonlyMap<string, readonly string[]>;
+}
+
+function compare(valued: readonly ComparedProduct['values'][]) {
   const attributes = [...new Set(valued.flatMap((values) => [...values.keys()]))];
   const rows = attributes.map((attribute) => {
-    const values = valued.map((one) => one.get(attribute) ?? []);
+    const values = valued.map((ofProduct) => ofProduct.get(attribute) ?? []);
     const same = new Set(values.map((some) => JSON.stringify(some.toSorted()))).size === 1;
     const shown = values.map((some) => some.slice(0, VALUES_SHOWN).map((value) => shortenValue(value)));
     return { attribute: shortenText(attribute), same, values: shown };

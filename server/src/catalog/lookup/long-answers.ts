@@ -1,7 +1,7 @@
 import { type Budget, type Operation, Passed } from '../../storage/threads/threads.ts';
-import { AnswerWriter } from '../ontology/ontology.ts';
+import { AnswerWriter, type Fact, indexByKey, listFacts } from '../ontology/ontology.ts';
 import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDocument } from '../port.ts';
-import type { LookedUp } from '../products/schemas/schemas.ts';
+import type { UploadedProduct } from '../products/products.ts';
 import { createPathIds } from './cached-writer.ts';
 import { type MadeAnswer, type MadeAnswers, refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
 
@@ -25,14 +25,30 @@ export function madeAnswerOperations(snapshots: CatalogSnapshots): Record<string
   };
 }
 
-/** In a thread. @returns products one after another, in the order of the request, as lookups answer them */
+/** A product as uploaded, with its facts. */
+export interface ReadProduct {
+  readonly product: UploadedProduct;
+  readonly facts: readonly Fact[];
+}
+
+/**
+ * In a thread. An upload has up to 2 MB, so each is parsed once, straight from the store, and only one is held at a time:
+ * ten of them, written as an answer and parsed again, delayed lookups of others by 149 ms in place of 50.
+ * @returns the products that exist, one after another, in the order of the request
+ */
 export async function* readProducts(
   snapshot: CatalogSnapshot,
   identifiers: readonly string[],
-): AsyncGenerator<LookedUp, void> {
-  const found = await findInOrder(snapshot, identifiers);
-  for await (const { parts } of writeEach(snapshot, found))
-    yield JSON.parse(Buffer.concat(parts).toString()) as LookedUp;
+): AsyncGenerator<ReadProduct, void> {
+  const { attributes } = await snapshot.readOntology();
+  const byKey = indexByKey(attributes);
+  for (const portion of portionsOf(await findInOrder(snapshot, identifiers))) {
+    const rows = await listByDocument(snapshot, portion);
+    for (const { document } of portion) {
+      const product = JSON.parse(requireRow(rows, document).text) as UploadedProduct;
+      yield { product, facts: listFacts(product.attributes, byKey, true) };
+    }
+  }
 }
 
 /** @throws answer_too_large by the sizes of the uploads before reading any, or when the answers are larger */
@@ -62,11 +78,9 @@ async function* writeEach(
   const paths = createPathIds();
   const writer = new AnswerWriter(attributes, paths.idOf, unknownKeys);
   for (const portion of portionsOf(found)) {
-    const rows = await snapshot.listDocuments(portion.map(({ document }) => document));
-    const byDocument = new Map(rows.map((row) => [row.document, row]));
+    const rows = await listByDocument(snapshot, portion);
     for (const { document, identifier } of portion) {
-      const row = byDocument.get(document);
-      if (row === undefined) throw new Error(`a snapshot lost its document ${document}`);
+      const row = requireRow(rows, document);
       const { head, tail } = writeAround(row);
       const about = { identifier, document, updatedAt: row.updatedAt };
       const raw = Buffer.from(row.text);
@@ -116,6 +130,18 @@ async function findInOrder(snapshot: CatalogSnapshot, identifiers: readonly stri
   const each = [...new Set(identifiers)];
   const known = new Map((await snapshot.measureDocuments(each)).map((one) => [one.identifier, one]));
   return each.flatMap((identifier) => known.get(identifier) ?? []);
+}
+
+/** @returns the rows of a portion by their documents */
+async function listByDocument(snapshot: CatalogSnapshot, portion: readonly MeasuredDocument[]) {
+  const rows = await snapshot.listDocuments(portion.map(({ document }) => document));
+  return new Map(rows.map((row) => [row.document, row]));
+}
+
+function requireRow<Row>(rows: ReadonlyMap<number, Row>, document: number): Row {
+  const row = rows.get(document);
+  if (row === undefined) throw new Error(`a snapshot lost its document ${document}`);
+  return row;
 }
 
 function* portionsOf(found: readonly MeasuredDocument[]): Generator<MeasuredDocument[], void> {

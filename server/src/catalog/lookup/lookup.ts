@@ -3,7 +3,7 @@
 export { createAnswerBuffers } from './answer-buffers.ts';
 export { CachedWriter, catalogOf, createPathIds } from './cached-writer.ts';
 export { coalesceReads } from './coalesced-reads.ts';
-export { madeAnswerOperations, readProducts } from './long-answers.ts';
+export { madeAnswerOperations, type ReadProduct, readProducts } from './long-answers.ts';
 export {
   type AnsweredCatalog,
   LookupAnswers,

@@ -28,6 +28,7 @@ export {
   type ExtractionListener,
   type Extractor,
   explainDropped,
+  type Fact,
   listFacts,
   type Unextracted,
 } from './extraction.ts';
