@@ -71,8 +71,13 @@ function createAnswers({ sendJson, call }: Transport) {
 /** Tables of values that go together. Source: docs/interface §12.9. */
 function createTables({ call, request }: Transport) {
   return {
-    list: (projectId: number, options: CallOptions = {}) =>
-      call('getManagementProjectsByIdTables', { path: { id: projectId } }, options),
+    /** @returns a page of tables by name, from `cursor` on: the `nextCursor` of the page before */
+    list: (projectId: number, { cursor, ...options }: CallOptions & { readonly cursor?: string } = {}) =>
+      call(
+        'getManagementProjectsByIdTables',
+        { path: { id: projectId }, ...(cursor !== undefined && { query: { cursor } }) },
+        options,
+      ),
 
     get: (projectId: number, name: string, options: CallOptions = {}) =>
       readTagged<AnswerOf<'getManagementProjectsByIdTablesByName'>>(

@@ -3864,7 +3864,7 @@ export interface Operations {
       task: Task;
     };
   };
-  /** List the tables of a project, by name */
+  /** List the tables of a project, by name; large tables make a page shorter than its limit */
   getManagementProjectsByIdTables: {
     path: { id: number; };
     query?: { limit?: number; cursor?: string; };

@@ -141,8 +141,18 @@ export async function undoOntology(relata: Relata, projectId: number, former: Se
 export function useTableNames(isNeeded: boolean): readonly string[] {
   const { data = [] } = useOfProject(
     ['relations', 'tables'],
-    async ({ relata, projectId, signal }) =>
-      (await relata.relations.tables.list(projectId, { signal })).items.map(({ name }) => name),
+    async ({ relata, projectId, signal }) => {
+      const names: string[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page = await relata.relations.tables.list(projectId, {
+          signal,
+          ...(cursor !== '' && { cursor }),
+        });
+        names.push(...page.items.map(({ name }) => name));
+        cursor = page.nextCursor;
+      }
+      return names;
+    },
     { enabled: isNeeded },
   );
   return data;

@@ -15,6 +15,10 @@ import type { SavedTable } from './relation-store/relation-store.ts';
 import type { RelationStore } from './relation-threads/relation-threads.ts';
 import { listTables } from './rules/rules.ts';
 
+const MIB = 1024 * 1024;
+/** Size of all tables of an export, as large as one table may be. */
+const EXPORTED_MAX_MIB = 32;
+
 interface TableParts {
   readonly store: RelationStore;
   readonly builds: RelationBuilds;
@@ -62,9 +66,19 @@ export class ValueTables {
     return stored;
   }
 
-  /** @returns the tables that these relations name */
+  /** @returns only the tables that the relations name @throws answer_too_large */
   async listUsed(projectId: number, users: readonly Relation[]): Promise<StoredTable[]> {
     const names = new Set(users.flatMap(({ definition }) => listTables(ruleOf(definition))));
+    const characters = await this.store.measureTables(projectId, [...names]);
+    if (characters > EXPORTED_MAX_MIB * MIB) {
+      const size = Math.ceil(characters / MIB);
+      throw new ServiceError('answer_too_large', {
+        values: [EXPORTED_MAX_MIB],
+        details: [
+          `the ${names.size} tables of the relations have ${size} MiB: read them one by one from /tables`,
+        ],
+      });
+    }
     // Reads one table after another, because parallel reads would take every connection of the process.
     const found = await Array.fromAsync(names, (name) => this.store.findTable(projectId, name));
     return found.filter((table) => table !== undefined);

@@ -215,6 +215,33 @@ test('health, preview and task reports name products with too many combinations 
   assert.deepEqual(await readReport(commit.id), [line]);
 });
 
+test('a page of tables ends after 4 MiB (§12.9 rule 1)', async () => {
+  const catalog = await createCameras();
+  const pairs = Array.from({ length: 3_000 }, (_, index) => [`${index} ${'x'.repeat(900)}`, 'M42']);
+  for (const name of ['a', 'b', 'c'])
+    assert.equal((await onTables(catalog, 'POST', { body: { name, pairs } })).status, 201);
+  const first = (await onTables(catalog, 'GET')).body;
+  assert.deepEqual([first.items.map(({ name }: { name: string }) => name), first.nextCursor], [['a'], 'a']);
+  const second = (await onTables(catalog, 'GET ?cursor=a')).body;
+  assert.deepEqual([second.items.map(({ name }: { name: string }) => name), second.nextCursor], [['b'], 'b']);
+  const last = (await onTables(catalog, 'GET ?cursor=b')).body;
+  assert.deepEqual([last.items.map(({ name }: { name: string }) => name), last.nextCursor], [['c'], null]);
+});
+
+test('an export of relations whose tables have more than 32 MiB is refused (§12.9 rule 5)', async () => {
+  const catalog = await createCameras();
+  const pairs = Array.from({ length: 20_000 }, (_, index) => [`${index} ${'x'.repeat(900)}`, 'M42']);
+  const match = [];
+  for (const table of ['a', 'b']) {
+    assert.equal((await onTables(catalog, 'POST', { body: { name: table, pairs } })).status, 201);
+    match.push({ target: 'Mount', operator: 'equals', source: 'Mount', table });
+  }
+  await catalog.relate({ ...FITS, match });
+  const refusal = await catalog.manage('GET', '/export');
+  assertRefused(refusal, 400);
+  assert.match(JSON.stringify(refusal.body), /the 2 tables of the relations have 35 MiB/);
+});
+
 test('a relation that starts to use a table while the table changes is built (§12.9 rule 3)', {
   ...embeddedOnly('a statement here stands for what another process does'),
 }, async () => {

@@ -8,7 +8,7 @@ import { markOfTable, SentTable, type StoredTable, WireTable } from './table-sch
 
 /** Enough for 100,000 pairs of 100 bytes, escaped. */
 const takesTable = { maxBodyMib: 32, holds: { values: 400_000 } } as const;
-/** How many tables a page has by default. */
+/** How many tables a page has by default. Large tables make a page shorter. */
 const PAGE = 100;
 
 const nameOf = ({ id }: Chosen<unknown>) => String(id);
@@ -31,10 +31,10 @@ export const tableRoutes =
       markOfAnswer: markOfTable,
     });
     kind.list({
-      summary: 'List the tables of a project, by name',
+      summary: 'List the tables of a project, by name; large tables make a page shorter than its limit',
       async list({ id }, { limit = PAGE, cursor = '' }) {
-        const items = await tables.list(id, cursor, limit);
-        return { items, nextCursor: items.length < limit ? null : (items.at(-1)?.name ?? null) };
+        const { tables: items, isLast } = await tables.list(id, cursor, limit);
+        return { items, nextCursor: isLast ? null : (items.at(-1)?.name ?? null) };
       },
     });
     const record = createRecorder<StoredTable>(parts, ({ name }) => ({ type: 'table', id: name, name }));

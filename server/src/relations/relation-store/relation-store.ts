@@ -35,4 +35,4 @@ export type {
   RelationReads,
   RelationWriter,
 } from './relation-port.ts';
-export { findTable, listTables } from './table-store.ts';
+export { findTable, listTables, measureTables } from './table-store.ts';

@@ -12,6 +12,7 @@ import {
   listRelations,
   listTables,
   listUnbuilt,
+  measureTables,
   type RelationReads,
   readLinks,
   readListed,
@@ -84,6 +85,8 @@ function readsOf(reads: RelationReads) {
     findTable: (projectId: number, name: string) => reads.read(projectId, findTable(name)),
     listTables: (projectId: number, after: string, limit: number) =>
       reads.read(projectId, listTables(after, limit)),
+    measureTables: (projectId: number, names: readonly string[]) =>
+      reads.read(projectId, measureTables(names)),
     listUnbuilt: (projectId: number) => reads.read(projectId, listUnbuilt()),
     readLinks: (projectId: number, page: LinkPage) => reads.read(projectId, readLinks(page)),
     /**
