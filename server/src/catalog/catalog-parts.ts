@@ -22,17 +22,17 @@ export interface CatalogParts extends Pick<Base, 'clock' | 'database' | 'logger'
   readonly scans: Scans;
   readonly tasks: Tasks;
   getSettings(projectId: number): Promise<CatalogSettings>;
-  /** The locale for numbers in the project, as `de-DE`. */
+  /** The locale of the project's numbers, such as `de-DE`. */
   getLocale(projectId: number): Promise<string>;
-  /** Starts removing what nothing points to, in the background. */
+  /** Starts to remove documents and rows that nothing points to, in the background. */
   collectGarbage(projectId: number): void;
-  /** Called for changes and for refused commits, for the metrics. */
+  /** Updates the metrics after each change; `onCommitRefused` does so after each refused commit. */
   onProductsWritten(projectId: number, counts: WrittenCounts): void;
   /** Called when a batch of a full update is staged. */
   onStaged(projectId: number): void;
   onCommitRefused(code: FailureCode): void;
-  /** Called when facts follow another ontology; awaited before the task that made them ends. */
+  /** Called when facts follow another ontology. The task that extracted them waits for this call before it ends. */
   onOntologyFollowed(run: TaskRun): Promise<void>;
-  /** The definitions of other rooms that name attributes. */
+  /** Lists the definitions of other rooms that name attributes. */
   readonly listNaming: ListNaming;
 }

@@ -1,8 +1,8 @@
 /**
- * The door of the catalog: it accepts products (full, incremental and partial updates, deletion, restore),
- * turns their attributes into facts by the ontology, and answers lookups. Changes of one project are tasks
- * that take effect in order; a commit is one transaction, so readers see the catalog before it or after it.
- * The catalog does not know what goes with what: relations are to its right.
+ * The door of the catalog: it accepts products (full, incremental and partial updates, deletion, restore), turns
+ * their attributes into facts by the ontology, and answers lookups. Changes of one project are tasks that take
+ * effect in order; a commit is one transaction, so readers see the catalog before it or after it. The catalog has
+ * no relations: they are in a room to its right.
  */
 import type { CatalogFiles } from '../storage/sqlite/sqlite.ts';
 import type { Task } from '../tasks/tasks.ts';
@@ -49,13 +49,19 @@ export { openPassage } from './report-lines.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 
-/** The operations of the parsing threads. `files`: of the embedded store, which they also read for lookups. */
+/**
+ * The operations of the parsing threads. `files` are the catalog files of the embedded store, which these threads
+ * also read for lookups.
+ */
 export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: CatalogFiles) => ({
   ...ingestOperations(snapshots),
   ...(files && readerOperations(files)),
 });
 
-/** The operations of the scanning thread, and of the one that makes long answers. `openSuggestions`: from a room to the right. */
+/**
+ * The operations of the scanning thread and of the thread that makes long answers. A room to the right passes
+ * `openSuggestions`.
+ */
 export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestions: OpenTally) => ({
   ...scanOperations(snapshots, openSuggestions),
   ...madeAnswerOperations(snapshots),
@@ -86,19 +92,19 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     restores,
     ontology: new OntologyChanges(parts, reExtraction),
     store,
-    /** The products that a task is about to write; see `GatheredWrites`. */
+    /** Gathers the products that a task is about to write; see `GatheredWrites`. */
     gatherWrites: (task: Task, mode: WriteMode) =>
       gatherWrites({ catalog: parts, fullUpdates, updates, deletes }, task, mode),
-    /** Drops what a task gathered but did not write, whichever process ran it. */
+    /** Discards the products that a task gathered but did not write, whichever process ran the task. */
     dropGathered: (task: Task) => fullUpdates.sessions.discardOf(task),
     survey: scans.survey,
     commits: createUndoableCommits(parts),
-    /** Counts outside the serving thread. */
+    /** Counts in the scanning thread, not in the serving thread. */
     countProducts: scans.countProducts,
     readProductPage: (order: { projectId: number; identifier: string }, signal: AbortSignal) =>
       readProductPage(parts, order, signal),
     ingest,
-    /** Resumes what a former process left. */
+    /** Resumes the work that a former process left unfinished. */
     async start({ takesBatches }: { takesBatches: boolean }): Promise<void> {
       await fullUpdates.ends.closeEnded();
       await fullUpdates.failedBatches.start(takesBatches);

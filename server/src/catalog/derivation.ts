@@ -12,44 +12,51 @@ import {
 import type { AttributeValue, UploadedProduct } from './products/products.ts';
 
 /**
- * What rooms to the right derive from products and store in the catalog's file, e.g. on which sides of
- * relations a product is. It is derived where products are parsed, and written in the transaction that writes
- * their document, so a reader never sees one without the other.
+ * Data that rooms to the right derive from products and store in the catalog's file, such as the sides of
+ * relations that a product is on. Parsing threads derive it. The transaction that writes the document of a
+ * product also writes its derived data, so a reader never sees one without the other.
  */
 export interface Derivation {
   /** @returns the present derivation; call it on a snapshot */
   open(file: CatalogFile): Derive;
   place(file: CatalogFile, placed: PlacedBatch): void;
   remove(file: CatalogFile, documents: readonly number[]): void;
-  /** Reorganises a part of what was written. @returns whether there may be more */
+  /** Reorganises a part of the derived data. @returns whether there may be more to do */
   tidy(file: CatalogFile): boolean;
 }
 
-/** The same for PostgreSQL, a store that works in batches. Every call is in the transaction that writes the documents. */
+/**
+ * The same for PostgreSQL, which works in batches. `place` and `remove` run in the transaction that changes the
+ * documents.
+ */
 export interface BatchDerivation {
   open(session: SqlSession, projectId: number): Promise<Derive>;
   place(tx: SqlTransaction, projectId: number, placed: PlacedBatch): Promise<void>;
   remove(tx: SqlTransaction, projectId: number, documents: readonly number[]): Promise<void>;
 }
 
-/** The part of an upload that can be derived from. */
+/** The part of an upload that a derivation can read. */
 export interface DerivedFrom extends Pick<UploadedProduct, OwnField> {
   readonly categories: readonly Pick<UploadedProduct['categories'][number], 'path'>[];
   readonly attributes: readonly Pick<AttributeValue, 'key' | 'value' | 'row'>[];
 }
 
-/** The products of a body, by row, with numbers instead of the texts of attributes, most of which repeat. */
+/** The products of a body, by row. Numbers stand for the texts of attributes, because most texts repeat. */
 export interface DerivedSource {
-  /** The keys that are read, in the order of their numbers: reading all of a product takes five times as long. */
+  /**
+   * The keys that are read, in the order of their numbers. Reading all keys of a product takes five times as
+   * long.
+   */
   readonly keys: readonly string[];
-  /** Sources with the same object give a text of a key the same number. */
+  /** Sources with the same `texts` object give a text of a key the same number. */
   readonly texts: object;
   readOwn(row: number, field: OwnField): string;
   /** @returns the same object for the same categories */
   categoriesOf(row: number): DerivedFrom['categories'];
   /**
-   * Calls `visit` for each value of these attributes: equal numbers are equal texts of one key.
-   * @param isVisited by the number of the key, only for keys that are read; default: all that are
+   * Calls `visit` for each value of the attributes that are read. Equal numbers are equal texts of one key.
+   * @param isVisited whether to visit a key, by the number of the key; without it, all keys that are read are
+   * visited
    */
   visitTexts(row: number, visit: VisitText, isVisited?: readonly boolean[]): void;
   textOf(key: number, text: number): string;
@@ -58,7 +65,8 @@ export interface DerivedSource {
 export type VisitText = (key: number, text: number, ofRow: string | number | undefined) => void;
 
 /**
- * Pure. `open` takes the keys of the attributes to read, the same set for as long as their texts are known; `report` is called for a product with something to report.
+ * A pure function. `open` takes the keys of the attributes to read. The same set object keeps the numbers of its
+ * texts from body to body. `report` is called for each product with something to report.
  * @returns undefined if nothing is derived
  */
 export type Derive = (
@@ -66,14 +74,14 @@ export type Derive = (
   report: (line: ReportLine) => void,
 ) => DerivedBatch | undefined;
 
-/** What is derived from the products of a body. */
+/** Derives data from the products of a body. */
 export interface DerivedBatch {
   /**
-   * @param place of the product among the packed rows
-   * @param into gets the text to store with the product, if any
+   * @param place the position of the product among the packed rows
+   * @param into receives the text to store with the product, if there is one
    */
   add(row: number, place: number, into: ProductPacker): void;
-  /** @returns what is derived besides the texts */
+  /** @returns the derived columns, which are stored besides the texts */
   finish(): DerivedColumns | undefined;
 }
 
@@ -84,9 +92,9 @@ export interface PlannedDocument extends PlacedDocument {
   readonly row: number;
 }
 
-/** What was derived from a batch, with the documents made from its rows. */
+/** The derived data of a batch, with the documents made from its rows. */
 export interface PlacedBatch {
-  /** The documents for which anything was derived; `derived` is never ''. */
+  /** The documents with derived data; `derived` is never empty. */
   readonly documents: readonly (PlannedDocument & { readonly derived: string })[];
   readonly columns: DerivedColumns | undefined;
 }

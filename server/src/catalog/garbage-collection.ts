@@ -3,11 +3,14 @@ import { listLiveFullUpdates, undoLimitsOf } from './updates/updates.ts';
 
 type Parts = Pick<CatalogParts, 'store' | 'database' | 'clock' | 'logger' | 'getSettings'>;
 
-/** Removes what nothing points to from the catalogs, in the background: at most one run per project at a time. */
+/**
+ * Removes documents and rows that nothing points to from the catalogs, in the background: at most one run per
+ * project at a time.
+ */
 export class GarbageCollection {
   private readonly parts: Parts;
   private readonly collecting = new Set<number>();
-  /** Projects where more became garbage while it was being collected. */
+  /** Projects that got more garbage while a run was collecting theirs. */
   private readonly again = new Set<number>();
   private isClosing = false;
 
@@ -21,7 +24,8 @@ export class GarbageCollection {
     if (collecting.has(projectId)) return void again.add(projectId);
     collecting.add(projectId);
     await this.collectAll(projectId).catch((error: unknown) =>
-      // The change is committed; nothing points to the rest, and the next change continues removing it.
+      // The change is committed. Nothing points to the remaining garbage, and the next change continues to remove
+      // it.
       this.parts.logger.warn(
         { err: error, project: projectId },
         'removing replaced products failed; the next change of the project retries it',
@@ -31,14 +35,17 @@ export class GarbageCollection {
     if (again.delete(projectId)) await this.collect(projectId);
   }
 
-  /** A batch may still be staged when its full update is discarded and its staged products are removed. */
+  /**
+   * A batch may be staged after its full update is discarded and its staged products are removed. Then this
+   * removes it.
+   */
   async collectUnlessLive(projectId: number, fullUpdateId: number): Promise<void> {
     const { database, logger } = this.parts;
     try {
       const live = await listLiveFullUpdates(database, projectId);
       if (!live.includes(fullUpdateId)) await this.collect(projectId);
     } catch (error) {
-      // What remains only takes space, until the next change of the project.
+      // The remaining garbage only takes space, until the next change of the project.
       logger.warn(
         { err: error, project: projectId },
         'removing the staged products of a discarded full update failed; the next change of the project retries it',

@@ -9,18 +9,18 @@ import type { RequestedOntology } from './ontology/changes/changes.ts';
 import type { Attribute, Ontology, OntologyMode } from './ontology/ontology.ts';
 import type { PackedProducts } from './products/documents/documents.ts';
 
-/** What a store reads for callers, each read from one version of the catalog. */
+/** Reads of a store for callers. Each reads one version of the catalog. */
 export interface CatalogReads {
-  /** @returns the version of the catalog as last committed, never a replica's */
+  /** @returns the last committed version of the catalog, never the version of a replica */
   readVersion(): number;
   countProducts(): number;
-  /** @returns products by identifier, as many as one page reads */
+  /** @returns one page of products, in the order of their identifiers */
   listRange(range: ListedRange): ListedPart;
-  /** @returns the present ones of these products, in no order */
+  /** @returns the products of the list that are in the catalog, in no particular order */
   measureDocuments(identifiers: readonly string[]): readonly MeasuredDocument[];
   hasAny(identifiers: readonly string[]): boolean;
   getOntology(): Ontology;
-  /** @returns only the numbers of the batches, in order, as the notes of one may be megabytes */
+  /** @returns only the numbers of the batches, in order, because the notes of one batch may have megabytes */
   listStagedBatches(fullUpdateId: number): readonly Pick<StagedBatch, 'batch'>[];
   findStagedBatch(key: BatchKey): StagedBatch | undefined;
   /** @returns the commits and deletes that can be undone, latest first */
@@ -29,20 +29,23 @@ export interface CatalogReads {
   listEvents(limit: number): readonly RecordedEvent[];
 }
 
-/** Reads with several statements, on one state of the catalog. */
+/** Reads of several statements on one state of the catalog. */
 export interface CatalogStateReads {
   findProduct(identifier: string): FoundProduct | undefined;
 }
 
 /** Reads that compare whole catalogs; the embedded store has a thread for them. */
 export interface CatalogComparisons {
-  /** Counts what a commit would do; on request with the first identifiers of each kind. */
+  /** Counts what a commit would change; on request, adds the first identifiers of each kind. */
   compareStaged(update: ComparedUpdate): Difference;
   /** @returns products that a commit would delete, by identifier, with the fronts of their uploads */
   listDeleted(page: DeletedPage): readonly ListedRow[];
 }
 
-/** Changes that are durable when their promise resolves. Those with a `ChangeOrder` are made once, however often a task runs. */
+/**
+ * Changes that are durable when their promise resolves. A change with a `ChangeOrder` is made once, however often
+ * its task runs.
+ */
 export interface CatalogWrites {
   /** @returns the new ontology; `changed` is false if nothing differs. @throws changed_meanwhile */
   replaceOntology(requested: RequestedOntology): { ontology: Ontology; changed: boolean };
@@ -56,22 +59,28 @@ export interface CatalogWrites {
   dropEvents(ids: readonly string[]): void;
 }
 
-/** Changes that a loss of power may undo, because they are repeated. */
+/** Changes that a loss of power may undo, because the service repeats them. */
 export interface CatalogRepeatables {
-  /** Gives names, a JSON list, their permanent ids. @returns a JSON list of them in the same order */
+  /** Assigns permanent ids to names, which are a JSON list. @returns a JSON list of the ids in the same order */
   reserveNames(reserved: { names: Uint8Array }): Uint8Array;
-  /** Gives names and category paths their permanent ids. */
+  /** Assigns permanent ids to names and category paths. */
   reserveIds(reserved: { names: readonly string[]; paths: readonly string[] }): ReadonlyMap<string, number>;
-  /** @returns false, with nothing staged, if the derivation from products has changed */
+  /** @returns false if the derivation from products has changed since; then nothing is staged */
   stageBatch(staged: StagedProducts): boolean;
-  /** Drops batches with a product that has changed since, which must be staged anew. */
+  /** Drops staged batches with a product that has changed since they were staged. They must be staged again. */
   dropOutdated(staged: { fullUpdateId: number }): boolean;
   reviewBatch(reviewed: BatchReview): void;
-  /** Stages the present version of products that the batches left out as invalid, so that the commit leaves them unchanged. */
+  /**
+   * Stages the present version of products that the batches skipped as invalid, so that the commit leaves them
+   * unchanged.
+   */
   keepSkipped(staged: { fullUpdateId: number }): void;
-  /** A part of the reports of all batches, in order; read by a writing thread, as each may be 20 MB. */
+  /**
+   * Reads a part of the reports of all batches, in order. A writing thread does it, because each report may have
+   * 20 MB.
+   */
   readStagedReports(place: ReportPlace & { readonly fullUpdateId: number }): ReportPart;
-  /** Removes a limited part of what nothing points to. @returns whether there is more */
+  /** Removes a limited part of the garbage. @returns whether there is more */
   collectGarbage(limits: { live: readonly number[] } & Omit<UndoOrder, 'author'>): boolean;
 }
 
@@ -85,8 +94,8 @@ export interface CatalogStore
   extends Calls<CatalogReads & CatalogStateReads & CatalogComparisons, OfProject>,
     Calls<CatalogWrites & CatalogRepeatables, OfProject> {
   /**
-   * @returns the answers of the products found, in the order of the request, each once, without unknown ones;
-   * undefined if they are so large that another thread must make them
+   * @returns the answers of the products in the order of the request, each product once, without unknown
+   * identifiers; undefined if the answers are so large that another thread must make them
    */
   findAnswers(order: AnswerOrder): Promise<JoinedAnswers | undefined>;
   /** The same in another thread, for any length. @throws answer_too_large */
@@ -95,7 +104,10 @@ export interface CatalogStore
   close(): Promise<void>;
 }
 
-/** Reads of one state of a catalog by parsing and scanning threads, in whole batches, so that the store may be remote. */
+/**
+ * Reads of one state of a catalog by parsing and scanning threads. They read whole batches, so that the store may
+ * be remote.
+ */
 export interface CatalogStateOperations
   extends CatalogStateReads,
     Pick<
@@ -104,21 +116,21 @@ export interface CatalogStateOperations
     > {
   readOntology(): Ontology;
   readCatalogVersion(): number;
-  /** @returns the attributes before a change that a person made; undefined if that is long ago */
+  /** @returns the attributes before a change that a person made; undefined if they are no longer stored */
   readPastOntology(revision: number): readonly Attribute[] | undefined;
-  /** @returns the ids of category paths, as JSON; unknown ones are left out */
+  /** @returns the ids of category paths, by path as JSON, without unknown paths */
   findCategories(paths: readonly string[]): ReadonlyMap<string, number>;
-  /** @returns the present ones of these products, each at the index of its identifier */
+  /** @returns the products of the list that are in the catalog, each at the index of its identifier */
   findPresent(identifiers: readonly string[]): readonly (PresentProduct | undefined)[];
   findPatched(identifiers: readonly string[]): readonly PatchedProduct[];
   listOutdated(page: { revision: number; after: number; limit: number }): readonly OutdatedProduct[];
-  /** @returns products by id, with their whole uploads */
+  /** @returns one page of products, in the order of their ids, with their whole uploads */
   listById(range: IdRange): ListedPart;
   /** @returns the largest product id, 0 if there are none */
   readLargestId(): number;
   listCategoryPaths(range: CategoryRange): readonly ListedCategory[];
   findCategoryPath(id: number): readonly string[] | undefined;
-  /** @returns the products of these documents, in no order, with their whole uploads */
+  /** @returns the products of these documents, in no particular order, with their whole uploads */
   listDocuments(documents: readonly number[]): readonly PlacedRow[];
   /** The same with the fronts of their uploads. */
   listFronts(documents: readonly number[]): readonly PlacedRow[];
@@ -134,7 +146,7 @@ export interface CatalogStateOperations
 }
 
 export interface CatalogSnapshot extends Calls<CatalogStateOperations> {
-  /** `revision`: raised when the derivation changes; what another revision derived is not written. */
+  /** `revision` rises when the derivation changes. A store does not write data that another revision derived. */
   openDerivation(): Promise<{ readonly revision: number; readonly derive: Derive }>;
   /** Runs a program of a room to the right on this state. */
   perform<Result>(program: Program<Result>): Promise<Result>;
@@ -142,7 +154,7 @@ export interface CatalogSnapshot extends Calls<CatalogStateOperations> {
 
 /** Where a thread reads catalogs and accepted bodies. */
 export interface CatalogSnapshots {
-  /** The budget of the question is checked before each read, and charged for what was read. */
+  /** Checks the budget of the question before each read, and charges it for the data that was read. */
   read<Result>(
     projectId: number,
     budget: Budget,
@@ -151,7 +163,7 @@ export interface CatalogSnapshots {
   readPayload(projectId: number, name: string): Promise<Uint8Array>;
 }
 
-/** A product with what its answer is made from. */
+/** A product with everything that its answer is made from. */
 export interface FoundProduct {
   readonly id: number;
   readonly identifier: string;
@@ -160,7 +172,7 @@ export interface FoundProduct {
   /** The upload as JSON; null if its document is missing, in a damaged file. */
   readonly raw: string | null;
   readonly ontology: Ontology;
-  /** The ids of its category paths, as JSON. */
+  /** The ids of its category paths, by path as JSON. */
   readonly categories: ReadonlyMap<string, number>;
 }
 
@@ -178,9 +190,9 @@ export interface AnswerOrder {
 export interface JoinedAnswers {
   readonly bytes: Uint8Array;
   readonly count: number;
-  /** The products in it, one by one; for a long answer. */
+  /** Each product of a long answer; absent for other answers. */
   readonly products?: readonly Uint8Array[];
-  /** Call it when the bytes are sent; from then on they may be overwritten. */
+  /** Call it when the bytes are sent; after that they may be overwritten. */
   release(): void;
 }
 
@@ -188,7 +200,7 @@ export interface JoinedAnswers {
 export type ReportPlace = Readonly<Record<'batch' | 'at', number>>;
 
 export interface ReportPart {
-  /** Whole lines, a few megabytes. */
+  /** Whole lines, of a few megabytes in total. */
   readonly lines: string;
   /** undefined if there are no more. */
   readonly next: ReportPlace | undefined;
@@ -243,11 +255,11 @@ export interface ListedPart<Row extends ListedRow = ListedRow> {
   readonly isCut: boolean;
 }
 
-/** Which category paths to list, of all that products ever had, in text order. */
+/** Which category paths to list, in text order, out of all paths that products ever had. */
 export interface CategoryRange {
-  /** Only those below it; empty: all. */
+  /** Lists only paths below this one; empty: all paths. */
   readonly under: readonly string[];
-  /** Only those after it; empty: from the first. */
+  /** Lists only paths after this one; empty: from the first. */
   readonly after: readonly string[];
   readonly limit: number;
 }
@@ -275,7 +287,7 @@ export interface AppliedProducts {
   readonly derivationRevision: number;
 }
 
-/** The results for a staged batch under a different ontology than it was staged with. */
+/** The results for a staged batch under another ontology than the one it was staged with. */
 export interface BatchReview extends BatchKey {
   readonly extractedBy: StagedNotes['extractedBy'];
   readonly report: string;
@@ -295,26 +307,29 @@ export interface CommitOrder extends DeleteLimit, UndoOrder {
 
 export interface DeleteResult {
   readonly deleted: number;
-  /** How many identifiers no product has. */
+  /** How many identifiers belong to no product. */
   readonly unknown: number;
-  /** NDJSON: a line for each of them. */
+  /** NDJSON: a line for each unknown identifier. */
   readonly report: Uint8Array;
 }
 
 export interface DeleteOrder extends UndoOrder {
   /** JSON lists of identifiers, which the writing thread parses. */
   readonly lists: readonly Uint8Array[];
-  /** The limit of the pipeline that deletes; absent for a caller, who named each product. */
+  /** The limit of the pipeline that deletes; absent for other callers, because they name each product. */
   readonly maxDeletePercent?: number;
 }
 
-/** Products that follow another ontology from now on; one that changed meanwhile is left unchanged. */
+/**
+ * Products whose facts follow another ontology from now on. A product that has changed since it was read is
+ * skipped.
+ */
 export interface FollowedProducts {
   /** The revision of the ontology. */
   readonly revision: number;
   readonly products: readonly number[];
   readonly documents: readonly number[];
-  /** Whether the facts of each differ. */
+  /** Whether the facts of each product differ. */
   readonly changed: readonly boolean[];
 }
 
@@ -340,7 +355,7 @@ export interface StagedBatch {
   readonly extractedBy: string;
 }
 
-/** The same as parsing threads pass it on to writing threads. */
+/** The same in the form in which parsing threads pass it to writing threads. */
 export interface StagedNotes {
   readonly observed: string | Uint8Array;
   readonly extractedBy: string | Uint8Array;
@@ -353,27 +368,27 @@ export interface DeleteLimit {
   readonly allowDeletes?: number | undefined;
 }
 
-/** What every ordered change has: its task, so that a repetition after a crash changes nothing. */
+/** The task of an ordered change. Its number recognises a repetition after a crash, which changes nothing. */
 export type ChangeOrder = Readonly<Record<'taskNumber' | 'at', number>>;
 
-/** Who made a change, as shown in the list of commits. */
+/** The author of a change, as shown in the list of commits. */
 export type ChangeAuthor = NonNullable<UndoableCommit['author']>;
 
-/** What a commit or delete records in the undo log. */
+/** What a commit or delete needs for its entry in the undo log. */
 export interface UndoOrder {
   /** 0: nothing can be undone. */
   readonly undoDepth: number;
-  /** Older entries are dropped; absent: none for their age. */
+  /** Entries before this instant are dropped; absent: no entry is dropped for its age. */
   readonly undoSince?: number | undefined;
-  /** Absent: accepted by an earlier version. */
+  /** Absent if an earlier version accepted the change. */
   readonly author?: ChangeAuthor | undefined;
 }
 
-/** The commits to undo, which have the numbers of their tasks. */
+/** The commits to undo. The number of a commit is the number of its task. */
 export interface RestoreOrder {
-  /** The oldest one to undo, with all after it; absent: the last one. */
+  /** The oldest commit to undo, with all later ones; absent: only the last commit. */
   readonly commit?: number | undefined;
-  /** Undoes nothing if another commit is the last by now. */
+  /** If another commit is the last one by now, nothing is undone. */
   readonly ifLast?: number | undefined;
 }
 
@@ -392,11 +407,14 @@ export interface CommitChange {
   /** The upload as JSON. */
   readonly before: string | null;
   readonly after: string | null;
-  /** Whether a later update changed it again: `after` is what the next commit in the log found, or the present state. */
+  /**
+   * Whether a later update changed the product again. `after` is the state that the next commit in the log found,
+   * or the present state.
+   */
   readonly isChangedSince: boolean;
 }
 
-/** The changes of a commit after a place. */
+/** The position in the changes of a commit, and how many changes to read from there. */
 export interface ChangePage {
   readonly commit: number;
   readonly kind?: ChangeKind | undefined;
@@ -410,7 +428,7 @@ export interface ChangePlace {
   readonly productId: number;
 }
 
-/** What a restore would do to the catalog. */
+/** The changes that a restore would make to the catalog. */
 export type RestoreEffect = Sent<Static<typeof RestoreEffectSchema>>;
 
 /** The last commit is not the one that the caller expected. */
@@ -452,7 +470,7 @@ export interface OutdatedProduct {
   readonly raw: string;
 }
 
-/** A product of a batch: it brought its document (`isFresh` 1) or was found unchanged. */
+/** A product of a batch: the batch brought its document (`isFresh` 1), or the product was unchanged. */
 export interface StagedDocument {
   readonly product: number;
   readonly isFresh: number;

@@ -21,7 +21,7 @@ interface Dropped {
   readonly because: string;
 }
 
-/** How many attributes a task names; its report has all. */
+/** How many attributes with dropped facts the log of a task names. */
 const WARNINGS = 100;
 
 /** Lines per turn of the event loop: parsing all 100,000 lines of a report at its limit takes half a second. */
@@ -33,8 +33,8 @@ const writeCount = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 
 /**
- * Passes lines of the parsing threads on to a task's report. An unknown attribute is reported once per task,
- * and so are empty values, as a count, however many batches contain them.
+ * Passes lines of the parsing threads to the report of a task. Each unknown attribute is reported once per task.
+ * Empty values are reported as one count per attribute, however many batches contain them.
  */
 export function openPassage(run: TaskRun) {
   const unknown = new Set<string>();
@@ -62,7 +62,7 @@ export function openPassage(run: TaskRun) {
   }
 
   return {
-    /** @param lines NDJSON. Lets others have their turn in between */
+    /** Yields to other requests between parts. @param lines NDJSON */
     async pass(lines: string | Uint8Array): Promise<void> {
       let count = 0;
       for (const text of eachLine(typeof lines === 'string' ? [lines] : eachPart(lines))) {
@@ -71,13 +71,14 @@ export function openPassage(run: TaskRun) {
         if (count % LINES_AT_ONCE === 0) await nextTurn();
       }
     },
-    /** Takes what a part of the task dropped, from `TaskNotes`. */
+    /** Adds the facts that a part of the task dropped, from its `TaskNotes`. */
     takeNotes({ dropped = [] }: TaskNotes): void {
       for (const [attribute, one] of dropped) addDropped(attribute, one);
     },
     /**
-     * Reports the counts: empty values in the report, dropped facts in the log, as a report is about present
-     * values. Call it last. @returns what is stored with the result of the task
+     * Reports the counts of empty values, and logs the dropped facts, because a report is about present values.
+     * Call it last.
+     * @returns the notes to store with the result of the task
      */
     async end(): Promise<TaskNotes> {
       for (const [attribute, count] of empty) run.report(countEmpty(attribute, count));
@@ -92,7 +93,7 @@ export function openPassage(run: TaskRun) {
   };
 }
 
-/** Splitting a report at its limit takes as long as many calls may wait. */
+/** A generator, because splitting the largest report without a pause would delay other calls. */
 function* eachLine(parts: Iterable<string>): Generator<string, void> {
   for (const lines of parts) {
     for (let at = 0; at < lines.length; ) {
@@ -104,7 +105,7 @@ function* eachLine(parts: Iterable<string>): Generator<string, void> {
   }
 }
 
-/** How many bytes of a report are decoded at once, in whole lines, at least one. */
+/** How many bytes of a report are decoded in one step. A step ends at the end of a line. */
 const PART_BYTES = 256 * 1024;
 const LINE_END = 0x0a;
 
@@ -127,14 +128,14 @@ export interface TaskNotes {
 export const SKIPPED = '"code":"product_invalid"';
 const OF_REQUEST = /"code":"(repeated_identifier|product_invalid|path_mended|combinations_cut)"/;
 
-/** @returns the identifiers of omitted products that the report of a batch names */
+/** @returns the identifiers of the skipped products that the report of a batch names */
 export function listSkipped(report: string): string[] {
   const lines = report.split('\n').filter((line) => line.includes(SKIPPED));
   const identifiers = lines.flatMap((line) => (JSON.parse(line) as ReportLine).identifier ?? []);
   return [...new Set(identifiers.filter(isStorableText))];
 }
 
-/** Lines about the request itself stay valid whatever the facts are. @returns those lines */
+/** @returns the lines about the request itself, which stay valid when facts change */
 export function keepRequestLines(report: string): string {
   const lines = report.split('\n').filter((line) => OF_REQUEST.test(line));
   return lines.map((line) => `${line}\n`).join('');

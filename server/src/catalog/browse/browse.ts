@@ -1,6 +1,6 @@
 /**
- * The door of browse: catalogs for people to read. Lists by identifier, a product's page, commits and the
- * coverage of the ontology. Reads whole catalogs part by part and never changes one.
+ * The door of browse, which shows catalogs to people: lists by identifier, the page of a product, commits, and
+ * the coverage of the ontology. It reads whole catalogs part by part and never changes one.
  */
 
 import { BoundedMap } from '../../kernel/bounded-map.ts';
@@ -51,13 +51,16 @@ import {
 } from '../products/products.ts';
 import { type WrittenChange, writeChanges } from './written-changes.ts';
 
-/** How a list shows products. Source: docs/interface §14.3. `upload`: all that was uploaded. `table`: a row of a table. */
+/**
+ * The form in which a list shows products: `upload` is the whole upload, `table` is a row of a table. Source:
+ * docs/interface §14.3.
+ */
 export type ListForm = 'upload' | 'table';
 
 type UploadFront = Omit<UploadedProduct, 'attributes' | 'settings'>;
 
 export interface ListedPage {
-  /** JSON each. */
+  /** Each product as JSON. */
   readonly items: readonly string[];
   readonly nextCursor: string | null;
 }
@@ -66,10 +69,10 @@ export interface ListedPage {
 export const toListItem = ({ text, id, updatedAt }: ListedRow): string =>
   `${text.slice(0, -1)},"id":${id},"lastUpdateTs":${updatedAt}}`;
 
-/** @returns JSON: a line of a table */
+/** @returns JSON: a row of a table */
 export const writeTableItem = (row: ListedRow): string => JSON.stringify(toTableItem(row));
 
-/** The front is a small part of a large upload. */
+/** Parses only the front, which is a small part of a large upload. */
 export function readFront({ text }: ListedRow): UploadFront {
   const end = text.indexOf(FRONT_END);
   return JSON.parse(end < 0 ? text : `${text.slice(0, end)}}`) as UploadFront;
@@ -81,7 +84,7 @@ export const toTableItem = (row: ListedRow, front = readFront(row)) => ({
   lastUpdateTs: row.updatedAt,
 });
 
-/** The short form for lists of products; image and category as in docs/interface §12.5 rules 7 and 8. */
+/** The short form of a product in lists. Image and category follow docs/interface §12.5 rules 7 and 8. */
 export const describeBriefly = ({ identifier, groupIdentifier, name, images, categories }: UploadFront) => ({
   identifier,
   groupId: groupIdentifier,
@@ -91,7 +94,10 @@ export const describeBriefly = ({ identifier, groupIdentifier, name, images, cat
   category: mainCategory(categories)?.path ?? [],
 });
 
-/** @returns the number by which products under a category path are found; 53 bits, so that no two paths of a catalog collide */
+/**
+ * @returns the number of a category path in the index of search; it has 53 bits, so that no two paths of a
+ * catalog collide
+ */
 export const keyOfCategory = (path: readonly string[]): number => computeValueId(0, JSON.stringify(path));
 
 const MAX_DEPTH = 20;
@@ -107,7 +113,10 @@ export function readCategory(parameter: string, text: string): string[] {
   );
 }
 
-/** Size of an upload that the serving thread describes, with short values in 10 ms. Another thread describes larger ones. */
+/**
+ * The largest upload that the serving thread describes; this takes 10 ms if its values are short. Another thread
+ * describes larger ones.
+ */
 const AT_ONCE_BYTES = 32 * 1024;
 
 interface PageOrder {
@@ -120,7 +129,10 @@ interface MadePage extends Pick<FoundProduct, 'updatedAt' | 'updatedBy'> {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
 }
 
-/** @returns a page, or the bytes of a large one; undefined if there is no such product. Source: docs/interface §14.3 */
+/**
+ * @returns the page of a product, as bytes if it is large; undefined if there is no such product. Source:
+ * docs/interface §14.3
+ */
 export async function readProductPage(
   { store, scans, tasks }: { readonly store: CatalogStore; readonly scans: Scans; readonly tasks: Tasks },
   { projectId, identifier }: PageOrder,
@@ -128,7 +140,7 @@ export async function readProductPage(
 ) {
   const findChange = async ({ updatedAt, updatedBy }: Omit<MadePage, 'bytes'>) => {
     const task = await tasks.findByNumber(projectId, updatedBy);
-    // It may have been deleted since (§10.5).
+    // The task may have been deleted since (§10.5).
     return { at: updatedAt, task: task === undefined ? null : toWireTask(task) };
   };
   const [measured] = await store.measureDocuments(projectId, [identifier]);
@@ -168,7 +180,7 @@ function describeProduct(projectId: number, found: FoundProduct) {
   return { product, upload, values, notExtracted };
 }
 
-/** @returns a product's answer to lookups as JSON, without id and time */
+/** @returns the answer of a lookup for the product as JSON, without id and time */
 export function writeAnswer(found: FoundProduct): string {
   const writer = new AnswerWriter(found.ontology.attributes, (path) => found.categories.get(path));
   writer.begin();
@@ -192,13 +204,13 @@ function describeValue(uploaded: AttributeValue, attribute: Attribute | undefine
 }
 
 /**
- * Counting over a catalog, or an even sample of it, part by part, in the scanning thread. The counts so far
- * stay in the thread, under the handle of the survey. Source: docs/interface §11.6.
+ * Counts a catalog, or an even sample of it, part by part in the scanning thread. Between parts, the thread keeps
+ * the counts under the handle of the survey. Source: docs/interface §11.6.
  */
 
 interface SurveyOrder {
   readonly projectId: number;
-  /** Chosen by the caller, unique at a time. */
+  /** Chosen by the caller; unique among open surveys. */
   readonly handle: number;
   readonly question: SurveyQuestion;
   /** Whether to count all products rather than a sample. */
@@ -209,7 +221,7 @@ interface SurveyOrder {
 export type SurveyQuestion =
   | {
       readonly kind: 'coverage';
-      /** Only of products under this category. */
+      /** Counts only products under this category. */
       readonly category?: readonly string[] | undefined;
     }
   | {
@@ -221,15 +233,15 @@ export type SurveyQuestion =
 
 interface SuggestionQuestion {
   readonly kind: 'suggestions';
-  /** The locale of the project, as `de-DE`. */
+  /** The locale of the project, such as `de-DE`. */
   readonly locale: string;
 }
 
 export interface SurveyPart {
   readonly scanned: number;
-  /** How many products will be counted; an estimate. */
+  /** An estimate of how many products will be counted. */
   readonly of: number;
-  /** Set with the last part. */
+  /** Set in the last part. */
   readonly result?: SurveyResult;
 }
 
@@ -241,7 +253,7 @@ export interface SurveyResult {
   readonly counted: object;
 }
 
-/** Counts, and what commits changed: a page, a product or a whole restore may need to read much of the undo log. */
+/** Reads that may take long: counting all products, and weighing a restore, which may read much of the undo log. */
 const LONG_READS = ['countProducts', 'weighRestore'] as const;
 type LongRead = (typeof LONG_READS)[number];
 
@@ -258,19 +270,22 @@ type OpenSurvey = Awaited<ReturnType<typeof openSurvey>> & {
   readonly mark: string | undefined;
 };
 
-/** Sample sizes for larger catalogs: counts are accurate to a percent, in up to 2 s; suggestions need fewer products, in 300 ms. */
+/**
+ * Sample sizes for larger catalogs. Counts of 50,000 products are accurate to a percent and take up to 2 s;
+ * suggestions need fewer products and take 300 ms.
+ */
 const SAMPLE = { coverage: 50_000, effect: 50_000, suggestions: 20_000 } as const;
-/** Adjacent products, which are read together. */
+/** How many adjacent products are read together. */
 const BLOCK = 50;
 const PART = 2_000;
 const OPEN_SURVEYS = 16;
 
-/** Coverage that is kept until another one needs its room. */
+/** How many results of coverage are cached. */
 const MOST_KEPT = 16;
-/** The result as JSON, in characters. */
+/** The largest result that is cached, in characters of JSON. */
 const LARGEST_KEPT = 1024 * 1024;
 
-/** Coverage by the state of the catalog that it counts, so that the same count of the same state is made once. */
+/** Caches coverage by the state of the catalog, so that one state is counted once for the same question. */
 class KeptCoverage {
   private readonly results = new BoundedMap<string, SurveyResult>({ most: MOST_KEPT });
 
@@ -284,7 +299,7 @@ class KeptCoverage {
   }
 }
 
-/** @returns undefined for a question whose counts are not kept */
+/** @returns undefined for a question whose counts are not cached */
 async function markState(
   snapshot: CatalogSnapshot,
   { projectId, question, isWhole }: SurveyOrder,
@@ -294,7 +309,7 @@ async function markState(
   return JSON.stringify([projectId, await snapshot.readCatalogVersion(), revision, question, isWhole]);
 }
 
-/** The surveys that are under way, and the coverage that was counted last. */
+/** The surveys in progress, and the cached coverage. */
 class Surveys {
   private readonly openSuggestions: OpenTally;
   private readonly open = new BoundedMap<number, OpenSurvey>({ most: OPEN_SURVEYS });
@@ -328,7 +343,7 @@ class Surveys {
     this.open.delete(order.handle);
     const counts = { products: survey.total, sampled, sampledProducts };
     const result = { ...counts, counted: survey.tally.describe() };
-    // A catalog that changed meanwhile was counted in parts of different states.
+    // If the catalog has changed since, its parts were counted in different states.
     if (mark !== undefined && mark === (await markState(snapshot, order))) this.kept.keep(mark, result);
     return { scanned, of: scanned, result };
   }
@@ -401,7 +416,7 @@ function openTally(present: Ontology, question: SurveyQuestion, openSuggestions:
   }
 }
 
-/** @returns whether that was the last part */
+/** @returns whether this was the last part */
 async function countPart(snapshot: CatalogSnapshot, survey: OpenSurvey): Promise<boolean> {
   const until = survey.scanned + PART;
   while (survey.scanned < until) {
@@ -422,7 +437,7 @@ function countUpload(survey: OpenSurvey, product: UploadedProduct): void {
   survey.counted += 1;
 }
 
-/** The first products of each of equally many intervals of ids. */
+/** Splits the ids into intervals of equal length and yields the first products of each interval. */
 function* listSample(largest: number, most: number): Generator<IdRange, undefined> {
   const blocks = most / BLOCK;
   for (let at = 0; at < blocks; at += 1) {
@@ -431,23 +446,23 @@ function* listSample(largest: number, most: number): Generator<IdRange, undefine
   }
 }
 
-/** Ids are consecutive, so an interval contains at most as many products. */
+/** Ids are integers, so an interval contains at most as many products as ids. */
 function* listAll(largest: number): Generator<IdRange, undefined> {
   for (let after = 0; after < largest; after += PART)
     yield { after, upTo: Math.min(after + PART, largest), limit: PART };
 }
 
 /**
- * Scans of catalogs for the serving thread: in one thread, which yields to all others, part by part, so that
- * waiting accounts get their turns. A `signal` withdraws a part that still waits.
+ * Scans catalogs for the serving thread, in one thread of low priority. It works part by part, so that waiting
+ * accounts get their turns. A `signal` withdraws a part that still waits.
  */
 export type { WrittenChange } from './written-changes.ts';
 export type Scans = ReturnType<typeof createScans>;
 
-/** What a commit of millions of products changed takes minutes to read; a part of a survey takes two seconds. */
+/** Reading the changes of a commit of millions of products takes minutes; a part of a survey takes two seconds. */
 const SCANNING: BudgetTerms = { ms: 300_000, refusal: 'question_too_long' };
 
-/** @param pool of one thread, which holds the counts of surveys */
+/** @param pool has one thread, which holds the counts of surveys */
 export function createScans(pool: QuestionPool) {
   let nextHandle = 1;
   type Order = Pick<SurveyOrder, 'projectId'> & Partial<SurveyOrder>;
@@ -460,7 +475,7 @@ export function createScans(pool: QuestionPool) {
       order: { readonly projectId: number; readonly input: Parameters<CatalogSnapshot[Name]>[0] },
       signal: AbortSignal,
     ) => run(name, order, signal) as ReturnType<CatalogSnapshot[Name]>,
-    /** @returns undefined for a commit that is not kept @throws answer_too_large */
+    /** @returns undefined for a commit that is not in the undo log @throws answer_too_large */
     listCommitChanges: (order: InputOf<ChangePage>, signal: AbortSignal) =>
       run<readonly WrittenChange[] | undefined>('listCommitChanges', order, signal),
     /** @throws answer_too_large */

@@ -19,9 +19,9 @@ import { type ListedPage, type ListForm, readCategory, toListItem, writeTableIte
 const about = { config: { guard: 'management', access: 'manage' }, tags: ['Products'] } as const;
 const EXPORT_PAGE = 500;
 
-/** What the list needs from search, a room to the right. */
+/** The search for products that the list uses; a room to the right implements it. */
 export interface FoundProducts {
-  /** @returns a page of all products found, which is complete @throws query_invalid, search_not_ready */
+  /** @returns a page of the products found @throws query_invalid, search_not_ready */
   list(
     projectId: number,
     listed: { readonly question: FoundQuestion; readonly form: ListForm },
@@ -55,7 +55,7 @@ export const productRoutes =
         const question = readQuestion(query);
         if (format === 'ndjson') {
           refuseBeside('format=ndjson exports the whole catalog', { identifierPrefix, ...question });
-          // One page ahead: a caller that disconnects ends the export.
+          // Reads one page ahead, so that the export ends when the caller disconnects.
           const lines = Readable.from(exportCatalog(catalog, project.id, cursor), { highWaterMark: 1 });
           return sendRaw(reply, 'application/x-ndjson; charset=utf-8', lines);
         }
@@ -83,7 +83,7 @@ export const productRoutes =
           if (page === undefined)
             throw new ServiceError('not_found', `no product ${JSON.stringify(identifier)}`);
           if (Array.isArray(page)) return sendJson(reply, page);
-          // A stored answer, which was made to this schema.
+          // The writer of answers made it in the form of this schema.
           return { ...page, product: page.product as Static<typeof LookupProduct> };
         }),
     });
@@ -102,10 +102,10 @@ function refuseBeside(what: string, given: Readonly<Record<string, unknown>>): v
   throw new ServiceError('query_invalid', `${what}: leave ${name} out`);
 }
 
-/** Characters that are encoded in a piece: a few milliseconds of the serving thread. */
+/** How many characters are encoded in one piece; this takes the serving thread a few milliseconds. */
 const PIECE_CHARACTERS = 512 * 1024;
 
-/** @returns the JSON of a page, in pieces. Other requests have their turn between two of them. */
+/** @returns the JSON of a page, in pieces. Other requests get their turn between two pieces. */
 async function writePage(items: readonly string[], nextCursor: string | null): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
   let piece = '{"items":[';
@@ -119,7 +119,7 @@ async function writePage(items: readonly string[], nextCursor: string | null): P
   return [...pieces, Buffer.from(`${piece}],"nextCursor":${JSON.stringify(nextCursor)}}`)];
 }
 
-/** Sorts after everything that an identifier can have after a prefix. */
+/** A prefix followed by this text sorts after every identifier with the prefix. */
 const LAST = '\u{10ffff}'.repeat(255);
 
 /** @param after the last identifier seen */
@@ -159,12 +159,12 @@ async function* exportCatalog(catalog: Catalog, projectId: number, cursor: strin
     const { rows, isCut } = await catalog.store.listRange(projectId, range);
     const last = rows.at(-1);
     if (last === undefined) return;
-    // The stored upload is valid in an upload, so an export can be sent back unchanged.
+    // A stored upload is valid in an upload, so an export can be uploaded again unchanged.
     yield rows.map(({ text }) => `${text}\n`).join('');
-    // The embedded store reads synchronously: other requests get their turn between two pages.
+    // The embedded store reads synchronously, so other requests get their turn between two pages.
     await nextTurn();
     after = last.identifier;
-    // Measuring those that do not fit takes as long as reading them.
+    // Measuring the products that do not fit would take as long as reading them, so the next page is smaller.
     limit = isCut ? Math.min(2 * rows.length, EXPORT_PAGE) : EXPORT_PAGE;
   }
 }

@@ -140,7 +140,7 @@ interface SurveyRequest {
   readonly reply: FastifyReply;
   readonly isWhole: boolean;
   readonly question: SurveyQuestion;
-  /** Answered besides the counts. */
+  /** Added to the answer, besides the counts. */
   readonly uses?: readonly AttributeUse[] | undefined;
 }
 
@@ -151,7 +151,7 @@ async function answer<Answer extends TSchema>(
   limitScans(request, reply);
   return whileCallerWaits(reply, async (signal) => {
     const parts = catalog.survey({ projectId: request.project.id, question, isWhole }, signal);
-    // Read before the answer begins, so that a refusal has its status.
+    // Reads the first part before the answer begins, so that a refusal can still set the status.
     const first = await parts.next();
     async function* follow(): AsyncGenerator<SurveyPart, void> {
       try {
@@ -165,7 +165,7 @@ async function answer<Answer extends TSchema>(
       const lines = writeLines(follow(), uses);
       return sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
     }
-    // The scanning thread counts what the question asks for, which types cannot express.
+    // The counts have the form of the question, which types cannot express.
     for await (const { result } of follow())
       if (result !== undefined) return flatten(result, uses) as unknown as Sent<Static<Answer>>;
     throw new Error('a survey ends with a result');

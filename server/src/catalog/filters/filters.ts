@@ -1,5 +1,5 @@
 /**
- * The door of filters: the one language for selecting things, and the one comparison of values. Relations,
+ * The door of filters: the one language to select products and rows, and the one comparison of values. Relations,
  * lists of products and mappings use it. Pure.
  */
 import { type Attribute, readMeasure, readPlain, readValue, splitMeasure } from '../ontology/ontology.ts';
@@ -16,25 +16,31 @@ import {
 } from '../ontology/units/units.ts';
 import type { UploadedProduct } from '../products/products.ts';
 
-/** A value that can be compared: text by code point, numbers, instants in ms, true as 1 and false as 0. */
+/**
+ * A value that can be compared: text is compared by code point, instants are milliseconds, true is 1 and false is
+ * 0.
+ */
 export type Comparable = string | number;
 
-/** What is needed to compare the values of an attribute; `keys` are the keys of an upload that mean it. */
+/** What is needed to compare the values of an attribute; `keys` are the keys of uploads that mean the attribute. */
 export interface ComparedAttribute
   extends Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'unitAliases'> {
   readonly keys: readonly string[];
-  /** Set if it is not an attribute but a field that every product has. */
+  /** Set if it is a field that every product has, not an attribute. */
   readonly field?: OwnField;
   /**
-   * The dimension of its unit: numbers are compared in the base unit. Set when the attribute is prepared for
-   * comparing, because what was derived before units were converted has other numbers.
+   * The dimension of its unit: numbers are compared in the base unit. It is set when the attribute is prepared
+   * for comparing. Data that was derived before units were converted has other numbers.
    */
   readonly dimension?: string;
-  /** A computation on its values before comparing, see `compute`. */
+  /** A computation on the values of the attribute before they are compared, see `compute`. */
   readonly term?: MeasureTerm;
 }
 
-/** A computation on a number in a definition: multiplied first, then added to. Source: docs/interface §12.3. */
+/**
+ * A computation on a number in a definition: the number is multiplied first, then `plus` is added. Source:
+ * docs/interface §12.3.
+ */
 export interface Computation {
   readonly times?: number;
   /** In the unit of the attribute, or with a unit of the same dimension. */
@@ -84,7 +90,10 @@ export function toCompared(
   };
 }
 
-/** Whether values of one kind can be compared: numbers without a unit, in one unit or in one dimension. */
+/**
+ * @returns whether values of two attributes can be compared: of one kind, and for numbers without a unit, in one
+ * unit or in one dimension
+ */
 export const areComparable = (a: ComparedAttribute, b: ComparedAttribute): boolean =>
   kindOf(a) === kindOf(b) &&
   (a.unitName === b.unitName || (a.dimension !== undefined && a.dimension === b.dimension));
@@ -99,7 +108,7 @@ const KINDS = {
 
 const kindOf = ({ type }: ComparedAttribute) => KINDS[type];
 
-/** @returns a value of an upload as the attribute reads it; undefined if it makes no fact (§11.3) */
+/** @returns a value of an upload in comparable form; undefined if it makes no fact of the attribute (§11.3) */
 export function readComparable(value: string, attribute: ComparedAttribute): Comparable | undefined {
   if (attribute.type === 'NUMERIC_ATTRIBUTE') {
     const measure = readMeasure(value, attribute);
@@ -130,7 +139,7 @@ function toNumber(
 
 /**
  * @param parts values that make facts of the numeric attribute, each with a factor
- * @returns their exact sum, as text and for comparing: a computation on the attribute applies to the sum
+ * @returns their exact sum, as text and in comparable form; a computation on the attribute applies to the sum
  */
 export function sumComparables(
   parts: readonly { readonly text: string; readonly times: number }[],
@@ -149,7 +158,7 @@ export function sumComparables(
   };
 }
 
-/** @returns the number of a value that makes a fact of the numeric attribute, in the attribute's unit */
+/** @returns the number of a value that makes a fact of the numeric attribute, in the unit of the attribute */
 export function readNumber(text: string, attribute: ComparedAttribute): Measure | undefined {
   const measure = readMeasure(text, attribute);
   return 'plain' in measure ? { plain: measure.plain, unit: attribute.unitName ?? '' } : undefined;
@@ -161,8 +170,8 @@ export const toComparable = ({ plain, unit }: Measure, attribute: ComparedAttrib
 
 /**
  * @param known a number, with the computation on it
- * @returns the number that compares as equal in the unit of the attribute, before the computation on that; undefined if
- * the computation has the factor 0
+ * @returns the number that compares as equal to it, in the unit of the attribute and before the computation of
+ * the attribute; undefined if that computation has the factor 0
  */
 export const solveNumber = (
   known: { readonly measure: Measure; readonly term?: MeasureTerm | undefined },
@@ -171,7 +180,7 @@ export const solveNumber = (
 ): string | undefined =>
   solveMeasure({ measure: known.measure, term: known.term ?? {} }, { unit, term, rounding }, unitAliases);
 
-/** A date alone means its midnight; without a zone, UTC. */
+/** A date without a time is its midnight; a time without a zone is UTC. */
 function readInstant(value: string): number {
   const [day = '', time = ''] = value.split(/[T ]/);
   if (time === '') return Date.parse(day);
@@ -179,8 +188,8 @@ function readInstant(value: string): number {
 }
 
 /**
- * A value of a filter as the attribute reads it: a number in the attribute's unit, or text with a unit of the
- * same dimension; true and false; text. Source: docs/interface §12.2 rules 4 to 6.
+ * @returns a value of a filter in comparable form: a number in the attribute's unit, or text with a unit of the
+ * same dimension; true or false; text. Source: docs/interface §12.2 rules 4 to 6
  */
 export function readOperand(value: unknown, attribute: ComparedAttribute): Comparable | undefined {
   const kind = kindOf(attribute);
@@ -193,7 +202,7 @@ export function readOperand(value: unknown, attribute: ComparedAttribute): Compa
   return kind === 'text' ? value : readComparable(value, attribute);
 }
 
-/** @returns a number as written, with its unit, which is the attribute's or another of its dimension */
+/** @returns a number as written, with its unit: the attribute's unit or another one of its dimension */
 export function readOperandMeasure(value: unknown, attribute: ComparedAttribute) {
   const { unitName = '', dimension, unitAliases } = attribute;
   if (typeof value === 'number') return { plain: String(value), unit: unitName };
@@ -206,8 +215,8 @@ export function readOperandMeasure(value: unknown, attribute: ComparedAttribute)
 }
 
 /**
- * A filter is written by a program or a person: with a decimal point whatever the uploads have, else in the
- * attribute's form, else in any unambiguous form. `1,234` is ambiguous.
+ * A program or a person writes a filter. So the number has a decimal point, whatever form the uploads have, or
+ * the attribute's form, or any unambiguous form. `1,234` is ambiguous.
  */
 function readOperandNumber(number: string, { decimal }: ComparedAttribute): string | undefined {
   const own = readPlain(number, 'plain') ?? (decimal && readPlain(number, decimal));
@@ -216,7 +225,7 @@ function readOperandNumber(number: string, { decimal }: ComparedAttribute): stri
   return new Set(read).size === 1 ? read[0] : undefined;
 }
 
-/** By code point, as the stores compare text; JavaScript's own order puts U+FFFF after U+10000. */
+/** Compares text by code point, as the stores do; JavaScript's own order puts U+FFFF after U+10000. */
 export function compareValues(a: Comparable, b: Comparable): number {
   if (typeof a === 'number' || typeof b === 'number') return Number(a) - Number(b);
   const length = Math.min(a.length, b.length);
@@ -256,14 +265,14 @@ export function readComparables(
 
 const NAMES = { text: 'text', number: 'a number', boolean: 'true or false', date: 'a date' } as const;
 
-/** @returns what an attribute contains, for the reason of a problem */
+/** @returns what an attribute contains; the reason of a problem quotes it */
 export function describeAttribute(attribute: ComparedAttribute): string {
   const unit = attribute.unitName === undefined ? '' : ` with the unit ${attribute.unitName}`;
   if (attribute.field !== undefined) return `the ${attribute.field} of a product is text`;
   return `the attribute ${JSON.stringify(attribute.name)} is ${NAMES[kindOf(attribute)]}${unit}`;
 }
 
-/** For comparing two values, in matches and in filters. */
+/** Operators that compare two values, in matches and in filters. */
 export const OPERATORS = ['equals', 'notEquals', 'less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
 export type Operator = (typeof OPERATORS)[number];
 
@@ -274,7 +283,7 @@ type FilterOperator = (typeof FILTER_OPERATORS)[number];
 export const CONDITIONS_PER_FILTER = 100;
 export const FILTER_DEPTH = 10;
 
-/** Whether an operator holds, by the sign of comparing its left with its right operand. */
+/** Whether an operator holds, by the sign of the comparison of its left with its right operand. */
 export const COMPARISONS: Readonly<Record<Operator, (order: number) => boolean>> = {
   equals: (order) => order === 0,
   notEquals: (order) => order !== 0,
@@ -286,7 +295,8 @@ export const COMPARISONS: Readonly<Record<Operator, (order: number) => boolean>>
 
 /**
  * @param operands the value of the condition, the list of `in`, or both ends of `between`
- * @returns whether a value satisfies the operator. Source: docs/interface §12.2 rules 4 to 7 and 10
+ * @returns a function that tests whether a value satisfies the operator. Source: docs/interface §12.2 rules 4 to
+ * 7 and 10
  */
 export function compileOperator(
   operator: Exclude<FilterOperator, 'exists'>,
@@ -313,7 +323,7 @@ export function compileOperator(
 
 export type Test<Subject> = (subject: Subject) => boolean;
 
-/** @returns the test for nested filters; `not` has one */
+/** @returns the test of nested filters; `not` has one nested filter */
 export function combineTests<Subject>(
   kind: 'all' | 'any' | 'not',
   tests: readonly Test<Subject>[],
@@ -342,16 +352,16 @@ export interface ProductView {
   readonly identifier: string;
   readonly categories: readonly (readonly string[])[];
   valuesOf(attribute: ComparedAttribute): readonly Comparable[];
-  /** @returns the rows of these values, by index; undefined if none has one */
+  /** @returns the row of each of these values, by index; undefined if no value has a row */
   rowsOf?(attribute: ComparedAttribute): readonly (string | undefined)[] | undefined;
 }
 
 export type ProductTest = Test<ProductView>;
 
-/** @returns an upload as filters see it; values and paths are read on demand */
+/** @returns an upload in the form that filters read; values and paths are read on demand */
 export const viewUpload = (product: UploadedProduct): ProductView => new UploadView(product);
 
-/** An object literal with a getter would have a new hidden class each time. */
+/** A class, because an object literal with a getter would have a new hidden class each time. */
 class UploadView implements ProductView {
   readonly #product: UploadedProduct;
 
@@ -394,7 +404,10 @@ export function compileFilter(filter: Filter, findAttribute: FindAttribute): Pro
   return compileCondition(filter, findAttribute(filter.attribute));
 }
 
-/** No condition holds without a value; of several values one suffices. Source: docs/interface §12.2 rules 8, 9. */
+/**
+ * No condition holds without a value; if there are several values, one suffices. Source: docs/interface §12.2
+ * rules 8, 9.
+ */
 function compileCondition(
   { operator, value }: AttributeCondition,
   attribute: ComparedAttribute,
@@ -429,8 +442,9 @@ const TEXT_LENGTH = 65_536;
 const PATH_LENGTH = 20;
 
 /**
- * @param path of the filter within a body
- * @returns its problems, empty if it can be stored; whether it works with the ontology is a separate question
+ * @param path the place of the filter within a body
+ * @returns the problems of the filter, empty if it can be stored; whether it works with the ontology is a
+ * separate question
  */
 export function checkFilter(path: string, sent: unknown): string[] {
   const errors = checkPart(path, sent, 1);
@@ -503,19 +517,20 @@ const OPERANDS = {
 };
 
 /**
- * False, unknown or true: Kleene's strong logic (Introduction to Metamathematics, 1952, §64), in which the
- * unknown stays so unless the rest decides. Source: docs/interface §12.10.
+ * False, unknown or true, by Kleene's strong logic (Introduction to Metamathematics, 1952, §64): a result is
+ * unknown unless the known parts decide it. Source: docs/interface §12.10.
  */
 export type Truth = -1 | 0 | 1;
 
-/** For parts that must all hold; true for none. */
+/** The result if all parts must hold; true without parts. */
 export const least = (truths: readonly Truth[]): Truth => Math.min(1, ...truths) as Truth;
 
-/** For parts of which one suffices; false for none. */
+/** The result if one part suffices; false without parts. */
 const greatest = (truths: readonly Truth[]): Truth => Math.max(-1, ...truths) as Truth;
 
 /**
- * A condition on an attribute without a value is unknown, whereas a test of the filter treats it as false; `exists` never is.
+ * A condition on an attribute without a value is unknown, whereas a test of the filter treats it as false.
+ * `exists` is never unknown.
  * @throws ComparisonProblem
  */
 export function judgeFilter(filter: Filter, find: FindAttribute): (product: ProductView) => Truth {
@@ -527,7 +542,7 @@ export function judgeFilter(filter: Filter, find: FindAttribute): (product: Prod
   }
   if ('not' in filter) {
     const part = judge(filter.not);
-    // Gives 0 for 0, not -0.
+    // Subtracting gives 0 for 0, where a negation would give -0.
     return (product) => (0 - part(product)) as Truth;
   }
   const test = compileFilter(filter, find);
@@ -540,7 +555,10 @@ export function judgeFilter(filter: Filter, find: FindAttribute): (product: Prod
 const isOnValue = (filter: Filter): filter is AttributeCondition =>
   'attribute' in filter && filter.operator !== 'exists';
 
-/** @returns the attributes whose missing values make a filter unknown, each once; none if it is decided */
+/**
+ * @returns the attributes whose missing values make a filter unknown, each once; an empty list if the filter is
+ * decided
+ */
 export function listUnknown(filter: Filter, find: FindAttribute, product: ProductView): string[] {
   if (judgeFilter(filter, find)(product) !== 0) return [];
   const list = (parts: readonly Filter[]) => [
