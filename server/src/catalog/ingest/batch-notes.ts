@@ -13,20 +13,21 @@ import type { UnitAliases } from '../ontology/units/units.ts';
 import type { CatalogSnapshot, CatalogSnapshots, StagedBatch } from '../port.ts';
 
 /**
- * Notes on the batches of a full update: values of attributes that the ontology does not know, and the definitions that
- * judged the values of the others. A batch of new attributes has notes of megabytes, so the serving thread passes them on as bytes.
+ * Notes on the batches of a full update: the values of attributes that the ontology does not know, and the
+ * definitions that judged all other values. The notes of a batch with new attributes have megabytes, so the serving
+ * thread passes them on as bytes.
  */
 
 /** JSON. */
 type Json = Uint8Array<ArrayBuffer>;
 
-/** What is stored with a batch, and what the next batch is judged by. */
+/** The notes that are stored with a batch, and those that judge the next batch. */
 export interface BatchNotes {
-  /** Of `StagedBatch`. */
+  /** As in `StagedBatch`. */
   readonly observed: Json;
-  /** Of `StagedBatch`. */
+  /** As in `StagedBatch`. */
   readonly extractedBy: Json;
-  /** The observations of this batch and of those before. */
+  /** The observations of this batch and of the batches before it. */
   readonly joined: Json;
 }
 
@@ -38,12 +39,12 @@ export interface StagedUpdate {
 /** The notes of all staged batches, judged by the present ontology. */
 export interface JudgedNotes {
   readonly revision: number;
-  /** Batches that were extracted by other definitions. */
+  /** Batches that were extracted with other definitions. */
   readonly unsettled: readonly number[];
   /** The names of the attributes that the full update will create, as a JSON list. */
   readonly names: Json;
   readonly nameCount: number;
-  /** What these attributes are drafted from. */
+  /** The observations from which these attributes are drafted. */
   readonly open: Json;
 }
 
@@ -57,13 +58,13 @@ export interface DraftOrder extends Pick<JudgedNotes, 'revision' | 'open'> {
 export interface DraftedNotes {
   /** A JSON list of attributes. */
   readonly drafts: Json;
-  /** Of a batch that these definitions have judged. */
+  /** As in a batch that these definitions have judged. */
   readonly extractedBy: Json;
   /** NDJSON: a line for each attribute. */
   readonly report: Json;
 }
 
-/** The definitions with which the values of a batch were judged. */
+/** The definitions that judged the values of a batch. */
 interface ExtractedBy {
   readonly revision: number;
   readonly drafts: readonly (readonly [name: string, definition: string])[];
@@ -127,7 +128,7 @@ export const noteOperations = (snapshots: CatalogSnapshots): Record<string, Oper
 
 const observationsOf = ({ observed }: StagedBatch) => readObservations(observed);
 
-/** One by one, because the notes of each may be megabytes. */
+/** Reads one batch after another, because the notes of each may have megabytes. */
 async function* readStaged(snapshot: CatalogSnapshot, { fullUpdateId }: StagedUpdate) {
   for (const { batch } of await snapshot.listStagedBatches(fullUpdateId)) {
     const staged = await snapshot.findStagedBatch({ fullUpdateId, batch });
@@ -158,7 +159,7 @@ async function judge(snapshot: CatalogSnapshot, update: StagedUpdate): Promise<J
   };
 }
 
-/** Another full update may have created an attribute that this one would, from other values. */
+/** Another full update may have created the same attribute from other values, with another definition. */
 function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, Attribute>) {
   return (
     made.revision === revision &&

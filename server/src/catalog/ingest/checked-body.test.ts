@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 const open = (body: string) =>
   openBody({ bytes: Buffer.from(body), encoding: 'identity', maxMib: 1 }, 'products');
 
-test('a body that the scan takes and one that it leaves give the same products and names (§2.3)', () => {
+test('the scan and the validator read the same products and names from a body (§2.3)', () => {
   const attributes = [
     { key: 'Length', value: '5 mm' },
     { key: 'Known', value: 'x' },
@@ -21,7 +21,7 @@ test('a body that the scan takes and one that it leaves give the same products a
   const known = new Map([['Known', { id: 1, name: 'Known', type: 'TEXT_ATTRIBUTE' as const }]]);
   const text = JSON.stringify(sent);
   const space = ' '.repeat(10_000);
-  // Short bodies and byte order marks are left to the validator.
+  // The validator reads short bodies and bodies with a byte order mark.
   for (const body of [text, `${text}${space}`, `{"products":${text}${space}}`, `\ufeff${text}${space}`]) {
     const bytes = gzipSync(body);
     const checked = openBody({ bytes, encoding: 'gzip', maxMib: 1 }, 'products');
@@ -34,7 +34,7 @@ test('a body that the scan takes and one that it leaves give the same products a
   }
 });
 
-test('of a repeated identifier the last one stays, though the scan leaves it (§4.3 rule 4)', () => {
+test('the last product of a repeated identifier wins, also in a body that is scanned first (§4.3 rule 4)', () => {
   const { sent, parsed, repeated, openProducts } = open(
     `[{"identifier":"A","name":"1"},{"identifier":"A","name":"2"}]${' '.repeat(10_000)}`,
   );
@@ -45,7 +45,7 @@ test('of a repeated identifier the last one stays, though the scan leaves it (§
   );
 });
 
-test('valid products that hold too many values together are refused (§8)', () => {
+test('a body of valid products is refused if they have too many values together (§8)', () => {
   const settings = { includeUserGroups: new Array(1_000).fill('a') };
   const make = (count: number) =>
     JSON.stringify(Array.from({ length: count }, (_, at) => ({ identifier: `A${at}`, name: '', settings })));

@@ -2,31 +2,31 @@ import { BoundedMap } from '../../kernel/bounded-map.ts';
 import type { Attribute } from '../ontology/ontology.ts';
 import { createExtractor, type Extractor, indexByKey, type Ontology } from '../ontology/ontology.ts';
 
-/** A project's ontology prepared for extraction, with what its extractor has judged. */
+/** A project's ontology prepared for extraction, with the values that its extractor has judged. */
 export interface CompiledOntology {
   readonly revision: number;
   readonly signature: string;
   readonly extractor: Extractor;
   /** By the key in an upload. */
   readonly known: ReadonlyMap<string, Attribute>;
-  /** Category paths that have an id, which is permanent. */
+  /** Category paths that have an id. Ids are permanent. */
   readonly paths: Set<string>;
 }
 
-/** Projects whose ontology a thread caches: of 10,000 projects, only those at work now. */
+/** How many ontologies a thread caches: of 10,000 projects, it keeps only those in use. */
 const COMPILED_PROJECTS = 64;
 
 /** The ontologies that a parsing thread has compiled. */
 export class CompiledOntologies {
   private readonly compiled = new BoundedMap<number, CompiledOntology>({ most: COMPILED_PROJECTS });
 
-  /** The same ontology gives the same extractor, with its cached facts. */
+  /** @returns the same extractor for the same ontology, with its cached facts */
   compile(projectId: number, present: Ontology, drafts: readonly Attribute[]): CompiledOntology {
     const { revision } = present;
     const attributes = [...present.attributes, ...drafts];
     const signature = JSON.stringify(attributes);
     const known = this.compiled.peek(projectId);
-    // A catalog restored from a backup has other ids of paths, and another revision of its ontology.
+    // A catalog that was restored from a backup has other ids of paths, and another revision of its ontology.
     const before = known?.revision === revision ? known : undefined;
     const made =
       before?.signature === signature

@@ -16,7 +16,7 @@ const sourceOf = (handle: number) => ({
 /** @returns whether the pool lends the memory of this loan next */
 const isNext = (loan: Loan) => pool.take(loan.bytes.length).bytes.buffer === loan.bytes.buffer;
 
-test('a body is its thread’s until its extraction has ended, and then no thread finds it', async () => {
+test('the memory of a body returns to the pool after its extraction, and its handle becomes invalid', async () => {
   const held = new HeldBodies();
   const loan = pool.take(MIB);
   held.hold(5, loan);
@@ -26,7 +26,7 @@ test('a body is its thread’s until its extraction has ended, and then no threa
   assert.deepEqual(await use(), [-5, false]);
 });
 
-test('a body that is not to be extracted is given back, unless a thread has it or had it when it failed', async () => {
+test('the memory of a released body returns to the pool, unless a thread uses it or died with it', async () => {
   const held = new HeldBodies();
   const [waiting, used, failed] = [pool.take(MIB), pool.take(MIB), pool.take(MIB)];
   for (const [at, loan] of [waiting, used, failed].entries()) held.hold(at + 1, loan);
@@ -42,7 +42,7 @@ test('a body that is not to be extracted is given back, unless a thread has it o
   assert.ok(!isNext(failed));
 });
 
-test('when many wait, the oldest are left to their threads', async () => {
+test('the memory of the oldest waiting bodies is abandoned when too many wait', async () => {
   const held = new HeldBodies();
   const loans = Array.from({ length: 4 }, () => pool.take(32 * MIB));
   for (const [at, loan] of loans.entries()) held.hold(at + 1, loan);

@@ -2,12 +2,12 @@ import { BoundedMap } from '../../kernel/bounded-map.ts';
 import type { Loan } from '../../storage/threads/threads.ts';
 import type { IngestSource } from './ingest-thread.ts';
 
-/** As much as two parsing threads hold. */
+/** As many bytes as two parsing threads hold. */
 const HELD_BYTES = 96 * 1024 * 1024;
 
 /**
- * The memory of bodies that wait in a parsing thread for their extraction, by handle. A body whose memory is
- * no longer held has another handle, under which a thread reads it from its payload.
+ * The memory of bodies that wait in a parsing thread for their extraction, by handle. When the memory of a body is no
+ * longer held, its extraction gets another handle, under which the thread reads the body from its payload.
  */
 export class HeldBodies {
   private readonly loans = new BoundedMap<number, Loan>({
@@ -16,22 +16,25 @@ export class HeldBodies {
     onEvict: (loan) => loan.abandon(),
   });
 
-  /** If there are too many, the oldest are left to the threads alone, which drop them eventually. */
+  /**
+   * Holds the memory of a body. If bodies are too many, the pool abandons the oldest, and their threads drop them
+   * later.
+   */
   hold(handle: number, loan: Loan): void {
     this.loans.set(handle, loan);
   }
 
-  /** @returns how many bytes of a body are held */
+  /** @returns the number of bytes of a body that are held */
   sizeOf({ handle }: IngestSource): number {
     return this.loans.peek(handle)?.bytes.length ?? 0;
   }
 
-  /** Gives back the memory of a body that will not be extracted, unless a thread is using it. */
+  /** Returns the memory of a body that will not be extracted, unless a thread uses it. */
   release({ handle }: IngestSource): void {
     this.take(handle)?.giveBack();
   }
 
-  /** Gives the memory back when the thread has answered. */
+  /** Returns the memory to the pool when the thread has answered. */
   async use<Result>(source: IngestSource, work: (source: IngestSource) => Promise<Result>): Promise<Result> {
     const { handle } = source;
     return this.take(handle)?.until(work(source)) ?? work({ ...source, handle: -Math.abs(handle) });

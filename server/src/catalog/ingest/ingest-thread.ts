@@ -47,11 +47,11 @@ import { holdsAny, listKeys, packPatches, packProducts } from './packing.ts';
 import { ReportWriter, reportChanged, reportDropped } from './report-writer.ts';
 
 /**
- * The work of parsing threads on bodies: check and extract. A checked body stays in memory under its handle until its
- * extraction, within a limit; after that, or after a crash, it is read from its payload.
+ * The work of parsing threads on bodies: checking and extracting. A checked body stays in memory under its handle
+ * until its extraction, within a limit. After that, or after a crash, a thread reads it from its payload.
  */
 
-/** Where to find the products of an accepted request. */
+/** Where a thread finds the products of an accepted request. */
 export interface IngestSource {
   readonly handle: number;
   readonly payloadName: string;
@@ -71,7 +71,7 @@ export interface CheckInput extends Omit<IngestSource, 'payloadName'> {
 export interface CheckResult {
   readonly sent: number;
   readonly parsed: number;
-  /** Violations of products that were left out. */
+  /** The violations of products that were skipped. */
   readonly validation: readonly ProductViolation[];
   /** Of the unpacked body. */
   readonly digest?: string;
@@ -84,9 +84,9 @@ export const describeChecked = ({ sent, parsed, skipped, digest }: CheckedBody):
   ...(digest !== undefined && { digest }),
 });
 
-/** What a batch of a full update is judged by besides the ontology. */
+/** The notes that judge a batch of a full update besides the ontology. */
 interface FullUpdateContext extends Pick<DraftSettings, 'locale'> {
-  /** Values of attributes that the ontology does not know, in the batches before: `joined` of their notes. */
+  /** The values, in earlier batches, of attributes that the ontology does not know: `joined` of their notes. */
   readonly observed: Uint8Array;
 }
 
@@ -108,10 +108,12 @@ export interface Extracted {
   /** The revision of the ontology that judged the values. */
   readonly revision: number;
   readonly derivationRevision: number;
-  /** NDJSON, as bytes that pass between threads without a copy: a report at its limit has 16 MB. */
+  /** NDJSON, as bytes that pass between threads without a copy, because the largest report has 16 MB. */
   readonly report: Uint8Array<ArrayBuffer>;
   readonly unknownIdentifiers: number;
-  /** For a full update: notes on attributes that the ontology does not know, or whose type is judged anew. */
+  /**
+   * For a full update: notes on attributes that the ontology does not know, and on those whose type is judged again.
+   */
   readonly notes: BatchNotes | undefined;
 }
 
@@ -121,7 +123,7 @@ export interface ReviewInput extends BatchKey {
   readonly drafts: Uint8Array;
 }
 
-/** A staged batch judged again, by another ontology. */
+/** A staged batch that was judged again with another ontology. */
 export interface ReviewedBatch {
   /** NDJSON. */
   readonly report: string;
@@ -137,15 +139,15 @@ export interface FollowedPage extends FollowedProducts {
   readonly lastId: number;
 }
 
-/** Bodies held for their extraction, in bytes of JSON: those that the validator had to parse take six times as much. */
+/** How many bytes of JSON are held for extraction. A body that the validator had to parse takes six times as much. */
 const HELD_BODY_BYTES = 48 * 1024 * 1024;
 const FOLLOWED_PAGE = 2_000;
-/** For pages, which are not stored: parsing more is not worth it. */
+/** The limit for bodies whose pages are only counted and not stored. */
 const COUNTED_MIB = 4;
 
 interface PlaceInCatalog {
   readonly projectId: number;
-  /** A product, or a document. */
+  /** The last product or document that was read. */
   readonly after: number;
 }
 
@@ -164,7 +166,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
   };
 }
 
-/** A parsing thread: it holds bodies in progress and a cache of ontologies. */
+/** A parsing thread. It holds bodies in progress and a cache of ontologies. */
 class ParsingThread {
   private readonly snapshots: CatalogSnapshots;
   private readonly ontologies = new CompiledOntologies();
@@ -177,14 +179,17 @@ class ParsingThread {
     this.snapshots = snapshots;
   }
 
-  /** Holds the body; if there are too many, the oldest are dropped. @throws every refusal of docs/interface §7.3 */
+  /**
+   * Checks a body and holds it. If there are too many bodies, the oldest are dropped.
+   * @throws every refusal of docs/interface §7.3
+   */
   check({ handle, form, isDigested, ...source }: CheckInput) {
     const body = openBody(source, form, isDigested);
     this.held.set(handle, body);
     return new Passed(describeChecked(body), source.bytes.length);
   }
 
-  /** Products of an accepted request; those of a partial update are merged with the present ones. */
+  /** Packs the products of an accepted request. It merges the products of a partial update with the present ones. */
   async extract({ projectId, source, context, room }: ExtractInput, budget: Budget) {
     const body = this.held.peek(source.handle) ?? (await this.openStored(projectId, source));
     this.held.delete(source.handle);
@@ -218,7 +223,10 @@ class ParsingThread {
     return new Passed(extracted, packed.bytes.length, buffers);
   }
 
-  /** An accepted body: what is invalid in it is left out, and if it cannot be read at all, no sender is at fault. */
+  /**
+   * Reads an accepted body again. It skips invalid products. If the body cannot be read at all, the caller is not at
+   * fault.
+   */
   private async openStored(projectId: number, { payloadName, encoding, maxMib, form }: IngestSource) {
     const bytes = await this.snapshots.readPayload(projectId, payloadName);
     try {
@@ -229,7 +237,9 @@ class ParsingThread {
     }
   }
 
-  /** Judges a staged batch again: which values make no fact, and which products gain facts of `drafts`. */
+  /**
+   * Judges a staged batch again: it reports values that make no fact, and finds products that gain facts of `drafts`.
+   */
   review({ projectId, drafts: given, ...staged }: ReviewInput, budget: Budget): Promise<ReviewedBatch> {
     return this.snapshots.read(projectId, budget, async (snapshot) => {
       const drafts = readNotes<readonly Attribute[]>(given);
@@ -250,7 +260,7 @@ class ParsingThread {
     });
   }
 
-  /** One page of a re-extraction: products whose facts follow an older ontology. */
+  /** Compares one page of a re-extraction: products whose facts follow an older ontology. */
   follow({ projectId, after }: PlaceInCatalog, budget: Budget): Promise<FollowedPage> {
     return this.snapshots.read(projectId, budget, async (snapshot) => {
       const present = await snapshot.readOntology();
@@ -273,7 +283,7 @@ class ParsingThread {
   }
 }
 
-/** Attributes that the ontology does not know, and those whose values are judged anew, by name. */
+/** @returns attributes that the ontology does not know, and attributes whose values are judged again, by name */
 function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, Attribute>) {
   const waiting = new Map([...known].filter(([, attribute]) => isWaiting(attribute)));
   if (waiting.size === 0) return body.observeUnknown(known);
@@ -286,13 +296,13 @@ function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, Attribute>
 
 interface DraftedBatch {
   readonly observed: readonly [string, Observed][];
-  /** Those of them that the full update will create, still without an id. */
+  /** The attributes of these that the full update will create, without an id. */
   readonly drafts: readonly Attribute[];
 }
 
 const NO_DRAFTS: DraftedBatch = { observed: [], drafts: [] };
 
-/** They get their ids at the commit, when the values of all batches are known. */
+/** Drafts unknown attributes. They get their ids at the commit, when the values of all batches are known. */
 function draftUnknown(
   body: CheckedBody,
   { mode, unitAliases, attributes }: Ontology,
@@ -307,7 +317,7 @@ function draftUnknown(
   return { observed, drafts };
 }
 
-/** Adds those that have an id to `known`. */
+/** Adds the paths that have an id to `known`. @returns the paths without an id */
 async function findUnknownPaths(snapshot: CatalogSnapshot, known: Set<string>, all: readonly string[]) {
   const paths = all.filter((path) => !known.has(path));
   if (paths.length === 0) return [];
@@ -315,7 +325,10 @@ async function findUnknownPaths(snapshot: CatalogSnapshot, known: Set<string>, a
   return paths.filter((path) => !known.has(path));
 }
 
-/** Reports what makes no fact any more, and finds products whose facts differ from those by the ontology that each followed. */
+/**
+ * Reports values that no longer make a fact, and finds products whose facts differ from those of the ontology that
+ * they followed.
+ */
 async function compareFacts(
   rows: readonly OutdatedProduct[],
   { extractor, known }: CompiledOntology,

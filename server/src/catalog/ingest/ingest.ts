@@ -1,6 +1,6 @@
 /**
- * The door of ingest: a body becomes checked products, their facts and their stored form, in parsing threads.
- * Never writes a catalog.
+ * The door of ingest: parsing threads turn a body into checked products, their facts and their stored form. It never
+ * writes a catalog.
  */
 import { randomInt } from 'node:crypto';
 import type { IncomingPayload, RawBody } from '../../http/bodies/bodies.ts';
@@ -33,14 +33,14 @@ import { isLegacyForm, type LegacyProducts, readLegacyForm } from './legacy-item
 
 export { type CheckResult, type IngestSource, ingestOperations } from './ingest-thread.ts';
 
-/** Products in memory that is given back once they are written. */
+/** Products in memory that is returned to the pool once they are written. */
 export interface Packed extends Extracted {
   readonly loan: Loan;
 }
 
 /**
- * Bodies up to this size are checked in the serving thread, 64 KiB in about a millisecond, so that a small
- * update never queues behind a batch of 15 MB.
+ * Bodies up to this size are checked in the serving thread, so that a small update never queues behind a batch of 15
+ * MB. Checking 64 KiB takes about a millisecond.
  */
 const SMALL_BODY_BYTES = 64 * 1024;
 
@@ -49,11 +49,11 @@ interface SentBody {
   readonly body: RawBody;
   readonly form: BodyForm;
   readonly onInvalid?: OnInvalid;
-  /** Whether its digest is requested; default: no. */
+  /** Whether the digest of the body is requested; default: no. */
   readonly isDigested?: boolean;
 }
 
-/** A body that is checked and durable, and has no task yet. */
+/** A body that is checked and durable but has no task yet. */
 export interface AcceptedBody extends CheckResult {
   readonly source: IngestSource;
 }
@@ -63,7 +63,7 @@ interface LegacyBody {
   readonly items: number;
 }
 
-/** A body of the largest size takes seconds. */
+/** Reading a body of the largest size takes seconds. */
 const READING: BudgetTerms = { ms: 300_000, refusal: 'question_too_long' };
 
 interface IngestParts {
@@ -73,16 +73,19 @@ interface IngestParts {
   readonly buffers: BufferPool;
 }
 
-/** The parsing threads as the serving thread sees them. */
+/** The parsing threads from the view of the serving thread. */
 export class Ingest {
   private readonly threads: ThreadPool;
   private readonly payloads: PayloadFiles;
   private readonly maxMib: number;
   private readonly buffers: BufferPool;
   private readonly held = new HeldBodies();
-  /** The next batch is nearly always as large as the last: growing by doubling would take twice the memory. */
+  /** The next batch usually has the size of the last one. Growing by doubling would take twice the memory. */
   private expectedBytes = 1024 * 1024;
-  /** Stored tasks have handles of a former process, which must not be mistaken for ours. */
+  /**
+   * Stored tasks have handles of a former process. The random start prevents that they equal a handle of this
+   * process.
+   */
   private nextHandle = randomInt(2 ** 40) * 1024;
 
   constructor({ threads, payloads, maxMib, buffers }: IngestParts) {
@@ -92,7 +95,7 @@ export class Ingest {
     this.buffers = buffers;
   }
 
-  /** @returns where the body of a request goes while it arrives */
+  /** @returns the payload into which the body of a request is written while it arrives */
   openPayload(projectId: number): IncomingPayload {
     const writer = this.payloads.open(projectId, `${(this.nextHandle++).toString(36)}.body`);
     return { ...writer, buffers: this.buffers };
@@ -107,7 +110,7 @@ export class Ingest {
     const { onInvalid = 'refuse', isDigested = false } = rules;
     const { bytes, encoding, payload = this.openPayload(projectId) } = body;
     const loan = body.loan?.move();
-    // Private memory needs no hold.
+    // Memory that belongs to no pool need not be held.
     const handle = loan === undefined ? -this.nextHandle++ : this.nextHandle++;
     const input = { handle, form, maxMib, onInvalid, isDigested, bytes, encoding };
     const accepting = acceptBoth(this.check(projectId, input), payload, bytes);
@@ -121,7 +124,10 @@ export class Ingest {
     }
   }
 
-  /** Waits until the task of a body is stored; on failure the body is removed, unless the task may be stored all the same. */
+  /**
+   * Waits until the task of a body is stored. On failure it removes the body, unless the task may have been stored
+   * anyway.
+   */
   async keepIfStored<Result>(
     projectId: number,
     source: IngestSource,
@@ -142,7 +148,8 @@ export class Ingest {
   }
 
   /**
-   * @returns the body in the form of an update, and its number of items; undefined if it is not of the form of an old plug-in
+   * @returns the body in the form of an update, and its number of items; undefined if it does not have the form of an
+   * old plug-in
    * @throws body_not_json, request_invalid
    */
   async readLegacyForm(projectId: number, body: RawBody): Promise<LegacyBody | undefined> {
@@ -156,7 +163,7 @@ export class Ingest {
     return { body: { bytes, encoding }, items };
   }
 
-  /** @returns how many pages of a shop a body contains; undefined if that is unclear, or it is too large */
+  /** @returns how many pages of a shop a body contains; undefined if that is unclear, or if the body is too large */
   countPages(projectId: number, { bytes, encoding }: RawBody): Promise<number | undefined> {
     return this.threads.ask('countPages', { bytes, encoding }, { key: projectId, terms: READING });
   }
@@ -168,7 +175,7 @@ export class Ingest {
     );
     const { bytes } = extracted.packed;
     this.expectedBytes = Math.ceil(bytes.length * 1.05) + 256 * 1024;
-    // What did not fit is in the thread's own memory.
+    // Products that did not fit are in the memory of the thread.
     if (bytes.buffer.byteLength !== room.bytes.length) room.giveBack();
     return { ...extracted, loan: room };
   }
@@ -178,7 +185,9 @@ export class Ingest {
     return this.run('joinNotes', projectId, { fullUpdateId });
   }
 
-  /** Finds what a full update will create, and which of its batches other definitions have judged. */
+  /**
+   * Finds the attributes that a full update will create, and those of its batches that other definitions have judged.
+   */
   judgeNotes(projectId: number, fullUpdateId: number): Promise<JudgedNotes> {
     return this.run('judgeNotes', projectId, { fullUpdateId });
   }
@@ -191,7 +200,7 @@ export class Ingest {
     return this.run('review', projectId, batch);
   }
 
-  /** Compares the facts of products that follow an older ontology, a page of a re-extraction. */
+  /** Compares the facts of a page of products that follow an older ontology. */
   follow(projectId: number, after: number): Promise<FollowedPage> {
     return this.run('follow', projectId, { after });
   }
@@ -207,7 +216,7 @@ export class Ingest {
   }
 }
 
-/** @throws the refusal of the check, else why the payload is missing, once both have ended */
+/** Waits for both to end. @throws the refusal of the check, otherwise the reason why the payload is missing */
 async function acceptBoth(checking: Promise<CheckResult>, payload: PayloadWriter, bytes: Uint8Array) {
   const sample = sampleBytes(bytes);
   const [checked, written] = await Promise.allSettled([checking, payload.finish(bytes)]);

@@ -1,6 +1,6 @@
 /**
- * The single update of Shopware 5: a form, `productsJsonArray=[…]&full=false`, with items in the plug-in's own
- * form. They become the products that the plug-in itself sends in a full update. Source: docs/connectors.md.
+ * The single update of Shopware 5: a form, `productsJsonArray=[…]&full=false`, with items in a form of the plug-in.
+ * They become the products that the plug-in sends in a full update. Source: docs/connectors.md.
  */
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -8,7 +8,7 @@ import { shareText } from '../../storage/threads/threads.ts';
 import type { UploadedProduct } from '../products/products.ts';
 
 const START = 'productsJsonArray=';
-/** The plug-in sends one product at a time, of which the description is the largest part. */
+/** The plug-in sends one product at a time; the description is its largest part. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 type Item = Readonly<Record<string, unknown>>;
@@ -37,13 +37,13 @@ export function readLegacyForm(bytes: Uint8Array): LegacyProducts {
 
 const refusal = (detail: string) => new ServiceError('request_invalid', detail);
 
-/** The list may contain `&`, but the last parameter follows it. */
+/** The list may contain `&`, so the last parameter ends it. */
 function splitForm(text: string): { list: string; full: string } {
   const [, list = '', full = ''] = /^productsJsonArray=([\s\S]*?)(?:&full=([^&]*))?$/.exec(text) ?? [];
   return { list, full };
 }
 
-/** The plug-in does not encode what it sends, but a library may. */
+/** The plug-in does not encode the list, but a library may. */
 function parseItems(text: string): unknown[] {
   const read = (list: string): unknown => JSON.parse(list);
   try {

@@ -6,7 +6,10 @@ import { listProductErrors, patchProduct, type UploadedProduct } from '../produc
 import { type CheckedBody, type ProductSource, sourceOfParsed } from './checked-body.ts';
 import type { ReportWriter } from './report-writer.ts';
 
-/** Where the products of one request go, and what reports values that make no fact. */
+/**
+ * What packing the products of one request needs: the extractor and derivation, the report, and where the products
+ * go.
+ */
 export interface Packing {
   readonly extractor: Extractor;
   readonly derive: Derive;
@@ -25,7 +28,7 @@ export async function packProducts(body: CheckedBody, snapshot: CatalogSnapshot,
   return { unknownIdentifiers: 0, derived: finish() };
 }
 
-/** Products of a partial update, merged with the present ones. */
+/** Packs the products of a partial update, merged with the present ones. */
 export async function packPatches(
   { patches, repeated }: CheckedBody,
   snapshot: CatalogSnapshot,

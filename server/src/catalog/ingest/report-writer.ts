@@ -12,12 +12,12 @@ import type { UploadedProduct } from '../products/products.ts';
 import { countDropped, countEmpty } from '../report-lines.ts';
 import type { CheckedBody } from './checked-body.ts';
 
-/** The limit of a task's report, too. Source: docs/interface §4.7. */
+/** A task's report has the same limit. Source: docs/interface §4.7. */
 const REPORT_LINES = 100_000;
 
 const writeLine = (line: object) => `${JSON.stringify(line)}\n`;
 
-/** Such a path is no category. */
+/** A path without a name is not a category. */
 const describeEmptied = (count: number) =>
   count === 0 ? '' : `, and ${count === 1 ? '1 path' : `${count} paths`} without a name`;
 
@@ -26,7 +26,7 @@ export class ReportWriter implements ExtractionListener {
   private readonly unknown = new Set<string>();
   private readonly empty = new Map<string, number>();
   private readonly dropped = new Map<string, { count: number; because: string }>();
-  /** By changed product, its values that make no fact. */
+  /** The values of each changed product that make no fact, by identifier. */
   readonly changed = new Map<string, Unextracted[]>();
   private more = 0;
 
@@ -40,19 +40,19 @@ export class ReportWriter implements ExtractionListener {
     this.changed.getOrInsertComputed(identifier, () => []).push(unextracted);
   }
 
-  /** A fact that the catalog no longer has; without `unextracted`, the attribute is gone too. */
+  /** Counts a fact that the catalog loses; without `unextracted`, the attribute no longer exists either. */
   addDropped(attribute: string, unextracted: Unextracted | undefined): void {
     const because = () =>
       unextracted ? explainDropped(unextracted) : 'the ontology has no such attribute any more';
     this.dropped.getOrInsertComputed(attribute, () => ({ count: 0, because: because() })).count += 1;
   }
 
-  /** One line, however many there are. */
+  /** Reports one line, however many values are empty. */
   onEmpty(attribute: string): void {
     this.empty.set(attribute, (this.empty.get(attribute) ?? 0) + 1);
   }
 
-  /** One line, however many products have it. */
+  /** Reports one line, however many products have the attribute. */
   onUnknown(attribute: string): void {
     if (this.unknown.has(attribute)) return;
     this.unknown.add(attribute);
@@ -65,7 +65,7 @@ export class ReportWriter implements ExtractionListener {
     for (const identifier of identifiers) this.add({ identifier, code: 'repeated_identifier', message });
   }
 
-  /** Must be called first: from these lines a commit knows what stays unchanged. */
+  /** Must be called first: a commit reads from these lines which products remain unchanged. */
   addSkipped({ skipped, mended }: Pick<CheckedBody, 'skipped' | 'mended'>): void {
     for (const { identifier, errors } of skipped) {
       const message = `the product is not valid and was left out: ${errors.join('; ')}`;
@@ -82,7 +82,7 @@ export class ReportWriter implements ExtractionListener {
     this.add({ identifier, code: 'unknown_identifier', message });
   }
 
-  /** NDJSON; a last line `{"more":n}` counts omitted lines. */
+  /** @returns NDJSON; a last line `{"more":n}` counts the lines above the limit */
   toText(): string {
     const counted = [
       ...[...this.dropped].map(([attribute, dropped]) => countDropped(attribute, dropped)),
@@ -95,12 +95,12 @@ export class ReportWriter implements ExtractionListener {
 
 type ByKey = ReadonlyMap<string, Attribute>;
 
-/** An upload may have 2 MB. */
+/** How many uploads are read together. One may have 2 MB. */
 const UPLOADS_AT_ONCE = 100;
 
 /**
- * Reports present facts that an update removes because of values that make none. It only reads the present
- * uploads of products whose new values make no fact.
+ * Reports present facts that an update removes because their new values make no fact. It reads only the present
+ * uploads of products that have such values.
  */
 export async function reportDropped(report: ReportWriter, snapshot: CatalogSnapshot, known: ByKey) {
   const { changed } = report;
@@ -115,7 +115,7 @@ export async function reportDropped(report: ReportWriter, snapshot: CatalogSnaps
   }
 }
 
-/** A value that was there before was not dropped, and no more are dropped than there were facts. */
+/** Excludes values that the product already had, and drops at most as many facts as there were. */
 function listDropped(
   present: UploadedProduct['attributes'],
   unextracted: readonly Unextracted[],
@@ -129,7 +129,7 @@ function listDropped(
   });
 }
 
-/** Reports facts under another ontology that are none under this one. */
+/** Reports values that made facts under the former ontology and make none under this one. */
 export function reportChanged(
   report: ReportWriter,
   { attributes }: UploadedProduct,

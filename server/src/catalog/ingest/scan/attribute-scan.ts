@@ -32,18 +32,20 @@ import {
 } from './readers.ts';
 import { IntList, SpanNumbers } from './span-table.ts';
 
-/** An attribute key of this body, and what its values look like so far. */
+/** An attribute key of this body, and the forms of its values so far. */
 export interface ScannedKey {
   readonly name: string;
   readonly number: number;
-  /** What precedes its values, from the opening brace on. */
+  /** The bytes before its values, from the opening brace on. */
   lead: CountedSpan;
-  /** The keys that followed it most recently and before that: consecutive products differ by an attribute or two. */
+  /**
+   * The keys that followed this one last and before that, because consecutive products differ by an attribute or two.
+   */
   next: ScannedKey | undefined;
   other: ScannedKey | undefined;
   observed: Observed | undefined;
   measure: KnownMeasure | undefined;
-  /** Text stays text, whatever follows. */
+  /** Text remains text whatever values follow. */
   isText: boolean;
   /** Whether a value was empty, for the report. */
   hasBlank: boolean;
@@ -63,23 +65,23 @@ const createKey = (name: string, number: number): ScannedKey => ({
 
 const { key: KeySchema, value: TextSchema, row: RowSchema } = ValueSchema.properties;
 const [KEY, VALUE] = [sizesOf(KeySchema), sizesOf(TextSchema)];
-/** The limit for a body; each takes memory of its own. */
+/** The limit for a body, because each key takes memory. */
 const MOST_KEYS = 16_384;
 const SPACE = 0x20;
 const ASCII = 0x80;
 
-/** By the first byte of a text. */
+/** @returns whether a text may be blank, by its first byte */
 const mayBeBlank = (first = QUOTE) =>
   first <= SPACE || first === QUOTE || first === BACKSLASH || first >= ASCII;
 
-/** Reads the attributes of products, and notes what a draft of the ontology needs to know about their values. */
+/** Reads the attributes of products, and notes the properties of their values that a draft of the ontology needs. */
 export class AttributeScan {
   readonly observed = new Map<string, Observed>();
-  /** By their numbers. */
+  /** All keys, at the index of their number. */
   readonly distinct: ScannedKey[] = [];
-  /** For each value the number of its key, its start and its end; null values are left out. */
+  /** For each value, the number of its key, its start and its end. Null values are omitted. */
   readonly values = new IntList();
-  /** Start and end of the values' rows, by the index of the value in `values`. */
+  /** Start and end of the row of a value, by the index of the value in `values`. */
   private readonly rows = new Map<number, readonly [start: number, end: number]>();
   private readonly bytes: Buffer;
   private readonly numbers = new SpanNumbers();
@@ -112,7 +114,7 @@ export class AttributeScan {
     this.readAny = readerOf(bytes, ValueSchema, noting);
   }
 
-  /** Products of one kind have the same keys in the same order. */
+  /** Starts again at the first key, because similar products have the same keys in the same order. */
   startProduct(): void {
     this.key = this.first;
   }
@@ -130,7 +132,10 @@ export class AttributeScan {
     return this.afterAny(at);
   };
 
-  /** Nearly always, the key that followed the last one follows again. @returns where the value is */
+  /**
+   * Tries the keys that followed the last key before, because the same key nearly always follows again.
+   * @returns the position of the value
+   */
   private afterLead(at: number): number {
     const { bytes, key } = this;
     const { next, other } = key;
@@ -190,7 +195,7 @@ export class AttributeScan {
     return key;
   }
 
-  /** It may precede its key. */
+  /** Notes the position only, because a value may precede its key. */
   private afterTextOf(at: number): number {
     this.valueAt = at;
     this.irregularBefore = irregularities.count;
@@ -229,7 +234,7 @@ export class AttributeScan {
   }
 }
 
-/** @returns the form of a number that fits the same forms as those before it */
+/** @returns the form of a number that adds nothing to the forms of the numbers before it */
 function knowMeasure({ misfits }: Observed, unit: Span | undefined) {
   if (unit === undefined) return undefined;
   if (misfits.comma !== undefined) return { unit, decimal: POINT };
@@ -238,20 +243,20 @@ function knowMeasure({ misfits }: Observed, unit: Span | undefined) {
 }
 
 const PLUS = 0x2b;
-/** A character outside ASCII, such as a no-break space. */
+/** Bytes of characters outside ASCII, such as a no-break space, begin here. */
 const BEYOND_ASCII = 0x80;
 
 /** The form of an attribute's numbers that add nothing new. */
 interface KnownMeasure {
-  /** What follows the number: the unit, if any, and the closing quote. */
+  /** The bytes after the number: the unit, if there is one, and the closing quote. */
   readonly unit: Span;
-  /** undefined: only integers, as other forms need the decimal sign. */
+  /** undefined: only integers, because other numbers need the decimal sign. */
   readonly decimal: number | undefined;
 }
 
 /**
- * Matches a string that is certainly a number, with this unit and its closing quote. Anything else is
- * UNCERTAIN, though it may be one, e.g. with an escape.
+ * Matches a string that is certainly a number, with this unit and its closing quote. Any other string is UNCERTAIN
+ * although it may be a number, such as one with an escape.
  * @param at the position of the opening quote
  */
 function endOfMeasure(bytes: Uint8Array, at: number, { unit, decimal }: KnownMeasure): number {
@@ -267,7 +272,7 @@ function endOfMeasure(bytes: Uint8Array, at: number, { unit, decimal }: KnownMea
 const afterSign = (bytes: Uint8Array, at: number) =>
   bytes[at] === PLUS || bytes[at] === MINUS ? at + 1 : at;
 
-/** @returns what follows the number in a string that is a measure; undefined if uncertain */
+/** @returns the bytes after the number in a string that is a measure; undefined if uncertain */
 function findUnit(bytes: Uint8Array, start: number, end: number): Span | undefined {
   let at = afterSign(bytes, start + 1);
   while (isOfNumber(bytes[at] as number)) at += 1;
@@ -280,7 +285,7 @@ const NINE = 0x39;
 const isOfNumber = (byte: number) => (byte >= ZERO && byte <= NINE) || byte === POINT || byte === COMMA;
 
 const [TRUE, FALSE] = [Buffer.from('"true"'), Buffer.from('"false"')];
-/** The bit by which lower case letters differ from capitals. */
+/** The bit that distinguishes lower case letters from capitals. */
 const SMALL = 0x20;
 
 /** @returns whether a string is true or false in any case, without an escape */

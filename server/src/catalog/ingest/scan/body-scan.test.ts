@@ -11,11 +11,14 @@ import { type CheckedBody, type ProductSource, sourceOfScanned, validateBody } f
 import { ReportWriter } from '../report-writer.ts';
 import { scanBody } from './scan.ts';
 
-/** RELATA_TEST_BODIES sets the number of bodies to compare scan and validator on, RELATA_TEST_SEED repeats a run. */
+/**
+ * RELATA_TEST_BODIES sets the number of bodies on which scan and validator are compared. RELATA_TEST_SEED repeats a
+ * run.
+ */
 const BODIES = Number(process.env.RELATA_TEST_BODIES ?? 100_000);
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** @returns the result of the validator, JSON.parse and a walk through the products; undefined if the body is refused */
+/** @returns the result of the validator; undefined if it refuses the body */
 function validate(bytes: Buffer): CheckedBody | undefined {
   try {
     return validateBody({ bytes, encoding: 'identity', maxMib: 16 }, 'products');
@@ -25,7 +28,7 @@ function validate(bytes: Buffer): CheckedBody | undefined {
   }
 }
 
-/** @returns whether the scan accepts the body; then the validator must accept it with the same result */
+/** @returns whether the scan accepts the body. If it does, the validator must accept it with the same result. */
 function assertSame(bytes: Buffer): boolean {
   const scanned = scanBody(bytes);
   if (scanned === undefined) return false;
@@ -64,7 +67,7 @@ function inspect(source: ProductSource): string {
   return report.toText();
 }
 
-/** @returns for each product the parts that answers and facts derive from */
+/** @returns the parts of each product from which answers and facts derive */
 function listDerivedFrom(source: ProductSource, keys: ReadonlySet<string>): unknown[] {
   const derived = source.openDerived(keys);
   return Array.from(source.listIdentifiers(), (_, row) => {
@@ -83,7 +86,7 @@ const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'] as const;
 
 const takes = (body: string) => assertSame(Buffer.from(body));
 
-test('products are taken as every client writes them (§2.3)', () => {
+test('the scan accepts products in the form that each client writes (§2.3)', () => {
   const products = readCatalog(10_000).products.slice(0, 10_000);
   for (const write of Object.values(CLIENT_FORMS)) {
     assert.ok(takes(write({ products })));
@@ -100,7 +103,7 @@ type Fields = Record<string, unknown>;
 const product = (fields: Fields): Fields => ({ identifier: 'A', name: 'A', ...fields });
 const repeat = <Item>(count: number, item: Item): Item[] => new Array(count).fill(item);
 
-test('the scan takes what is as long as it may be, in characters, and nothing longer (§2.3, §8)', () => {
+test('the scan accepts texts and lists up to their limits and leaves longer ones to the validator (§2.3, §8)', () => {
   const limits: [number, (count: number, unit: string) => Fields][] = [
     [255, (count, unit) => ({ identifier: unit.repeat(count) })],
     [255, (count, unit) => ({ groupIdentifier: unit.repeat(count) })],
@@ -133,7 +136,7 @@ test('the scan takes what is as long as it may be, in characters, and nothing lo
   assert.equal(takes(JSON.stringify(many(10_001))), false);
 });
 
-test('what is not certain is left to the validator', () => {
+test('the scan leaves an uncertain body to the validator', () => {
   const attribute = (text: string) => `[{"identifier":"A","name":"A","attributes":[${text}]}]`;
   const uncertain = [
     ...['', '[]', '{}', '[{}]', 'null', '{"products":[]}', '[{"identifier":"A"}]', '[{"name":"A"}]'],
@@ -167,7 +170,7 @@ test('what is not certain is left to the validator', () => {
   assert.equal(assertSame(Buffer.from(cut.filter((byte) => byte !== 0xa9))), false, 'invalid UTF-8');
 });
 
-/** Texts whose FNV-1a, of the quoted text, ends in the same bits. */
+/** @returns texts whose FNV-1a, of the quoted text, ends in the same bits */
 function listAlike(count: number): string[] {
   const found: string[] = [];
   for (let at = 0; found.length < count; at += 1) {
@@ -178,7 +181,7 @@ function listAlike(count: number): string[] {
   return found;
 }
 
-test('identifiers chosen to fall on one place are left to the validator, soon', () => {
+test('the scan soon gives up a body whose identifiers were chosen to collide', () => {
   const identifiers = listAlike(200);
   assert.equal(takes(JSON.stringify(identifiers.map((identifier) => product({ identifier })))), false);
   assert.equal(
@@ -187,7 +190,7 @@ test('identifiers chosen to fall on one place are left to the validator, soon', 
   );
 });
 
-test('the scan takes nothing that the validator refuses, and finds what a parser finds', () => {
+test('the scan accepts no body that the validator refuses, and both read the same products', () => {
   const bodies = createBodies(SEED);
   const counts = { whole: 0, damaged: 0 };
   for (let at = 0; at < BODIES; at += 1) {

@@ -1,11 +1,11 @@
 import { unescapeText } from '../../products/documents/documents.ts';
 
-/** Reads one value of a body. @returns where it ends; UNCERTAIN if it is not certainly valid */
+/** Reads one value of a body. @returns the position of its end; UNCERTAIN if it is not certainly valid */
 export type Reader = (at: number) => number;
 
 const literalOf = (text: string) => Uint8Array.from(Buffer.from(text));
 
-/** Limits of a text in characters, of a list in items. */
+/** Limits of a text in characters, or of a list in items. */
 type Sizes = Readonly<Record<'least' | 'most', number>>;
 
 const text =
@@ -16,7 +16,7 @@ const text =
 export function afterText(bytes: Buffer, at: number, { least, most }: Sizes): number {
   if (bytes[at] !== QUOTE) return UNCERTAIN;
   const end = endOfString(bytes, at + 1);
-  // No character takes less than a byte.
+  // Every character takes at least a byte.
   const longest = end - at - 1;
   if (longest >= least && longest <= most) return end + 1;
   return longest > most && countCharacters(bytes, at, end + 1) <= most ? end + 1 : UNCERTAIN;
@@ -54,7 +54,10 @@ const oneOf = (bytes: Buffer, words: readonly string[]): Reader => {
   };
 };
 
-/** An integer with fewer digits than these; one with as many may be valid too. */
+/**
+ * Reads an integer with fewer digits than its limits. An integer with as many digits may be valid too, but is
+ * uncertain.
+ */
 const integer =
   (bytes: Buffer, { least, most }: Sizes): Reader =>
   (at) => {
@@ -91,7 +94,10 @@ interface Member {
   readonly reader: Reader;
   /** All members of the object. */
   readonly all: readonly Member[];
-  /** A client writes its objects in one way: the member that last followed this one, and the bytes up to its value. */
+  /**
+   * The member that last followed this one, and the bytes up to its value, because a client writes its objects in one
+   * way.
+   */
   next: Member | undefined;
   lead: CountedSpan;
 }
@@ -133,7 +139,7 @@ function afterMembers(bytes: Buffer, at: number, { first, needed }: { first: Mem
   return bytes[next] === CLOSES_OBJECT && (seen & needed) === needed ? next + 1 : UNCERTAIN;
 }
 
-/** Notes what follows the last member. @returns where its value is */
+/** Finds the member after `last`, and notes that it follows. @returns the position of its value */
 function findNext(bytes: Buffer, at: number, last: Member): number {
   const same = last.next === undefined ? UNCERTAIN : afterSameAgain(bytes, at, last.lead);
   if (same >= 0) return same;
@@ -167,7 +173,7 @@ interface ProductSchema {
 /** Readers that note what they read, replacing the default ones of a schema. */
 type NotingReaders = ReadonlyMap<object, Reader>;
 
-/** The validator uses the same schema. @returns a reader of values that the schema certainly allows */
+/** @returns a reader of values that the schema certainly allows; the validator uses the same schema */
 export function readerOf(bytes: Buffer, schema: object, noting: NotingReaders): Reader {
   const reader = noting.get(schema) ?? createReader(bytes, schema as ProductSchema, noting);
   return (schema as ProductSchema).type.includes('null') ? orNull(bytes, reader) : reader;
@@ -208,15 +214,15 @@ export function sizesOf(schema: object): Sizes {
 }
 
 /**
- * JSON read from its bytes, without building anything. Each function takes a start position and returns the
- * end position, or UNCERTAIN if it is not as expected or not certain, in which case the whole body is left to
- * the validator. UNCERTAIN is a position before the bytes, so that nothing is found there either.
+ * Reads JSON from its bytes without building anything. Each function takes a start position and returns the end
+ * position. It returns UNCERTAIN if the bytes are not as expected or not certain; then the validator checks the whole
+ * body. UNCERTAIN is a position before the bytes, so reading there fails too.
  */
 export const UNCERTAIN = -1;
 
 /**
- * Counts what JSON.stringify would write differently: white space, other escapes, other member orders, null
- * for nothing. A body is read without a pause, so the count is its own.
+ * Counts the places that JSON.stringify would write differently: white space, other escapes, another order of
+ * members, null for an absent member. A body is read without a pause, so one counter suffices.
  */
 export const irregularities = { count: 0 };
 
@@ -250,7 +256,7 @@ function skipMoreSpace(bytes: Uint8Array, at: number): number {
 const isSpace = (byte: number | undefined) =>
   byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** @returns where the value begins, for a name that ends here */
+/** @returns the position of the value after a name that ends here */
 function afterColon(bytes: Uint8Array, at: number): number {
   const colon = skipSpace(bytes, at);
   return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : UNCERTAIN;
@@ -269,10 +275,10 @@ function afterLiteral(bytes: Uint8Array, at: number, literal: Uint8Array): numbe
   return at + literal.length;
 }
 
-/** A span of the same bytes that was read before and may repeat. */
+/** A span that was read before and whose bytes may repeat. */
 export type Span = Readonly<Record<'start' | 'length', number>>;
 
-/** A span whose irregularities count each time. */
+/** A span whose irregularities count each time it repeats. */
 export interface CountedSpan extends Span {
   readonly irregularities: number;
 }
@@ -293,13 +299,13 @@ export function afterSameAgain(bytes: Uint8Array, at: number, span: CountedSpan)
 }
 
 /**
- * @param at after the opening quote
- * @returns the position of the closing quote; UNCERTAIN for an invalid string, or one that no store accepts
+ * @param at the position after the opening quote
+ * @returns the position of the closing quote; UNCERTAIN for an invalid string, or for a string that no store accepts
  */
 function endOfString(bytes: Uint8Array, at: number): number {
   let next = at;
   for (;;) {
-    // Beyond the end it is 0, a control character; likewise at UNCERTAIN.
+    // The byte after the end reads as 0, which is a control character; so does the byte at UNCERTAIN.
     const byte = (bytes[next] as number) | 0;
     if (byte === QUOTE) return next;
     if (byte < SPACE) return UNCERTAIN;
@@ -312,7 +318,7 @@ export function hasEscape(bytes: Uint8Array, start: number, end: number): boolea
   return false;
 }
 
-/** 1 for characters that stand for themselves or for one control character after a backslash. */
+/** 1 for the characters that may follow a backslash, except `u`. */
 const SHORT_ESCAPES = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) SHORT_ESCAPES[byte] = 1;
 
@@ -332,7 +338,7 @@ function afterUnit(bytes: Uint8Array, at: number): number {
   return isPair && (readUnit(bytes, at + 6) & ~0x3ff) === 0xdc00 ? at + 10 : UNCERTAIN;
 }
 
-/** Digits by their byte; -1 makes a whole unit negative. */
+/** The value of each hexadecimal digit, by its byte; -1 makes a whole unit negative. */
 const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) => {
   const char = String.fromCharCode(byte);
   return /^[\da-f]$/i.test(char) ? Number.parseInt(char, 16) : -1;

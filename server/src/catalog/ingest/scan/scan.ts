@@ -29,33 +29,34 @@ import { ScannedProducts } from './scanned-products.ts';
 import { SpanNumbers } from './span-table.ts';
 
 /**
- * The door of the scan: a body of products that is certainly valid is checked, and its names are listed, in
- * one pass over its bytes. Others are left to the validator.
+ * The door of the scan. In one pass over its bytes, it checks that a body of products is certainly valid, and lists
+ * its names. The validator checks all other bodies.
  */
 export { TextNumbers } from './span-table.ts';
 
-/** What one pass over the bytes of a body of products found out. */
+/** The results of one pass over the bytes of a body of products. */
 export interface ScannedBody {
   /** The number of products, all with distinct identifiers. */
   readonly sent: number;
-  /** What the values of each attribute key look like, in the order in which the keys came. */
+  /** The forms of the values of each attribute key, in the order in which the keys came. */
   readonly observed: ReadonlyMap<string, Observed>;
-  /** The attribute keys by their numbers in `products`. */
+  /** The attribute keys, by their numbers in `products`. */
   readonly keys: readonly ScannedKey[];
   readonly products: ScannedProducts;
-  /** Category paths that came without an id, as JSON, each once. */
+  /** Category paths without an id, as JSON, each once. */
   readonly paths: readonly string[];
 }
 
 const PRODUCTS = { least: 1, most: PRODUCTS_PER_REQUEST };
 const IDENTIFIER = sizesOf(Identifier);
-// The type of the schema describes products, not the schemas of their fields.
+// The type of the schema describes products, so it does not show the schemas of their fields.
 const { image, images } = UploadProduct.properties as unknown as { image: object; images: { items: object } };
 const IMAGE_SCHEMAS: readonly object[] = [image, images.items];
 
 /**
- * Checks a body of a full or incremental update and lists its names without parsing it, in a fifth of the time.
- * @returns undefined if the body is not certainly valid, or repeats an identifier; the validator decides then
+ * Checks a body of a full or incremental update and lists its names. It does not parse the body, so it takes a fifth
+ * of the time.
+ * @returns undefined if the body is not certainly valid or repeats an identifier; then the validator decides
  */
 export function scanBody(bytes: Buffer): ScannedBody | undefined {
   if (!isUtf8(bytes)) return undefined;
@@ -64,7 +65,7 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
   const categories = scanCategories(bytes);
   const products = new ScannedProducts(bytes, attributes);
   let sent = 0;
-  /** The number of images of the product, with the single one. */
+  /** The number of images of the product, including `image`. */
   let images = 0;
 
   const countImage =
@@ -73,7 +74,7 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
       images += 1;
       return read(at);
     };
-  /** A null member counts as not sent. */
+  /** A null member counts as absent. */
   const noteMember =
     (name: string, reader: Reader): Reader =>
     (start) => {
@@ -132,17 +133,17 @@ function scanIdentifiers(bytes: Buffer) {
   return {
     read,
     numbers,
-    /** Whether an identifier may be another one in a different spelling. */
+    /** Whether an identifier may be another spelling of an earlier one. */
     mayRepeat: () => isEscaped,
   };
 }
 
 const { path, categoryId } = CategorySchema.properties;
 
-/** Reads the categories of products, and stores the paths that came without an id. */
+/** Reads the categories of products, and stores the paths without an id. */
 function scanCategories(bytes: Buffer) {
   const numbers = new SpanNumbers();
-  /** Numbers of paths, each once, in the order in which they came. */
+  /** The numbers of paths without an id, each once, in the order in which they came. */
   const unnumbered = new Set<number>();
   let last = NO_SPAN;
   let number = UNCERTAIN;
@@ -150,7 +151,7 @@ function scanCategories(bytes: Buffer) {
   const readPath = readerOf(bytes, path, new Map());
   const readId = readerOf(bytes, categoryId, new Map());
 
-  /** Products of one category are often consecutive. */
+  /** Compares with the last path first, because products of one category are often consecutive. */
   const afterPath: Reader = (at) => {
     const same = number < 0 ? UNCERTAIN : afterSameAgain(bytes, at, last);
     if (same >= 0) return same;

@@ -8,9 +8,9 @@ import { IntList, SpanNumbers } from './span-table.ts';
 
 interface Member {
   readonly name: string;
-  /** What precedes its value in the stored form. */
+  /** The bytes before its value in the stored form. */
   readonly lead: Buffer;
-  /** The text for a member that was not sent; undefined: nothing, not even its name. */
+  /** The text of an absent member; undefined: neither text nor name is written. */
   readonly missing: Buffer | undefined;
 }
 
@@ -30,19 +30,22 @@ const OWN_MEMBERS: Readonly<Record<OwnField, number>> = {
   groupIdentifier: GROUP,
   name: 2,
 };
-/** The texts of each key, from body to body, for as long as the set of keys that are read is in use. */
+/** The texts of each key, from body to body, as long as the set of keys that are read is in use. */
 const knownTexts = new WeakMap<ReadonlySet<string>, Map<string, SpanNumbers>>();
 const NO_CATEGORIES: DerivedFrom['categories'] = [];
 const NUMBERS = new Map(MEMBERS.map(({ name }, number) => [name, number]));
 const CLOSES = Buffer.from('}');
-/** Settings without a member count as none. */
+/** Settings without a member count as absent. */
 const EMPTY_LENGTH = 2;
 
-/** Per product: its start and end, its first value, whether it is irregular, and the start and end of each member. */
+/**
+ * The integers of a product: its start and end, its first value, whether it is irregular, and the start and end of
+ * each member.
+ */
 const [START, STOP, VALUES, IS_IRREGULAR, SPANS] = [0, 1, 2, 3, 4] as const;
 const INTS = SPANS + 2 * MEMBERS.length;
 
-/** The positions of a scanned body's products in its bytes. */
+/** The positions of the products of a scanned body in its bytes. */
 export class ScannedProducts {
   private readonly bytes: Buffer;
   private readonly attributes: AttributeScan;
@@ -77,13 +80,13 @@ export class ScannedProducts {
     return Array.from({ length: this.ints.length / INTS }, (_, row) => this.readText(row, IDENTIFIER));
   }
 
-  /** @returns '' for a member that was not sent */
+  /** @returns '' for an absent member */
   private readText(row: number, number: number): string {
     const [start, end] = this.spanOf(row, number);
     return end === 0 ? '' : decodeText(this.bytes, start, end);
   }
 
-  /** @param names of all keys, by number @param read those whose values are read */
+  /** @param names of all keys, by number @param read the keys whose values are read */
   openDerived(names: readonly string[], read: ReadonlySet<string>): DerivedSource {
     const { bytes } = this;
     const { values } = this.attributes;
@@ -106,7 +109,7 @@ export class ScannedProducts {
       },
       visitTexts: (row, visit, isVisited = isRead) =>
         this.visitPlaces(row, isVisited, (key, at) =>
-          // Without its quotes.
+          // The span excludes the quotes.
           visit(
             key,
             (texts[key] as SpanNumbers).add(bytes, values.at(at + 1) + 1, values.at(at + 2) - 1),
@@ -117,7 +120,7 @@ export class ScannedProducts {
     };
   }
 
-  /** Calls `visit` for each value of a product with one of these keys, with the number of the key. */
+  /** Calls `visit` with the number of the key, for each value of a product with one of these keys. */
   visitValues(row: number, isVisited: readonly boolean[], visit: (key: number, value: string) => void): void {
     const { values } = this.attributes;
     this.visitPlaces(row, isVisited, (key, at) =>
@@ -125,7 +128,7 @@ export class ScannedProducts {
     );
   }
 
-  /** @param visit gets the index of the value in the scan */
+  /** @param visit receives the index of the value in the scan */
   private visitPlaces(row: number, isVisited: readonly boolean[], visit: (key: number, at: number) => void) {
     const { values } = this.attributes;
     const next = (row + 1) * INTS;
@@ -141,7 +144,7 @@ export class ScannedProducts {
     return normaliseProduct(JSON.parse(this.bytes.toString('utf8', start, end)));
   }
 
-  /** Writes the same as JSON.stringify of `read`. */
+  /** Writes the same text as JSON.stringify of `read`. */
   write(row: number, packer: ProductPacker): void {
     const { bytes, ints } = this;
     if (ints.at(row * INTS + IS_IRREGULAR) === 1) {
@@ -158,7 +161,7 @@ export class ScannedProducts {
     copier.close(ints.at(row * INTS + STOP));
   }
 
-  /** @returns [0, 0] for a member that was not sent */
+  /** @returns [0, 0] for an absent member */
   private spanOf(row: number, number: number): readonly [number, number] {
     const at = row * INTS + SPANS + 2 * number;
     const [start, end] = [this.ints.at(at), this.ints.at(at + 1)];
@@ -167,7 +170,7 @@ export class ScannedProducts {
   }
 }
 
-/** Joins values with what precedes them; parts of the body that are in stored form are copied at once. */
+/** Joins values with the bytes before them. It copies parts of the body that have the stored form in one step. */
 class RunCopier {
   private readonly bytes: Buffer;
   private readonly packer: ProductPacker;
@@ -182,7 +185,7 @@ class RunCopier {
   }
 
   add(lead: Buffer, start: number, end: number): void {
-    // Nothing else fits between two values in as many bytes.
+    // Only the lead itself fits between two values in as many bytes.
     if (start - this.to !== lead.length) {
       this.write(lead);
       this.from = start;
