@@ -9,7 +9,9 @@ import { computePlainValueId, computeValueId, type UploadedProduct } from '../pr
 import { type Attribute, indexByKey, isFact } from './attribute.ts';
 import { describeCategories, describeFacts, listFacts } from './extraction.ts';
 
-/** What separates the parts of a stored upload. Quotes in strings are escaped, so each is only found in its own place. */
+/**
+ * Separators of the parts of a stored upload. Quotes in strings are escaped, so a string never contains a separator.
+ */
 const GROUP = ',"groupIdentifier":';
 const LINK = ',"productUrl":';
 const CATEGORIES = ',"categories":[';
@@ -22,9 +24,9 @@ const BEFORE_VALUE = Buffer.from(',"value":"');
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const CLOSING = 0x5d;
-/** Cached lists of categories of one catalog. */
+/** The number of cached lists of categories of one catalog. */
 const CACHED_CATEGORIES = 20_000;
-/** Listed keys that an ontology does not know; a full list may lack some. */
+/** How many keys are listed that an ontology does not know. A list of this length may be incomplete. */
 export const MOST_UNKNOWN_KEYS = 1_000;
 
 const NOTHING = Buffer.alloc(0);
@@ -34,13 +36,13 @@ interface KnownAttribute {
   readonly fits: (bytes: Uint8Array, start: number, end: number) => boolean;
   readonly head: Buffer;
   readonly tail: Buffer;
-  /** The last answer that contained it. */
+  /** The number of the last answer that contained the attribute. */
   metIn: number;
 }
 
 /**
- * Writes answers of the lookup, without id and time, from stored uploads: bytes are copied, and only rare
- * forms are parsed. Source: docs/interface §2.2, §11.4.
+ * Writes answers of the lookup, without id and time, from stored uploads. It copies bytes and parses only rare forms.
+ * Source: docs/interface §2.2, §11.4.
  */
 export class AnswerWriter {
   readonly byKey: ReadonlyMap<string, Attribute>;
@@ -48,14 +50,20 @@ export class AnswerWriter {
   private readonly keys = new StoredKeys((stored) => this.know(stored));
   private readonly categories = new Map<string, Buffer>();
   private readonly categoryIdOf: (path: string) => number | undefined;
-  /** Keys in the uploads it has read that the ontology does not know: if it learns others, these answers stay right. */
+  /**
+   * Keys of the uploads read so far that the ontology does not know. A new attribute with another key leaves the
+   * answers correct.
+   */
   readonly unknownKeys: Set<string>;
-  /** The upload, and the same as a string with one character per byte. */
+  /** The upload, and the same upload as a string with one character per byte. */
   private bytes: Buffer = NOTHING;
   private text = '';
   private written = 0;
 
-  /** `categoryIdOf`: of a path as JSON; undefined is written as 0 and read again. */
+  /**
+   * @param categoryIdOf returns the id of a path as JSON; for undefined, 0 is written and the id is read again next
+   * time
+   */
   constructor(
     attributes: readonly Attribute[],
     categoryIdOf: (path: string) => number | undefined,
@@ -66,7 +74,7 @@ export class AnswerWriter {
     this.unknownKeys = unknownKeys;
   }
 
-  /** Begins answers that are used together; earlier ones, of any writer, must no longer be in use. */
+  /** Begins answers that are used together. Earlier answers of any writer must no longer be in use. */
   begin(): void {
     answers.clear();
   }
@@ -114,7 +122,7 @@ export class AnswerWriter {
     return isWhole;
   }
 
-  /** @returns the categories and the beginning of the facts */
+  /** @returns the categories, followed by the beginning of the facts */
   private findCategories(start: number, end: number): Buffer {
     const stored = this.text.slice(start, end);
     const cached = this.categories.get(stored);
@@ -134,7 +142,7 @@ export class AnswerWriter {
     return made;
   }
 
-  /** @returns false if an attribute has several values, which may be one fact */
+  /** @returns false if an attribute has several values, because they may be one fact */
   private addFacts(start: number): boolean {
     const { text } = this;
     const first = answers.end;
@@ -156,7 +164,7 @@ export class AnswerWriter {
     return true;
   }
 
-  /** @param stored one character per byte */
+  /** @param stored the key, with one character per byte */
   private know(stored: string): KnownAttribute | undefined {
     const bytes = Buffer.from(stored, 'latin1');
     const attribute = this.find(readStored(bytes, 0, bytes.length));
@@ -169,7 +177,7 @@ export class AnswerWriter {
     return attribute;
   }
 
-  /** Includes a trailing comma. */
+  /** Writes a fact and a trailing comma. */
   private addFact({ attribute, fits, head, tail }: KnownAttribute, start: number, end: number): void {
     const { bytes } = this;
     if (!fits(bytes, start, end) && !isFact(readStored(bytes, start, end), attribute)) return;
@@ -196,16 +204,16 @@ function knowAttribute(attribute: Attribute): KnownAttribute {
 const readStored = (bytes: Buffer, start: number, end: number): string =>
   unescapeText(bytes.toString('utf8', start, end));
 
-/** A substring would keep the whole string in memory. */
+/** Copies the text, because a substring would keep the whole string in memory. */
 const flatten = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
 const FIRST_BYTES = 256 * 1024;
-/** A larger buffer is released. */
+/** A larger buffer is released when the next answers begin. */
 const CACHED_BYTES = 8 * 1024 * 1024;
-/** For so few bytes a loop is quicker than a call. */
+/** A loop copies so few bytes faster than a call does. */
 const LOOPED_BYTES = 24;
 const ZERO = 0x30;
-/** Eight digits at once, as 32-bit integers are much faster to split. */
+/** Eight digits are written together, because 32-bit integers are much faster to split. */
 const EIGHT_DIGITS = 100_000_000;
 
 class AnswerBytes {
@@ -216,13 +224,13 @@ class AnswerBytes {
     return this.at;
   }
 
-  /** From now on, earlier answers may be overwritten. */
+  /** Starts again from the beginning. After this call, earlier answers may be overwritten. */
   clear(): void {
     if (this.target.length > CACHED_BYTES) this.target = Buffer.allocUnsafeSlow(FIRST_BYTES);
     this.at = 0;
   }
 
-  /** @returns what was written since, valid until `clear` */
+  /** @returns the bytes written since `start`, valid until `clear` */
   since(start: number): Buffer {
     return this.target.subarray(start, this.at);
   }
@@ -251,7 +259,7 @@ class AnswerBytes {
     this.at += end - start;
   }
 
-  /** An integer from 0 to 2^53, in digits. */
+  /** Writes an integer from 0 to 2^53 in digits. */
   addInteger(value: number): void {
     this.makeRoom(16);
     const high = Math.floor(value / EIGHT_DIGITS);
@@ -287,10 +295,10 @@ function countDigits(value: number): number {
   return count;
 }
 
-/** One for this thread: answers are copied from it before the next ones are written. */
+/** One buffer for the thread, because answers are copied from it before the next ones are written. */
 const answers = new AnswerBytes();
 
-/** Whether the stored bytes of a value certainly make a fact; others are read by `readValue`. */
+/** @returns whether the stored bytes of a value certainly make a fact; `readValue` decides about other values */
 type Fit = (bytes: Uint8Array, start: number, end: number) => boolean;
 
 const NINE = 0x39;
@@ -298,7 +306,10 @@ const SPACE = 0x20;
 /** A number with this many digits is finite. */
 const MOST_DIGITS = 15;
 
-/** @returns a quick `readValue` for nearly all values: texts, and numbers of digits with one decimal sign and the unit */
+/**
+ * @returns a faster `readValue` for nearly all values: texts, and numbers of digits with one decimal sign and the
+ * unit
+ */
 function compileFit({ type, unitName, decimal = 'point' }: Attribute): Fit {
   if (type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE') return beginsWithText;
   if (type !== 'NUMERIC_ATTRIBUTE') return () => false;
@@ -312,7 +323,7 @@ function compileFit({ type, unitName, decimal = 'point' }: Attribute): Fit {
   };
 }
 
-/** Nearly every text begins with a letter or a digit; others may be blank. */
+/** Nearly every text begins with a letter or a digit. Any other text may be blank. */
 function beginsWithText(bytes: Uint8Array, start: number, end: number): boolean {
   const first = bytes[start] as number;
   return end > start && first > SPACE && first < 0x80 && first !== BACKSLASH;

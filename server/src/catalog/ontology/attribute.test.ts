@@ -12,10 +12,10 @@ const numeric = (unitName?: string, decimal?: 'point' | 'comma'): Attribute => (
   ...(decimal !== undefined && { decimal }),
 });
 const unit = fc.stringMatching(/^[^\d\s]\S{0,11}$/);
-/** Numbers with two decimals, as people write them. */
+/** Numbers with two decimals, in the form that people write. */
 const written = fc.integer({ min: -1_000_000, max: 1_000_000 }).map((hundredths) => hundredths / 100);
 
-test('every number written with its unit is read back, with another unit or none it is not (§11.3)', () => {
+test('a number is read with the unit of its attribute, and not with another unit or without one (§11.3)', () => {
   fc.assert(
     fc.property(written, unit, unit, (number, own, other) => {
       assert.deepEqual(readValue(`${number} ${own}`, numeric(own)), { kind: 'number', number });
@@ -28,7 +28,7 @@ test('every number written with its unit is read back, with another unit or none
   );
 });
 
-test('a decimal comma is read where the attribute says so, and nowhere else (§11.3 rule 1)', () => {
+test('a number with a decimal comma is read only if its attribute has decimal commas (§11.3 rule 1)', () => {
   fc.assert(
     fc.property(written, (number) => {
       const withComma = String(number).replace('.', ',');
@@ -43,7 +43,7 @@ test('a decimal comma is read where the attribute says so, and nowhere else (§1
   );
 });
 
-test('what is read as a number is finite, and text of letters never is', () => {
+test('a number that is read is finite, and a text without digits is not a number', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       const plain = readPlain(text, 'plain');
@@ -55,7 +55,7 @@ test('what is read as a number is finite, and text of letters never is', () => {
     assert.equal(readPlain(text, 'plain'), undefined, JSON.stringify(text));
 });
 
-test('a date is a day that exists, with or without a time of day (§11.3)', () => {
+test('a date is read if its day exists, with or without a time (§11.3)', () => {
   const date: Attribute = { id: 1, name: 'Since', type: 'DATE_ATTRIBUTE' };
   fc.assert(
     fc.property(
@@ -70,7 +70,7 @@ test('a date is a day that exists, with or without a time of day (§11.3)', () =
     assert.deepEqual(readValue(text, date), { kind: 'none', why: 'value_not_date' }, text);
 });
 
-test('true and false are booleans in any case, nothing else is (§11.3)', () => {
+test('only true and false are read as booleans, in upper or lower case (§11.3)', () => {
   const boolean: Attribute = { id: 1, name: 'Sold', type: 'BOOLEAN_ATTRIBUTE' };
   fc.assert(
     fc.property(fc.mixedCase(fc.constantFrom('true', 'false')), (text) => {
@@ -81,7 +81,7 @@ test('true and false are booleans in any case, nothing else is (§11.3)', () => 
     assert.deepEqual(readValue(text, boolean), { kind: 'none', why: 'value_not_boolean' }, text);
 });
 
-test('text and untyped attributes take every string that is not blank (§11.3 rule 4)', () => {
+test('text and untyped attributes accept every string that is not blank (§11.3 rule 4)', () => {
   fc.assert(
     fc.property(fc.string(), fc.constantFrom('TEXT_ATTRIBUTE', 'UNTYPED_ATTRIBUTE'), (text, type) => {
       const expected = text.trim() === '' ? { kind: 'none', why: 'value_empty' } : { kind: 'text' };
@@ -90,12 +90,12 @@ test('text and untyped attributes take every string that is not blank (§11.3 ru
   );
 });
 
-test('the reason for a missing fact names the unit that the attribute takes', () => {
+test('the reason for a missing fact names the unit of the attribute', () => {
   assert.match(describeNotExtracted('unit_missing', numeric('in')), /\bin\b/);
   assert.match(describeNotExtracted('value_not_numeric', numeric()), /a number alone/);
 });
 
-test('a name comes before another attribute’s synonym', () => {
+test('the name of an attribute takes precedence over a synonym of another', () => {
   const byKey = indexByKey([
     { id: 1, name: 'Colour', type: 'TEXT_ATTRIBUTE' },
     { id: 2, name: 'Tint', type: 'TEXT_ATTRIBUTE', synonyms: ['Colour', 'Farbe', '__proto__'] },

@@ -4,13 +4,15 @@ import type { AttributeSchema, OntologyDocument } from './ontology-schemas.ts';
 import { isSameUnit, type UnitAliases } from './units/units.ts';
 
 /**
- * How numbers are written. `plain`: a decimal point and nothing else, as programs write them. `comma` and `point`:
- * with that decimal sign, and thousands in groups, as `1.234,50` and `1,234.50`. Source: docs/interface §11.3.
+ * The forms of numbers. `plain` has a decimal point and nothing else, as programs write it. `comma` and `point` have
+ * that decimal sign and may group thousands, such as `1.234,50` and `1,234.50`. Source: docs/interface §11.3.
  */
 export const NUMBER_FORMS = ['plain', 'comma', 'point'] as const;
 export type NumberForm = (typeof NUMBER_FORMS)[number];
 
-/** Between groups and before a unit: space, no-break space, narrow no-break space (as in CLDR for French and German). */
+/**
+ * Spaces between groups and before a unit: space, no-break space, narrow no-break space (CLDR for French and German).
+ */
 const SPACES = ' \\u00a0\\u202f';
 export const groupsOf = (signs: string) => `[1-9]\\d{0,2}([${signs}'’${SPACES}])\\d{3}(?:\\1\\d{3})*`;
 const POINT_NUMBER = '(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:[eE][+-]?\\d+)?';
@@ -23,7 +25,7 @@ const PATTERNS: Readonly<Record<NumberForm, RegExp>> = {
 };
 const GROUPED = /\d[.,'’ \u00a0\u202f]\d{3}(?!\d)/;
 
-/** @returns the number as a program writes it; undefined if the text is not a number in this form, or too large */
+/** @returns the number in plain form; undefined if the text is not a number in this form, or if it is too large */
 export function readPlain(text: string, form: NumberForm): string | undefined {
   if (!PATTERNS[form].test(text)) return undefined;
   const plain = form === 'plain' ? text : toPlain(text, form);
@@ -43,7 +45,7 @@ const SPACE = /[ \u00a0\u202f](?!\d{3}(?!\d))/;
 /** Signs that people write directly after the number: 27", 50%, 20°C, 19,99€. */
 const SIGN = /(?<=\d)["”″°%‰€$£¥]/;
 
-/** Splits a number and any unit; without a unit nothing follows the number. */
+/** Splits a text into a number and its unit, if it has one. */
 export function splitMeasure(value: string) {
   const space = value.search(SPACE);
   if (space >= 0) return { number: value.slice(0, space), unit: value.slice(space + 1) };
@@ -56,14 +58,14 @@ export function splitMeasure(value: string) {
 /** Source: docs/interface §11.1. `reason` and `typing` are absent if a person chose the type. */
 export interface Attribute extends Omit<Sent<Static<typeof AttributeSchema>>, 'id'> {
   readonly id: number;
-  /** The aliases of its project, if the attribute has a unit. */
+  /** The project's aliases of units, if the attribute has a unit. */
   readonly unitAliases?: UnitAliases;
 }
 
-/** Whether the next full update judges the values of an existing attribute. */
+/** @returns whether the next full update judges the values of an existing attribute */
 export const isWaiting = (attribute: Attribute | undefined): boolean => attribute?.typing === 'automatic';
 
-/** An attribute as either store lists its columns. */
+/** An attribute as the columns that both engines list. */
 export type AttributeRow = readonly [
   id: number,
   name: string,
@@ -92,12 +94,15 @@ function toAttribute(row: AttributeRow, unitAliases: UnitAliases): Attribute {
   };
 }
 
-/** `own`: the caller's ontology, in which full updates create nothing. `automatic`: they create missing attributes. */
+/**
+ * `own`: the ontology belongs to the caller, and full updates create no attributes. `automatic`: full updates create
+ * missing attributes.
+ */
 export type OntologyMode = Static<typeof OntologyDocument>['mode'];
 
 export interface Ontology {
   readonly mode: OntologyMode;
-  /** Raised by every change that a person makes. */
+  /** Every change by a person raises it. */
   readonly revision: number;
   readonly unitAliases?: UnitAliases;
   readonly attributes: readonly Attribute[];
@@ -116,11 +121,11 @@ export function toOntology(stored: StoredOntology, rows: readonly AttributeRow[]
   return { mode, revision, ...knownAliases(unitAliases), attributes };
 }
 
-/** @returns the member for code that reads units; nothing for a project without aliases */
+/** @returns the aliases as a member for code that reads units; no member for a project without aliases */
 export const knownAliases = (unitAliases: UnitAliases = {}) =>
   Object.keys(unitAliases).length > 0 ? { unitAliases } : {};
 
-/** Why a value makes no fact. Source: docs/interface §4.7, report codes. */
+/** The reason why a value makes no fact. Source: docs/interface §4.7, report codes. */
 export type NotExtracted =
   | 'value_empty'
   | 'value_not_numeric'
@@ -138,7 +143,7 @@ type ReadValue =
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** An empty value is no value, whatever the type: shops send it for what a product lacks. */
+/** A blank value makes no fact of any type, because shops send it for properties that a product lacks. */
 export function isBlank(value: string): boolean {
   const first = value.charCodeAt(0);
   return !(first > 0x20 && first < 0x80) && value.trim() === '';
@@ -146,10 +151,10 @@ export function isBlank(value: string): boolean {
 
 export const isTruth = (value: string) => /^(?:true|false)$/i.test(value);
 
-/** What of an attribute decides how its values are read. */
+/** The members of an attribute that decide how its values are read. */
 type ReadAttribute = Pick<Attribute, 'type' | 'unitName' | 'decimal' | 'unitAliases'>;
 
-/** Reads a value as its attribute requires. Nothing is guessed. Source: docs/interface §11.3. */
+/** Reads a value as its attribute requires, without guessing. Source: docs/interface §11.3. */
 export function readValue(value: string, attribute: ReadAttribute): ReadValue {
   if (isBlank(value)) return { kind: 'none', why: 'value_empty' };
   switch (attribute.type) {
@@ -180,8 +185,9 @@ export const isFact = (value: string, attribute: Attribute): boolean =>
   readValue(value, attribute).kind !== 'none';
 
 /**
- * `number space unit` and nothing else if the attribute has a unit, only a number if it has none: guessing
- * the unit would make a wrong product comparable. @returns the number as a program writes it
+ * Reads `number space unit` if the attribute has a unit, and only a number if it has none. A guessed unit would make
+ * a wrong product comparable.
+ * @returns the number in plain form
  */
 export function readMeasure(
   value: string,
@@ -194,7 +200,7 @@ export function readMeasure(
   return { why: unit === undefined ? 'unit_missing' : 'unit_other' };
 }
 
-/** `YYYY-MM-DD`, optionally with a time; the day must exist. */
+/** @returns whether the value is `YYYY-MM-DD` of an existing day, optionally with a time */
 function isDate(value: string): boolean {
   const match = DATE.exec(value);
   if (match === null) return false;
@@ -211,7 +217,7 @@ function hasRealTime(value: string): boolean {
   return hours < 24 && minutes < 60 && seconds < 60;
 }
 
-/** @returns a sentence for the report: what was wrong with the value and what the attribute accepts */
+/** @returns a sentence for the report: the fault of the value, and the values that the attribute accepts */
 export function describeNotExtracted(why: NotExtracted, attribute: Attribute): string {
   const { unitName } = attribute;
   const expected = unitName === undefined ? 'a number alone' : `a number, one space and ${unitName}`;
@@ -226,7 +232,7 @@ export function describeNotExtracted(why: NotExtracted, attribute: Attribute): s
   return texts[why];
 }
 
-/** Every upload key that the ontology knows. Names take precedence over synonyms. */
+/** @returns the attributes by every upload key that the ontology knows; names take precedence over synonyms */
 export function indexByKey(attributes: readonly Attribute[]): Map<string, Attribute> {
   const byKey = new Map<string, Attribute>();
   for (const attribute of attributes)

@@ -44,7 +44,7 @@ function inspect(extractor: Extractor, upload: UploadedProduct) {
   return told;
 }
 
-/** An answer by its definition: everything parsed, nothing cached. */
+/** Writes an answer by its definition: it parses everything and caches nothing. */
 function describe(product: UploadedProduct, attributes: readonly Attribute[]): string {
   const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
   const categories = describeCategories(product.categories, idOf);
@@ -53,7 +53,7 @@ function describe(product: UploadedProduct, attributes: readonly Attribute[]): s
   return `${fields.slice(1, -1)},"categories":[${categories}],"facts":[${facts}]`;
 }
 
-/** Any number that distinguishes paths. */
+/** @returns a number that distinguishes the paths of these tests */
 const idOf = (path: string) => 1_000_000_001 + path.length;
 
 interface Fact {
@@ -62,7 +62,9 @@ interface Fact {
   userGroups?: string[];
 }
 
-/** Facts by their definition, without the extractor's shortcuts. Source: docs/interface §11.3 and §11.4. */
+/**
+ * Lists facts by their definition, without the shortcuts of the extractor. Source: docs/interface §11.3 and §11.4.
+ */
 function expectFacts(values: readonly AttributeValue[]): Fact[] {
   const read = values.flatMap(({ key, value, userGroups }) => {
     const attribute = ATTRIBUTES.find(({ name, synonyms = [] }) => [name, ...synonyms].includes(key));
@@ -94,7 +96,7 @@ const anyValue: fc.Arbitrary<AttributeValue> = fc.record(
   { requiredKeys: ['key', 'value'] },
 );
 
-test('facts are those of the definition, whatever the values, keys and groups (§11.4)', () => {
+test('an answer has the facts of the definition for any values, keys and groups (§11.4)', () => {
   const writer = new AnswerWriter(ATTRIBUTES, () => 1_000_000_001);
   fc.assert(
     fc.property(fc.array(anyValue, { maxLength: 8 }), (values) => {
@@ -117,7 +119,7 @@ test('facts are those of the definition, whatever the values, keys and groups (�
   );
 });
 
-test('the other fields are answered as they were uploaded (§2.2)', () => {
+test('an answer has the other fields as they were uploaded (§2.2)', () => {
   const writer = new AnswerWriter([], (path) => (path === '["Tools","Ä"]' ? 1_000_000_007 : 0));
   fc.assert(
     fc.property(
@@ -146,7 +148,7 @@ test('the other fields are answered as they were uploaded (§2.2)', () => {
   );
 });
 
-/** Most products of a catalog are alike: the same keys in the same order, each once, and repeated values. */
+/** Products like most of a catalog: the same keys in the same order, each once, and repeated values. */
 const alike = fc.record({
   identifier: text,
   name: text,
@@ -173,7 +175,7 @@ const alike = fc.record({
   settings: fc.option(fc.record({ includeUserGroups: fc.array(text, { maxLength: 2 }) }), { nil: undefined }),
 });
 
-test('an answer copied from the stored bytes is the one by the definition, byte for byte (§2.2, §11.4)', () => {
+test('an answer that is copied from stored bytes equals the parsed one, byte for byte (§2.2, §11.4)', () => {
   const writer = new AnswerWriter(ATTRIBUTES, idOf);
   fc.assert(
     fc.property(fc.array(alike, { maxLength: 4 }), (sent) => {
@@ -189,7 +191,7 @@ test('an answer copied from the stored bytes is the one by the definition, byte 
   );
 });
 
-test('a value is judged in its bytes as it is when it is read (§11.3)', () => {
+test('a value is judged the same from its bytes as when it is parsed (§11.3)', () => {
   const attributes = ['point', 'comma'].flatMap((decimal, at) => [
     { id: 2 * at + 1, name: `Plain ${decimal}`, type: 'NUMERIC_ATTRIBUTE', decimal },
     { id: 2 * at + 2, name: `€ ${decimal}`, type: 'NUMERIC_ATTRIBUTE', decimal, unitName: '"€' },
@@ -222,7 +224,7 @@ test('a value is judged in its bytes as it is when it is read (§11.3)', () => {
   );
 });
 
-test('a path without an id yet is asked for again', () => {
+test('the id of a path without one is read again for the next answer', () => {
   let id: number | undefined;
   const writer = new AnswerWriter([], () => id);
   const upload = normaliseProduct({ identifier: 'A', categories: [{ path: ['New'] }] });
@@ -231,7 +233,7 @@ test('a path without an id yet is asked for again', () => {
   assert.equal(answerOf(writer, upload).categories[0].categoryId, 7);
 });
 
-test('values without a fact and unknown keys are told (§11.3 rule 2)', () => {
+test('the extractor reports values without a fact and unknown keys (§11.3 rule 2)', () => {
   const extractor = createExtractor(ATTRIBUTES);
   const upload = product(
     { key: 'Length', value: '5' },
@@ -249,7 +251,7 @@ test('values without a fact and unknown keys are told (§11.3 rule 2)', () => {
   assert.deepEqual(inspect(extractor, upload), expected, 'the second time, from memory');
 });
 
-test('a line of the report cuts a long value (§4.7 rule 5)', () => {
+test('a report line shortens a long value (§4.7 rule 5)', () => {
   const unextracted: Unextracted = {
     attribute: { id: 2, name: 'Length', type: 'NUMERIC_ATTRIBUTE', unitName: 'in' },
     value: 'x'.repeat(65_536),

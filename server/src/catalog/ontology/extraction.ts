@@ -18,16 +18,16 @@ export interface Unextracted {
   readonly why: NotExtracted;
 }
 
-/** Called for values that make no fact. */
+/** Is called for values that make no fact. */
 export interface ExtractionListener {
   onUnextracted(identifier: string, unextracted: Unextracted): void;
-  /** An empty value, under any key. */
+  /** Is called for an empty value under any key. */
   onEmpty(key: string): void;
-  /** A key that the ontology does not know. */
+  /** Is called for a key that the ontology does not know. */
   onUnknown(key: string): void;
 }
 
-/** An attribute with its judged values: most values in a catalog repeat. */
+/** An attribute with its judged values, because most values of a catalog repeat. */
 interface JudgedAttribute {
   readonly attribute: Attribute;
   readonly isText: boolean;
@@ -37,7 +37,7 @@ interface JudgedAttribute {
 /** Reports a value of one key if it makes no fact. */
 export type Judge = (identifier: string, value: string) => void;
 
-/** A key of uploads, and what its values look like. */
+/** A key of uploads, and the forms of its values. */
 interface ObservedKey {
   readonly name: string;
   readonly observed: Observed | undefined;
@@ -50,7 +50,7 @@ const CACHED_LENGTH = 64;
 /** Finds the raw values that make no fact under an ontology. Source: docs/interface §11.3. */
 export type Extractor = ReturnType<typeof createExtractor>;
 
-/** Outlives an extraction, for the sake of the values that it has judged. */
+/** Creates an extractor. It is reused for later extractions, because it caches the values that it has judged. */
 export function createExtractor(attributes: readonly Attribute[]) {
   const byKey = new Map<string, JudgedAttribute>();
   for (const [key, attribute] of indexByKey(attributes)) {
@@ -67,7 +67,9 @@ export function createExtractor(attributes: readonly Attribute[]) {
 
   return {
     inspect: (product: UploadedProduct, listener: ExtractionListener) => inspect(byKey, product, listener),
-    /** @returns a function that judges the values of a key; undefined if all that look like this make facts */
+    /**
+     * @returns a function that judges the values of a key; undefined if all values of the observed forms make facts
+     */
     judgeOf(key: ObservedKey, listener: ExtractionListener): Judge | undefined {
       const judge = judgeOfValues(key, listener);
       if (!key.hasBlank) return judge;
@@ -104,7 +106,7 @@ function judge(
   if (why !== null) listener.onUnextracted(identifier, { attribute, value, why });
 }
 
-/** Whether all values that look like this are certain to make facts; false proves nothing. */
+/** @returns whether all values of the observed forms certainly make facts; false proves nothing */
 function allFit({ type, unitName = '', decimal, unitAliases }: Attribute, observed: Observed): boolean {
   if (type === 'BOOLEAN_ATTRIBUTE') return observed.isBoolean;
   const { units, misfits } = observed;
@@ -143,7 +145,7 @@ export interface Fact {
 
 /**
  * @param areRowsApart whether equal strings in several rows are several facts, each with its row
- * @returns the facts of raw attributes by `indexByKey`; equal strings of one attribute are one, for all their groups
+ * @returns the facts of raw attributes; equal strings of one attribute are one fact with the groups of all
  */
 export function listFacts(
   values: readonly AttributeValue[],
@@ -164,11 +166,11 @@ export function listFacts(
   return [...facts.values()];
 }
 
-/** A value without groups is for every product, whatever groups others have. */
+/** A value without groups is for every product, even if other values have groups. */
 const joinGroups = (a: Fact['userGroups'], b: Fact['userGroups']): Fact['userGroups'] =>
   a === undefined || b === undefined ? undefined : [...new Set([...a, ...b])];
 
-/** @returns facts as in answers, JSON separated by commas */
+/** @returns facts in the form of answers: JSON, separated by commas */
 export const describeFacts = (facts: readonly Fact[]): string =>
   facts
     .map(({ attribute: { id, name, type }, value, userGroups, row }) =>
@@ -184,7 +186,7 @@ export const describeFacts = (facts: readonly Fact[]): string =>
     )
     .join(',');
 
-/** @returns categories as in answers; `idOf` gives the id of a path, as JSON, if none was uploaded */
+/** @param idOf returns the id of a path, as JSON, if none was uploaded @returns categories in the form of answers */
 export const describeCategories = (
   categories: UploadedProduct['categories'],
   idOf: (path: string) => number,

@@ -28,7 +28,7 @@ export const ontologyRoutes =
       summary: 'Read the ontology of a project; the ETag is for If-Match',
       async handle({ project }, reply) {
         const ontology = await catalog.store.getOntology(project.id);
-        // To read 11,400 attributes takes 15 ms, and to answer them as long.
+        // Reading 11,400 attributes takes 15 ms, and so does writing the answer.
         await nextTurn();
         return answerOntology(reply, ontology);
       },
@@ -37,7 +37,7 @@ export const ontologyRoutes =
       ...about,
       headers: IfMatch,
       body: SentOntology,
-      // 20,000 attributes of up to seven fields.
+      // The largest ontology has 20,000 attributes of up to seven fields.
       config: { ...config, hasMark: true, isOnce: true, maxBodyMib: 16, holds: { names: 160_000 } },
       summary:
         'Replace the ontology of a project; answers follow at once, the report and relations by a task',

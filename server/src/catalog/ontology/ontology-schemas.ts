@@ -17,9 +17,9 @@ export const AttributeSchema = closedAs('Attribute', {
     'DATE_ATTRIBUTE',
     'UNTYPED_ATTRIBUTE',
   ]),
-  // Carried by every value, e.g. `in`; absent for plain numbers and other types.
+  // The unit of every value, such as `in`; absent for numbers without a unit and for other types.
   unitName: Type.Optional(UnitName),
-  // How numbers are written; absent: with a decimal point and no groups, as programs do.
+  // The form of numbers; absent: with a decimal point and without groups, as programs write them.
   decimal: Type.Optional(oneOf(['point', 'comma'])),
   // Other upload keys for this attribute.
   synonyms: optional.list(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 }),
@@ -31,7 +31,9 @@ export const AttributeSchema = closedAs('Attribute', {
     oneOf(['automatic'], 'sets the type back to automatic: the next full update judges the values anew'),
   ),
 });
-/** An attribute as sent: it may be renamed, together with all that names it. Source: docs/interface §11.8. */
+/**
+ * A requested attribute. It may be renamed, together with all definitions that name it. Source: docs/interface §11.8.
+ */
 export const SentAttribute = closedAs('SentAttribute', {
   ...AttributeSchema.properties,
   renameTo: optional.text({

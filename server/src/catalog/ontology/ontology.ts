@@ -1,6 +1,4 @@
-/**
- * The door of the ontology: attributes with types and units, and the facts that they make of raw values.
- */
+/** The door of the ontology: attributes with types and units, and the facts that raw values make under them. */
 
 export { AnswerWriter, MOST_UNKNOWN_KEYS } from './answer-writer.ts';
 export {

@@ -12,7 +12,7 @@ import type { CatalogStore } from '../catalog.ts';
 
 const LEASES_LOST = "update task set leased_by = 'another', lease_until = 0 where leased_by is not null";
 
-/** Two services on one database; the ontology writes of the first, which runs no tasks, wait for the test. */
+/** Starts two services on one database. The first runs no tasks, and its writes of the ontology wait for the test. */
 async function startTwo(t: TestContext) {
   const dataDir = await mkdtemp(join(tmpdir(), 'relata-test-'));
   const store = postgresStoreOn(await createDatabase(await findServer()), dataDir);
@@ -53,7 +53,7 @@ async function startTwo(t: TestContext) {
   return { store, first, second, stored, put, listOpen, readFacts };
 }
 
-test('an extraction waits until the ontology is stored that it is about, in whichever process', async (t) => {
+test('a re-extraction in any process waits until its ontology is stored', async (t) => {
   const { first, stored, put, listOpen, readFacts, ...rest } = await startTwo(t);
   const open = stored.close();
   const putting = put(first, 'Breadth');
@@ -62,7 +62,8 @@ test('an extraction waits until the ontology is stored that it is about, in whic
     (await listOpen()).map(({ name, taskStatus }) => [name, taskStatus]),
     [['re-extraction', 'PENDING']],
   );
-  // As if the first process had hung for long: the second runs the extraction, with the existing ontology.
+  // Simulates a first process that hung for long: the second process runs the re-extraction with the present
+  // ontology.
   await rest.store.change(LEASES_LOST);
   await until('it ran too early', async () => (await listOpen()).length === 0);
   assert.doesNotMatch(await readFacts(), /Breadth/);
@@ -72,7 +73,7 @@ test('an extraction waits until the ontology is stored that it is about, in whic
   assert.match(await readFacts(), /Breadth/);
 });
 
-test('whichever of two changes at once is stored last, the facts follow it', async (t) => {
+test('facts follow the later of two concurrent changes of the ontology', async (t) => {
   const { first, second, put, listOpen, readFacts } = await startTwo(t);
   for (let round = 1; round <= 5; round += 1) {
     const answers = await Promise.all([put(first, `First ${round}`), put(second, `Second ${round}`)]);

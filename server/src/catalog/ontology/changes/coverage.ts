@@ -20,9 +20,12 @@ type ValueExample = Readonly<Record<'identifier' | 'value', string>>;
 
 const SHOWN_VALUES = 100;
 const SHOWN_EXAMPLES = 20;
-/** Distinct values counted per attribute: with 1,000 attributes 500 MB in the worst case, usually less than 10. */
+/**
+ * Distinct values that are counted per attribute. With 1,000 attributes they take 500 MB at most, and usually less
+ * than 10 MB.
+ */
 const DISTINGUISHED = 5_000;
-/** Unknown keys that are listed; a longer list is of no use to readers. */
+/** The number of unknown keys that are listed, because people do not read longer lists. */
 const UNKNOWN_KEYS = 1_000;
 
 interface Examples {
@@ -46,7 +49,7 @@ const addProblem = (problems: Problems, why: NotExtracted, example: ValueExample
 const describeProblems = (problems: Problems, attribute: Attribute) =>
   [...problems].map(([code, found]) => ({ code, message: describeNotExtracted(code, attribute), ...found }));
 
-/** Counts under the present ontology. */
+/** Counts values and facts under the present ontology. */
 export function tallyCoverage(attributes: readonly Attribute[]) {
   const byKey = indexByKey(attributes);
   const known = new Map(attributes.map((attribute) => [attribute, tallyAttribute(attribute)]));
@@ -74,18 +77,18 @@ export function tallyCoverage(attributes: readonly Attribute[]) {
   };
 }
 
-/** @param attribute without a type for a key that the ontology does not know */
+/** @param attribute has no type if the ontology does not know the key */
 function tallyAttribute(attribute: Attribute | { readonly name: string; readonly type?: undefined }) {
   const values = new Map<string, { readonly why: NotExtracted | undefined; count: number }>();
   const problems: Problems = new Map();
   const counts = { withValue: 0, withFact: 0 };
-  // If so, counts of values may be too small.
+  // If it is true, counts of values may be too small.
   let hasMoreValues = false;
-  /** Products are counted one by one, so that each counts once. */
+  /** Comparing with the last product suffices, because the values of a product are counted one after another. */
   let lastWithValue: string | undefined;
   let lastWithFact: string | undefined;
 
-  /** @returns why the value makes no fact; most values in a catalog repeat and are judged once */
+  /** @returns why the value makes no fact; most values of a catalog repeat and are judged once */
   function count(value: string): NotExtracted | undefined {
     const known = values.get(value);
     if (known !== undefined) {
@@ -132,13 +135,13 @@ function tallyAttribute(attribute: Attribute | { readonly name: string; readonly
   };
 }
 
-/** What a changed attribute would do to the facts of a catalog. Source: docs/interface §11.6. */
+/** Counts the effect of a changed attribute on the facts of a catalog. Source: docs/interface §11.6. */
 
 /**
- * Finds the attribute that a changed one replaces: by its id, else by its name. `deleted`: ids of others that
- * are deleted with the change, so that their keys are free.
- * @returns the present attributes, and the changed one as it would be
- * @throws request_invalid for an attribute that could not be added to the ontology
+ * Finds the attribute that a changed one replaces, by its id or otherwise by its name. `deleted` has the ids of other
+ * attributes that the change deletes, so that their keys are free.
+ * @returns the present attributes that the change replaces or deletes, and the changed attribute
+ * @throws request_invalid for an attribute that cannot be added to the ontology
  */
 export function planChange(
   { attributes, unitAliases }: Pick<Ontology, 'attributes' | 'unitAliases'>,
@@ -167,7 +170,10 @@ const findUnknown = (deleted: readonly number[], attributes: readonly Attribute[
     attributes.some((one) => one.id === id) ? [] : [`/deleted/${at} is the id of no attribute: ${id}`],
   );
 
-/** Values that make a fact before and after; that would begin to; that would cease to; and that would make none. */
+/**
+ * Counts the values that make a fact before and after, that would gain one, that would lose one, and that would make
+ * none.
+ */
 export function tallyEffect(change: { readonly before: readonly Attribute[]; readonly after: Attribute }) {
   const [former, latter] = [indexByKey(change.before), indexByKey([change.after])];
   const effect = noEffect();

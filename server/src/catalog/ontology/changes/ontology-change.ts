@@ -9,7 +9,7 @@ import type { SentAttribute } from '../ontology-schemas.ts';
 import { isUnit, nameInTable, type UnitAliases } from '../units/units.ts';
 
 export interface RequestedOntology {
-  /** From `markOfOntology`. */
+  /** The mark, from `markOfOntology`. */
   readonly expected?: ExpectedStates;
   readonly mode: OntologyMode;
   readonly unitAliases?: UnitAliases | undefined;
@@ -17,9 +17,11 @@ export interface RequestedOntology {
 }
 
 /**
- * An attribute with a known id or name is that one, whatever else changed; others are new. `known`: ids of requested names that
- * have had one. Source: docs/interface §11.1.
- * @returns `forgotten`: names that no longer mean an attribute, because it was renamed; `named`: names with their ids from now on
+ * Assigns ids to the requested attributes. One with the id or name of an earlier attribute keeps that id, whatever
+ * else changed; all others are new. `known` has the ids of requested names that had one before. Source:
+ * docs/interface §11.1.
+ * @returns `forgotten`: names that no longer mean an attribute, because it was renamed; `named`: names with their new
+ * ids
  */
 export function identifyAttributes(
   present: readonly Attribute[],
@@ -44,7 +46,10 @@ export function identifyAttributes(
   return { attributes, forgotten: forgotten.filter((name) => !ids.has(name)), named, nextId: next };
 }
 
-/** An attribute that a person writes or changes has no reason of the service, and a changed one waits for no update. */
+/**
+ * Drops the reason of an attribute that a person writes or changes, because the service gave it. A changed attribute
+ * no longer waits for an update.
+ */
 function explainType({ reason, typing, ...requested }: Attribute, present: Attribute | undefined): Attribute {
   const isSame = present !== undefined && describeDefinition(present) === describeDefinition(requested);
   if (!isSame && present?.typing !== undefined) return requested;
@@ -61,27 +66,27 @@ export function documentOf({ mode, unitAliases, attributes }: Omit<Ontology, 're
   return { mode, ...knownAliases(unitAliases), attributes: own };
 }
 
-/** @returns the mark of an ontology, from its answer */
+/** @returns the mark of an ontology, computed from its answer */
 export const markOfOntology = (ontology: Omit<Ontology, 'revision'>): string => markOf(documentOf(ontology));
 
 export const isSameOntology = (present: Described, requested: Described): boolean =>
   describe(present) === describe(requested);
 
-/** Whether replacing the present ontology again would change nothing, as new attributes have their ids by now. */
+/** @returns whether replacing the present ontology again would change nothing; by now its new attributes have ids */
 export function isInPlace(present: Ontology, requested: RequestedOntology): boolean {
   const known = new Map(present.attributes.map(({ name, id }) => [name, id]));
   const { attributes } = identifyAttributes(present.attributes, requested.attributes, { known, nextId: 0 });
   return isSameOntology(present, { ...requested, attributes });
 }
 
-/** As present, or as requested: without ids for what is new. */
+/** A present or a requested ontology; new attributes of a request have no ids. */
 type Described = Pick<RequestedOntology, 'mode' | 'unitAliases' | 'attributes'>;
 
-/** Aliases in stored form: equal aliases give equal text. */
+/** @returns aliases in stored form; equal aliases give equal text */
 export const writeAliases = (unitAliases: UnitAliases = {}): string =>
   JSON.stringify(Object.fromEntries(Object.entries(unitAliases).sort(([a], [b]) => (a < b ? -1 : 1))));
 
-/** Equal definitions give equal text: the same fields in the same order. */
+/** @returns a text of the definition; equal definitions give equal text, with the same fields in the same order */
 function describe({ mode, unitAliases, attributes }: Described): string {
   const sorted = [...attributes]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -93,8 +98,9 @@ function describe({ mode, unitAliases, attributes }: Described): string {
 }
 
 /**
- * Checks what the document's schema cannot express: only numbers have units, and a key means one attribute. Source:
- * docs/interface §11.1. @throws request_invalid that names every wrong attribute
+ * Checks the rules that the schema of the document cannot express: only numbers have units, and a key means one
+ * attribute. Source: docs/interface §11.1.
+ * @throws request_invalid that names every wrong attribute
  */
 export function checkOntology({ unitAliases = {}, attributes }: RequestedOntology): void {
   const problems = [
@@ -122,7 +128,7 @@ function findUselessAliases(unitAliases: UnitAliases): string[] {
 
 export type RequestedAttribute = RequestedOntology['attributes'][number];
 
-/** @param place of the attribute in the body */
+/** @param place the path of the attribute in the body */
 export function findNumericOnly({ type, unitName, decimal }: RequestedAttribute, place: string): string[] {
   if (type === 'NUMERIC_ATTRIBUTE') return [];
   return Object.entries({ unitName, decimal }).flatMap(([field, value]) =>
@@ -148,12 +154,12 @@ function findRepeated(
 
 /** Renaming attributes together with the definitions that name them. Source: docs/interface §11.8. */
 
-/** New names by former ones: several attributes may change names at once, even swap them. */
+/** New names by former names. Several attributes may change names together, and may even swap them. */
 export type Renames = Readonly<Record<string, string>>;
 
 /**
- * @returns the attributes with their new names, and what was renamed
- * @throws request_invalid for a name that no attribute has
+ * @returns the attributes with their new names, and the renames
+ * @throws request_invalid for a name that belongs to no attribute
  */
 export function applyRenames(present: readonly Attribute[], sent: readonly SentAttribute[]) {
   const details: string[] = [];
@@ -161,7 +167,7 @@ export function applyRenames(present: readonly Attribute[], sent: readonly SentA
   const attributes = sent.map(({ renameTo, keepSynonym = true, ...attribute }, at) => {
     if (renameTo === undefined) return attribute;
     const known = findPresent(present, attribute, renameTo);
-    // Its present name, as a caller may know the attribute by its id and send an older one.
+    // Uses the present name, because a caller may identify the attribute by its id and send an older name.
     const from = known?.name ?? attribute.name;
     if (known === undefined)
       details.push(`/attributes/${at} cannot be renamed: no attribute is called ${JSON.stringify(from)}`);
@@ -173,7 +179,7 @@ export function applyRenames(present: readonly Attribute[], sent: readonly SentA
   return { attributes, renames: Object.fromEntries(renames) as Renames };
 }
 
-/** A key is a name or a synonym, never both. */
+/** Removes both names from the synonyms, because a key is either a name or a synonym. */
 function toRenamed(
   { synonyms = [], ...attribute }: RequestedAttribute,
   { from, former }: { readonly from: string; readonly former: readonly string[] },
@@ -182,7 +188,7 @@ function toRenamed(
   return { ...attribute, ...(others.length > 0 && { synonyms: others }) };
 }
 
-/** A repeated request finds the attribute under its new name. */
+/** A repeated request has the former name, so this also searches for the new name. */
 const findPresent = (present: readonly Attribute[], { id, name }: RequestedAttribute, renameTo: string) =>
   present.find((one) => one.id === id) ??
   present.find((one) => one.name === name) ??
@@ -195,7 +201,7 @@ export interface NamingDefinition {
   readonly name: string;
   /** The part that names attributes, in the form that callers send. */
   readonly definition: object;
-  /** Stores it with the new names; absent if it keeps using the former name, as a synonym. */
+  /** Stores the definition with the new names; absent if it keeps the former name, which remains a synonym. */
   replace?(definition: object, author: Author): Promise<unknown>;
 }
 
@@ -214,13 +220,17 @@ export function listUses(definitions: readonly NamingDefinition[], renames: Rena
     .map(({ kind, id, name, replace }) => ({ kind, id, name, isRenamed: replace !== undefined }));
 }
 
-/** Changes the names in all definitions; one that has them already is unchanged, so repeating it is safe. */
+/**
+ * Changes the names in all definitions. A definition that has the new names already is skipped, so repeating it is
+ * safe.
+ */
 export async function renameUses(definitions: readonly NamingDefinition[], renames: Renames, author: Author) {
   for (const { definition, replace } of definitions) {
     const renamed = renameWithin(definition, renames) as object;
     if (isDeepStrictEqual(renamed, definition)) continue;
     await replace?.(renamed, author).catch((error: unknown) => {
-      // A definition refused for another reason keeps the former name, and its own problem shows what is missing.
+      // A definition that is refused for another reason keeps the former name. Its own problem shows the missing
+      // attribute.
       if (!(error instanceof ServiceError)) throw error;
     });
   }
@@ -229,7 +239,10 @@ export async function renameUses(definitions: readonly NamingDefinition[], renam
 /** Members whose text is the name of an attribute. */
 const NAMING = new Set(['attribute', 'source', 'target', 'brandAttribute', 'priceAttribute']);
 
-/** @returns the value with attributes renamed; keys of `attributes` are names too. `key`: of the member with the value */
+/**
+ * @param key of the member that has the value
+ * @returns the value with renamed attributes; the keys of `attributes` are names too
+ */
 function renameWithin(value: unknown, renames: Renames, key = ''): unknown {
   const nameOf = (name: string) => (Object.hasOwn(renames, name) ? (renames[name] as string) : name);
   if (Array.isArray(value)) return value.map((one) => renameWithin(one, renames));

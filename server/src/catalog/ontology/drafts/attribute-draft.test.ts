@@ -19,7 +19,7 @@ const draft = (observed: Observed) => draftAttribute({ id: 1, name: 'Size' }, ob
 const observe = (values: readonly string[]) =>
   values.reduce<Observed | undefined>((all, one) => joinObserved(all, observeValue(one)), undefined);
 
-test('neither the order of the values nor how they are cut into batches matters (§11.2 rule 2)', () => {
+test('a draft does not depend on the order of the values or on their batches (§11.2 rule 2)', () => {
   fc.assert(
     fc.property(
       fc.array(value, { minLength: 1 }).chain((values) =>
@@ -43,7 +43,7 @@ test('neither the order of the values nor how they are cut into batches matters 
   );
 });
 
-test('every value of the update is a fact under the attribute that it created (§11.2, §11.3)', () => {
+test('every value of an update makes a fact of the attribute that the update created (§11.2, §11.3)', () => {
   fc.assert(
     fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), (values) => {
       const observed = observe(values);
@@ -77,12 +77,12 @@ const DRAFTS: readonly [values: readonly string[], definition: string][] = [
   [['1 m', '2 cm'], '1 TEXT_ATTRIBUTE  '],
 ];
 for (const [values, definition] of DRAFTS) {
-  test(`${JSON.stringify(values)} make ${definition.slice(2).trim()} (§11.2)`, () => {
+  test(`${JSON.stringify(values)} create ${definition.slice(2).trim()} (§11.2)`, () => {
     assert.equal(describeDefinition(draft(observe(values) as Observed)), definition);
   });
 }
 
-test('a name of codes is one in the languages of shops, as a word and not within one (§11.2)', () => {
+test('a name of codes is recognised in the languages of shops, as a whole word (§11.2)', () => {
   const codes = [
     'GTIN',
     'ean13',
@@ -131,7 +131,7 @@ test('a name of codes is one in the languages of shops, as a word and not within
     'Reference voltage',
   ];
   others.push('Code length', 'Anzahl Teile', 'Número de piezas', 'Type of code');
-  // A counted thing, a kind, and a plural.
+  // Names of counts, kinds and plurals.
   others.push(
     '# Teile',
     '#Artikel',

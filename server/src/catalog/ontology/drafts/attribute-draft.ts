@@ -4,14 +4,14 @@ import { isSameUnit, nameUnit, type UnitAliases } from '../units/units.ts';
 import { isCodeName } from './code-names.ts';
 import { CODE_DIGITS, countDigits, type Observed } from './observed-values.ts';
 
-/** What decides besides the values. */
+/** Settings that decide a draft besides the values. */
 export interface DraftSettings {
-  /** The locale of the project, as `de-DE`. */
+  /** The locale of the project, such as `de-DE`. */
   readonly locale: string;
   readonly unitAliases?: UnitAliases | undefined;
 }
 
-/** An attribute that a full update creates, and the value that decided. */
+/** An attribute that a full update creates, with the value that decided its type. */
 export interface DraftedAttribute extends Attribute {
   readonly decidedBy: string;
 }
@@ -31,7 +31,7 @@ function judge(name: string, observed: Observed, settings: DraftSettings): Judge
   const { first, isBoolean } = observed;
   if (isBoolean)
     return { type: 'BOOLEAN_ATTRIBUTE', reason: 'every value is true or false', decidedBy: first };
-  // Numbers as programs write them, else as people with this locale do.
+  // Tries plain numbers first, then numbers in the form of this locale.
   const forms = ['plain', decimalOf(settings)] as const;
   const form = forms.find((one) => observed.misfits[one] === undefined);
   const { unitAliases } = settings;
@@ -108,6 +108,6 @@ export function describeCreated({ name, type, unitName, reason, decidedBy }: Dra
   return { code: 'attribute_created', attribute: name, value: decidedBy, message };
 }
 
-/** @returns the definition as text: facts made with equal ones are equal */
+/** @returns the definition as text; attributes with equal texts make equal facts */
 export const describeDefinition = ({ id, type, unitName, decimal }: Attribute): string =>
   `${id} ${type} ${unitName ?? ''} ${decimal ?? ''}`;

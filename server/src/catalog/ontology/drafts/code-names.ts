@@ -1,6 +1,9 @@
-/** Words for codes, in the languages that shops mostly use; numbers under such a key are text. */
+/** Words for codes in the main languages of shops. Numbers under such a key are text. */
 const CODES = 'gtin|ean|upc|isbn|issn|mpn|sku|asin|pzn|jan|oem|id|barcode|strichcode|guid|uuid';
-/** Names a number by itself, and with a thing on either side: `Referencia`, `número de referencia`, `référence produit`. */
+/**
+ * Words that mean a number alone, or before or after a thing: `Referencia`, `número de referencia`, `référence
+ * produit`.
+ */
 const REFERENCE = 'reference|referencia|riferimento|referenz';
 const THINGS = [
   'art|artikel|article|articulo|articolo|artigo|artykulu|sach|typ|item|product|produkt|produit|producto|prodotto|produto|produktu',
@@ -15,9 +18,9 @@ const OF = '(?:de |do |da |di |del |della |dell |d )?';
 const PATTERN = new RegExp(
   [
     `\\b(?:${CODES})s?\\d*\\b`,
-    // `Herstellerartikelnummer`, `Teile-Nr`, and `Typ N°`, but not `Typ N`, which is a kind like `Typ K`.
+    // Matches `Herstellerartikelnummer`, `Teile-Nr` and `Typ N°`, but not `Typ N`, which is a kind such as `Typ K`.
     `\\b(?:(?:${THINGS})[es]?[ ]?){1,3}(?:${NUMBERS})\\b`,
-    // `Número de pieza` names one thing; `número de piezas` is a count.
+    // `Número de pieza` names one thing, whereas `número de piezas` is a count.
     `\\b(?:${NUMBERS}|n) ${OF}(?:l )?(?:${THINGS})\\b`,
     `^(?:${REFERENCE}|ref)$`,
   ].join('|'),

@@ -1,4 +1,7 @@
-/** The door of drafts: what the values of unknown attributes look like, and the attributes that a full update creates for them. */
+/**
+ * The door of drafts, which observe the values of unknown attributes and draft the attributes that a full update
+ * creates.
+ */
 
 export {
   type DraftedAttribute,

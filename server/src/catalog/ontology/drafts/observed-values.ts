@@ -2,24 +2,24 @@ import { groupsOf, isTruth, NUMBER_FORMS, type NumberForm, splitMeasure } from '
 import { isSameUnit, isUnit } from '../units/units.ts';
 
 /**
- * What all values of an attribute that the ontology does not know look like so far, each finding with the
- * first value that showed it. Source: docs/interface §11.2.
+ * The forms of all values so far of an attribute that the ontology does not know. Each finding has the first value
+ * that showed it. Source: docs/interface §11.2.
  */
 export interface Observed {
   readonly first: string;
   readonly isBoolean: boolean;
-  /** Units as spelled, '' for none. */
+  /** Units in their spelling, '' for no unit. */
   readonly units: readonly (readonly [unit: string, value: string])[];
-  /** By form, a value that is not a number in it. */
+  /** For each form, a value that is not a number in this form. */
   readonly misfits: Readonly<Partial<Record<NumberForm, string>>>;
-  /** A value that is a different number with a decimal point than with a decimal comma: 1.234. */
+  /** A value that is a different number with a decimal point than with a decimal comma, such as 1.234. */
   readonly unclear?: string;
 }
 
-/** By attribute name. A Map, not an object: `__proto__` is a name like any other. */
+/** Observations by attribute name. It is a Map and not an object, because `__proto__` is a valid name. */
 export type Observations = ReadonlyMap<string, Observed>;
 
-/** No exponent, no leading zeros: a number beyond doubt. */
+/** Numbers without an exponent or leading zeros, which are certainly numbers. */
 const FORMS: Readonly<Record<NumberForm, RegExp>> = {
   plain: /^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$/,
   comma: new RegExp(`^[+-]?(?:0|[1-9]\\d*|${groupsOf('.')})(?:,\\d+)?$`),
@@ -30,7 +30,7 @@ const UNIT = /^[^\d\s]\S{0,11}$/u;
 /** A number with this many digits is a code, such as a GTIN. */
 export const CODE_DIGITS = 12;
 const SHOWN_LENGTH = 100;
-/** More spellings than this do not belong to one unit. */
+/** More spellings than this cannot belong to one unit. */
 const UNITS = 8;
 
 export function observeValue(value: string): Observed {
@@ -50,17 +50,17 @@ export function observeValue(value: string): Observed {
 export const countDigits = (number: string) => number.replaceAll(/\D/g, '').length;
 const misfitAll = (value: string) => ({ plain: value, comma: value, point: value });
 
-/** @returns whether no further value can change anything */
+/** @returns whether no further value can change the observations */
 export const isSurelyText = ({ misfits: { plain, comma, point }, isBoolean }: Observed): boolean =>
   !isBoolean && plain !== undefined && comma !== undefined && point !== undefined;
 
-/** A property that both have holds for all. */
+/** Joins two observations: a property holds for all values if it holds for both. */
 export function joinObserved(a: Observed | undefined, b: Observed): Observed {
   if (a === undefined) return b;
   const known = new Set(a.units.map(([unit]) => unit));
   const units = [...a.units, ...b.units.filter(([unit]) => !known.has(unit))];
   const other = findOtherUnit(units);
-  // Values that were true or false so far are no numbers; that does not decide, but the first value that is neither does.
+  // Values that were all true or false are not numbers, but do not decide. The first other value decides.
   const misfitsBefore = a.isBoolean && !b.isBoolean ? misfitAll(b.first) : a.misfits;
   const misfits = { ...(other === undefined ? b.misfits : misfitAll(other)), ...misfitsBefore };
   const unclear = misfits.comma === undefined ? (a.unclear ?? b.unclear) : undefined;
@@ -73,11 +73,11 @@ export function joinObserved(a: Observed | undefined, b: Observed): Observed {
   };
 }
 
-/** @returns the value whose unit cannot be that of those before it */
+/** @returns a value whose unit cannot be the unit of the values before it */
 function findOtherUnit(units: Observed['units']): string | undefined {
   if (units.length > UNITS) return units.at(-1)?.[1];
   const [first] = units;
-  // A unit missing from the table may be a project's name for one in it.
+  // A unit that the table lacks may be the project's alias of a unit in it.
   return units.find(([unit]) => first !== undefined && isApart(first[0], unit))?.[1];
 }
 

@@ -1,4 +1,4 @@
-/** The door of units: how units are spelled and converted, and sums of measures, exactly. */
+/** The door of units: the spelling and conversion of units, and exact sums of measures. */
 
 import { UNIT_TABLE } from './unit-table.ts';
 
@@ -8,7 +8,10 @@ interface Decimal {
   readonly exponent: number;
 }
 
-/** A unit of the table. Numbers are compared in the base unit of its dimension, which is so small that factors are integral decimals. */
+/**
+ * A unit of the table. Numbers are compared in the base unit of its dimension, which is so small that all factors are
+ * finite decimals.
+ */
 interface Unit {
   readonly name: string;
   readonly dimension: string;
@@ -16,7 +19,9 @@ interface Unit {
   readonly plus: Decimal;
 }
 
-/** A finite number of at most 65,536 characters (§8) with a larger exponent is 0; its digits would take gigabytes. */
+/**
+ * A finite number of at most 65,536 characters (§8) with a larger exponent is 0, and its digits would take gigabytes.
+ */
 const MOST_EXPONENT = 70_000;
 const NUMBER = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/;
 
@@ -41,7 +46,7 @@ function add(a: Decimal, b: Decimal): Decimal {
 
 const FACTOR = /^(?:\+(.+)\*)?([\d.]+)(?:\/(.+))?$/;
 
-/** Quotients share one divisor: without it every factor of a dimension is a finite decimal. */
+/** Quotients share one divisor, so that every factor of a dimension is a finite decimal. */
 function buildUnits(dimension: string, table: string): (readonly [spelling: string, Unit])[] {
   const rows = table.split('|').map((row) => {
     const [name = '', factor = '', ...also] = row.trim().split(/\s+/);
@@ -61,7 +66,7 @@ function buildUnits(dimension: string, table: string): (readonly [spelling: stri
   });
 }
 
-/** A name, and not a symbol that means another unit in a different case: mW, MW. */
+/** @returns whether a spelling is a name; a symbol may mean another unit in a different case, such as mW and MW */
 const isName = (spelling: string) => /^\p{L}{4,}$/u.test(spelling);
 const keyOf = (spelling: string) => (isName(spelling) ? spelling.toLowerCase() : spelling);
 
@@ -71,7 +76,7 @@ const UNITS: ReadonlyMap<string, Unit> = new Map(
     .map(([spelling, unit]) => [keyOf(spelling), unit]),
 );
 
-/** A project's own names for units: its word to a spelling of the table. Source: docs/interface §11.7. */
+/** A project's own names for units, each with a spelling of the table. Source: docs/interface §11.7. */
 export type UnitAliases = Readonly<Record<string, string>>;
 
 function findUnit(spelling: string, aliases?: UnitAliases): Unit | undefined {
@@ -80,34 +85,34 @@ function findUnit(spelling: string, aliases?: UnitAliases): Unit | undefined {
   return findUnit(aliases[spelling] as string);
 }
 
-/** Whether the table has the unit. */
+/** @returns whether the table has the unit */
 export const isUnit = (spelling: string): boolean => findUnit(spelling) !== undefined;
 
 /** @returns the symbol of a unit in the table */
 export const nameInTable = (spelling: string, aliases?: UnitAliases): string =>
   findUnit(spelling, aliases)?.name ?? spelling;
 
-/** Whether two spellings mean one unit. */
+/** @returns whether two spellings mean one unit */
 export function isSameUnit(a: string, b: string, aliases?: UnitAliases): boolean {
   if (a === b) return true;
   const unit = findUnit(a, aliases);
   return unit !== undefined && unit === findUnit(b, aliases);
 }
 
-/** @returns the name of a unit with these spellings: the spelling if all agree, else as in the table */
+/** @returns the name of a unit with these spellings: the spelling if all agree, otherwise the symbol of the table */
 export function nameUnit(spellings: readonly string[], aliases?: UnitAliases): string {
   const [first = ''] = spellings;
   return spellings.every((one) => one === first) ? first : (findUnit(first, aliases)?.name ?? first);
 }
 
-/** @returns the dimension within which units convert; undefined if the unit only compares with itself */
+/** @returns the dimension within which units convert; undefined if the unit is comparable only with itself */
 export const dimensionOf = (spelling: string, aliases?: UnitAliases): string | undefined =>
   findUnit(spelling, aliases)?.dimension;
 
 /**
- * @param plain a number as `readPlain` returns it
- * @returns the number in the base unit of the dimension, rounded once at the end: equal quantities are equal
- * numbers, and others keep their order
+ * @param plain a number in the form of `readPlain`
+ * @returns the number in the base unit of the dimension, rounded once at the end: equal quantities are equal numbers,
+ * and others keep their order
  */
 export function convertToBase(plain: string, spelling: string, aliases?: UnitAliases): number {
   const unit = findUnit(spelling, aliases);
@@ -130,20 +135,20 @@ export function addPlain(parts: readonly { readonly plain: string; readonly time
   return `${digits < 0n ? '-' : ''}${text.slice(0, exponent)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** A computation on a number: multiplied first, then added to. Numbers as `readPlain` returns them. */
+/** A computation on a number: multiply first, then add. Numbers have the form of `readPlain`. */
 export interface MeasureTerm {
   readonly times?: string;
-  /** A difference: 10 °C are 10 K. */
+  /** A difference, so 10 °C are 10 K. */
   readonly plus?: { readonly plain: string; readonly unit: string };
 }
 
-/** A number with the unit that it is in. */
+/** A number with its unit. */
 export interface Measure {
   readonly plain: string;
   readonly unit: string;
 }
 
-/** @returns the result of the term for the number, in the base unit as from `convertToBase` */
+/** @returns the result of the term for the number, in the base unit of `convertToBase` */
 export const computeInBase = (measure: Measure, term: MeasureTerm, aliases?: UnitAliases): number =>
   round(computeExactly(measure, term, aliases));
 
@@ -162,10 +167,10 @@ const addedBy = (plus: MeasureTerm['plus'], aliases?: UnitAliases): Decimal =>
     ? NOTHING
     : multiply(readDecimal(plus.plain), findUnit(plus.unit, aliases)?.factor ?? ONE);
 
-/** Where a number is rounded to if its decimals do not end. */
+/** The direction in which a number with endless decimals is rounded. */
 export type Rounding = 'down' | 'up' | 'nearest';
 
-/** A number that is computed as another one, in the unit where it stands and by its term. */
+/** The form of the number that `solveMeasure` computes: its unit, the term on it, and its rounding. */
 export interface SoughtNumber {
   readonly unit: string;
   readonly term: MeasureTerm;
@@ -174,8 +179,8 @@ export interface SoughtNumber {
 
 /**
  * @param known a number with its term
- * @returns the number whose result is the same, without an exponent unless it is very large or small; undefined if the
- * factor sought is 0
+ * @returns the number with the same result, without an exponent unless it is very large or small; undefined if the
+ * factor of its term is 0
  */
 export function solveMeasure(
   known: { readonly measure: Measure; readonly term: MeasureTerm },
@@ -187,7 +192,7 @@ export function solveMeasure(
   if (factor.digits === 0n) return undefined;
   const added = addedBy(plus, aliases);
   const base = add(computeExactly(known.measure, known.term, aliases), negate(added));
-  // (base / unit.factor − unit.plus) / factor, over one divisor.
+  // (base / unit.factor − unit.plus) / factor, with one divisor.
   const divisor = multiply(unit?.factor ?? ONE, factor);
   const dividend = unit === undefined ? base : add(base, negate(multiply(unit.plus, unit.factor)));
   return writeDecimal(divide(dividend, divisor, rounding));
@@ -195,9 +200,12 @@ export function solveMeasure(
 
 const negate = ({ digits, exponent }: Decimal): Decimal => ({ digits: -digits, exponent });
 
-/** Digits of a quotient whose decimals do not end: more than a double distinguishes, and for a limit as many as people read. */
+/**
+ * The digits of a quotient with endless decimals: more than a double distinguishes, and for a limit as many as people
+ * read.
+ */
 const DIGITS = { nearest: 20, down: 6, up: 6 } as const;
-/** Digits within which decimals are looked for that end. */
+/** The digits within which the decimals of a quotient must end to count as exact. */
 const MOST_DIGITS = 30;
 
 function divide(dividend: Decimal, divisor: Decimal, rounding: Rounding): Decimal {
@@ -208,7 +216,7 @@ function divide(dividend: Decimal, divisor: Decimal, rounding: Rounding): Decima
 
 const sizeOf = (digits: bigint): number => String(digits < 0n ? -digits : digits).length;
 
-/** @returns the quotient with about so many digits, and at least as many as its integral part has */
+/** @returns the quotient with about this many digits, and at least all digits of its integral part */
 function divideTo(
   dividend: Decimal,
   divisor: Decimal,
@@ -233,7 +241,7 @@ function trimZeros({ digits, exponent }: Decimal): Decimal {
   return { digits: digits / 10n ** BigInt(zeros), exponent: exponent + zeros };
 }
 
-/** Digits beyond the point, and zeros before it, that are written out. */
+/** The digits after the point, and zeros before it, that are written without an exponent. */
 const WRITTEN_OUT = 40;
 
 function writeDecimal({ digits, exponent }: Decimal): string {
