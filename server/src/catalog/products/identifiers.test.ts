@@ -9,7 +9,7 @@ const identifier = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
 const list = fc.array(identifier, { minLength: 1, maxLength: 20 });
 const refused = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code;
 
-test('a JSON array is read back in its order (§4.2 rules 2 and 6)', () => {
+test('identifiers in a JSON array are read in their order (§4.2 rules 2 and 6)', () => {
   fc.assert(
     fc.property(list, (asked) => {
       assert.deepEqual(readIdentifiers(JSON.stringify(asked)), asked);
@@ -17,7 +17,7 @@ test('a JSON array is read back in its order (§4.2 rules 2 and 6)', () => {
   );
 });
 
-test('several values are identifiers as they stand, JSON or not (§4.2 rule 4)', () => {
+test('each of several values is a literal identifier, even if it is JSON (§4.2 rule 4)', () => {
   const odd = fc.oneof(identifier, fc.constantFrom('["A"]', '[', '{}', ' ', '"A"'));
   fc.assert(
     fc.property(fc.array(odd, { minLength: 2, maxLength: 20 }), (asked) => {
@@ -41,13 +41,13 @@ test('one value is an identifier unless it begins with [ or { (§4.2 rules 3 and
   }
 });
 
-test('none or an empty one is refused (§4.2 rule 5)', () => {
+test('a request without identifiers or with an empty one is refused (§4.2 rule 5)', () => {
   for (const given of [undefined, '', [], [''], ['A', '']]) {
     assert.throws(() => readIdentifiers(given), refused('query_invalid'));
   }
 });
 
-test('1,000 are read and 1,001 refused, repetitions counted (§4.2 rule 7)', () => {
+test('a request may have 1,000 identifiers, counting repetitions (§4.2 rule 7)', () => {
   const many = Array.from({ length: 1_001 }, (_, at) => `A${at}`);
   assert.equal(readIdentifiers(many.slice(1)).length, 1_000);
   assert.equal(readIdentifiers(JSON.stringify(many.slice(1))).length, 1_000);

@@ -6,9 +6,9 @@ export const readIdentifiers = (given: string | readonly string[] | undefined): 
   checkIdentifiers(readIdentifierList(given));
 
 /**
- * Reads the parameter `identifiers`, of any length: a single value that begins with `[` or `{` is a JSON
- * array of strings; otherwise each value is one identifier, taken literally. Source: docs/interface §4.2.
- * @returns them in the order of the request, with repetitions
+ * Reads the parameter `identifiers`, of any length. A single value that begins with `[` or `{` is a JSON array of
+ * strings; otherwise each value is one literal identifier. Source: docs/interface §4.2.
+ * @returns the identifiers in the order of the request, with repetitions
  * @throws query_invalid
  */
 export function readIdentifierList(given: string | readonly string[] | undefined): readonly string[] {
@@ -22,7 +22,8 @@ export function readIdentifierList(given: string | readonly string[] | undefined
 const isJson = (value: string) => /^[[{]/.test(value);
 
 /**
- * A handwritten list with commas would be one identifier that no product has. `isKnown`: whether the catalog has any of these.
+ * Refuses a handwritten list with commas, which would be one identifier that no product has. `isKnown` returns
+ * whether the catalog has any of the identifiers.
  * @throws query_invalid that shows the right form
  */
 export async function refuseCommas(

@@ -35,7 +35,7 @@ function factsOf(given: BodySource): ServiceError['facts'] {
   return assert.fail('the body passed');
 }
 
-/** Any string that UTF-8 and SQLite can store. */
+/** A string that UTF-8 and SQLite can store. */
 const word = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
   .filter((one) => !one.includes('\0'));
@@ -69,13 +69,13 @@ const products = fc.uniqueArray(good, {
   selector: ({ identifier }) => identifier,
 });
 
-/** The same text with every character escaped, as some senders write JSON. */
+/** @returns the text with every character escaped, as some callers write JSON */
 function writeEscaped(text: string): string {
   const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(text).replace(/[^\x20-\x7e]/g, escaped);
 }
 
-test('every good product passes, unchanged, bare or wrapped, plain or packed (§2.3)', () => {
+test('valid products pass unchanged, in a list or an object, plain or compressed (§2.3)', () => {
   fc.assert(
     fc.property(products, (list) => {
       const expected = { products: list, sent: list.length, repeated: [], skipped: [], mended: [] };
@@ -87,7 +87,7 @@ test('every good product passes, unchanged, bare or wrapped, plain or packed (§
   );
 });
 
-test('who sends attributes as an object hears where that is possible (§2.3)', () => {
+test('the error for attributes as an object names partial=true (§2.3)', () => {
   const assertSaid = (attributes: unknown, line: string) =>
     assert.throws(
       () => check([{ identifier: 'A', name: 'A', attributes }]),
@@ -101,7 +101,7 @@ test('who sends attributes as an object hears where that is possible (§2.3)', (
   assertSaid('Size', plain);
 });
 
-test('a product without list-form attributes is a good patch too (§2.3 rule 14)', () => {
+test('a valid product is also a valid patch (§2.3 rule 14)', () => {
   fc.assert(
     fc.property(products, (list) => {
       assert.deepEqual(check(list, 'patches').products, list);
@@ -109,7 +109,7 @@ test('a product without list-form attributes is a good patch too (§2.3 rule 14)
   );
 });
 
-test('of a repeated identifier the last one stays, where the first one stood (§4.3 rule 4)', () => {
+test('the last product of a repeated identifier replaces the first, at its position (§4.3 rule 4)', () => {
   const named = fc.record(
     { identifier: fc.constantFrom('A', 'B', '__proto__', 'C'), name: word },
     { noNullPrototype: true },
@@ -125,7 +125,7 @@ test('of a repeated identifier the last one stays, where the first one stood (§
   );
 });
 
-test('whatever the bytes are, a body passes or is refused with a code (§7.3)', () => {
+test('a body of any bytes passes or is refused with a code (§7.3)', () => {
   const codes = new Set<string | undefined>();
   const forms = fc.constantFrom<BodyForm>('products', 'patches');
   const encodings = fc.constantFrom<BodySource['encoding']>('identity', 'gzip');
@@ -155,7 +155,7 @@ test('whatever the bytes are, a body passes or is refused with a code (§7.3)', 
   );
 });
 
-test('NUL and unpaired surrogates are found in every string, pairs are let through (§2.3 rule 9)', () => {
+test('NUL and unpaired surrogates are refused in every string, and pairs are accepted (§2.3 rule 9)', () => {
   const places: ((text: string) => object)[] = [
     (text) => ({ identifier: text }),
     (text) => ({ name: text }),
@@ -179,7 +179,7 @@ test('NUL and unpaired surrogates are found in every string, pairs are let throu
   }
 });
 
-test('escaped and plain characters are the same body (§2.3)', () => {
+test('a body with escaped characters equals one with plain characters (§2.3)', () => {
   fc.assert(
     fc.property(word, (text) => {
       const body = (written: string) => `[{"identifier":${written},"name":"A"}]`;
@@ -196,7 +196,7 @@ test('lengths count characters, not bytes or code units (§8)', () => {
   }
 });
 
-test('one bad product among good ones refuses all and is named by its index (§7.3 rules 2 and 6)', () => {
+test('one invalid product refuses the body, and the refusal has its index (§7.3 rules 2 and 6)', () => {
   const bad = fc.constantFrom<unknown>(
     null,
     1,
@@ -220,7 +220,7 @@ test('one bad product among good ones refuses all and is named by its index (§7
   );
 });
 
-test('the order of checks of a body: gzip, UTF-8, JSON, list, number, products (§7.3)', () => {
+test('a body is checked in the order gzip, UTF-8, JSON, list, number, products (§7.3)', () => {
   const cases: [BodySource, string][] = [
     [source('[]', { encoding: 'gzip' }), 'body_not_unpacked'],
     [source('', { bytes: gzipSync(Buffer.alloc(2 ** 21)), encoding: 'gzip' }), 'body_too_large'],
@@ -236,13 +236,13 @@ test('the order of checks of a body: gzip, UTF-8, JSON, list, number, products (
   for (const [given, code] of cases) assert.equal(refusalOf(given, 'products'), code);
 });
 
-test('a body with an escape does not change how the next one is checked', () => {
+test('a body with an escape does not change the check of the next body', () => {
   assert.equal(refusalOf(source('[{"identifier":"\\u0000","name":"A"}]'), 'products'), 'product_invalid');
   assert.equal(refusalOf(source('[{"identifier":"A","name":"A"}]'), 'products'), undefined);
   assert.equal(refusalOf(source('[{"identifier":"\\ud800","name":"A"}]'), 'products'), 'product_invalid');
 });
 
-test('a list that is far too long is counted without being read (§7.4)', () => {
+test('a list far above the limit is counted without parsing it (§7.4)', () => {
   const values = [200_001, 10_000];
   const list = `[${'{},'.repeat(200_000)}{}]`;
   for (const body of [list, `{"products": ${list}}`, list.slice(0, -1)]) {
@@ -250,7 +250,7 @@ test('a list that is far too long is counted without being read (§7.4)', () => 
   }
 });
 
-test('what is deeper, wider or fuller than a body may be is refused in a few words (§8)', () => {
+test('a body above the limits of depth, members or values is refused with one short error (§8)', () => {
   const cases: [string, string][] = [
     ['['.repeat(1_000), 'the body is nested deeper than 32 levels'],
     [`[[${'[],'.repeat(19_000)}0],`.repeat(4), 'the body holds more than 131,072 values'],
@@ -269,7 +269,7 @@ test('what is deeper, wider or fuller than a body may be is refused in a few wor
   }
 });
 
-test('a product of very many mistakes is told the first (§7.3 rule 7)', () => {
+test('a product with very many errors is refused with the first one (§7.3 rule 7)', () => {
   const attributes = (count: number) => [
     { identifier: 'A', name: 'A', attributes: new Array(count).fill(0) },
   ];
@@ -279,7 +279,7 @@ test('a product of very many mistakes is told the first (§7.3 rule 7)', () => {
   assert.deepEqual(many, ['/attributes must NOT have more than 2000 items']);
 });
 
-test('long mistakes are cut, and of many products those are told that there is room for (§7.3 rule 7)', () => {
+test('long errors are shortened, and a refusal lists the products that fit (§7.3 rule 7)', () => {
   const fields = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`${'x'.repeat(900)}${at}`, 0]));
   const body = Array.from({ length: 200 }, (_, at) => ({ identifier: `A${at}`, name: 'A', ...fields }));
   const validation = factsOf(source(body, { maxMib: 16 })).validation ?? [];

@@ -24,12 +24,15 @@ export interface BodySource {
   readonly bytes: Uint8Array;
   readonly encoding: BodyEncoding;
   readonly maxMib: number;
-  /** Default: refuse. */
+  /** Default: 'refuse'. */
   readonly onInvalid?: OnInvalid;
 }
 
 export interface CheckedBody<Sent> {
-  /** Distinct by identifier, in the place of the first one: of products the last one wins, patches are merged. */
+  /**
+   * The products, distinct by identifier, at the position of the first one. The last product of an identifier wins;
+   * patches are merged.
+   */
   readonly products: readonly Sent[];
   readonly sent: number;
   readonly repeated: readonly string[];
@@ -38,11 +41,14 @@ export interface CheckedBody<Sent> {
 }
 
 const ERRORS_PER_PRODUCT = { most: 20, bytes: 4 * 1024 };
-/** Ordinary bodies have 14 bytes per value. An empty object counts as two and takes 56 bytes: seven times its share of this. */
+/**
+ * The limit of values. Ordinary bodies have 14 bytes per value. An empty object counts as two values and takes 56
+ * bytes of memory, which is seven times its share.
+ */
 const VALUES_PER_MIB = 128 * 1024;
-/** Ten times the limits of a product: longer lists are refused without parsing. */
+/** Ten times the limits of a product. Longer lists are refused without parsing. */
 const WIDEST = 20_000;
-/** For a product of up to this many values all errors are reported; for a larger one only the first. */
+/** A product with at most this many values gets all its errors. A larger one gets only the first. */
 const SMALL_PRODUCT_VALUES = 10_000;
 
 const checks = {
@@ -53,13 +59,13 @@ const checks = {
 type CheckOptions = AjvOptions & { isText?: (value: string) => boolean };
 
 /**
- * One schema, compiled up to four times. The first two stop at the first error and count UTF-16 units, which
- * is quick and never less than characters; what they refuse is checked again by the third, which counts
+ * One schema, compiled up to four times. The first two stop at the first error and count UTF-16 units. This is fast,
+ * and there are never fewer units than characters. The third checks products that they refuse again, and counts
  * characters. The last reports every error: up to three per value, each with its own text.
  */
 function compileChecks(schema: object) {
   return {
-    // For bodies without escapes in strings: what UTF-8 cannot represent can only be written with one.
+    // For bodies without escapes in strings, because only an escape can write what UTF-8 cannot represent.
     passesPlain: compileOnce(schema, { unicode: false }),
     passesEscaped: compileOnce(schema, { unicode: false, isText: isStorableText }),
     passes: compileOnce(schema, { verbose: true, isText: isStorableText }),
@@ -67,10 +73,10 @@ function compileChecks(schema: object) {
   };
 }
 
-/** Compiles on first use: every thread loads this file but few check a product, and all eight take 200 ms. */
+/** Compiles on first use, because every thread loads this file but few check a product. All eight take 200 ms. */
 function compileOnce(schema: object, { isText, ...options }: CheckOptions): () => ValidateFunction {
   let compiled: ValidateFunction | undefined;
-  // The schema is our own: checking it would compile the meta-schema too.
+  // The schema is our own. Checking it would compile the meta-schema too.
   const own = { strict: false, messages: true, logger: false, meta: false, validateSchema: false } as const;
   const keyword = isText && {
     type: 'string' as const,
@@ -86,7 +92,7 @@ function compileOnce(schema: object, { isText, ...options }: CheckOptions): () =
 }
 
 /**
- * Unpacks, parses and checks a body of products. Nothing is converted: values are strings by contract.
+ * Unpacks, parses and checks a body of products. It converts nothing, because values are strings by contract.
  * @throws body_not_unpacked, body_too_large, body_not_json, request_invalid, too_many_products, no_products
  */
 export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentProduct | SentPatch> {
@@ -122,12 +128,12 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
   };
 }
 
-/** @returns the errors of one product; none if it is valid in a body of this form */
+/** @returns the errors of one product; an empty list if it is valid in a body of this form */
 export function listProductErrors(product: unknown, form: BodyForm): string[] {
   return findCheck(form, true)(product) ? [] : explainProduct(product, form);
 }
 
-/** @param isEscaped whether a string may contain what UTF-8 cannot represent */
+/** @param isEscaped whether a string may contain characters that UTF-8 cannot represent */
 function findCheck(form: BodyForm, isEscaped: boolean): (product: unknown) => boolean {
   const { passesPlain, passesEscaped, passes } = checks[form];
   const isGood = isEscaped ? passesEscaped() : passesPlain();
@@ -141,7 +147,7 @@ function explainProduct(product: unknown, form: BodyForm): string[] {
   return describeErrors(explain.errors ?? []);
 }
 
-/** `image` becomes one of them. */
+/** @returns the number of images, including `image` */
 function countImages(product: unknown): number {
   const { image, images } = product as SentProduct;
   return (images?.length ?? 0) + (typeof image === 'string' ? 1 : 0);
@@ -160,7 +166,7 @@ function readText(source: BodySource): string {
 }
 
 /**
- * Refuses anything many times over a limit before it is parsed.
+ * Refuses a body far above a limit before it is parsed.
  * @throws too_many_products, request_invalid
  */
 export function refuseExcess(bytes: Buffer, maxMib: number): void {
@@ -181,7 +187,10 @@ const OPENS_LIST = 0x5b;
 const isNamedProducts = (bytes: Buffer, at: number) =>
   /"products"\s*:\s*\[$/.test(bytes.toString('latin1', Math.max(0, at - 99), at + 1));
 
-/** Limits of a body before its values are counted: in a valid one they take at least four bytes each. */
+/**
+ * @returns whether a body is too short to exceed the limit of values, because each value of a valid body takes at
+ * least four bytes
+ */
 export const isTooShortForExcess = ({ length }: Buffer, maxMib: number) =>
   length <= 4 * VALUES_PER_MIB * maxMib;
 
@@ -194,7 +203,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** `{"products":[…]}` or just the list. */
+/** Reads `{"products":[…]}` or a bare list. */
 function readList(body: unknown): readonly unknown[] {
   if (Array.isArray(body)) return body;
   if (typeof body !== 'object' || body === null) throw refuseBody(['must be object or array']);
@@ -217,7 +226,7 @@ function refuseProducts(list: readonly unknown[], bad: readonly number[], form: 
   const invalid = bad.map((index) => ({
     index,
     identifier: identifierOf(list[index]),
-    // A product that is not named needs no errors.
+    // Errors are only computed for products that are named.
     errors: () => explainProduct(list[index], form),
   }));
   return new ServiceError('product_invalid', { validation: describeInvalid(invalid) });
@@ -237,7 +246,7 @@ function describeError(error: ErrorObject): string {
   return `${instancePath} ${types}${named}${allowed}${hint}`;
 }
 
-/** null means not sent, and PHP's list for an empty object is not really a list: neither type is named. */
+/** Omits two types: null, which means absent, and the list that PHP writes for an empty object. */
 function describeTypes({ params, parentSchema }: ErrorObject): string {
   const { maxItems } = (parentSchema ?? {}) as { maxItems?: number };
   const types = [params.type]
@@ -246,7 +255,7 @@ function describeTypes({ params, parentSchema }: ErrorObject): string {
   return `must be ${types.join(' or ')}`;
 }
 
-/** Attributes in the form of a partial update, where only a list is allowed. */
+/** @returns whether attributes have the form of a partial update where only a list is allowed */
 const isObjectForm = ({ instancePath, keyword, data }: ErrorObject) =>
   instancePath === '/attributes' && keyword === 'type' && typeof data === 'object';
 
@@ -264,15 +273,15 @@ function withoutRepetitions<Sent extends { identifier: string }>(
   return { products: repeated.length === 0 ? list : [...last.values()], repeated };
 }
 
-/** An invalid product that is left out of its request. Source: docs/interface §4.12. */
+/** An invalid product that its request skips. Source: docs/interface §4.12. */
 export interface SkippedProduct {
   readonly index: number;
-  /** null if it is none that a product could have. */
+  /** null if no product could have the identifier. */
   readonly identifier: string | null;
   readonly errors: readonly string[];
 }
 
-/** A product with dropped parts of category paths. */
+/** A product whose category paths were mended. */
 export interface MendedProduct extends MendedPaths {
   readonly identifier: string;
 }
@@ -280,11 +289,11 @@ export interface MendedProduct extends MendedPaths {
 interface MendedPaths {
   /** The number of paths with an empty name at an end. */
   readonly count: number;
-  /** How many of them had no other name. */
+  /** How many of these paths had no other name. */
   readonly dropped: number;
 }
 
-/** Limits of invalid products that are named; the rest is counted. Source: docs/interface §7.3. */
+/** Limits of the invalid products that are named. Further products are only counted. Source: docs/interface §7.3. */
 const VIOLATIONS = { most: 100, bytes: 48 * 1024 };
 const IDENTIFIER_LENGTH = 255;
 
@@ -310,13 +319,13 @@ const violation = (product: ProductViolation['product'], errors: readonly string
   errors,
 });
 
-/** @returns no more than an identifier can have */
+/** @returns the identifier, shortened to the longest that a product can have */
 function identifierOf(product: unknown): string | null {
   const { identifier } = (product ?? {}) as { identifier?: unknown };
   return typeof identifier === 'string' ? cutText(identifier, IDENTIFIER_LENGTH) : null;
 }
 
-/** Drops the empty names at both ends of category paths, and paths that are then empty. */
+/** Drops the empty names at both ends of category paths, and drops paths without other names. */
 function mendPaths(product: unknown): MendedPaths & { readonly product: unknown } {
   const { categories } = (product ?? {}) as { categories?: unknown };
   if (!Array.isArray(categories)) return { product, count: 0, dropped: 0 };

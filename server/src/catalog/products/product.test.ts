@@ -12,7 +12,7 @@ import {
 } from './product.ts';
 import type { SentPatch, SentProduct } from './schemas/product-schemas.ts';
 
-/** Few names, so that patches meet existing ones. */
+/** Only a few names, so that patches often change existing attributes. */
 const key = fc.constantFrom('Colour', 'Length', 'Price', '__proto__', 'constructor');
 const text = fc.string({ maxLength: 4 });
 const groups = fc.option(fc.array(text, { maxLength: 2 }), { nil: undefined });
@@ -58,7 +58,7 @@ const one = fc.oneof(
 );
 const values = fc.oneof(one, fc.array(one, { maxLength: 3 }));
 type AttributeObject = Extract<SentPatch['attributes'], Record<string, unknown>>;
-/** As JSON.parse makes it: `__proto__` is a property of its own. */
+/** A property named `__proto__` is an own property, as in the result of JSON.parse. */
 const attributeObject = fc
   .uniqueArray(fc.tuple(key, values), { selector: ([name]) => name, maxLength: 4 })
   .map((entries) => ownEntries(entries) as AttributeObject);
@@ -79,14 +79,16 @@ function ownEntries(entries: readonly (readonly [string, unknown])[]): Record<st
 
 const stored = product.map(normaliseProduct);
 
-/** The order of attributes is that of their keys' first mention; here only the values of each key matter. */
+/**
+ * The order of attributes is that of the first mention of their keys, so this compares only the values of each key.
+ */
 function byKey({ attributes }: UploadedProduct): Map<string, AttributeValue[]> {
   return Map.groupBy(attributes, (value) => value.key);
 }
 
 const sent = (value: unknown) => value !== null && value !== undefined;
 
-/** The combination of two patches: later fields replace earlier ones. */
+/** @returns the combination of two patches, in which later fields replace earlier ones */
 function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
   const merged: Record<string, unknown> = { ...first };
   if (sent(second.image) || sent(second.images)) Object.assign(merged, { image: null, images: null });
@@ -97,7 +99,7 @@ function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
   return { ...merged, attributes: ownEntries(entries) } as SentPatch;
 }
 
-test('a patch and then another is the two of them merged (§2.3 rules 11 and 13)', () => {
+test('two patches in turn have the effect of their merged patch (§2.3 rules 11 and 13)', () => {
   const objects = patchOf(attributeObject);
   fc.assert(
     fc.property(stored, objects, objects, (before, first, second) => {
@@ -109,7 +111,7 @@ test('a patch and then another is the two of them merged (§2.3 rules 11 and 13)
   );
 });
 
-test('the same patch twice is the patch once (§2.3 rule 11)', () => {
+test('a repeated patch changes nothing (§2.3 rule 11)', () => {
   fc.assert(
     fc.property(stored, patch, (before, change) => {
       const once = patchProduct(before, change);
@@ -118,7 +120,7 @@ test('the same patch twice is the patch once (§2.3 rule 11)', () => {
   );
 });
 
-test('a patch without fields, or with nothing but null, changes nothing (§2.3 rules 6 and 13)', () => {
+test('a patch without fields, or with only null, changes nothing (§2.3 rules 6 and 13)', () => {
   const nulls = Object.fromEntries(Object.keys(common).map((name) => [name, null]));
   fc.assert(
     fc.property(stored, (before) => {
@@ -129,7 +131,7 @@ test('a patch without fields, or with nothing but null, changes nothing (§2.3 r
   );
 });
 
-test('attributes that a patch does not name stay as they are, in their order (§2.3 rules 11 and 12)', () => {
+test('a patch keeps attributes that it does not name, in their order (§2.3 rules 11 and 12)', () => {
   fc.assert(
     fc.property(stored, patch, (before, change) => {
       const list = change.attributes ?? {};
@@ -140,7 +142,7 @@ test('attributes that a patch does not name stay as they are, in their order (§
   );
 });
 
-test('list form and object form of the same values say the same (§2.3 rule 12)', () => {
+test('a patch has the same effect in list form and in object form (§2.3 rule 12)', () => {
   fc.assert(
     fc.property(stored, fc.array(attribute, { minLength: 1, maxLength: 5 }), (before, list) => {
       const entries = [...Map.groupBy(list, (value) => value.key)];
@@ -153,7 +155,7 @@ test('list form and object form of the same values say the same (§2.3 rule 12)'
   );
 });
 
-test('a patch with a whole upload is that upload (§2.3 rule 13)', () => {
+test('a patch with a whole upload results in that upload (§2.3 rule 13)', () => {
   fc.assert(
     fc.property(stored, stored, (before, after) => {
       const cleared = before.attributes.map((value) => ({ key: value.key, value: null }));
@@ -168,7 +170,7 @@ test('a patch with a whole upload is that upload (§2.3 rule 13)', () => {
   );
 });
 
-test('an upload is brought to one form: again, and after JSON, it is the same (§2.3)', () => {
+test('a normalised upload does not change when it is normalised again or written as JSON (§2.3)', () => {
   fc.assert(
     fc.property(product, (given) => {
       const once = normaliseProduct(given);
@@ -180,7 +182,7 @@ test('an upload is brought to one form: again, and after JSON, it is the same (�
   );
 });
 
-test('fields in another order, or null for left out, are the same upload (§2.3 rule 6)', () => {
+test('uploads are equal with fields in another order, or with null for an absent field (§2.3 rule 6)', () => {
   fc.assert(
     fc.property(product, (given) => {
       const turned = Object.fromEntries(
@@ -194,7 +196,7 @@ test('fields in another order, or null for left out, are the same upload (§2.3 
   );
 });
 
-test('patching changes neither the product nor the patch that it was given', () => {
+test('patching modifies neither its product nor its patch', () => {
   fc.assert(
     fc.property(stored, patch, (before, change) => {
       const copies = [structuredClone(before), JSON.stringify(change)];
@@ -204,7 +206,7 @@ test('patching changes neither the product nor the patch that it was given', () 
   );
 });
 
-test('an image becomes LARGE and stands first (§2.3)', () => {
+test('the field image becomes the first image, with the type LARGE (§2.3)', () => {
   const images = [{ url: 'a', type: 'LARGE' as const }];
   const { images: placed } = normaliseProduct({ identifier: 'A', image: 'b', images });
   assert.deepEqual(placed, [{ url: 'b', type: 'LARGE' }, ...images]);
@@ -219,7 +221,7 @@ test('the main category has the smallest priority; without priorities it is the 
   assert.equal(mainCategory([]), undefined);
 });
 
-test('the main image is the first LARGE one, else the first (§12.5 rule 8)', () => {
+test('the main image is the first LARGE image, otherwise the first image (§12.5 rule 8)', () => {
   const image = (url: string, type: 'LARGE' | 'THUMB') => ({ url, type });
   assert.equal(mainImage([image('a', 'THUMB'), image('b', 'LARGE'), image('c', 'LARGE')])?.url, 'b');
   assert.equal(mainImage([image('a', 'THUMB'), image('b', 'THUMB')])?.url, 'a');

@@ -8,7 +8,7 @@ import type {
   SentValue,
 } from './schemas/schemas.ts';
 
-/** An uploaded product, with its defaults filled in and its fields in a fixed order. Source: docs/interface §2.3. */
+/** An uploaded product, with default values and its fields in a fixed order. Source: docs/interface §2.3. */
 export interface UploadedProduct {
   readonly identifier: string;
   readonly groupIdentifier: string;
@@ -20,7 +20,7 @@ export interface UploadedProduct {
   readonly settings?: ProductSettings;
 }
 
-/** What was sent, without null values. */
+/** Sent fields, without null values. */
 type Given<Value> = { readonly [Field in keyof Value]: NonNullable<Value[Field]> };
 type UploadedCategory = Given<SentCategory>;
 export type AttributeValue = Given<SentValue>;
@@ -45,7 +45,7 @@ export function normaliseProduct(sent: SentProduct): UploadedProduct {
   };
 }
 
-/** `image` becomes the first image, a LARGE one. Source: docs/interface §2.3. */
+/** `image` becomes the first image, with the type LARGE. Source: docs/interface §2.3. */
 function readImages({ image, images }: Pick<SentProduct, 'image' | 'images'>): Image[] {
   const listed = (images ?? []).map(({ url, type }) => ({ url, type }));
   return typeof image === 'string' ? [{ url: image, type: 'LARGE' }, ...listed] : listed;
@@ -60,7 +60,7 @@ function readCategory({ path, priority, categoryId }: SentCategory): UploadedCat
   };
 }
 
-/** A loop, not a chain: this runs for every attribute of every product. */
+/** Uses a loop and not a chain, because this runs for every attribute of every product. */
 function readValues(sent: readonly SentValue[]): AttributeValue[] {
   const values: AttributeValue[] = [];
   for (const { key, value, userGroups, row } of sent) {
@@ -79,8 +79,8 @@ function readSettings(sent: SentProduct['settings']): ProductSettings | undefine
 }
 
 /**
- * Changes only what is sent: a top-level field is replaced as a whole, and all values of a named attribute
- * are replaced, in the place of the first. Source: docs/interface §4.3.
+ * Changes only the sent fields. A top-level field is replaced as a whole. All values of a named attribute are
+ * replaced, at the position of the first. Source: docs/interface §4.3.
  */
 export function patchProduct(present: UploadedProduct, patch: SentPatch): UploadedProduct {
   const settings = patch.settings ? readSettings(patch.settings) : present.settings;
@@ -97,7 +97,7 @@ export function patchProduct(present: UploadedProduct, patch: SentPatch): Upload
   };
 }
 
-/** Merges several changes of one product in a request, as if one followed the other. Source: docs/interface §4.3 rule 4. */
+/** Merges several changes of one product in a request, in their order. Source: docs/interface §4.3 rule 4. */
 export function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
   const sent = Object.entries(second).filter(([, value]) => value !== null);
   const merged = { ...first, ...Object.fromEntries(sent) } as SentPatch;
@@ -105,7 +105,7 @@ export function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
   return { ...merged, attributes: { ...byKey(first.attributes), ...byKey(second.attributes) } };
 }
 
-/** In the form of an object, whatever the attributes' names. */
+/** @returns the attributes in the form of an object, for any names */
 const byKey = (sent: SentAttributes): Record<string, SentPartialValue[]> =>
   Object.fromEntries(
     groupPatches(sent)
@@ -127,7 +127,7 @@ function patchValues(present: readonly AttributeValue[], sent: SentAttributes): 
   return [...patched, ...added];
 }
 
-/** A key without values removes them. */
+/** Groups the values by key. A key without values removes the attribute. */
 function groupPatches(sent: SentAttributes): Map<string, SentValue[]> {
   if (Array.isArray(sent)) return Map.groupBy(sent as readonly SentValue[], ({ key }) => key);
   const entries = Object.entries(sent as Record<string, SentPartialValue | SentPartialValue[]>);
@@ -139,7 +139,10 @@ function readPatchValue(key: string, given: SentPartialValue): SentValue {
   return { ...given, key };
 }
 
-/** @returns the one with the smallest priority, or the first if none has any. Source: docs/interface §12.5 rule 7 */
+/**
+ * @returns the category with the smallest priority, or the first if no category has one. Source: docs/interface §12.5
+ * rule 7
+ */
 export function mainCategory<
   Category extends Pick<UploadedCategory, 'path'> & { priority?: number | undefined },
 >(categories: readonly Category[]): Category | undefined {
@@ -150,12 +153,15 @@ export function mainCategory<
   return main;
 }
 
-/** @returns the first LARGE image, or else the first. Source: docs/interface §12.5 rule 8 */
+/** @returns the first LARGE image, otherwise the first image. Source: docs/interface §12.5 rule 8 */
 export const mainImage = (images: readonly Image[]): Image | undefined =>
   images.find(({ type }) => type === 'LARGE') ?? images[0];
 
 const SMALL = ['THUMB', 'SMALL'];
 
-/** @returns for lists, the first THUMB or SMALL image, or else the main one. Source: docs/interface §14.3 rule 4 */
+/**
+ * @returns the image for lists: the first THUMB or SMALL image, otherwise the main image. Source: docs/interface
+ * §14.3 rule 4
+ */
 export const smallImage = (images: readonly Image[]): Image | undefined =>
   images.find(({ type }) => SMALL.includes(type)) ?? mainImage(images);

@@ -1,6 +1,6 @@
 /**
- * The door of products: what a product is, how a request is checked that names or sends products, and the ids computed from
- * their values. Pure rules, without I/O.
+ * The door of products: the form of a product, the checks of requests that name or send products, and the ids
+ * computed from their values. Pure rules, without I/O.
  */
 
 export { checkIdentifiers, readIdentifierList, readIdentifiers, refuseCommas } from './identifiers.ts';

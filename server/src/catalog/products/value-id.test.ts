@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { computeValueId } from './value-id.ts';
 
-test('a valueId is a 53-bit integer that its attribute and value decide (§11.4 rule 2)', () => {
+test('a valueId is a 53-bit integer computed from its attribute and value (§11.4 rule 2)', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100_000 }), fc.string({ unit: 'binary' }), (attributeId, value) => {
       const id = computeValueId(attributeId, value);
@@ -26,7 +26,7 @@ test('another process computes the same ids', () => {
   );
 });
 
-test('the small values of many attributes all have ids of their own', () => {
+test('the small values of many attributes have distinct ids', () => {
   const ids = new Set<number>();
   for (let attributeId = 1; attributeId <= 500; attributeId += 1) {
     for (let value = 0; value < 400; value += 1) ids.add(computeValueId(attributeId, String(value)));
@@ -34,7 +34,7 @@ test('the small values of many attributes all have ids of their own', () => {
   assert.equal(ids.size, 500 * 400);
 });
 
-test('300,000 similar values of one attribute all have ids of their own', () => {
+test('300,000 similar values of one attribute have distinct ids', () => {
   const ids = new Set<number>();
   for (let value = 0; value < 150_000; value += 1) {
     ids.add(computeValueId(3, `${value / 100} mm`)).add(computeValueId(3, `part-${value}`));

@@ -1,8 +1,8 @@
 /**
- * The id of a value of an attribute: 53 bits computed from both, so that every process and every reload gives the
- * same one without asking a store (a row per distinct value would halve the ingest rate). The chance that any two of
- * a million distinct values of one attribute share an id is 1 in 18,000; the value itself is always right beside it.
- * Two 32-bit multiplicative hashes over the UTF-16 units, mixed at the end. Source: docs/interface §11.4.
+ * The id of a value of an attribute: 53 bits computed from both. So every process and every reload computes the same
+ * id without a store, where a row per distinct value would halve the ingest rate. The chance that any two of a
+ * million distinct values of one attribute share an id is 1 in 18,000; the value beside the id is always right. It
+ * uses two 32-bit multiplicative hashes over the UTF-16 units, mixed at the end. Source: docs/interface §11.4.
  */
 export function computeValueId(attributeId: number, value: string): number {
   let high = beginHigh(attributeId);
@@ -17,7 +17,7 @@ export function computeValueId(attributeId: number, value: string): number {
 
 const BACKSLASH = 0x5c;
 
-/** @returns the same for a value as bytes of JSON; -1 if it contains an escape or a character beyond ASCII */
+/** @returns the same id for a value as bytes of JSON; -1 if it contains an escape or a character outside ASCII */
 export function computePlainValueId(
   attributeId: number,
   bytes: Uint8Array,
@@ -37,7 +37,7 @@ export function computePlainValueId(
 const HIGH = 2_654_435_761;
 const LOW = 1_597_334_677;
 
-// Multiplied before the first unit: otherwise attribute 1 with `b` and attribute 2 with `a` would share an id.
+// Multiplied before the first unit. Otherwise attribute 1 with `b` and attribute 2 with `a` would share an id.
 const beginHigh = (attributeId: number) => Math.imul(0xdeadbeef ^ attributeId, HIGH);
 const beginLow = (attributeId: number) => Math.imul(0x41c6ce57 ^ attributeId, LOW);
 

@@ -1,5 +1,5 @@
 /**
- * The door of documents: an upload as the store keeps it, read without parsing, and the products of a batch packed as rows.
+ * The door of documents: stored uploads, which are read without parsing, and the products of a batch packed as rows.
  */
 
 export {

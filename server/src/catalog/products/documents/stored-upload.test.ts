@@ -6,7 +6,7 @@ import { normaliseProduct, type UploadedProduct } from '../product.ts';
 import type { SentProduct } from '../schemas/product-schemas.ts';
 import { StoredUpload, StoredValues } from './stored-upload.ts';
 
-/** Texts with characters that could be mistaken for delimiters. */
+/** Texts with characters that look like delimiters. */
 const text = fc.oneof(
   fc.string({ maxLength: 6, unit: 'grapheme' }),
   fc.constantFrom(
@@ -65,7 +65,7 @@ const PLACES = new Map([
   ['back\\', 0],
 ]);
 
-test('an upload is read in parts as it is read as a whole', () => {
+test('the parts of a stored upload equal those of the parsed upload', () => {
   const values = new StoredValues((name) => PLACES.get(name));
   fc.assert(
     fc.property(product, (sent) => {
@@ -89,7 +89,7 @@ test('an upload is read in parts as it is read as a whole', () => {
   );
 });
 
-test('an upload whose parts stand otherwise is parsed', () => {
+test('an upload with parts in another order is parsed', () => {
   const raw = '{"name":"A","identifier":"1","attributes":[{"key":"Colour","value":"red"}]}';
   const upload = new StoredUpload(raw);
   assert.deepEqual([upload.identifier, upload.name, upload.attributes.length], ['1', 'A', 1]);

@@ -1,6 +1,9 @@
 import type { UploadedProduct } from '../product.ts';
 
-/** What precedes the parts of a stored upload. Quotes in strings are escaped, so each is only found in its own place. */
+/**
+ * Separators before the parts of a stored upload. Quotes in strings are escaped, so a string never contains a
+ * separator.
+ */
 const IDENTIFIER = '{"identifier":';
 const GROUP = ',"groupIdentifier":';
 const NAME = ',"name":';
@@ -10,7 +13,7 @@ const CATEGORIES = ',"categories":';
 const KEY = '{"key":"';
 const VALUE = '","value":"';
 
-/** The end of an upload's front: its attributes. */
+/** Begins the attributes of an upload, after its front. */
 export const FRONT_END = ',"attributes":[';
 
 const QUOTE = '"';
@@ -19,10 +22,13 @@ const COMMA = 0x2c;
 const CLOSING_LIST = 0x5d;
 const CLOSING_OBJECT = 0x7d;
 
-/** A stored upload of which only the used parts are parsed: parsing all takes three times as long as reading it. */
+/**
+ * A stored upload. It parses only the parts that are used, because parsing all takes three times as long as reading
+ * them.
+ */
 export class StoredUpload implements UploadedProduct {
   readonly raw: string;
-  /** Where the first attribute begins; 0 if it was not in stored form, and was parsed. */
+  /** The position of the first attribute; 0 if the upload is not in stored form and was parsed. */
   readonly attributesStart: number;
   readonly #group: number;
   readonly #name: number;
@@ -78,7 +84,7 @@ export class StoredUpload implements UploadedProduct {
     return this.parse().attributes;
   }
 
-  /** Settings follow the attributes: an upload that ends with those has none. */
+  /** Settings follow the attributes, so an upload that ends with attributes has no settings. */
   get settings(): UploadedProduct['settings'] {
     return this.raw.endsWith(']}') ? undefined : this.parse().settings;
   }
@@ -98,15 +104,15 @@ export const unescapeText = (text: string): string =>
 
 /** A key of uploads in stored form. */
 export interface StoredKey<Known> {
-  /** From the beginning of an attribute to its value. */
+  /** The text from the beginning of an attribute to its value. */
   readonly prefix: string;
-  /** undefined if its values do not matter. */
+  /** undefined if its values are not read. */
   readonly known: Known | undefined;
-  /** The key that followed last time, and usually does so again. */
+  /** The key that followed last time. The same key usually follows again. */
   next: StoredKey<Known> | undefined;
 }
 
-/** There may be any number of keys that nothing is known about. */
+/** The limit for keys whose values are not read, because a catalog may have any number of them. */
 const CACHED_KEYS = 20_000;
 
 /** Predicts the keys of an upload from their order in the previous one. */
@@ -115,7 +121,7 @@ export class StoredKeys<Known> {
   readonly #keys = new Map<string, StoredKey<Known>>();
   #first: StoredKey<Known> | undefined;
 
-  /** @param know returns what is known about a key, given in stored form */
+  /** @param know returns what the caller knows about a key in stored form */
   constructor(know: (stored: string) => Known | undefined) {
     this.#know = know;
   }
@@ -144,10 +150,10 @@ export class StoredKeys<Known> {
   }
 }
 
-/** A substring would keep the whole string in memory. */
+/** Copies the text, because a substring would keep the whole string in memory. */
 const flatten = (text: string): string => JSON.parse(JSON.stringify(text)) as string;
 
-/** Finds values in stored uploads, by the slots of their keys. */
+/** Reads values of stored uploads, by the slots of their keys. */
 export class StoredValues {
   readonly #keys: StoredKeys<number>;
 
@@ -155,7 +161,10 @@ export class StoredValues {
     this.#keys = new StoredKeys((stored) => placeOf(unescapeText(stored)));
   }
 
-  /** @returns values by slot, in order; undefined for an upload that must be parsed, as one has more than its key */
+  /**
+   * @returns values by slot, in order; undefined for an upload that must be parsed because an attribute has more
+   * members than key and value
+   */
   read({ raw, attributesStart }: StoredUpload): string[][] | undefined {
     if (attributesStart === 0) return undefined;
     const values: string[][] = [];

@@ -29,7 +29,7 @@ const CATEGORY_LEVELS = 20;
 const USER_GROUPS = 1_000;
 const ROW_LENGTH = 64;
 
-/** `isText` refuses NUL and lone surrogates: no store accepts them and our JSON could not contain them. */
+/** `isText` refuses NUL and lone surrogates, because no store accepts them and our JSON could not contain them. */
 const text = (minLength: number, maxLength: number) => Type.String({ minLength, maxLength, isText: true });
 const nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
   Type.Optional(Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] }));
@@ -99,11 +99,11 @@ const PatchValue = Type.Unsafe({
   additionalProperties: false,
 });
 
-/** A value that passed the schema: null in an optional field means not sent. */
+/** A value that passed the schema. In an optional field, null means absent. */
 export type SentValue = Sent<Static<typeof ValueSchema>>;
 export type SentCategory = Sent<Static<typeof CategorySchema>>;
 export type Image = Sent<Static<typeof ImageSchema>>;
-/** For the object form of a partial update; null removes the attribute. */
+/** A value in the object form of a partial update; null removes the attribute. */
 export type SentPartialValue = string | null | Omit<SentValue, 'key'>;
 
 const PatchAttributes = Type.Unsafe<
@@ -142,7 +142,7 @@ function listOf(product: object) {
   });
 }
 
-/** For the documentation: the parsing thread checks bodies one product at a time. */
+/** Only documents the body. A parsing thread checks bodies one product at a time. */
 export const UploadBody = listOf(UploadProduct);
 export const UpdateBody = listOf({ anyOf: [UploadProduct, PatchProduct] });
 

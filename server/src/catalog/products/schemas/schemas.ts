@@ -1,4 +1,4 @@
-/** The door of the schemas of products: what a request may name and send, and what an answer shows. */
+/** The door of the schemas of products: the parameters and bodies of requests, and the products of answers. */
 
 export {
   CategoryListQuery,
