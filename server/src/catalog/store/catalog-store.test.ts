@@ -18,9 +18,9 @@ import { makeTestStore, testedStore } from '../../../test/support/test-store.ts'
 import { writeAnswer } from '../browse/browse.ts';
 
 /**
- * The statements of a store compared with a model: for all orders of staging, commits, changes, restores and
- * removals, every product is as in the model and has its document; unreferenced rows are removed. Both stores take
- * the same steps.
+ * The statements of a store compared with a model. For all orders of staging, commits, changes, restores and
+ * removals, every product is as in the model and has its document, and unreferenced rows are removed. Both stores
+ * play the same steps.
  */
 
 const products = fc
@@ -128,15 +128,15 @@ const lateRefresh = (after: 'apply' | 'restore' | 'refresh', contents: Record<st
   products: of(contents),
 });
 
-/** Sequences that are rare at random. */
+/** Sequences that random steps rarely produce. */
 const RARE: Record<string, Step[]> = {
-  'two commits are undone at once, of products that came, went and came anew in between': [
+  'a restore of two commits reverts products that were created, deleted and created again': [
     apply({ a: 1, b: 1, c: 1 }),
     ...[initiate, accept(0, { a: 2, b: 1, d: 1 }), commitOf(0), apply({ c: 2, d: 2 })],
     ...[drop('a', 'd'), apply({ a: 3 }), backDown],
     ...[initiate, accept(0, { a: 1, d: 3 }), commitOf(0), drop('d'), backDown, collect],
   ],
-  'a document is removed between its extraction and its staging': [
+  'a batch is staged after the document of its product was removed': [
     apply({ a: 1 }),
     initiate,
     accept(0, { a: 1 }),
@@ -145,7 +145,7 @@ const RARE: Record<string, Step[]> = {
     stage(0, 0),
     commitOf(0),
   ],
-  'a document was staged as unchanged before another commit replaced it': [
+  'a batch has a product as unchanged that another commit replaces': [
     ...[
       apply({ a: 1 }),
       initiate,
@@ -158,7 +158,7 @@ const RARE: Record<string, Step[]> = {
     ],
     ...[apply({ a: 3 }), collect, collect, collect, collect, collect, back, back],
   ],
-  'a product that was staged as unchanged gets newer facts and then changes': [
+  'a product that is staged as unchanged gets newer facts and then changes': [
     apply({ a: 1 }),
     initiate,
     accept(0, { a: 1 }),
@@ -167,7 +167,7 @@ const RARE: Record<string, Step[]> = {
     apply({ a: 2 }),
     commitOf(0),
   ],
-  'the same upload comes another way, with older facts': [
+  'an update creates the staged product with older facts': [
     initiate,
     accept(0, { a: 1 }),
     stage(0, 0),
@@ -176,7 +176,7 @@ const RARE: Record<string, Step[]> = {
     commitOf(0),
     back,
   ],
-  'a later batch is staged first': [
+  'a later batch is staged before an earlier one': [
     initiate,
     accept(0, { a: 1, b: 1 }),
     accept(0, { a: 2 }),
@@ -185,11 +185,11 @@ const RARE: Record<string, Step[]> = {
     commitOf(0),
     collect,
   ],
-  'the second of three batches is staged last': [
+  'the second of three batches is staged after the others': [
     ...[initiate, accept(0, { a: 1, b: 1 }), accept(0, { a: 2, c: 1 }), accept(0, { a: 3, b: 2 })],
     ...[stage(0, 0), stage(0, 2), stage(0, 1), commitOf(0), collect],
   ],
-  'an entry that is not kept any more waits for its removal': [
+  'a restore ignores an entry of the undo log that waits for its removal': [
     apply({ a: 1, b: 1 }),
     drop('a'),
     drop('b'),
@@ -197,7 +197,7 @@ const RARE: Record<string, Step[]> = {
     drop('b'),
     back,
   ],
-  'a product goes and comes back another way while it is staged': [
+  'a staged product is deleted, and another update creates it again': [
     apply({ a: 1, b: 1 }),
     initiate,
     accept(0, { a: 2, b: 1 }),
@@ -209,19 +209,19 @@ const RARE: Record<string, Step[]> = {
     back,
     back,
   ],
-  'a product changes while two full updates hold it as unchanged': [
+  'a product changes while two full updates have staged it as unchanged': [
     apply({ a: 1, b: 1 }),
     ...[initiate, accept(0, { b: 1, c: 1 }), stage(0, 0)],
     ...[initiate, accept(1, { a: 1, b: 1 }), stage(1, 0)],
     apply({ a: 2, b: 2 }),
     ...[commitOf(0), collect, collect, commitOf(0), apply({ a: 3, d: 1 }), back],
   ],
-  'all products go, and come back': [
+  'a commit replaces all products, and a restore brings them back': [
     apply({ a: 1, b: 1, d: 1 }),
     ...[initiate, accept(0, { c: 1 }), commitOf(0)],
     ...[initiate, accept(0, { a: 1, b: 2, d: 1 }), commitOf(0), back],
   ],
-  'facts follow an ontology that changed twice': [
+  'facts follow an ontology that changes twice': [
     apply({ a: 1, b: 1 }),
     ...newFacts,
     ...newFacts,
@@ -229,7 +229,7 @@ const RARE: Record<string, Step[]> = {
     apply({ b: 2 }),
     refresh,
   ],
-  'facts come late': [
+  'facts are extracted after later changes': [
     apply({ a: 1, b: 1 }),
     ...[initiate, accept(0, { a: 2, b: 1, c: 1 }), commitOf(0)],
     ...[ontology, ontology, lateRefresh('refresh', {}), lateRefresh('apply', { a: 1 })],
@@ -237,7 +237,7 @@ const RARE: Record<string, Step[]> = {
   ],
 };
 
-/** Leaves rows in every table. */
+/** Steps that leave rows in every table. */
 const NEIGHBOUR: Step[] = [
   { kind: 'reserve', names: [...NAMES], paths: [...PATHS] },
   apply({ a: 1, b: 2, c: 3, d: 1 }),
@@ -250,7 +250,7 @@ const NEIGHBOUR: Step[] = [
 ];
 
 let openCatalog = openEmbeddedCatalog;
-/** Another project, with the same identifiers and the same ids. */
+/** Another project with the same identifiers and ids. */
 let neighbour: CatalogUnderTest;
 let untouched: Record<string, unknown[]>;
 let lastProject = 0;
@@ -304,11 +304,11 @@ for (const [name, steps] of Object.entries(RARE)) {
   });
 }
 
-/** A step takes 1 ms in memory, and 20 ms over a connection. */
+/** A step takes 1 ms in memory and 20 ms over a connection. */
 const RUNS = testedStore === 'embedded' ? 40 : 10;
 
 for (const undoDepth of [0, 1, 3]) {
-  test(`any sequence of changes leaves what the model says, with an undo depth of ${undoDepth}`, async () => {
+  test(`a catalog equals the model after any sequence of changes, with an undo depth of ${undoDepth}`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => play(undoDepth, steps)),
       { numRuns: Number(process.env.RELATA_TEST_RUNS ?? RUNS) },
@@ -316,7 +316,7 @@ for (const undoDepth of [0, 1, 3]) {
   });
 }
 
-test('thousands of products are changed, given up and removed part by part', async () => {
+test('thousands of products are changed, discarded and removed part by part', async () => {
   const many = (content: number, count = 2_200) =>
     of(Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, content])));
   const world = createWorld(1);
@@ -341,7 +341,7 @@ test('thousands of products are changed, given up and removed part by part', asy
   await world.finish();
 });
 
-test('an update whose unchanged product is another by now is extracted anew', async () => {
+test('an update is extracted again if a product that it found unchanged has changed', async () => {
   const world = createWorld(1);
   const { store, projectId } = world.catalog;
   await world.apply(of({ a: 1, b: 1 }));
@@ -356,7 +356,7 @@ test('an update whose unchanged product is another by now is extracted anew', as
   assert.deepEqual(await update(), { created: 1, changed: 0, unchanged: 1, deleted: 0 }, 'it is back');
 });
 
-test('a commit that creates an attribute changes products whose equal uploads gain facts', async () => {
+test('a commit that creates an attribute changes products with equal uploads that gain facts', async () => {
   const world = createWorld(1);
   const { store, projectId } = world.catalog;
   await world.apply(of({ a: 1, b: 1, c: 1 }));
@@ -420,7 +420,7 @@ test('a commit that creates an attribute changes products whose equal uploads ga
   assert.deepEqual(rowOf(await world.catalog.rows('product'), 'b'), rowOf(before, 'b'));
 });
 
-test('a name keeps its id when its attribute goes and returns, and lends it to a new name', async () => {
+test('a name has the same id when its attribute is created again, and passes it on when it is renamed', async () => {
   const { store, projectId } = createWorld(1).catalog;
   const type = 'TEXT_ATTRIBUTE' as const;
   const replace = async (...attributes: { id?: number; name: string }[]) => {
@@ -460,7 +460,7 @@ test('a name keeps its id when its attribute goes and returns, and lends it to a
   assert.deepEqual(await store.reserveIds(projectId, { names, paths: ['["p"]'] }), ids);
 });
 
-test('identifiers that no product can have find nothing', async () => {
+test('the store finds no product for an impossible identifier', async () => {
   const world = createWorld(1);
   const { store, projectId } = world.catalog;
   await world.apply(of({ a: 1, '\ufffd': 1 }));

@@ -20,7 +20,7 @@ export interface ChangedProduct {
   readonly kind: 'created' | 'changed' | 'unchanged' | 'deleted';
 }
 
-/** Limits of one event; a page ends with whichever is reached first. */
+/** Limits of one event. A page ends at the limit that it reaches first. */
 const PAGE = 1_000;
 const PAGE_CHARACTERS = 64 * 1024;
 
@@ -41,8 +41,8 @@ export function* announceProducts(order: ChangeOrder, products: readonly Changed
 }
 
 /**
- * Records the products of an entry of the undo log, page by page, as the whole catalog may have changed.
- * `isReversed`: the entry is about to be reverted.
+ * Records the products of an entry of the undo log, page by page, because the whole catalog may have changed.
+ * `isReversed` means that the entry is about to be reverted.
  */
 export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = false): Program<void> {
   yield* planForParts();
@@ -69,7 +69,7 @@ export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = 
   yield* pages.end();
 }
 
-/** Records products in pages; the last page is held back, because it is marked as the last. */
+/** Records products in pages. It delays each page until the next one, because the last page is marked as the last. */
 function openPages(order: ChangeOrder) {
   let rest: ChangedProduct[] = [];
   let recorded = 0;
@@ -91,7 +91,7 @@ function openPages(order: ChangeOrder) {
   };
 }
 
-/** Records products whose facts follow another ontology, out of those that the task has changed. */
+/** Records products whose facts follow another ontology, except products that this task did not change. */
 export function* announceFollowed(order: ChangeOrder, products: readonly number[]): Program<void> {
   if (products.length === 0 || !(yield* listSubscribed()).has('products.changed')) return;
   const found = yield* column<string>`select identifier from product where ${own()} and id ${among(products)}
@@ -102,7 +102,7 @@ export function* announceFollowed(order: ChangeOrder, products: readonly number[
   );
 }
 
-/** A row of the undo log, with the documents of its product. */
+/** A row of the undo log, with the documents of its product before and after the change. */
 export interface LoggedChange {
   readonly productId: number;
   readonly identifier: string;

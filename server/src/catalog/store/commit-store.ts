@@ -77,9 +77,15 @@ import { discard, dropUndoBefore, INTO_PRODUCT, openUndo, type Undo } from './un
 type Order = ChangeOrder & CommitOrder;
 type Written = ChangeOrder & { readonly revision: number };
 
-/** Commits, updates, deletes and their garbage. Call changes in a transaction that holds the catalog's lock. */
+/**
+ * Commits, updates, deletes, and the removal of their garbage. Call changes in a transaction that holds the lock of
+ * the catalog.
+ */
 
-/** Applies the difference of staged and present products, by batch, in one transaction. Source: docs/interface §4.4. */
+/**
+ * Applies the difference between staged and present products, batch by batch, in one transaction. Source:
+ * docs/interface §4.4.
+ */
 export function* commitFullUpdate(
   state: CatalogState,
   order: Order,
@@ -98,7 +104,7 @@ export function* commitFullUpdate(
   const repeated = yield* findRepeated(order.fullUpdateId, compared);
   yield* planForParts();
   const counts = { created: 0, changed: 0 };
-  // The last batch first: of a new product in several batches, the last accepted one wins.
+  // Starts with the last batch: if several batches have the same new product, the batch that was accepted last wins.
   for (const { batch } of (yield* listStagedBatches(order.fullUpdateId)).reverse()) {
     const part = yield* openPart({ fullUpdateId: order.fullUpdateId, batch });
     counts.changed += yield* changePresent(part, { order, undo, repeated: repeated.get(batch) ?? [] });
@@ -112,7 +118,10 @@ export function* commitFullUpdate(
   return { result: { kind: 'done', counts: done }, isDone: true };
 }
 
-/** Whether the ontology is as the commit expects, and every batch is staged: a missing one would delete its products. */
+/**
+ * @returns whether the ontology is the one that the commit expects, and every batch is staged; a missing batch would
+ * delete its products
+ */
 function* isPrepared(state: CatalogState, order: Order): Program<boolean> {
   const staged = yield* listStagedBatches(order.fullUpdateId);
   return (
@@ -126,7 +135,7 @@ interface Counts {
   readonly present: number;
   /** Present products that are in the full update. */
   readonly staged: number;
-  /** Whether several batches have one of them. */
+  /** Whether several batches have the same product. */
   readonly isRepeated: boolean | 0 | 1;
 }
 
@@ -153,8 +162,10 @@ function* deleteAbsent(fullUpdateId: number, undo: Undo): Program<void> {
 }
 
 /**
- * One pass over the sorted list: a join would depend on statistics, and SQLite would scan the list again for each product.
- * @returns by batch the products that a later batch has too: the last accepted one wins, docs/interface §4.4
+ * Reads the sorted list in one pass. A join would depend on statistics, and SQLite would scan the list again for each
+ * product.
+ * @returns the products of each batch that a later batch also has, because the batch that was accepted last wins
+ * (docs/interface §4.4)
  */
 function* findRepeated(
   fullUpdateId: number,
@@ -173,7 +184,7 @@ function* findRepeated(
 interface Change {
   readonly order: Written;
   readonly undo: Undo;
-  /** Products that a later batch has too. */
+  /** Products that a later batch also has. */
   readonly repeated: readonly number[];
 }
 
@@ -223,8 +234,8 @@ interface ReplacedValues {
 }
 
 /**
- * An upsert in PostgreSQL that always updates, because the rows exist. It finds them by the key, whatever the statistics: an update
- * joined with a list may read all products of the project for each of its rows.
+ * An upsert in PostgreSQL that always updates, because the rows exist. It finds them by the key, whatever the
+ * statistics are. An update that joins a list may read all products of the project for each row of the list.
  * @param from has each product as `p`
  */
 const replaceProducts = ({ document, hash, revision, at, by }: ReplacedValues, from: Sql): Sql =>
@@ -238,12 +249,12 @@ const PRODUCT_OF_ROW = lookupJoin('product', 'p', sql`p.id = s.product_id`);
 function* insertCreated(part: StagedPart, order: Written, undo: Undo): Program<number> {
   if (part.created === 0) return 0;
   const { revision, at, taskNumber } = order;
-  // A lookup before the insert costs PostgreSQL less, but without statistics it is planned with another index: 100,000 products
-  // took 90 s.
+  // A lookup before the insert would cost PostgreSQL less. Without statistics, however, it is planned with another
+  // index, and 100,000 products took 90 s.
   const inserted = yield* run`${INTO_PRODUCT} s.product_id, s.identifier, s.document_id, s.hash,
     cast(${revision} as bigint), cast(${at} as bigint), cast(${taskNumber} as bigint) from ${part.absent} where true on conflict do nothing`;
   yield* undo.recordCreated(part);
-  // A later batch has the others.
+  // A later batch has the remaining products.
   if (inserted < part.created)
     yield* discard(
       sql`s.document_id from ${part.absent} where not exists
@@ -291,7 +302,7 @@ export function* applyProducts(
   return { result: { ...counts, unchanged, deleted: 0 }, isDone: true };
 }
 
-/** Records the ontology of products that still have the documents that were read. */
+/** Records the new ontology of products that still have the documents that were read. */
 export function* followOntology(
   state: CatalogState,
   { revision, products, documents, changed, at, taskNumber }: ChangeOrder & FollowedProducts,
@@ -339,14 +350,17 @@ export function* deleteProducts(state: CatalogState, order: ChangeOrder & Delete
 
 const readList = <One>(list: Uint8Array): One[] => JSON.parse(Buffer.from(list).toString());
 
-/** `reserveIds` for names that the serving thread only passes on. */
+/** `reserveIds` for names that the serving thread passes on without parsing. */
 export function* reserveNames(state: CatalogState, reserved: { names: Uint8Array }): Program<Uint8Array> {
   const names = readList<string>(reserved.names);
   const ids = yield* reserveIds(state, { names, paths: [] });
   return new TextEncoder().encode(JSON.stringify(names.map((name) => ids.get(name))));
 }
 
-/** The result of `deleteProducts`, as it is stored with the task, in the form in which the serving thread passes it on. */
+/**
+ * @returns the result of `deleteProducts` in the form that is stored with the task and that the serving thread passes
+ * on
+ */
 export function describeDeleted({ deleted, unknown }: { deleted: number; unknown: readonly string[] }) {
   const message = 'the catalog holds no such product';
   const lines = unknown.map(
@@ -363,7 +377,10 @@ function* guardDeletes({ maxDeletePercent = 100 }: DeleteOrder, deleted: number)
   if (isGuarded(limit, present, deleted)) throw refuseDeletes({ present, deleted }, limit, 'pipeline');
 }
 
-/** Whether the products that an update found unchanged still are; nothing is written for them. */
+/**
+ * @returns whether the products that an update found unchanged are still unchanged; the update writes nothing for
+ * them
+ */
 function* arePresentAsFound(
   { catalogVersion }: CatalogState,
   { catalogVersion: found, products, documents }: PackedProducts,
@@ -386,7 +403,7 @@ export function* compareStaged({ fullUpdateId, withIdentifiers }: ComparedUpdate
   const kinds = selectKinds(fullUpdateId, compared);
   const countOf = (kind: Sql) => cell<number>`select count(distinct k.identifier) as count from (${kind}) k`;
   const [created = 0, changed = 0] = [yield* countOf(kinds.created), yield* countOf(kinds.changed)];
-  // A product may have been deleted since the batches were staged.
+  // A product may have been deleted after its batch was staged.
   const counts = { created, changed, unchanged: staged - changed, deleted: Math.max(present - staged, 0) };
   const described: Partial<Record<keyof ChangeCounts, CountedProducts>> = {};
   for (const kind of Object.keys(kinds) as (keyof ChangeCounts)[]) {
@@ -399,8 +416,8 @@ export function* compareStaged({ fullUpdateId, withIdentifiers }: ComparedUpdate
 
 function selectKinds(fullUpdateId: number, { isRepeated }: Counts) {
   const staged = stagedList(fullUpdateId, 'products');
-  // Not the reverse, `not in` those of earlier batches: SQLite would compare each pair with the whole list. The plus sign
-  // prevents a search of the batches by this list.
+  // `not in` the products of earlier batches would be slower: SQLite would compare each pair with the whole list. The
+  // plus sign prevents that SQLite searches the batches by this list.
   const isLast = isRepeated
     ? sql`(s.value, +s.batch) in (select s.value, max(s.batch) from ${staged} group by s.value)`
     : text('true');
@@ -423,7 +440,7 @@ export function* listDeleted({ fullUpdateId, after, limit }: DeletedPage): Progr
     order by p.identifier`;
 }
 
-/** The uploads of one batch: those that it brought, and the present ones of unchanged products. */
+/** Lists the uploads of one batch: the new ones, and the present ones of unchanged products. */
 export function* listStagedDocuments(staged: BatchKey): Program<StagedDocument[]> {
   yield* planForParts();
   const { firstDocument, created, changed, present } = yield* openPart(staged);
@@ -436,11 +453,12 @@ export function* listStagedDocuments(staged: BatchKey): Program<StagedDocument[]
   return [...fresh, ...unchanged];
 }
 
-/** Rows per call: few, because updates of the same project wait for it. */
+/** Rows per call. Updates of the same project wait for a call, so the number is small. */
 const STEP = 2_000;
 
 /**
- * Removes a limited part of the garbage: rows of ended full updates, dropped undo entries, replaced documents.
+ * Removes a limited part of the garbage: rows of ended full updates, dropped entries of the undo log, and replaced
+ * documents.
  * @returns whether there may be more
  */
 export function* collectGarbage(
@@ -459,14 +477,14 @@ export function* collectGarbage(
   );
 }
 
-/** Another process may have begun a full update since the caller listed them. */
+/** Lists open full updates again, because another process may have begun one since the caller listed them. */
 const OPENED = byEngine({
   sqlite: sql`select 0 as id where false`,
   postgres: sql`select id from full_update where ${own()} and state in ('open', 'committing')`,
 });
 
 function* dropUndo(): Program<boolean> {
-  // The newest entries stay.
+  // The newest entries remain.
   const oldest = yield* row<{ id: number | null; logged: number | null }>`select (select min(undo_id)
     from undo_change where ${own()}) as id, (select min(id) from undo_log where ${own()}) as logged`;
   const over = oldest?.id ?? Number.POSITIVE_INFINITY;
@@ -493,8 +511,9 @@ function* dropDocuments({ removeDerived }: DocumentWriter): Program<boolean> {
 }
 
 /**
- * A document is in use by its product, or by an entry of the undo log: a product that only gained facts has the
- * same one before and after its commit. In PostgreSQL row by row: comparing tables would read them completely.
+ * A document is in use by its product or by an entry of the undo log. A product that only gained facts has the same
+ * document before and after its commit. PostgreSQL checks one row after another, because comparing tables would read
+ * them completely.
  */
 const GARBAGE = byEngine({
   sqlite: sql`select g.document_id as id, exists (select 1 from document d join product p on p.id = d.product_id

@@ -80,8 +80,8 @@ import {
 } from './undo-store.ts';
 
 /**
- * The programs of the operations that `../port.ts` names, by how they are run. Operations that each engine
- * does in its own way are not included.
+ * The programs of the operations in `../port.ts`, grouped by the way in which they run. Operations that each engine
+ * implements in its own way are not included.
  */
 
 const READS: Programs<CatalogReads> = {
@@ -131,14 +131,14 @@ const OF_SNAPSHOT: Programs<CatalogStateOperations> = {
   listStagedDocuments,
 };
 
-/** Programs that receive their input, and a writer of documents. */
+/** Programs that receive their input and a writer of documents. */
 type WritePrograms<Table> = {
   readonly [Name in keyof Table]: Table[Name] extends (input: infer Input) => infer Result
     ? (input: Input, documents: DocumentWriter) => Program<Result>
     : never;
 };
 
-/** The work of a program under the catalog's lock, given the catalog's state. */
+/** A program that runs under the lock of the catalog and receives the state of the catalog. */
 type Changing<Input, Result> = (
   ...given: [state: CatalogState, input: Input, documents: DocumentWriter]
 ) => Program<Result>;
@@ -148,7 +148,7 @@ const locked =
   (input: Input, documents: DocumentWriter) =>
     changeCatalog((state) => program(state, input, documents));
 
-/** For an ordered task: `isDone` if it needs no repetition. */
+/** Runs the program of an ordered task; `isDone` is false if the task must repeat it. */
 const once =
   <Order extends ChangeOrder, Result extends object>(
     program: Changing<Order, { result: Result; isDone: boolean }>,
@@ -165,7 +165,7 @@ const WRITES: WritePrograms<CatalogWrites> = {
     return describeDeleted(yield* once(deleteProducts)(order, documents));
   },
   restore: once(restoreCommit),
-  // Changes nothing that a reader sees, so it waits for no commit.
+  // Changes nothing that a reader sees, so it need not wait for a commit.
   dropEvents: dropCatalogEvents,
 };
 
@@ -182,13 +182,13 @@ const REPEATABLES: WritePrograms<CatalogRepeatables> = {
 
 export type Perform = <Result>(projectId: number, program: Program<Result>) => Promise<Result>;
 
-/** `readState`: on one state of the catalog. */
+/** @param readState reads one state of the catalog */
 export const createCatalogReads = (read: Perform, readState: Perform) => ({
   ...callsOfProject(READS, read),
   ...callsOfProject(STATE_READS, readState),
 });
 
-/** One state of a catalog. `openDerive`: the present derivation from its products. */
+/** Opens one state of a catalog. `openDerive` opens the present derivation from its products. */
 export const openSnapshot = (
   read: <Result>(program: Program<Result>) => Promise<Result>,
   openDerive: () => Derive | Promise<Derive>,
@@ -206,10 +206,10 @@ interface Order<Input> {
   readonly input: Input;
 }
 
-/** The writes of a catalog store, which run in its writing threads. */
+/** The writes of a catalog store. They run in the writing threads of the store. */
 export function createCatalogWrites(writers: ThreadPool) {
   const write = (operation: string, projectId: number, input: object = {}) => {
-    // Buffers of packed products, and reports as bytes, are transferred.
+    // The buffers of packed products and the bytes of reports are transferred, not copied.
     const transfer = 'packed' in input ? transferOf(input.packed as PackedProducts) : [];
     if ('report' in input && input.report instanceof Uint8Array)
       transfer.push(input.report.buffer as ArrayBuffer);
@@ -229,7 +229,10 @@ export type Transact = <Result>(
   work: (documents: DocumentWriter) => Program<Result>,
 ) => Result | Promise<Result>;
 
-/** The operations of the writing threads that are programs. `repeatable`: for transactions that a loss of power may undo. */
+/**
+ * The operations of the writing threads that are programs. `repeatable` runs transactions that a loss of power may
+ * undo.
+ */
 export function programOperations(transaction: Transact, repeatable: Transact): Record<string, Operation> {
   type Write = (input: never, documents: DocumentWriter) => Program<unknown>;
   const writeIn = (transact: Transact) => (program: Write) =>
@@ -240,7 +243,7 @@ export function programOperations(transaction: Transact, repeatable: Transact): 
   };
 }
 
-/** A comparison reads a whole catalog and an open update. */
+/** The budget of a comparison, which reads a whole catalog and an open full update. */
 export const COMPARING: BudgetTerms = { ms: 600_000, refusal: 'question_too_long' };
 
 /** The operations of threads that compare whole catalogs. */
@@ -250,8 +253,8 @@ export const comparisonOperations = (readState: Perform): Record<string, Operati
   );
 
 /**
- * Once the operation has ended, the thread no longer needs packed products in shared memory. Across threads, only the
- * operation knows its input.
+ * Reports the size of packed products when the operation has ended, because the thread then no longer needs their
+ * shared memory. Only the operation knows its input.
  */
 const onCatalog =
   (work: (projectId: number, input: never) => unknown): Operation =>

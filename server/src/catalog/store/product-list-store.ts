@@ -31,26 +31,29 @@ import { findCategories, planForParts, readOntology } from './state-store.ts';
 
 /** Lists and counts of products, by an index. */
 
-/** SQLite counts a table without a condition by its pages. */
+/** All products. SQLite counts a table without a condition by its pages. */
 export const PRODUCTS = byEngine({ sqlite: text('product'), postgres: sql`product where ${own()}` });
 
 const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
-/** The fields before its attributes. */
+/** The fields of an upload before its attributes. */
 export const UPLOAD_FRONT = byEngine({
   sqlite: text(`substr(d.raw, 1, instr(d.raw, cast('${FRONT_END}' as blob)) - 1) || '}'`),
   postgres: text(`left(d.raw, strpos(d.raw, '${FRONT_END}') - 1) || '}'`),
 });
-/** The size of a document `d`, which neither engine reads for that. */
+/** The size of a document `d`. Neither engine reads the document for it. */
 export const UPLOAD_BYTES = byEngine({
   sqlite: text('length(d.raw)'),
   postgres: text('octet_length(d.raw)'),
 });
-/** The upload, or its front, of a document `d`. */
+/** @returns the upload of a document `d`, or its front */
 export const uploadText = (isWhole: boolean): Sql => (isWhole ? UPLOAD : UPLOAD_FRONT);
 
 export const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
 
-/** Products `p` with their documents `d`. In PostgreSQL limited before the join, as it might otherwise sort all documents. */
+/**
+ * Products `p` with their documents `d`. PostgreSQL limits the products before the join, because it might otherwise
+ * sort all documents.
+ */
 const firstProducts = (where: Sql, order: Sql, limit: number): Sql =>
   byEngine({
     sqlite: sql`product p ${DOCUMENT} where ${where} order by ${order} limit ${limit}`,
@@ -65,15 +68,15 @@ const within = ({ from, isAfter, to }: IdentifierRange): Sql =>
   sql`p.identifier ${text(isAfter ? '>' : '>=')} ${from} ${to === undefined ? text('') : sql`and p.identifier < ${to}`}`;
 
 /**
- * Bytes of uploads per page, 1,000 ordinary products, as the serving thread reads them: 4 MiB took it up to
- * 30 ms. To find the front of an upload SQLite reads all of it, which is much cheaper than processing it.
+ * Bytes of uploads per page, 1,000 ordinary products. The serving thread reads them, and 4 MiB took it up to 30 ms.
+ * SQLite reads a whole upload to find its front, but that is much cheaper than processing it.
  */
 const PAGE_BYTES = { whole: 2 * 1024 * 1024, front: 4 * 1024 * 1024 };
 
 /**
- * The first rows whose documents have at most this many bytes together, at least one; each with `found`, the total
- * number, and `ordinal`, its position from 1. The sizes are read without the documents.
- * @param given rows with a document `d`, whose columns are `columns`
+ * Selects the first rows whose documents together have at most `bytes` bytes, and at least one row. Each row has
+ * `found`, the total number of rows, and `ordinal`, its position from 1. The sizes are read without the documents.
+ * @param given rows with a document `d` and the columns `columns`
  */
 export const fittingRows = (
   columns: Sql,
@@ -85,17 +88,17 @@ export const fittingRows = (
       from (select ${columns}, ${UPLOAD_BYTES} as bytes from ${given}) f) f
     where f.ordinal = 1 or f.total <= ${bytes}) ${text(as)}`;
 
-/** Whether there were more rows, which did not fit. */
+/** @returns whether there were more rows that did not fit */
 export const areCut = (fitting: readonly { readonly found: number }[]): boolean =>
   fitting.length < (fitting[0]?.found ?? 0);
 
-/** Relies on the unique index of identifier. */
+/** Uses the unique index of identifiers. */
 export function* listRange({ isWhole, limit, ...range }: ListedRange): Program<ListedPart> {
   const given = firstProducts(within(range), text('p.identifier'), limit);
   return yield* listFitting(given, { order: text('identifier'), isWhole });
 }
 
-/** Relies on the primary key of products. */
+/** Uses the primary key of products. */
 export function* listById({ after, upTo, limit }: IdRange): Program<ListedPart> {
   const given = firstProducts(sql`p.id > ${after} and p.id <= ${upTo}`, text('p.id'), limit);
   return yield* listFitting(given, { order: text('id'), isWhole: true });
@@ -108,15 +111,18 @@ function* listFitting(given: Sql, { order, isWhole }: { order: Sql; isWhole: boo
   const found = yield* rows<ListedRow & { found: number; ordinal: number }>`select p.found, p.ordinal,
     ${listedColumns(uploadText(isWhole))}
     from ${fitting} ${DOCUMENT}`;
-  // SQL would sort the texts of the uploads along: 8 of 20 ms for 4 MB.
+  // Sorts here, because SQL would also move the texts of the uploads: 8 of 20 ms for 4 MB.
   found.sort((left, right) => left.ordinal - right.ordinal);
   return { rows: found, isCut: areCut(found) };
 }
 
-/** Bytes of uploads that work on a whole catalog reads at once: 1,000 ordinary products, or some of 2 MB. */
+/** Bytes of uploads that work on a whole catalog reads together: 1,000 ordinary products, or a few of 2 MB. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** @returns products by id, after `after`: the first `limit`, or fewer where their uploads are large; none at the end */
+/**
+ * @returns products after the id `after`, in the order of their ids: `limit` products, or fewer if their uploads are
+ * large; an empty list at the end
+ */
 export function* listUploads(after: number, limit: number) {
   const given = firstProducts(sql`p.id > ${after}`, text('p.id'), limit);
   const columns = text('p.id, p.document_id, p.updated_at');
@@ -136,11 +142,14 @@ export function* countRows(from: Sql): Program<number> {
 
 export const countProducts = (): Program<number> => countRows(PRODUCTS);
 
-/** Present products `p` with these identifiers. */
+/** @returns the present products `p` with these identifiers */
 export const productsOf = (identifiers: readonly string[]): Sql =>
   sql`${listed('w', 'text', identifiers.filter(isStorableText))} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`;
 
-/** A product whose document is missing, in a damaged file, has no size: a join would treat it as absent, reading it fails. */
+/**
+ * A product whose document is missing in a damaged file gets the size 0. A join would treat it as absent, whereas
+ * reading it must fail.
+ */
 export const measureDocuments = (identifiers: readonly string[]): Program<MeasuredDocument[]> =>
   rows`select p.identifier, p.document_id as document,
       coalesce((select ${UPLOAD_BYTES} from document d where ${own('d')} and d.id = p.document_id), 0) as bytes
@@ -150,7 +159,10 @@ export function* hasAny(identifiers: readonly string[]): Program<boolean> {
   return (yield* row`select 1 from ${productsOf(identifiers)} limit 1`) !== undefined;
 }
 
-/** Lists of the existing products, with the indexes of their identifiers: a row for each takes five times as long. */
+/**
+ * The present products as lists, with the indexes of their identifiers. A row for each product would take five times
+ * as long.
+ */
 const PRESENT_LISTS = byEngine({
   sqlite: text(`json_group_array(w.key) as places, json_group_array(p.id) as ids,
     json_group_array(p.document_id) as documents, lower(group_concat(hex(p.hash), '')) as hashes`),
@@ -187,7 +199,7 @@ export function* listOutdated({ revision, after, limit }: OutdatedPage): Program
     from ${firstProducts(where, text('p.id'), limit)}`;
 }
 
-/** With their uploads. @returns the existing ones, in no order */
+/** @returns the products of the list that are in the catalog, with their uploads, in no particular order */
 export function* findPatched(identifiers: readonly string[]): Program<PatchedProduct[]> {
   yield* planForParts();
   return yield* rows`select p.identifier, p.id, ${HASH} as hash, p.document_id as document, ${UPLOAD} as raw
@@ -196,7 +208,7 @@ export function* findPatched(identifiers: readonly string[]): Program<PatchedPro
 
 const HASH = byEngine({ sqlite: text('lower(hex(p.hash))'), postgres: text(`encode(p.hash, 'hex')`) });
 
-/** A product whose document is missing, in a damaged file, is found without it. */
+/** A product whose document is missing in a damaged file is found without its upload. */
 export function* findProduct(identifier: string): Program<FoundProduct | undefined> {
   const found = yield* row<Omit<FoundProduct, 'ontology' | 'categories'>>`select p.id, p.identifier,
     p.updated_at as "updatedAt", p.updated_by as "updatedBy",
@@ -212,7 +224,7 @@ export function* readLargestId(): Program<number> {
   return (yield* cell<number | null>`select max(id) as largest from product where ${own()}`) ?? 0;
 }
 
-/** The columns of a `PlacedRow`, of a product `p` with its document `d`. */
+/** @returns the columns of a `PlacedRow`, for a product `p` with its document `d` */
 export const placedColumns = (isWhole: boolean): Sql =>
   sql`p.document_id as document, ${listedColumns(uploadText(isWhole))}`;
 

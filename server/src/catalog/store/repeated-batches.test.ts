@@ -13,7 +13,7 @@ const many = (count: number, content: number, from = 0) =>
 const options = embeddedOnly('postgres-plans.test.ts reads the plans of PostgreSQL');
 
 test(
-  'previews and commits a full update whose batch came twice without reading a list again for each product (§4.4)',
+  'a full update with a repeated batch is previewed and committed without reading a list for each product (§4.4)',
   options,
   async () => {
     const seen: RefusedLoops[] = [];
@@ -26,7 +26,7 @@ test(
       assert.ok(session !== undefined);
       for (const batch of [many(20, 2), many(10, 1, 20), many(20, 3), many(10, 1, 20)])
         await world.accept(session, batch);
-      // Compares the preview and the commit with the model.
+      // Also compares the preview and the commit with the model.
       await world.commit(session);
     } finally {
       stop();

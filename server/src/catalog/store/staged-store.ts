@@ -31,14 +31,15 @@ import { type CatalogState, planForParts, reserveCategories } from './state-stor
 import { discard } from './undo-store.ts';
 
 /**
- * The batches of open full updates, a row each: lists of products that are read in place, as they were found
- * in the catalog. A batch with a product that has changed since is staged anew; see `dropOutdated`.
+ * The batches of open full updates, one row each. A row has lists of products as they were found in the catalog, and
+ * statements read these lists in place. If a product of a batch has changed since, the batch is staged again; see
+ * `dropOutdated`.
  */
 
-/** The batch of products in no batch: the present versions of invalid ones that were left out. */
+/** The number for products that are in no batch: the present versions of invalid products that were skipped. */
 const NO_BATCH = 0;
 
-/** What each engine does in its own way, in the transaction of a change. */
+/** The parts that each engine implements in its own way, in the transaction of a change. */
 export interface DocumentWriter {
   write(packed: PackedProducts, planned: readonly PlannedDocument[]): void | Promise<void>;
   removeDerived(documents: readonly number[]): void | Promise<void>;
@@ -47,8 +48,8 @@ export interface DocumentWriter {
 }
 
 /**
- * Leaves a batch that is staged already, e.g. before a crash, unchanged.
- * @returns false, with nothing staged, if the derivation has changed: extract the batch anew
+ * Stages a batch. A batch that is already staged, such as before a crash, remains unchanged.
+ * @returns false if the derivation has changed; then nothing is staged, and the batch must be extracted again
  */
 export function* stageBatch(
   state: CatalogState,
@@ -95,7 +96,7 @@ interface DocumentRows {
   idOf(row: KeyedRow): number;
 }
 
-/** Writes the documents of created products, then of changed ones, with consecutive ids. */
+/** Writes the documents of created products and then of changed products, with consecutive ids. */
 export function* writeDocuments(
   state: CatalogState,
   packed: PackedProducts,
@@ -139,8 +140,8 @@ const ofUpdate = (fullUpdateId: number) => sql`${own()} and full_update_id = ${f
 const ofBatch = ({ fullUpdateId, batch }: BatchKey) => sql`${ofUpdate(fullUpdateId)} and batch = ${batch}`;
 
 /**
- * To find a row by its key, SQLite reads whole rows to compare them: 25 ms for one with a report of 16 MB. Scanning a
- * few hundred rows is faster, as it only reads the beginning of each; the plus sign prevents the use of the key.
+ * To find a row by its key, SQLite reads whole rows: 25 ms for a row with a report of 16 MB. Scanning a few hundred
+ * rows is faster, because it reads only the beginning of each. The plus sign prevents the use of the key.
  */
 const PASSING = byEngine({ sqlite: text('+'), postgres: text('') });
 
@@ -152,7 +153,7 @@ export const findStagedBatch = (key: BatchKey): Program<StagedBatch | undefined>
   row`select batch, observed, extracted_by as "extractedBy" from staged_batch
     where ${own()} and ${PASSING}full_update_id = ${key.fullUpdateId} and ${PASSING}batch = ${key.batch}`;
 
-/** Characters of a report per part. */
+/** The characters of a report in one part. */
 const PART_CHARACTERS = 4 * 1024 * 1024;
 
 export function* readStagedReports(
@@ -171,7 +172,7 @@ export function* readStagedReports(
     : { lines: report.slice(begin, end), next: { batch: found.batch, at: end + 1 } };
 }
 
-/** Replaces what was found out about a staged batch under another ontology. */
+/** Replaces the results for a staged batch by results under another ontology. */
 export function* reviewBatch(_: CatalogState, reviewed: BatchReview): Program<void> {
   const { extractedBy, report, gaining } = reviewed;
   const known = yield* readReport(reviewed);
@@ -183,7 +184,10 @@ function* readReport(key: BatchKey): Program<string> {
   return (yield* cell<string>`select report from staged_batch where ${ofBatch(key)}`) ?? '';
 }
 
-/** Staged anew each time, as they may have changed. Only a task of the project's order changes them before the commit. */
+/**
+ * Stages the present versions of skipped products. It replaces the earlier ones, because products may have changed.
+ * From then on until the commit, only an ordered task of the project changes them.
+ */
 export function* keepSkipped({ catalogVersion }: CatalogState, { fullUpdateId }: { fullUpdateId: number }) {
   const skipping = yield* column<number>`select batch from staged_batch where ${ofUpdate(fullUpdateId)}
     and batch > ${NO_BATCH} and report like ${`%${SKIPPED}%`} order by batch`;
@@ -211,7 +215,9 @@ export function* keepSkipped({ catalogVersion }: CatalogState, { fullUpdateId }:
   });
 }
 
-/** Written products and documents with consecutive ids: of created products, then of changed ones. */
+/**
+ * Documents, and products, that were written with consecutive ids: first of created products, then of changed ones.
+ */
 export interface DocumentRange {
   readonly firstProduct: number;
   readonly firstDocument: number;
@@ -219,12 +225,12 @@ export interface DocumentRange {
   readonly changed: number;
 }
 
-/** A staged batch, with its lists of products for statements. */
+/** A staged batch with its lists of products, for statements. */
 export interface StagedPart extends DocumentRange {
   readonly gaining: readonly number[];
   /** Rows `s` of products that the catalog lacks: product_id, identifier, document_id, hash. */
   readonly absent: Sql;
-  /** Rows `s` of products that it has: product_id, is_fresh, hash, and document_id if it is fresh. */
+  /** Rows `s` of products that the catalog has: product_id, is_fresh, hash, and document_id if is_fresh. */
   readonly present: Sql;
 }
 
@@ -234,7 +240,10 @@ interface ListTexts {
   readonly hashes: Uint8Array;
 }
 
-/** SQLite would copy the hashes for each row that it reads from its table, so there they are parameters. */
+/**
+ * The columns with lists. SQLite would copy the hashes for each row that it unpacks, so it receives them as
+ * parameters.
+ */
 const LISTS = byEngine({
   sqlite: text('identifiers, products, hashes'),
   postgres: text(`'' as identifiers, '' as products, '' as hashes`),
@@ -249,7 +258,7 @@ export function* openPart(key: BatchKey): Program<StagedPart> {
 
 const RANGE = text('first_product as "firstProduct", first_document as "firstDocument", created, changed');
 
-/** @returns products that were just written as a part that is in no batch */
+/** @returns products that were just written, as a part without a batch */
 export function partOf(range: DocumentRange, { hashes, ...packed }: PackedBatch): StagedPart {
   const { firstProduct, firstDocument, created, changed } = range;
   const [identifiers, products] = [JSON.stringify(packed.identifiers), JSON.stringify(packed.products)];
@@ -259,7 +268,7 @@ export function partOf(range: DocumentRange, { hashes, ...packed }: PackedBatch)
   return openLists({ ...range, identifiers, products, hashes }, given, []);
 }
 
-/** SQLite gets the lists as parameters, PostgreSQL reads them from the columns of `source`, a staged batch. */
+/** SQLite receives the lists as parameters. PostgreSQL reads them from the columns of `source`, a staged batch. */
 function openLists(given: DocumentRange & ListTexts, source: Sql, gaining: readonly number[]): StagedPart {
   const { firstProduct, firstDocument, created, changed, identifiers, products, hashes } = given;
   const absent = byEngine({
@@ -286,13 +295,13 @@ function openLists(given: DocumentRange & ListTexts, source: Sql, gaining: reado
   return { firstProduct, firstDocument, created, changed, gaining, absent, present };
 }
 
-/** Unpacks the lists once, not for each of their rows, which `offset 0` and the concatenation ensure. */
+/** Unpacks the lists once and not for each of their rows, which `offset 0` and the concatenation ensure. */
 const unpacked = (source: Sql, columns: Sql, list: 'identifiers' | 'products'): Sql =>
   sql`(select ${columns} from (select first_product, first_document, created, changed, hashes || ''::bytea as hashes,
       ${text(list)}::json as list from ${source} offset 0) b
     cross join lateral json_array_elements_text(b.list) with ordinality u (value, place)) s`;
 
-/** Rows `s` of all batches of a full update: `batch`, `value` and, from 0 on, `place`. */
+/** Rows `s` of all batches of a full update: `batch`, `value`, and `place`, which counts from 0. */
 export const stagedList = (fullUpdateId: number, list: 'gaining' | 'identifiers' | 'products'): Sql =>
   byEngine({
     sqlite: sql`(select b.batch, b.changed, e.value, e.key as place from staged_batch b
@@ -304,8 +313,8 @@ export const stagedList = (fullUpdateId: number, list: 'gaining' | 'identifiers'
   });
 
 /**
- * Drops batches that no longer fit the catalog: a product that they found unchanged has changed, or one that
- * they found absent exists. They are staged anew from their bodies.
+ * Drops batches that no longer match the catalog: a product that they found unchanged has changed, or a product that
+ * they found absent exists. They are staged again from their bodies.
  * @returns whether there were any
  */
 export function* dropOutdated({ catalogVersion }: CatalogState, { fullUpdateId }: { fullUpdateId: number }) {
@@ -330,14 +339,17 @@ function* isAsFound({ absent, present }: StagedPart): Program<boolean> {
   return other === undefined;
 }
 
-/** Removes a batch; its documents are garbage, unless the full update was committed, which left only the report. */
+/**
+ * Removes a batch and discards its documents. A committed full update has only its report, so it has no documents to
+ * discard.
+ */
 function* dropBatch(key: BatchKey, { firstDocument, created, changed }: DocumentRange): Program<void> {
   const behind = firstDocument + created + changed;
   yield* discard(sql`id from document where ${own()} and id >= ${firstDocument} and id < ${behind}`);
   yield* run`delete from staged_batch where ${ofBatch(key)}`;
 }
 
-/** Its documents belong to products by now. */
+/** Clears the lists of a committed full update, because its documents now belong to products. */
 export const emptyCommitted = (fullUpdateId: number): Program<number> =>
   run`update staged_batch set first_document = 0, created = 0, changed = 0, identifiers = '[]',
     products = '[]', gaining = '[]', hashes = '' where ${ofUpdate(fullUpdateId)}`;

@@ -36,15 +36,15 @@ import {
 } from '../ontology/ontology.ts';
 import type { CategoryRange, ChangeOrder, ListedCategory } from '../port.ts';
 
-/** The state of a catalog without any writes, which has no row in PostgreSQL. */
+/** The state of a catalog before its first write. PostgreSQL has no row for it. */
 const EMPTY = {
-  /** Raised by every change that a reader can see. */
+  /** Every change that a reader can see raises it. */
   catalogVersion: 0,
   ontologyMode: 'automatic' as OntologyMode,
   ontologyRevision: 1,
   /** JSON object. */
   unitAliases: '{}',
-  /** Raised when the derivation from products changes, for example to memberships of another rule. */
+  /** Every change of the derivation from products raises it, such as memberships of another rule. */
   derivationRevision: 0,
   nextProductId: 1,
   nextDocumentId: 1,
@@ -56,10 +56,12 @@ const EMPTY = {
   lastTask: 0,
 };
 
-/** The state of a catalog: table `meta` of its file, or its row in `catalog` in PostgreSQL. */
+/**
+ * The state of a catalog. SQLite stores it in the table `meta` of the catalog file, PostgreSQL in a row of `catalog`.
+ */
 export type CatalogState = typeof EMPTY;
 
-/** Counters that a file does not store: SQLite assigns these ids, or rows show the last one. */
+/** Counters that a file does not store, because SQLite assigns these ids or other rows show the last one. */
 const DERIVED_IN_FILE: Partial<Record<keyof CatalogState, string>> = {
   nextDocumentId: "coalesce((select seq from sqlite_sequence where name = 'document'), 0) + 1",
   nextBuildId: "coalesce((select seq from sqlite_sequence where name = 'relation_build'), 0) + 1",
@@ -78,8 +80,9 @@ const COLUMNS = text(`select ${NAMES.map((name) => `${nameOf(name)} as "${name}"
 const LOCKED = byEngine({ sqlite: IN_FILE, postgres: sql`${COLUMNS} where ${own()} for update` });
 
 /**
- * Locks a catalog until the transaction ends: a project has one writer at a time, on any machine. Readers do not wait.
- * @returns its state as the last writer left it
+ * Locks a catalog until the transaction ends: a project has one writer at a time, on any machine. Readers do not
+ * wait.
+ * @returns the state that the last writer left
  */
 function* lockState(): Program<CatalogState> {
   const known = yield* row<CatalogState>(LOCKED);
@@ -118,8 +121,8 @@ export function* changeCatalog<Result>(work: (state: CatalogState) => Program<Re
 }
 
 /**
- * Does the work of an ordered task once: its number and result are written in the same transaction, so that a
- * task that runs again after a crash returns that result.
+ * Does the work of an ordered task once. The same transaction writes its number and result, so a task that runs again
+ * after a crash returns that result.
  */
 export function* applyOnce<Result extends object>(
   { taskNumber }: ChangeOrder,
@@ -149,7 +152,10 @@ const ONTOLOGY_STATE = byEngine({
     from catalog where ${own()})`,
 });
 
-/** Of all attributes, as one JSON: of 11,400, a row each with the state beside it took the serving thread 33 ms, this 12. */
+/**
+ * Reads all attributes as one JSON value. For 11,400 attributes, a row each with the state beside it took the serving
+ * thread 33 ms, and this takes 12 ms.
+ */
 const ATTRIBUTE = text('a.id, a.name, a.type, a.unit_name, a.decimal, a.synonyms, a.reason, a.typing');
 const ATTRIBUTES = byEngine({
   sqlite: sql`(select json_group_array(json_array(${ATTRIBUTE}) order by a.id) from attribute a)`,
@@ -158,7 +164,7 @@ const ATTRIBUTES = byEngine({
 
 const readRows = (attributes: string | null | undefined): AttributeRow[] => JSON.parse(attributes ?? '[]');
 
-/** One statement, so that the revision and the attributes are of one state. */
+/** Reads with one statement, so that the revision and the attributes belong to one state. */
 export function* readOntology(): Program<Ontology> {
   const found = yield* row<
     StoredOntology & { attributes: string | null }
@@ -187,14 +193,14 @@ function* readNumber(name: 'catalogVersion' | 'derivationRevision'): Program<num
 export const readDerivationRevision = (): Program<number> => readNumber('derivationRevision');
 export const readCatalogVersion = (): Program<number> => readNumber('catalogVersion');
 
-/** A catalog that another room changes; it reports what its change affects, and the version is raised for it. */
+/** A catalog that another room changes. The room reports the effect of its change, so that the version is raised. */
 export interface ChangedCatalog {
   /** The id of the newest document; later ones are higher. */
   readonly newestDocument: number;
   /** @returns a new id, never reused */
   takeId(of: 'relation' | 'build'): number;
   readOntology(): Program<Ontology>;
-  /** Reports that answers change, or also the derivation from products. */
+  /** Reports that answers change, or that the derivation from products changes too. */
   affect(what: 'answers' | 'derivation'): void;
 }
 
@@ -203,7 +209,7 @@ type CatalogWork<Result> = (catalog: ChangedCatalog) => Program<Result>;
 export const changeFromOutside = <Result>(work: CatalogWork<Result>): Program<Result> =>
   changeCatalog((state) => work(openChanged(state)));
 
-/** The same for the work of an ordered task. */
+/** The same for an ordered task. */
 export const applyFromOutside = <Result extends object>(
   order: ChangeOrder,
   work: CatalogWork<{ result: Result; isDone: boolean }>,
@@ -223,12 +229,12 @@ function openChanged(state: CatalogState): ChangedCatalog {
 }
 
 /**
- * How PostgreSQL plans the rest of a transaction. Rows that were just copied have no statistics, and those of
- * a new project or full update have none for a long time: the planner estimates a million rows instead of a
- * hundred, and its plan takes minutes, or days. SQLite plans by the text of a statement only.
+ * Settings for the plans of the rest of a transaction in PostgreSQL. Rows that were just copied have no statistics,
+ * and rows of a new project or full update have none for a long time. The planner then estimates a million rows
+ * instead of a hundred, and its plan takes minutes or days. SQLite plans only by the text of a statement.
  */
 
-/** Only uses `set local`, which a Citus coordinator passes on to its workers (transfer/distribute.ts). */
+/** Uses only `set local`, which a Citus coordinator passes on to its workers (transfer/distribute.ts). */
 function planBy(settings: Record<string, string>, more = ''): () => Program<number> {
   const texts = Object.entries(settings).map(([name, value]) => `set local ${name} = '${value}'`);
   const set = byEngine({
@@ -238,11 +244,11 @@ function planBy(settings: Record<string, string>, more = ''): () => Program<numb
   return () => run(set);
 }
 
-/** A coordinator finds the worker from the values of a statement, which a generic plan does not know. */
+/** A coordinator chooses the worker by the values of a statement, which a generic plan does not have. */
 const GENERIC = `; select set_config('plan_cache_mode',
   case when current_setting('citus.version', true) is null then 'force_generic_plan' else 'force_custom_plan' end, true)`;
 
-/** For statements that compare whole tables: no nested loops. Compiling a plan takes longer than it saves. */
+/** Plans statements that compare whole tables, without nested loops. Compiling a plan takes longer than it saves. */
 export const planForWholeTables = planBy({
   enable_nestloop: 'off',
   enable_hashjoin: 'on',
@@ -252,7 +258,10 @@ export const planForWholeTables = planBy({
   work_mem: '128MB',
   jit: 'off',
 });
-/** For statements that find documents by lexemes: their index has no other scan, and a new table lacks statistics that favour it. */
+/**
+ * Plans statements that find documents by lexemes. Their index supports only bitmap scans, and a new table lacks the
+ * statistics that favour them.
+ */
 export const planForLexemes = planBy({
   enable_nestloop: 'on',
   enable_hashjoin: 'off',
@@ -261,7 +270,7 @@ export const planForLexemes = planBy({
   enable_bitmapscan: 'on',
 });
 /**
- * For statements that only read the first rows of an index, or those of a list. A generic plan assumes that
+ * Plans statements that read only the first rows of an index, or the rows of a list. A generic plan assumes that
  * every list is short.
  */
 export const planForParts = planBy(
@@ -272,13 +281,17 @@ export const planForParts = planBy(
     enable_seqscan: 'off',
     enable_sort: 'off',
     enable_bitmapscan: 'off',
-    // It would read the rows of a project once and compare each with the whole list, instead of finding it by the index.
+    // With it, PostgreSQL would read all rows of a project and compare each with the whole list, instead of using the
+    // index.
     enable_material: 'off',
   },
   GENERIC,
 );
 
-/** Attributes, categories and their permanent ids; call these in a transaction that holds the catalog's lock. */
+/**
+ * Attributes, categories and their permanent ids. Call these functions in a transaction that holds the lock of the
+ * catalog.
+ */
 
 export function* replaceOntology(state: CatalogState, requested: RequestedOntology) {
   const present = yield* readOntology();
@@ -306,7 +319,10 @@ export function* replaceOntology(state: CatalogState, requested: RequestedOntolo
   return { ontology: toOntology({ mode, revision, unitAliases }, attributes), changed: true };
 }
 
-/** Products follow a past ontology until the task of the change has read them; one that comes back later counts as changed. */
+/**
+ * How many past ontologies are stored. Products follow one until the task of the change has read them. A product that
+ * follows an older one counts as changed.
+ */
 const CACHED_PAST = 20;
 
 /** @returns the permanent id of each name */
@@ -330,7 +346,7 @@ export function* reserveCategories(state: CatalogState, paths: readonly string[]
   if (missing.length > 0) yield* run(insertRows('category', { id: 'bigint', path: 'text' }, categories));
 }
 
-/** PostgreSQL's index is on hashes, as a path may be too long for an index. */
+/** The index of PostgreSQL is on hashes, because a path may be too long for an index. */
 const SAME_PATH = byEngine({
   sqlite: sql`c.path = w.value`,
   postgres: sql`md5(c.path) = md5(w.value) and c.path = w.value`,
@@ -340,8 +356,8 @@ export const findCategories = (paths: readonly string[]): Program<ReadonlyMap<st
   pairs`select c.path, c.id from ${listed('w', 'text', paths)} ${lookupJoin('category', 'c', SAME_PATH)}`;
 
 /**
- * The text by which paths are sorted, a parent before its descendants and those before its next sibling: its
- * JSON without the closing bracket, with a character below all others for each quote.
+ * The text by which paths are sorted: a parent comes before its descendants, and they come before its next sibling.
+ * It is JSON without the closing bracket, in which a character below all others replaces each quote.
  */
 const SORTED_PATH = byEngine({
   sqlite: text(`replace(substr(c.path, 1, length(c.path) - 1), '"', char(1))`),
@@ -349,10 +365,10 @@ const SORTED_PATH = byEngine({
 });
 const sortPath = (path: readonly string[]) => JSON.stringify(path).slice(0, -1).replaceAll('"', '\u0001');
 
-/** Reads all paths of a project for each page: few projects have 100,000, which take 0.1 s. */
+/** Reads all paths of a project for each page. Few projects have 100,000 paths, which take 0.1 s. */
 export function* listCategoryPaths({ under, after, limit }: CategoryRange): Program<ListedCategory[]> {
   const top = sortPath(under);
-  // A path below another one continues with a comma; a hyphen is the next character.
+  // In the text of a path, a comma precedes the next name. The hyphen is the character after the comma.
   const below = under.length === 0 ? text('true') : sql`${SORTED_PATH} < ${`${top}-`}`;
   const found = yield* rows<{ id: number; path: string }>`select c.id, c.path from category c
     where ${own('c')} and ${SORTED_PATH} > ${top} and ${SORTED_PATH} > ${sortPath(after)} and ${below}
@@ -381,7 +397,7 @@ const ATTRIBUTE_COLUMNS = {
   ...({ synonyms: 'text', reason: 'text', typing: 'text' } as const),
 };
 
-/** Replaces those with the same ids. */
+/** Inserts attributes and replaces attributes with the same ids. */
 export function* insertAttributes(attributes: readonly Attribute[]): Program<void> {
   if (attributes.length === 0) return;
   yield* run`delete from attribute where ${own()} and id ${among(attributes.map(({ id }) => id))}`;

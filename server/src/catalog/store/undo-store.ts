@@ -35,15 +35,15 @@ import { productsOf, uploadText } from './product-list-store.ts';
 import { type CatalogState, planForParts, planForWholeTables } from './state-store.ts';
 
 /**
- * What a commit or delete replaced. Its size is that of the change: documents stay where they are, and the
- * log points to them. Source: docs/interface §4.5.
+ * The states that a commit or delete replaced. Its size is the size of the change: documents remain in place, and the
+ * undo log points to them. Source: docs/interface §4.5.
  */
 
-/** Marks documents that nothing points to as garbage; `from` selects them, with a condition. */
+/** Marks documents that nothing points to as garbage; `from` selects them and has a condition. */
 export const discard = (from: Sql): Program<number> =>
   run`${insertInto('garbage_document', 'document_id')} ${from} on conflict do nothing`;
 
-/** Inserts products: the values of their columns follow. */
+/** Inserts products; the values of the columns follow. */
 export const INTO_PRODUCT = insertInto(
   'product',
   'id, identifier, document_id, hash, ontology_revision, updated_at, updated_by',
@@ -52,9 +52,9 @@ export const INTO_PRODUCT = insertInto(
 export interface Undo {
   /** 0 if nothing is recorded. */
   readonly id: number;
-  /** Call it before products change; `from` has each as `p`, `after` gives its new document: null for none. */
+  /** Call it before products change. `from` has each product as `p`; `after` is its new document, or null. */
   recordChanged(after: Sql, from: Sql): Program<number>;
-  /** Products with consecutive ids and documents; ids in the range that no product got are harmless. */
+  /** Records products with consecutive ids and documents. The range may contain ids without a product. */
   recordCreated(range: Record<'firstProduct' | 'firstDocument' | 'created', number>): Program<void>;
   /** Writes the entry, and drops entries beyond the limits. */
   close(kind: UndoableCommit['kind'], counts: Omit<ChangeCounts, 'unchanged'>): Program<void>;
@@ -64,12 +64,12 @@ const BEFORE = 'document_before, hash_before, revision_before, updated_at_before
 const CHANGE_COLUMNS = `undo_id, product_id, identifier, document_after, ${BEFORE}`;
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
 
-/** Opens the entry of a task; with `undoDepth` 0 nothing is recorded, unless an event needs it. */
+/** Opens the entry of a task. With `undoDepth` 0 it records nothing, unless an event needs the entry. */
 export function openUndo(state: CatalogState, order: ChangeOrder & UndoOrder, isAnnounced = false): Undo {
   const { taskNumber, at, author } = order;
   const isLogged = order.undoDepth > 0 || isAnnounced;
   const undoId = isLogged ? state.nextUndoId++ : 0;
-  /** Without an entry, replaced documents are garbage immediately. */
+  /** Without an entry, replaced documents become garbage immediately. */
   const recordChanged = (after: Sql, from: Sql) =>
     isLogged
       ? run`${insertInto('undo_change', CHANGE_COLUMNS)}
@@ -95,7 +95,7 @@ export function openUndo(state: CatalogState, order: ChangeOrder & UndoOrder, is
         deleted,
       };
       if (isLogged) yield* run(insertRow('undo_log', entry));
-      // Drops the oldest; `collectGarbage` removes their changes.
+      // Drops the oldest entries; `collectGarbage` removes their changes.
       yield* run`delete from undo_log where ${own()} and (at < ${order.undoSince ?? 0} or id not in
         (select id from undo_log where ${own()} order by id desc limit ${order.undoDepth}))`;
       yield* dropCreatedAlone();
@@ -118,9 +118,9 @@ const listEntries = (): Program<UndoEntry[]> =>
     changed, deleted from undo_log where ${own()} order by id desc`;
 
 interface UndoEntry extends Omit<UndoableCommit, 'author'> {
-  /** The number in the log; reused after a restore. */
+  /** The number in the undo log, which is reused after a restore. */
   readonly id: number;
-  /** The number of its task, by which callers know it. */
+  /** The number of its task, which callers use as the id of the commit. */
   readonly commit: number;
   /** As JSON. */
   readonly author: string | null;
@@ -136,7 +136,7 @@ const toCommit = ({ commit, author, ...entry }: UndoEntry): UndoableCommit => ({
   author: author === null ? null : (JSON.parse(author) as UndoableCommit['author']),
 });
 
-/** The most later changes overwritten by a restore that are reported. */
+/** How many overwritten later changes a restore reports. */
 const REPORTED = 100_000;
 
 export function* restoreCommit(
@@ -170,7 +170,7 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<Re
   const ofEntry = sql`${own()} and undo_id = ${last}`;
   const replayed = sql`undo_change u left join product p on ${own('p')} and p.identifier = u.identifier
     where ${own('u')} and u.undo_id = ${last}`;
-  // Any later deletion of one of them has an entry of its own, which was reverted first.
+  // A later deletion of such a product has its own entry, which was reverted first.
   const created = sql`undo_created u join product p on ${own('p')} and p.id >= u.first_product
     and p.id < u.first_product + u.created where ${own('u')} and u.undo_id = ${last}`;
   const overwritten = yield* column<string>`select u.identifier from ${replayed}
@@ -194,7 +194,7 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<Re
   return { restored, overwritten, needsExtraction: outdated !== undefined };
 }
 
-/** What commits and deletes changed, as far back as the undo log goes. */
+/** The changes of commits and deletes, as far back as the undo log reaches. */
 
 export function* listCommitChanges(page: ChangePage): Program<CommitChange[] | undefined> {
   const entries = yield* listEntries();
@@ -214,7 +214,7 @@ export function* listProductChanges(identifier: string): Program<ProductChange[]
   const productId = yield* findProductId(identifier, entries);
   if (productId === undefined) return [];
   const changes: ProductChange[] = [];
-  // A change ends where the next one begins.
+  // The document before a change is the document after the previous one.
   let next: number | null = null;
   for (const entry of entries) {
     const change: LoggedChange | undefined = yield* findLogged(entry.id, { productId, identifier });
@@ -226,7 +226,7 @@ export function* listProductChanges(identifier: string): Program<ProductChange[]
   return changes;
 }
 
-/** The present product with an identifier, or the one that a commit in the log changed last. */
+/** @returns the present product with an identifier, otherwise the product that a commit in the log changed last */
 function* findProductId(identifier: string, entries: readonly UndoEntry[]): Program<number | undefined> {
   let found = yield* cell<number>`select p.id from ${productsOf([identifier])}`;
   for (const { id } of entries)
@@ -254,7 +254,7 @@ const OF_KIND = {
   deleted: 'document_after is null',
 };
 
-/** First those that existed before, then those that the commit created. */
+/** Lists the products that existed before the commit, then the products that it created. */
 function* listLogged(entry: number, later: readonly number[], page: ChangePage) {
   const { kind, after, limit } = page;
   const found =
@@ -268,7 +268,7 @@ function* listLogged(entry: number, later: readonly number[], page: ChangePage) 
   return [...found, ...(yield* listCreated(entry, { later, from, limit: limit - found.length }))];
 }
 
-/** Leaves out ids that no product got; products that were deleted since are named by a later entry. */
+/** Skips ids without a product. A later entry names the products that were deleted since. */
 function* listCreated(
   entry: number,
   { later, from, limit }: { later: readonly number[]; from: number; limit: number },
@@ -302,7 +302,7 @@ function* listOfRange(
   return [...new Map(found)].sort(([a], [b]) => a - b).slice(0, limit);
 }
 
-/** @returns by product the document that the next commit found */
+/** @returns the document of each product that the next commit found */
 function* findNext(entry: number, changes: readonly LoggedChange[]): Program<Map<number, number>> {
   const ids = changes.map(({ productId }) => productId);
   return yield* pairs`select w.value as id, u.document_before as document
@@ -311,7 +311,10 @@ function* findNext(entry: number, changes: readonly LoggedChange[]): Program<Map
     where ${own('l')} and l.id > ${entry} and u.document_before is not null order by l.id desc`;
 }
 
-/** Reads the documents. If one that a change left is gone, the next one replaces it. */
+/**
+ * Reads the documents. If a later commit replaced the document of a change, it reads the document that the next
+ * commit found.
+ */
 function* settle(
   changes: readonly LoggedChange[],
   next: ReadonlyMap<number, number>,
@@ -339,7 +342,7 @@ function* settle(
   }));
 }
 
-/** What a restore would do, counted without doing it, by the same rules as `playBack`. */
+/** The effect of a restore, counted without performing it, by the same rules as `playBack`. */
 
 type Counts = Pick<RestoreEffect, 'created' | 'changed' | 'deleted' | 'changedSince'>;
 
@@ -369,7 +372,7 @@ interface Span {
   readonly isOne: boolean;
 }
 
-/** Products that the commits changed or deleted; several commits may name the same one. */
+/** Products that the commits changed or deleted. Several commits may name the same product. */
 const touched = ({ from, isOne }: Span): Sql => {
   const rank = (order: string) =>
     text(isOne ? '1' : `row_number() over (partition by identifier order by undo_id ${order})`);
@@ -378,7 +381,7 @@ const touched = ({ from, isOne }: Span): Sql => {
     from undo_change where ${own()} and undo_id >= ${from}) t`;
 };
 
-/** The document that a product returns to; null for one that the commits created. */
+/** The document to which a product returns; null for a product that the commits created. */
 const former = ({ from, isOne }: Span): Sql =>
   isOne
     ? text('t.document_before')
@@ -398,7 +401,7 @@ const weighTouched = (span: Span): Sql => sql`select
     from ${touched(span)} left join product p on ${own('p')} and p.identifier = t.identifier
     where t.oldest = 1 or t.newest = 1) r`;
 
-/** Products that the commits created and that were not deleted since. */
+/** Products that the commits created and that still exist. */
 const weighCreated = (span: Span): Sql => sql`select count(*) as deleted,
   ${text(sumOf('m.document_id <> m.made', 'changedSince'))}
   from (select p.identifier, p.document_id, c.first_document + p.id - c.first_product as made from undo_created c

@@ -33,7 +33,7 @@ import type { DocumentWriter } from '../staged-store.ts';
 import { changeCatalog } from '../state-store.ts';
 import { PostgresLookups } from './lookup-store.ts';
 
-/** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
+/** Catalogs in PostgreSQL for parsing threads, which read all products of a batch with one statement. */
 export const createPostgresSnapshots = ({
   postgres,
   readPayload,
@@ -58,9 +58,9 @@ export const createPostgresSnapshots = ({
 
 interface PostgresCatalogParts extends LookupParts {
   readonly postgres: Postgres;
-  /** Where lookups read: a replica or the primary. */
+  /** Returns the database for lookups: a replica or the primary. */
   readonly readPostgres: () => Postgres;
-  /** Threads that write; one project's writes in this process run one after another. */
+  /** Threads that write. In this process, the writes of one project run one after another. */
   readonly writers: ThreadPool;
 }
 
@@ -72,7 +72,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   const read: Perform = (projectId, program) => performOn(postgres, projectId, program);
   const readState: Perform = (projectId, program) =>
     postgres.snapshot((session) => performOn(session, projectId, program));
-  /** Only includes catalogs that were ever written. */
+  /** Returns the versions of catalogs that were written at least once. */
   const readVersion = coalesceReads(async (projectIds: readonly number[]) => {
     const rows = await readPostgres().rows<{ id: number; version: number }>(
       'select project_id as id, catalog_version as version from catalog where project_id = any($1)',
@@ -101,7 +101,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   };
 }
 
-/** With the same names as in the embedded store. */
+/** The operations of the writing threads, with the same names as in the embedded store. */
 export function postgresWriterOperations({
   postgres,
   derivation,
@@ -123,7 +123,7 @@ export function postgresWriterOperations({
 }
 
 const DOCUMENT = copyInto('document', ['project_id', 'id', 'product_id', 'raw']);
-/** Size of a row besides its texts. */
+/** The size of a row without its texts. */
 const ROW_BYTES = 64;
 
 const writeTo = (tx: SqlTransaction, projectId: number, derivation: BatchDerivation): DocumentWriter => ({
@@ -140,7 +140,7 @@ const writeTo = (tx: SqlTransaction, projectId: number, derivation: BatchDerivat
   tidyDerived: () => false,
 });
 
-/** Removes all rows of a project's catalog, including those that a change in progress is about to write. */
+/** Removes all rows of a project's catalog, including rows that a change in progress is about to write. */
 function* removeRows(): Program<void> {
   for (const table of DISTRIBUTED) yield* run(sql`delete from ${text(table)} where ${own()}`);
 }

@@ -17,18 +17,18 @@ import {
 } from '../../ontology/ontology.ts';
 import { findCategories } from '../state-store.ts';
 
-/** Catalogs whose writers are cached. */
+/** The number of catalogs whose writers are cached. */
 const CACHED_CATALOGS = 32;
 
 interface ServedRow {
   readonly version: number | null;
-  /** JSON, in the first row, if another version was known. */
+  /** JSON, only in the first row, and only if the caller knew another version. */
   readonly ontology: string | null;
   readonly identifier: string | null;
   readonly id: number;
   readonly document: number;
   readonly updatedAt: number;
-  /** null: the cached answer was made from the same document, or the uploads are too long together. */
+  /** null if the cached answer was made from the same document, or if the uploads together are too long. */
   readonly raw: string | null;
 }
 
@@ -41,9 +41,9 @@ const ONTOLOGY = `select json_build_object('mode', c.ontology_mode, 'revision', 
 const VERSION = '(select catalog_version from catalog where project_id = $1)';
 
 /**
- * Products of project $1 with the identifiers $2, and the uploads of those whose document and time differ from $4 and $5,
- * those of the cached answer. Found one by one by the index, which `limit` ensures: with `any` or a plain join PostgreSQL may
- * read the whole table instead, if it has no statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
+ * Products of project $1 with the identifiers $2, and the uploads of products whose document and time differ from the
+ * cached answers, $4 and $5. `limit` ensures that PostgreSQL finds each row by the index. With `any` or a plain join,
+ * it may read the whole table, if it has no statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
  */
 const SERVED = `select ${VERSION} as version,
     case when row_number() over () = 1 and ${VERSION} is distinct from $3::bigint then (${ONTOLOGY}) end as ontology, f.*
@@ -65,7 +65,9 @@ interface CachedCatalog {
   readonly writer: CachedWriter;
 }
 
-/** Finds what a lookup answers: made from the uploads of products whose present version is not cached. */
+/**
+ * Finds the answers of a lookup. It makes answers from the uploads of products whose present version is not cached.
+ */
 export class PostgresLookups {
   private readonly answers: LookupAnswers;
   private readonly catalogs = new BoundedMap<number, CachedCatalog>({ most: CACHED_CATALOGS });
@@ -74,7 +76,7 @@ export class PostgresLookups {
     this.answers = answers;
   }
 
-  /** Needs another statement if category paths are new. */
+  /** Runs a second statement if category paths are new. */
   async find(session: SqlSession, last: AnsweredCatalog | undefined, requested: RequestedProducts) {
     const { projectId } = requested;
     const { rows, paths, present } = await this.readChanged(session, last, requested);
@@ -95,12 +97,15 @@ export class PostgresLookups {
         const row = found.get(identifier);
         return row && { document: row.document, at: row.updatedAt };
       },
-      /** Without its upload, all together are long, or its answer was evicted meanwhile. */
+      /** A product has no upload here if all uploads together are too long, or if its answer was evicted since. */
       find: (identifier: string) => made.get(identifier) ?? (found.has(identifier) ? 'long' : undefined),
     };
   }
 
-  /** Reads the uploads of products that changed since they were answered, and of all if a new ontology emptied the cache. */
+  /**
+   * Reads the uploads of products that changed since they were answered. If a new ontology emptied the cache, it
+   * reads all uploads.
+   */
   private async readChanged(
     session: SqlSession,
     last: AnsweredCatalog | undefined,
@@ -117,8 +122,8 @@ export class PostgresLookups {
   }
 
   /**
-   * One statement, so that products are of the version that comes with them.
-   * @param origins what the cached answers were made from, in the order of the identifiers
+   * Reads products and their version with one statement, so that they belong together.
+   * @param origins the document and time of each cached answer, in the order of the identifiers
    */
   private async read(session: SqlSession, { projectId, identifiers }: RequestedProducts, origins: Origins) {
     const { paths, writer } = this.open(projectId);

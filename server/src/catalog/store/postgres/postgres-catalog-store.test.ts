@@ -25,7 +25,7 @@ const options = {
   skip: testedStore !== 'postgres' && 'only for PostgreSQL: the embedded store has one process',
 };
 const PROCESSES = 2;
-/** For tests whose outcome depends on the order of processes. */
+/** Repetitions of tests whose outcome depends on the order of processes. */
 const ROUNDS = 10;
 
 let processes: Postgres[] = [];
@@ -48,12 +48,12 @@ before(async () => {
 
 after(() => release());
 
-/** A catalog from the view of each process, with a model for the first. */
+/** A catalog as each process sees it, with a model for the first process. */
 interface SharedCatalog {
   readonly world: CatalogWorld;
   readonly projectId: number;
   readonly all: readonly [CatalogUnderTest, CatalogUnderTest];
-  /** The first process's view, except that each change waits at its end. */
+  /** The catalog as the first process sees it, except that each change pauses at its end. */
   openPaused(): { catalog: CatalogUnderTest; reached: Promise<void>; goOn(): void };
 }
 
@@ -116,7 +116,7 @@ async function waitForWaiting(count: number): Promise<void> {
 const of = (contents: Record<string, number>) => new Map(Object.entries(contents));
 const FRAME = { head: Buffer.from('['), tail: Buffer.from(']') };
 
-/** The answers of that process about the catalog. */
+/** Reads everything that a process answers about the catalog. */
 async function look({ store, projectId, snapshots }: CatalogUnderTest) {
   const asked = ['a', 'b', 'c', 'd'];
   const found = await store.findAnswers({ projectId, identifiers: asked, frame: FRAME });
@@ -139,7 +139,7 @@ const readContents = async ({ store, projectId }: CatalogUnderTest) =>
 const rawsOf = (contents: Record<string, number>) =>
   Object.entries(contents).map(([identifier, content]) => rawOf(identifier, content));
 
-/** Ids are given once, and unreferenced rows are distinguishable from needed ones. */
+/** Checks that ids are unique, and that each document is needed. */
 async function checkSound({ store, projectId, rows, derived }: CatalogUnderTest): Promise<void> {
   for (let steps = 0; await store.collectGarbage(projectId, { live: [], undoDepth: 1 }); steps += 1)
     assert.ok(steps < 100);
@@ -155,7 +155,7 @@ async function checkSound({ store, projectId, rows, derived }: CatalogUnderTest)
   assert.equal(new Set(products.map(({ id }) => id)).size, products.length);
 }
 
-/** An open full update with one staged batch. @returns it, with its commit's order */
+/** Opens a full update with one staged batch. @returns the full update, with the order of its commit */
 async function prepareCommit(
   world: CatalogWorld,
   sent: Record<string, number>,
@@ -193,7 +193,7 @@ function countUploads(postgres: Postgres) {
   return { postgres: counted, take: () => counts.splice(0) };
 }
 
-test('after one product changed, a lookup reads its upload and no other (§4.2)', options, async () => {
+test('a lookup reads only the uploads of products that changed (§4.2)', options, async () => {
   const { world, projectId, all } = createCatalog();
   const uploads = countUploads(processes[0] as Postgres);
   const counted = openPostgresCatalog(uploads.postgres, projectId);
@@ -217,7 +217,7 @@ test('after one product changed, a lookup reads its upload and no other (§4.2)'
   assert.equal(again.at(-1), 4, 'answers of another ontology');
 });
 
-test('readers see the old state until a commit is done, and then the new one', options, async () => {
+test('readers see the old state until a commit is done', options, async () => {
   const { world, all, projectId, openPaused } = createCatalog();
   await world.apply(of({ a: 1, b: 1 }));
   const { order } = await prepareCommit(world, { a: 2, c: 1 });
@@ -255,7 +255,7 @@ test('readers see the old state until a commit is done, and then the new one', o
   }
 });
 
-test('a change waits for a commit under way and builds on it', options, async () => {
+test('a change waits for a commit in progress and applies to its result', options, async () => {
   const { world, all, projectId, openPaused } = createCatalog();
   await world.apply(of({ a: 1, b: 1 }));
   const { order } = await prepareCommit(world, { a: 2, c: 1, e: 1 });
@@ -274,7 +274,7 @@ test('a change waits for a commit under way and builds on it', options, async ()
   await checkSound(all[1]);
 });
 
-test('a commit waits for a change under way and replaces it', options, async () => {
+test('a commit waits for a change in progress and replaces its result', options, async () => {
   const { world, all, projectId, openPaused } = createCatalog();
   await world.apply(of({ a: 1, b: 1 }));
   const { order, session } = await prepareCommit(world, { a: 1, c: 1, d: 2 });
@@ -296,7 +296,7 @@ test('a commit waits for a change under way and replaces it', options, async () 
   await checkSound(all[0]);
 });
 
-test('of two processes that run the same task, one does it and both answer', options, async () => {
+test('a task that two processes run is done once, and both return its result', options, async () => {
   const { world, all, projectId, openPaused } = createCatalog();
   await world.apply(of({ a: 1, b: 1 }));
   const { order } = await prepareCommit(world, { a: 2, c: 1 });
@@ -315,7 +315,7 @@ test('of two processes that run the same task, one does it and both answer', opt
 });
 
 test(
-  'batches that several processes stage at once are staged once each, and the last one wins',
+  'each batch is staged once if several processes stage it, and the last batch wins',
   options,
   async () => {
     const { world, all } = createCatalog();
@@ -339,7 +339,7 @@ test(
   },
 );
 
-test('a name has the same id for all processes, also when a catalog is new', options, async () => {
+test('all processes read the same id of a name, also in a new catalog', options, async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const { all, projectId, world } = createCatalog();
     const wanted = [
@@ -361,7 +361,7 @@ test('a name has the same id for all processes, also when a catalog is new', opt
   }
 });
 
-test('what a full update staged after the collector looked is not garbage', options, async () => {
+test('the collection of garbage keeps batches that a full update stages while it runs', options, async () => {
   const { world, all, projectId } = createCatalog();
   await world.apply(of({ a: 1, b: 1 }));
   const postgres = processes[0] as Postgres;
@@ -388,7 +388,7 @@ test('what a full update staged after the collector looked is not garbage', opti
   assert.deepEqual(await all[0].rows('staged_batch'), []);
 });
 
-test('of a catalog that is removed while it changes, nothing is left', options, async () => {
+test('the removal of a catalog that is being changed leaves no rows', options, async () => {
   const { world, all, projectId, openPaused } = createCatalog();
   await world.apply(of({ a: 1, b: 1 }));
   const packed = await world.extract(of({ a: 2, c: 1 }));
@@ -403,7 +403,7 @@ test('of a catalog that is removed while it changes, nothing is left', options, 
   assert.deepEqual(Object.values(await all[0].readAll()).flat(), []);
 });
 
-test('all that processes do at once leaves a sound catalog', options, async () => {
+test('concurrent work of several processes leaves a consistent catalog', options, async () => {
   const { world, all, projectId } = createCatalog();
   const [one, other] = all;
   await world.apply(of({ a: 1, b: 1 }));

@@ -30,28 +30,32 @@ import {
 import type { DocumentWriter } from '../staged-store.ts';
 import { readOntology } from '../state-store.ts';
 
-/** Raised by every change that a reader can see. */
+/** Reads the catalog version. Every change that a reader can see raises it. */
 export const readCatalogVersion = (file: CatalogFile): number =>
   Number(file.prepare("select value from meta where name = 'catalog_version'").get()?.value);
 
-/** Each valid for the rest of a turn of the event loop. */
+/** Catalog versions that are valid until the current turn of the event loop ends. */
 const versionsOfTurn = new Map<CatalogFile, number>();
 
 /**
- * The same, read once per turn of the event loop: a caller who was told of a change asks in a later turn. For
- * simultaneous requests each read took 10 µs, a tenth of the time of a cached answer.
+ * Reads the catalog version once per turn of the event loop. A caller that received the result of a change sends its
+ * next request in a later turn. Each read took simultaneous requests 10 µs, a tenth of the time of a cached answer.
  */
 export function readVersionOfTurn(file: CatalogFile): number {
   if (versionsOfTurn.size === 0) setImmediate(() => versionsOfTurn.clear());
   return versionsOfTurn.getOrInsertComputed(file, readCatalogVersion);
 }
 
-/** A state that no commit leaves but a damaged file may have, in which such a product would look absent. */
+/**
+ * Products without a document. No commit leaves this state, but a damaged file may have it, and such a product would
+ * look absent.
+ */
 export const PRODUCTS_WITHOUT_DOCUMENT = `select identifier as "without document" from product p
   where not exists (select 1 from document d where d.id = p.document_id) limit 10`;
 
 /**
- * What the lookup serves for one product, `long` for an upload of more than `most` bytes. Uses the unique index of identifier.
+ * @returns the row that a lookup serves for one product, with `long` in place of an upload of more than `most` bytes;
+ * it uses the unique index of identifiers
  * @throws catalog_damaged
  */
 function findServed(file: CatalogFile, identifier: string, most: number) {
@@ -74,12 +78,12 @@ const findOrigin = (file: CatalogFile, identifier: string) =>
     .prepare('select document_id as document, updated_at as "at" from product where identifier = ?')
     .get(identifier) as { document: number; at: number } | undefined;
 
-/** Called for each path of each product in an answer, for which a program would cost more than the read. */
+/** Runs for each path of each product of an answer, where a program would cost more than the read. */
 export function findCategoryId(file: CatalogFile, path: string): number | undefined {
   return file.prepare('select id from category where path = ?').get(path)?.id as number | undefined;
 }
 
-/** Catalogs as the parsing threads read them. */
+/** Catalogs for parsing threads. */
 export const createSqliteSnapshots = (parts: {
   files: CatalogFiles;
   payloads: string;
@@ -97,15 +101,15 @@ export const createSqliteSnapshots = (parts: {
 });
 
 interface SqliteCatalogParts extends LookupParts {
-  /** Those of the serving thread. */
+  /** The files of the serving thread. */
   readonly files: CatalogFiles;
-  /** Threads that write; one project's writes run one after another. */
+  /** Threads that write. The writes of one project run one after another. */
   readonly writers: ThreadPool;
   /** Threads for reads that would block the serving thread. */
   readonly readers: QuestionPool;
 }
 
-/** The embedded store: a file per catalog, read in this thread, written by others. */
+/** The embedded store: a file for each catalog. This thread reads it, and other threads write it. */
 export function createSqliteCatalogStore({
   files,
   writers,
@@ -121,7 +125,8 @@ export function createSqliteCatalogStore({
   );
   return {
     ...reads,
-    // A catalog that was never written has no file, and creating one takes 10 ms: a start reads the version for every channel.
+    // A catalog that was never written has no file, and creating one takes 10 ms. A start reads the version for every
+    // channel.
     readVersion: async (projectId) =>
       existsSync(files.pathOf(projectId)) ? reads.readVersion(projectId) : 0,
     ...callsOfThreads<CatalogComparisons>(COMPARISONS, (operation, projectId, input) =>
@@ -144,7 +149,7 @@ export function createSqliteCatalogStore({
 class FileLookups {
   private readonly files: CatalogFiles;
   private readonly answers: LookupAnswers;
-  /** Each lives as long as its file is open. */
+  /** Each writer lives as long as its file is open. */
   private readonly writers = new WeakMap<CatalogFile, CachedWriter>();
   private readonly following = new Map<number, Promise<void>>();
 
@@ -176,13 +181,16 @@ class FileLookups {
     return { file, cached };
   }
 
-  /** Lookups that come together wait for the same. */
+  /** Simultaneous lookups wait for the same read. */
   private followOnce(projectId: number): Promise<void> {
     const begin = () => this.follow(projectId).finally(() => this.following.delete(projectId));
     return this.following.getOrInsertComputed(projectId, begin);
   }
 
-  /** To read 11,400 attributes takes 12 ms, and to follow them as long: others have their turn in between. */
+  /**
+   * Follows a new ontology in two turns of the event loop, so that other requests run in between. Reading 11,400
+   * attributes takes 12 ms, and following them takes as long.
+   */
   private async follow(projectId: number): Promise<void> {
     const { file, cached } = this.open(projectId);
     const read = () => [readCatalogVersion(file), file.perform(readOntology())] as const;
@@ -200,7 +208,7 @@ const readStateOf =
     return file.snapshot(() => file.perform(program));
   };
 
-/** Makes answers from uploads, up to a number of bytes: the next answer is then 'long'. Call it on a snapshot. */
+/** Makes answers from uploads until a limit of bytes; the next answer is then 'long'. Call it on a snapshot. */
 function serveFrom(file: CatalogFile, writer: AnswerWriter) {
   writer.begin();
   let left = MADE_AT_ONCE_BYTES;
