@@ -2,7 +2,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { type Batch, countAccepted } from './batch-store.ts';
 import type { AcceptedBatches, BatchesState } from './full-update-store.ts';
 
-/** The numbers of batches and products that the caller knows to be accepted. */
+/** The numbers of accepted batches and products that the caller expects. */
 export interface AcceptedCounts {
   readonly batches?: number;
   readonly products?: number;
@@ -12,8 +12,9 @@ export const hasCounts = ({ batches, products }: AcceptedCounts): boolean =>
   (batches ?? products) !== undefined;
 
 /**
- * Refuses a full update that lacks something that was sent. A caller's counts prove that nothing is missing, whatever
- * happened to other processes. @throws full_update_arriving, _batch_failed, _empty, _incomplete, _in_doubt
+ * Refuses a full update that lacks a batch that was sent. The counts of the caller prove that nothing is missing,
+ * even if other processes failed.
+ * @throws full_update_arriving, _batch_failed, _empty, _incomplete, _in_doubt
  */
 export function refuseMissingBatches(
   { arriving, lastBatch }: BatchesState,

@@ -2,7 +2,10 @@ import type { RecordAnswer } from '../../http/answers/answers.ts';
 import type { NewTaskRequest, Task, TaskDefinition } from '../../tasks/tasks.ts';
 import type { CatalogParts } from '../catalog-parts.ts';
 
-/** How a write stores its answer, in the transaction that stores its task, for a repetition of the request. */
+/**
+ * Stores the answer of a write in the transaction that stores its task, so that a repeated request gets the same
+ * answer.
+ */
 export interface Recording<Answer> {
   readonly record: RecordAnswer<Answer>;
 }

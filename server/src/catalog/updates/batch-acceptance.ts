@@ -20,9 +20,9 @@ interface AcceptanceParts {
 }
 
 interface UploadOptions extends ChosenSession {
-  /** The batch as counted when it began; undefined if no full update was open then. */
+  /** The batch that was counted when its upload began; undefined if no full update was open then. */
   readonly arriving: ArrivingBatch | undefined;
-  /** Default: as the project's setting. */
+  /** Default: the setting of the project. */
   readonly onInvalid?: OnInvalid;
   readonly record: RecordAnswer<ProductsAccepted>;
 }
@@ -33,7 +33,7 @@ interface SentBatch {
   readonly record: RecordAnswer<ProductsAccepted>;
   readonly onInvalid?: OnInvalid;
   readonly arriving?: ArrivingBatch;
-  /** The task that fills the full update; undefined: a caller does. */
+  /** The task that fills the full update; undefined if a caller fills it. */
   readonly parent?: Task;
 }
 
@@ -46,8 +46,8 @@ const UPLOAD: TaskDefinition<{ fullUpdateId: number }> = {
 };
 
 /**
- * Accepts the batches of full updates: a body is checked and written, then one transaction stores the batch with its task and
- * its answer, then the batch is handed to staging. Source: docs/interface §4.4.
+ * Accepts the batches of full updates. It checks and writes a body; then one transaction stores the batch with its
+ * task and its answer; then it passes the batch to staging. Source: docs/interface §4.4.
  */
 export class BatchAcceptance {
   readonly task = UPLOAD;
@@ -78,7 +78,8 @@ export class BatchAcceptance {
   ): Promise<ProductsAccepted> {
     const chosen = { caller, fullUpdateId: arriving?.id ?? fullUpdateId };
     const { id } = await this.choice.getOpen(project.id, chosen);
-    // One that was opened meanwhile may be committed without the batch, which it does not count.
+    // The full update may have been opened during the upload. It does not count this batch, so its commit would not
+    // wait for it.
     if (arriving === undefined) throw new ServiceError('full_update_missing');
     const { onInvalid: usual } = await this.parts.getSettings(project.id);
     const sent = { fullUpdateId: id, project, record, onInvalid: onInvalid ?? usual, arriving };
@@ -93,7 +94,7 @@ export class BatchAcceptance {
     await this.accept({ fullUpdateId, project, record: async () => {}, parent: task }, body);
   }
 
-  /** @returns the answer, once the batch is durable and staging has room for another */
+  /** @returns the answer, once the batch is durable and staging can take another one */
   private async accept(sent: SentBatch, body: RawBody): Promise<ProductsAccepted> {
     const { ingest } = this.parts;
     const { fullUpdateId, project, onInvalid = 'refuse' } = sent;
@@ -108,7 +109,10 @@ export class BatchAcceptance {
     return answer;
   }
 
-  /** One transaction stores the task of the upload, the batch, and the answer for a repetition. @throws full_update_missing */
+  /**
+   * Stores the task of the upload, the batch, and the answer for a repeated request in one transaction.
+   * @throws full_update_missing
+   */
   private store(
     { fullUpdateId, project, record, parent, arriving }: SentBatch,
     { source, digest, ...counts }: AcceptedBody,

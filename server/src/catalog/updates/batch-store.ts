@@ -17,11 +17,14 @@ export interface Batch {
   readonly payloadName: string;
   readonly encoding: BodyEncoding;
   readonly productCount: number;
-  /** Of its unpacked body; null: accepted by an earlier version. */
+  /** The digest of the unpacked body; null if an earlier version accepted the batch. */
   readonly digest: string | null;
 }
 
-/** A batch that repeats another one byte for byte counts once: its sender got no answer to the first. */
+/**
+ * Counts the accepted batches. A batch that repeats another one byte for byte counts once, because its caller
+ * received no answer to the first one.
+ */
 export function countAccepted(batches: readonly Pick<Batch, 'batch' | 'digest' | 'productCount'>[]) {
   const distinct = new Map(batches.map((one) => [one.digest ?? one.batch, one.productCount]));
   const products = distinct.values().reduce((sum, count) => sum + count, 0);
@@ -31,7 +34,7 @@ export function countAccepted(batches: readonly Pick<Batch, 'batch' | 'digest' |
 /** A batch whose body is being received by a process. */
 export interface ArrivingBatch extends FullUpdateKey {
   readonly processId: string;
-  /** Counted by the process. */
+  /** The number of the batch at its process. */
   readonly number: number;
 }
 
@@ -41,11 +44,11 @@ export const keyOfArriving = ({ processId, number, ...key }: ArrivingBatch) => (
   number,
 });
 
-/** Call it before changing the batch's full update: other transactions that change both lock them in this order. */
+/** Call it before changing the full update of the batch, because other transactions lock both in this order. */
 const removeArriving = (tx: ControlTransaction, batch: ArrivingBatch) =>
   control.remove(tx, 'arriving_batch', keyOfArriving(batch));
 
-/** Adds a batch to an open full update. @returns its number; undefined if it is no longer open */
+/** Adds a batch to an open full update. @returns its number; undefined if the full update is no longer open */
 export async function addBatch(
   tx: ControlTransaction,
   key: FullUpdateKey,
@@ -55,7 +58,7 @@ export async function addBatch(
     ...added
   }: Omit<Batch, 'batch'> & {
     now: number;
-    /** How it was counted while arriving; undefined for a task, which sends batches one by one. */
+    /** The counted batch; undefined for a task, which sends one batch after another. */
     arriving: ArrivingBatch | undefined;
   },
 ): Promise<number | undefined> {
@@ -78,8 +81,8 @@ export async function listBatches(read: Database['read'], key: FullUpdateKey): P
 }
 
 /**
- * Counts a batch that is about to be read, for which a commit waits.
- * @returns the batch of the open full update; undefined if there is none
+ * Counts a batch that is about to be read, so that a commit waits for it.
+ * @returns the batch of the open full update; undefined if no full update is open
  */
 export function expectBatch(
   database: Database,
@@ -93,7 +96,8 @@ export function expectBatch(
       .where((is) => is.and({ project_id: projectId, origin, state: 'open' }))
       .$if(fullUpdateId !== undefined, (query) => query.where('id', '=', Number(fullUpdateId)))
       .$if(fullUpdateId === undefined, (query) => query.where(ofCaller(caller)))
-      // A commit that begins meanwhile waits and counts the batch, or the batch waits and finds none open.
+      // With the lock, a commit that begins now waits and counts the batch, or the batch waits and finds no open full
+      // update.
       .$if(database.isShared, (query) => query.forShare())
       .executeTakeFirst();
     if (open === undefined) return undefined;
@@ -103,7 +107,7 @@ export function expectBatch(
   });
 }
 
-/** Ends the count of a batch: it failed, or was accepted in an earlier request. */
+/** Ends the count of a batch that failed, or that an earlier request had accepted. */
 export const endExpected = (database: Database, batch: ArrivingBatch, hasFailed: boolean): Promise<void> =>
   database.write('rows', async (tx) => {
     await removeArriving(tx, batch);

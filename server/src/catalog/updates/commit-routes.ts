@@ -93,7 +93,7 @@ function serveRestore(server: Server, { catalog, answerOnce, projects, uploadMax
   serveOnce(server, 'POST /products/batch/restore', {
     tags,
     failures: { '4xx': ErrorAnswer, 507: ErrorAnswer },
-    // A body is ignored; some connectors send the last batch again.
+    // The body is ignored, because some connectors send the last batch again.
     config: { guard: 'project', access: 'write', maxBodyMib: uploadMaxMib, body: 'raw' },
     summary: 'Undo the last commit or delete, or all down to one',
     query: RestoreQuery,

@@ -39,7 +39,10 @@ interface StartOptions extends AcceptedCounts, ChosenSession {
   readonly allowDeletes?: number;
 }
 
-/** Starts of commits: each is checked, and its task accepted. Source: docs/interface §4.4 rules 12 to 24 and 29. */
+/**
+ * Starts commits: it checks each full update and accepts the task of its commit. Source: docs/interface §4.4 rules 12
+ * to 24 and 29.
+ */
 export class CommitStart {
   private readonly parts: CatalogParts;
   private readonly choice: SessionChoice;
@@ -56,8 +59,9 @@ export class CommitStart {
   }
 
   /**
-   * Accepts the commit. A connector that starts again gets the task of its first start.
-   * @throws full_update_missing, _other, _started, _arriving, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, …
+   * Accepts the commit. A connector that repeats a start gets the task of its first start.
+   * @throws full_update_missing, _other, _started, _arriving, _empty, _batch_failed, _in_doubt, _incomplete,
+   * delete_guard, …
    */
   async start(project: ChosenProject, options: StartOptions): Promise<StartAnswered> {
     try {
@@ -68,7 +72,10 @@ export class CommitStart {
     }
   }
 
-  /** A full update whose commit began is not open any more, so a start that finds none open may repeat another one. */
+  /**
+   * A full update is no longer open when its commit has begun. So a start that finds no open full update may repeat
+   * an earlier start.
+   */
   private async beginOrRepeat(project: ChosenProject, options: StartOptions): Promise<Task> {
     try {
       return await this.begin(project, options);
@@ -80,7 +87,7 @@ export class CommitStart {
     }
   }
 
-  /** Checks the full update, then one transaction closes it for batches, and stores the task and the answer. */
+  /** Checks the full update. Then one transaction closes it for batches and stores the task and the answer. */
   private async begin(
     project: ChosenProject,
     { caller, fullUpdateId, allowDeletes, record, author, ...counts }: StartOptions,
@@ -94,7 +101,7 @@ export class CommitStart {
       const key = { projectId: project.id, id: open.id };
       const { begun, commitTaskId = '' } = await beginCommit(tx, { ...key, taskId: task.id });
       if (begun === undefined) throw new ServiceError('full_update_started', { values: [commitTaskId] });
-      // A batch may have begun, or failed, since the full update was found complete.
+      // A batch may have begun or failed after the check above.
       const batches = await listBatches(tx, open);
       refuseMissingBatches(this.failedBatches.stateOf(begun), batches, counts);
       await noteHeld(tx, key, countAccepted(batches));
@@ -115,7 +122,7 @@ export class CommitStart {
     return open;
   }
 
-  /** Uses the figures at the time of the call; the commit checks again when its turn comes. */
+  /** Compares the present products with the staged ones. The commit checks again when its turn comes. */
   private async checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
     if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
     const { present, deleted } = await this.preview.compare(projectId, { fullUpdateId, caller: '' }, false);
@@ -125,14 +132,17 @@ export class CommitStart {
     throw refusal;
   }
 
-  /** @returns the task of a commit that began before @throws the refusal of a start that says something else than the first */
+  /**
+   * @returns the task of a commit that began before
+   * @throws the refusal of a start whose parameters differ from the first one
+   */
   private async repeat(
     update: FullUpdate,
     commitTaskId: string,
     { caller, allowDeletes, ...counts }: Pick<StartOptions, 'caller' | 'allowDeletes'> & AcceptedCounts,
   ): Promise<Task> {
     const task = await this.findCommit(update, commitTaskId, caller);
-    // Without stored counts an earlier version began the commit, and nothing shows what it held.
+    // An earlier version began the commit without storing counts, so nothing shows what the full update had.
     if (hasCounts(counts) && update.held === undefined)
       throw new ServiceError('full_update_started', { values: [commitTaskId] });
     if (update.held !== undefined) refuseOtherCounts(update.held, counts);
@@ -140,7 +150,10 @@ export class CommitStart {
     return task;
   }
 
-  /** @throws full_update_missing for a discarded one, full_update_started for a commit without effect, or a deleted task */
+  /**
+   * @throws full_update_missing for a discarded full update, full_update_started for a commit without effect or a
+   * deleted task
+   */
   private async findCommit(
     { id, projectId }: FullUpdate,
     commitTaskId: string,

@@ -14,7 +14,7 @@ const message = Type.String();
 const count = optional.integer('left out for a body over 4 MiB or 20,000 pages');
 const Accepted = Type.Object({ message, status: successWord, nrOfSent: count, nrOfParsed: count });
 
-/** What connectors send about the pages of a shop, with its answers. */
+/** The calls of connectors about the pages of a shop, with the texts of their answers. */
 const CONTENT_CALLS = [
   ['POST /content', SUCCESS_TEXTS.update],
   ['PUT /content', SUCCESS_TEXTS.update],
@@ -25,8 +25,8 @@ const CONTENT_CALLS = [
 ] as const;
 
 /**
- * Without an answer, a connector that sends pages as well as products would never get to its products. Source:
- * docs/interface §4.11.
+ * Answers calls about pages. Without an answer, a connector that sends pages and products would never send its
+ * products. Source: docs/interface §4.11.
  */
 export const contentRoutes =
   ({ catalog, uploadMaxMib }: ContentRouteParts): Routes =>

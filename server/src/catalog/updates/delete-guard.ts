@@ -1,20 +1,22 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { DeleteLimit } from '../port.ts';
 
-/** Whether a commit may not delete that many. The exact number that a caller allows holds whatever the share says.
- * Source: docs/interface §4.4, delete guard. */
+/**
+ * @returns whether a commit must not delete this many products; the exact number that a caller allows takes
+ * precedence over the share. Source: docs/interface §4.4, delete guard
+ */
 export function isGuarded({ maxDeletePercent, allowDeletes }: DeleteLimit, present: number, deleted: number) {
   if (allowDeletes !== undefined) return deleted !== allowDeletes;
-  // Not by division, as 7 / 100 * 100 is more than 7.
+  // Multiplies, because 7 / 100 * 100 is more than 7.
   return deleted * 100 > maxDeletePercent * present;
 }
 
-/** What an update deletes, its own name, and the call that permits it. */
+/** The kind of things that an update deletes, the name of the update, and the call that permits the deletion. */
 export type DeletedThings = Readonly<Record<'plural' | 'update' | 'call', string>>;
 
 const PRODUCTS: DeletedThings = { plural: 'products', update: 'full update', call: 'start' };
 
-/** @returns the refusal of a guarded commit, with its figures; `limitOf`: whose limit it is */
+/** @param limitOf the owner of the limit @returns the refusal of a guarded commit, with its figures */
 export function refuseDeletes(
   { present, deleted, things = PRODUCTS }: { present: number; deleted: number; things?: DeletedThings },
   { maxDeletePercent, allowDeletes }: DeleteLimit,

@@ -19,37 +19,40 @@ import {
   removeProcess,
 } from './upload-process-store.ts';
 
-/** How often a process reports that it is alive and has no mark left to store. */
+/** How often a process reports that it is alive and has stored all its marks. */
 const BEAT_MS = 1_000;
-/** A process not seen for this long is silent: no commit is accepted until it is back or counts as dead. */
+/** A process not seen for this long is silent. No commit is accepted until it reports again or counts as dead. */
 const SILENT_MS = 5_000;
 const TRY_EVERY_MS = 250;
-/** How long a commit waits for arriving batches and for the next beat of other processes: callers give up after 3 s. */
+/**
+ * How long a commit waits for arriving batches and for the next beat of other processes. Callers stop waiting after 3
+ * s.
+ */
 export const COMMIT_WAIT_MS = 2_500;
 const CHECK_EVERY_MS = 100;
-/** Limited, as unknown callers can name any number of projects while keys cannot be checked. */
+/** The limit exists because unknown callers can name any number of projects while keys cannot be checked. */
 const MOST_MARKS = 1_000;
 
 type Parts = Pick<CatalogParts, 'database' | 'clock' | 'logger'>;
 
 /**
- * Keeps a commit from running without a batch that was refused or is arriving. A batch has a row before it is
- * read, so the store knows of it whatever happens next. What could not be stored, because the database was
- * unreachable or the disk full, is held here until it can be; a process that ends without having stored it
- * puts open full updates in doubt. Source: docs/interface §3.1 rules 3, 10 and 11.
+ * Prevents a commit from running without a batch that was refused or is arriving. A batch has a row before it is
+ * read, so the store counts it whatever happens next. If the database is unreachable or the disk full, a failed batch
+ * is noted here until it can be stored. A process that ends before storing it puts open full updates in doubt.
+ * Source: docs/interface §3.1 rules 3, 10 and 11.
  */
 export class FailedBatches {
   private readonly database: Parts['database'];
   private readonly clock: Parts['clock'];
   private readonly logger: Parts['logger'];
   private readonly marks = new Map<string, FailedBatch>();
-  /** Failed batches whose rows still exist: only their process knows that they will not arrive. */
+  /** Failed batches whose rows still exist. Only this process knows that they will not arrive. */
   private readonly lost = new Set<ArrivingBatch>();
   private expected = 0;
   private takesBatches = true;
   private timer: NodeJS.Timeout | undefined;
   private beating: Promise<void> | undefined;
-  /** By the clock of this process: the last beat, and the first one since the last failure. */
+  /** Times by the clock of this process: the last beat, and the first beat since the last failure. */
   private beatAt = Number.NEGATIVE_INFINITY;
   private steadySince = Number.POSITIVE_INFINITY;
 
@@ -59,11 +62,14 @@ export class FailedBatches {
     this.logger = logger;
   }
 
-  /** Called before batches are accepted, also by a process that accepts none, as others see it in the same list. */
+  /**
+   * Call it before batches are accepted. A process that accepts no batches calls it too, because others read the same
+   * list.
+   */
   async start(takesBatches: boolean): Promise<void> {
     const { database } = this;
     this.takesBatches = takesBatches;
-    // The lock of the data folder shows that processes still listed were killed.
+    // The lock of the data directory is held, so processes that are still listed were killed.
     if (!database.isShared) await removeGoneProcesses(database, ORIGIN_OF_CALLERS);
     this.beatAt = performance.now();
     await noteProcess(database, takesBatches);
@@ -75,7 +81,7 @@ export class FailedBatches {
     this.timer.unref();
   }
 
-  /** A process that cannot store its failed batches leaves its row. */
+  /** Removes the row of this process, unless its failed batches cannot be stored. */
   async close(): Promise<void> {
     if (this.timer === undefined) return;
     clearInterval(this.timer);
@@ -84,7 +90,7 @@ export class FailedBatches {
     await removeProcess(this.database);
   }
 
-  /** @returns the batch, which the full update counts from now on; undefined if none is open */
+  /** @returns the batch, which the full update counts from now on; undefined if no full update is open */
   expect(projectId: number, chosen: ChosenSession): Promise<ArrivingBatch | undefined> {
     const { database } = this;
     this.expected += 1;
@@ -92,14 +98,15 @@ export class FailedBatches {
     return expectBatch(database, { ...batch, origin: ORIGIN_OF_CALLERS, ...chosen });
   }
 
-  /** The batch of a repeated request was accepted before. */
+  /** Ends the count of the batch of a repeated request, which was accepted before. */
   async endRepeated(arriving: ArrivingBatch | undefined): Promise<void> {
     if (arriving !== undefined) await endExpected(this.database, arriving, false);
   }
 
   /**
-   * Notes a batch that is about to be answered with an error. If nothing of it is stored, it is answered once its mark is, or
-   * once other processes see that this one is silent. @param failed undefined: it says nothing about the open full update
+   * Notes a batch that is about to be answered with an error. If the batch has no row, the answer waits until its
+   * mark is stored, or until other processes see that this process is silent.
+   * @param failed undefined if the error does not concern the open full update
    */
   async note(
     failed: Omit<FailedBatch, 'at'> | undefined,
@@ -112,7 +119,7 @@ export class FailedBatches {
   }
 
   private async endFailed(arriving: ArrivingBatch): Promise<void> {
-    // Until a beat removes its row, a commit waits for it or is refused, which is safe.
+    // Until a beat removes the row, a commit waits for the batch or is refused, which is safe.
     await endExpected(this.database, arriving, true).catch((error: unknown) => {
       this.lost.add(arriving);
       this.logger.warn(
@@ -127,7 +134,7 @@ export class FailedBatches {
       try {
         return await this.storeMarks();
       } catch (error) {
-        // There is no beat while a mark is held, so this ends.
+        // This process does not beat while it holds a mark, so the loop ends.
         if (this.database.isShared && performance.now() - this.beatAt <= SILENT_MS) continue;
         this.logger.warn(
           { err: error, project: projectId },
@@ -138,12 +145,12 @@ export class FailedBatches {
     }
   }
 
-  /** Call it when a batch was accepted, or another full update begun. */
+  /** Call it when a batch was accepted, or when another full update began. */
   forget(projectId: number): void {
     for (const [key, mark] of this.marks) if (mark.projectId === projectId) this.marks.delete(key);
   }
 
-  /** What is stored about the batches, plus failures that this process could not store. */
+  /** @returns the stored state of the batches, combined with failures that this process could not store */
   stateOf(update: FullUpdate): BatchesState {
     const { id, projectId, openedBy, batchAt, arriving } = update;
     const gone = [...this.lost].filter((batch) => batch.id === id).length;
@@ -160,7 +167,8 @@ export class FailedBatches {
   }
 
   /**
-   * Waits until no batch of the open full update is arriving at any process. `find` rereads it, or throws.
+   * Waits until no batch of the open full update is arriving at any process. `find` rereads the full update, or
+   * throws.
    * @returns the full update at that time, or when `until` has passed
    */
   async waitForArriving(find: () => Promise<FullUpdate>, until: number): Promise<FullUpdate> {
@@ -171,7 +179,7 @@ export class FailedBatches {
   }
 
   /**
-   * Waits for a beat of every other process: one that holds a mark, or was killed, has none.
+   * Waits for a beat of every other process. A process that holds a mark, or that was killed, does not beat.
    * @throws not_ready while another process may hold a mark that it could not store
    */
   async refuseSilence(until: number): Promise<void> {
@@ -182,7 +190,7 @@ export class FailedBatches {
     for (let waiting = [...before.keys()]; waiting.length > 0; ) {
       await delay(CHECK_EVERY_MS);
       const now = await listOtherProcesses(database);
-      // If the caller asks again, the state of the full update shows whether one ended properly or was killed.
+      // When the caller retries, the state of the full update shows whether the process ended properly or was killed.
       if (performance.now() > until || waiting.some((id) => !now.has(id))) throw notReady;
       waiting = waiting.filter((id) => now.get(id) === before.get(id));
     }
@@ -215,12 +223,12 @@ export class FailedBatches {
       await noteProcess(database, this.takesBatches);
       this.beatAt = begunAt;
       this.steadySince = Math.min(this.steadySince, begunAt);
-      // After an outage, other processes may take moments to come back too.
+      // After an outage, other processes may need moments to return too.
       if (begunAt - this.steadySince >= SILENT_MS)
         await removeGoneProcesses(database, ORIGIN_OF_CALLERS, GONE_MS);
     } catch (error) {
       this.steadySince = Number.POSITIVE_INFINITY;
-      // Marks stay in memory and are stored at the next beat.
+      // Marks remain in memory and are stored at the next beat.
       this.logger.debug(
         { err: error },
         'storing the failures of batches failed; this process keeps them in memory and retries',

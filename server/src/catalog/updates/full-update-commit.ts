@@ -14,19 +14,19 @@ import { undoLimitsOf } from './undoable-commits.ts';
 interface CommitPayload {
   readonly fullUpdateId: number;
   readonly allowDeletes?: number;
-  /** Applies if it is stricter than the project's. */
+  /** Applies if it is stricter than the limit of the project. */
   readonly maxDeletePercent?: number;
-  /** Absent: accepted by an earlier version. */
+  /** Absent if an earlier version accepted the commit. */
   readonly author?: ChangeAuthor;
 }
 
-/** Limits of a commit that a task makes. */
+/** Limits of a commit that is part of a task. */
 export interface PartLimits {
   readonly maxDeletePercent: number;
   readonly author: ChangeAuthor;
 }
 
-/** A commit is prepared again if the ontology changed meanwhile; more often than this, something is wrong. */
+/** How often a commit is prepared again because the ontology has changed. */
 const ATTEMPTS = 10;
 
 type CommitLimits = DeleteLimit &
@@ -76,14 +76,17 @@ export class FullUpdateCommit {
     };
   }
 
-  /** For a commit that is refused before it has a task. */
+  /** Records the refusal of a commit that has no task yet. */
   async recordRefusal(projectId: number, fullUpdateId: number, refusal: ServiceError): Promise<void> {
     const { database, tasks, clock } = this.parts;
     const event = { at: clock.now(), ...describeRefused(fullUpdateId, tasks.describeFailure(refusal)) };
     await database.write('rows', (tx) => recordEvents(tx, projectId, [event]));
   }
 
-  /** A repeated start may name the deletes of the first one, or those that the commit made. @throws deletes_not_exact, full_update_started */
+  /**
+   * A repeated start may allow the number of deletes of the first one, or the number that the commit made.
+   * @throws deletes_not_exact, full_update_started
+   */
   refuseOtherDeletes({ id, payload, result }: Task, allowDeletes: number | undefined): void {
     if (allowDeletes === undefined) return;
     const { allowDeletes: first } = JSON.parse(payload) as CommitPayload;
@@ -105,7 +108,7 @@ export class FullUpdateCommit {
     const { projectId } = run.task;
     const key = { id: fullUpdateId, projectId };
     const update = await findFullUpdate(parts.database.read, key);
-    // It had ended before a crash, but was not marked so.
+    // The commit took effect before a crash, but its task was not marked as finished.
     if (update?.state === 'committed') return;
     const settings = await parts.getSettings(projectId);
     const maxDeletePercent = Math.min(settings.maxDeletePercent, own);
@@ -119,9 +122,9 @@ export class FullUpdateCommit {
     await parts.onOntologyFollowed(run);
     await openPassage(run).pass(created);
     await this.report(run, fullUpdateId, result.counts);
-    // The commit is reported before its bodies are removed, which takes 2 ms for each of 15 MB.
+    // The commit is reported before its bodies are removed, because removing a body of 15 MB takes 2 ms.
     const bodies = await this.ends.end(key, 'committed');
-    // The commit took effect; bodies that remain only take space.
+    // The commit took effect, so bodies that remain only take space.
     this.ends
       .removeBodies(projectId, bodies)
       .catch((error: unknown) =>
@@ -132,7 +135,10 @@ export class FullUpdateCommit {
       );
   }
 
-  /** Stages what is missing, settles the new attributes and commits, until the ontology has not changed in between. */
+  /**
+   * Stages missing batches, drafts the new attributes and commits. It repeats this if the ontology has changed in
+   * between.
+   */
   private async commitSettled(
     run: TaskRun,
     fullUpdateId: number,

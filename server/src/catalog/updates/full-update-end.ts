@@ -6,7 +6,7 @@ import type { Staging } from './staging.ts';
 
 type EndState = 'committed' | 'discarded';
 
-/** The end of a full update, with its uploads: after its commit, or because it is discarded. */
+/** Ends a full update and its uploads: after its commit, or because it is discarded. */
 export class FullUpdateEnd {
   private readonly parts: CatalogParts;
   private readonly staging: Staging;
@@ -21,7 +21,7 @@ export class FullUpdateEnd {
     await this.removeBodies(key.projectId, await this.end(key, state));
   }
 
-  /** @returns the payloads that are left */
+  /** @returns the names of the payloads to remove */
   async end(key: FullUpdateKey, state: EndState): Promise<readonly string[]> {
     const { database, tasks } = this.parts;
     const batches = await listBatches(database.read, key);
@@ -29,7 +29,7 @@ export class FullUpdateEnd {
     const uploads = found.filter((task) => task !== undefined);
     await tasks.endTasks(uploads, state === 'committed' ? 'FINISHED' : 'CANCELLED');
     await closeFullUpdate(database, key, state);
-    // Before its bodies are removed, as batches being staged are no longer needed.
+    // Runs before the bodies are removed, because batches that are being staged are no longer needed.
     this.staging.forget(key.id);
     return batches.map(({ payloadName }) => payloadName);
   }
@@ -39,7 +39,10 @@ export class FullUpdateEnd {
     this.parts.collectGarbage(projectId);
   }
 
-  /** The new one is stored: whatever fails in closing the old ones is done with the next, or at the next start. */
+  /**
+   * The new full update is stored. If closing the old ones fails, they are closed with the next one or at the next
+   * start.
+   */
   async closeDiscarded(projectId: number): Promise<void> {
     const { database, logger } = this.parts;
     try {
@@ -47,7 +50,7 @@ export class FullUpdateEnd {
         if (update.projectId === projectId && update.state === 'discarded')
           await this.close(update, 'discarded');
     } catch (error) {
-      // No reader sees a discarded session; upkeep closes what is left.
+      // No reader sees a discarded full update, and upkeep closes the remaining ones.
       logger.warn(
         { err: error, project: projectId },
         'closing a discarded full update failed; it is retried within an hour',
@@ -55,7 +58,7 @@ export class FullUpdateEnd {
     }
   }
 
-  /** Closes what a former process left half closed: it was discarded, or its commit has ended. */
+  /** Closes full updates that a former process left half closed: they were discarded, or their commits have ended. */
   async closeEnded(): Promise<void> {
     const { database, tasks } = this.parts;
     for (const update of await listUnclosed(database)) {

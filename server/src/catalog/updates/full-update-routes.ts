@@ -45,7 +45,7 @@ const config = { guard: 'project', access: 'write' } as const;
 /** Source: docs/interface §4.4 rules 30 to 32. */
 const ofOpen = { ...about, config, failures: { '4xx': ErrorAnswer } } as const;
 
-/** Bodies of steps other than the upload are ignored; some connectors send the last batch again. */
+/** Bodies of steps other than the upload are ignored, because some connectors send the last batch again. */
 const stepOf = ({ uploadMaxMib }: RouteTools) =>
   ({ ...about, config: { ...config, maxBodyMib: uploadMaxMib, body: 'raw' } }) as const;
 
@@ -67,7 +67,10 @@ const FullUpdateQuery = Type.Object({
   fullUpdateId: optional.integer('refuse when another full update is open'),
 });
 
-/** The full update that a request names, and its caller, whose own one it concerns otherwise. */
+/**
+ * @returns the full update that a request names, and its caller; without a name, the request concerns the caller's
+ * own full update
+ */
 const sessionOf = ({ query, caller }: FastifyRequest): ChosenSession => ({
   fullUpdateId: (query as { fullUpdateId?: number }).fullUpdateId,
   caller: nameCaller(caller),
@@ -123,17 +126,20 @@ const countBatches = (
   { fullUpdates: { batches, failedBatches }, ingest }: Catalog,
   arriving: WeakMap<FastifyRequest, ArrivingBatch>,
 ): NonNullable<Endpoint['hooks']> => ({
-  // Before the body is read, so that from here on the store knows of the batch.
+  // Runs before the body is read, so that the store counts the batch from here on.
   preParsing: async (request) => {
     const batch = await batches.expect(request.project.id, sessionOf(request));
     if (batch !== undefined) arriving.set(request, batch);
     request.payload = ingest.openPayload(request.project.id);
   },
-  // However a batch fails, a commit right after it would lack its products.
+  // Runs for every error of a batch, because a commit right after it would lack its products.
   onError: (request, _, error) => failedBatches.note(readFailedBatch(request, error), arriving.get(request)),
 });
 
-/** @returns the caller whose full update a batch concerns; undefined if it names one, which may be that of another caller */
+/**
+ * @returns the caller whose full update a batch concerns; undefined if the batch names a full update, which may
+ * belong to another caller
+ */
 function ownerOf(request: FastifyRequest): string | undefined {
   const { fullUpdateId } = request.query as { fullUpdateId?: unknown };
   const { caller } = request as Partial<FastifyRequest>;
@@ -146,7 +152,7 @@ function readFailedBatch(request: FastifyRequest, error: unknown): Omit<FailedBa
   const code = error instanceof ServiceError ? error.code : undefined;
   if (code !== undefined && OF_OTHERS.has(code)) return undefined;
   if (project !== undefined) return { projectId: project.id, caller: ownerOf(request), state: 'failed' };
-  // Nothing could check whether the caller may write to the project, so it is taken at its word.
+  // Nothing could check whether the caller may write to the project, so the project that it names is taken as given.
   const { projectId } = request.query as { projectId?: unknown };
   const named = /^\d{1,16}$/.test(String(projectId)) ? Number(projectId) : undefined;
   return code === 'not_ready' ? { projectId: named, state: 'in doubt' } : undefined;

@@ -29,10 +29,10 @@ interface OpenedSession {
   readonly openedBy: string | null;
 }
 
-/** A task has its own, which neither discards others nor is discarded by them. */
+/** A task has its own origin, so its full updates and those of others never discard each other. */
 const originOf = ({ origin, id }: Task) => `${origin} ${id}`;
 
-/** The sessions of full updates: a caller or a task begins one, and gives it up. Source: docs/interface §4.4. */
+/** The sessions of full updates. A caller or a task begins and discards them. Source: docs/interface §4.4. */
 export class FullUpdateSessions {
   private readonly parts: CatalogParts;
   private readonly choice: SessionChoice;
@@ -46,7 +46,7 @@ export class FullUpdateSessions {
     this.ends = ends;
   }
 
-  /** Begins a full update of the caller; an open one is discarded. */
+  /** Begins a full update of the caller and discards an open one. */
   async initiate(
     { id: projectId }: ChosenProject,
     { caller, record }: { caller: string; record: RecordAnswer<InitiateAnswered> },
@@ -62,7 +62,7 @@ export class FullUpdateSessions {
     return answer;
   }
 
-  /** Opens a session that a task fills; one left open by an earlier run of the task is discarded. @returns its id */
+  /** Opens a session that a task fills, and discards a session of an earlier run of the task. @returns its id */
   async openFor(task: Task): Promise<number> {
     const { projectId } = task;
     const session = { projectId, origin: originOf(task), openedBy: null };
@@ -80,8 +80,8 @@ export class FullUpdateSessions {
   }
 
   /**
-   * Shows the open full update, rule 30.
-   * @param chosen undefined: that of whichever caller @throws the refusals of `SessionChoice.getShown`
+   * Describes the open full update, rule 30.
+   * @param chosen undefined: the open one of any caller @throws the refusals of `SessionChoice.getShown`
    */
   async describe(projectId: number, chosen: ChosenSession | undefined) {
     const { choice } = this;
@@ -98,7 +98,10 @@ export class FullUpdateSessions {
     };
   }
 
-  /** Discards the open full update. @throws full_update_missing, also if its commit began meanwhile, and those of `getOpen` */
+  /**
+   * Discards the open full update.
+   * @throws full_update_missing, also if its commit has begun, and the refusals of `getOpen`
+   */
   async giveUp(
     projectId: number,
     chosen: ChosenSession,
@@ -113,11 +116,11 @@ export class FullUpdateSessions {
     return answer;
   }
 
-  /** Discards what a task opened and did not commit; with an id, only that one. */
+  /** Discards the full update that a task opened and did not commit; with an id, only if it has this id. */
   async discardOf(task: Task, id?: number): Promise<void> {
     const of = { projectId: task.projectId, origin: originOf(task) };
     const latest = await findLatestFullUpdate(this.parts.database, of);
-    // Another process may run the task by now, and fill another one.
+    // Another process may run the task by now, and fill another full update.
     const isMeant = id === undefined || id === latest?.id;
     if (latest?.state === 'open' && isMeant) await this.ends.close(latest, 'discarded');
   }

@@ -11,14 +11,17 @@ export interface FullUpdate extends BatchesState {
   readonly id: number;
   readonly projectId: number;
   readonly state: 'open' | 'committing' | 'committed' | 'discarded';
-  /** When it was opened or accepted its last batch. */
+  /** The time when it was opened, or when it accepted its last batch. */
   readonly batchAt: number;
   readonly commitTaskId: string | undefined;
-  /** The key or user that began it, by `nameCaller`; undefined: a task, or an earlier version. */
+  /** The key or user that began it, by `nameCaller`; undefined if a task or an earlier version began it. */
   readonly openedBy: string | undefined;
   /** The id of the full update that discarded it. */
   readonly replacedBy: number | undefined;
-  /** What it held when its commit began; undefined before, and if an earlier version began the commit. */
+  /**
+   * The batches and products that it had when its commit began; undefined before that, or if an earlier version began
+   * the commit.
+   */
   readonly held: AcceptedBatches | undefined;
 }
 
@@ -28,14 +31,16 @@ export interface AcceptedBatches {
   readonly products: number;
 }
 
-/** What a commit must know about batches that it would lack. */
+/** The state of batches that a commit could lack. */
 export interface BatchesState {
   readonly lastBatch: BatchState;
-  /** Batches whose body is not completely received and stored, at all processes. */
+  /** Batches whose bodies are not completely received and stored, at all processes. */
   readonly arriving: number;
 }
 
-/** As numbered in rows. `in doubt`: a process may have refused a batch without being able to record that. */
+/**
+ * The index is the number in rows. `in doubt`: a process may have refused a batch without being able to record it.
+ */
 const BATCH_STATES = ['accepted', 'failed', 'in doubt'] as const;
 type BatchState = (typeof BATCH_STATES)[number];
 export const FAILED = 1;
@@ -67,7 +72,7 @@ function readFullUpdate(row: FullUpdateRow): FullUpdate {
   };
 }
 
-/** Identifies a full update; ids are global, but its rows are stored by project. */
+/** Identifies a full update. Ids are global, but the rows of a full update are stored by project. */
 export type FullUpdateKey = Pick<FullUpdate, 'id' | 'projectId'>;
 
 const rowOf = ({ id, projectId }: FullUpdateKey) => ({ projectId, id });
@@ -103,10 +108,10 @@ interface OpenedFullUpdate {
   readonly now: number;
 }
 
-/** Of the full updates that callers fill, one is open at a time in a project. */
+/** The origin of full updates that callers fill. A project has at most one open full update of this origin. */
 export const ORIGIN_OF_CALLERS = 'LIVE-API';
 
-/** Full updates of a project that callers, or one task, fill. */
+/** The full updates of a project that callers, or one task, fill. */
 interface FullUpdatesOf {
   readonly projectId: number;
   readonly origin: string;
@@ -118,7 +123,7 @@ const selectOf = (database: Database, { projectId, origin }: FullUpdatesOf) =>
     .orderBy('id', 'desc')
     .limit(1);
 
-/** @returns the newest full update of this origin that is open or was started, whatever became of its commit */
+/** @returns the newest full update of this origin that is open or was started, whatever the result of its commit */
 export async function findLatestFullUpdate(
   database: Database,
   of: FullUpdatesOf,
@@ -129,7 +134,10 @@ export async function findLatestFullUpdate(
   return row && readFullUpdate(row);
 }
 
-/** @returns the newest full update that the caller began, whatever became of it; those of nobody belong to every caller */
+/**
+ * @returns the newest full update that the caller began, in any state; one without a known caller belongs to every
+ * caller
+ */
 export async function findLatestOfCaller(
   database: Database,
   { caller, ...of }: FullUpdatesOf & { caller: string },
@@ -152,7 +160,7 @@ export const discardOpen = (
     return isOpen;
   });
 
-/** Whether the caller began another full update after this one. */
+/** @returns whether the caller began another full update after this one */
 export async function hasBegunAnotherSince(
   database: Database,
   { id, projectId, origin, caller }: FullUpdateKey & { origin: string; caller: string },
@@ -175,7 +183,7 @@ export async function findFullUpdate(read: Database['read'], key: FullUpdateKey)
   return row && readFullUpdate(row);
 }
 
-/** @returns those whose staged products are still needed */
+/** @returns the full updates whose staged products are still needed */
 export async function listLiveFullUpdates(database: Database, projectId: number): Promise<number[]> {
   const rows = await database.read
     .selectFrom('full_update')
@@ -187,7 +195,7 @@ export async function listLiveFullUpdates(database: Database, projectId: number)
 }
 
 /**
- * No batch can begin from here on until the transaction ends: `expectBatch` waits for the row.
+ * Begins a commit. From here until the transaction ends no batch can begin, because `expectBatch` waits for the row.
  * @returns the full update whose commit begins now, in its present state; otherwise the task that began it before
  */
 export async function beginCommit(
@@ -195,12 +203,12 @@ export async function beginCommit(
   { taskId, ...key }: FullUpdateKey & { taskId: string },
 ): Promise<{ begun: FullUpdate | undefined; commitTaskId: string | undefined }> {
   const isBegun = await changeOpen(tx, key, { state: 'committing', commitTaskId: taskId });
-  // A separate statement, as one that waited for a row counts what was there before it waited.
+  // A separate statement, because a statement that waited for a row counts the rows from before the wait.
   const present = await findFullUpdate(tx, key);
   return { begun: isBegun ? present : undefined, commitTaskId: present?.commitTaskId };
 }
 
-/** Records what the full update holds, for a start that repeats the one that began the commit. */
+/** Records the counts of a full update, for a repeated start. */
 export async function noteHeld(
   tx: ControlTransaction,
   key: FullUpdateKey,
@@ -217,7 +225,7 @@ export const closeFullUpdate = (database: Database, key: FullUpdateKey, state: '
     await control.remove(tx, 'full_update_batch', batchesOf(key));
   });
 
-/** @returns full updates of all projects that accept no more batches but still have some */
+/** @returns full updates of all projects that accept no more batches but still have batches */
 export async function listUnclosed(database: Database): Promise<FullUpdate[]> {
   const rows = await selectFullUpdates(database.read)
     .where('state', '!=', 'open')
@@ -226,9 +234,9 @@ export async function listUnclosed(database: Database): Promise<FullUpdate[]> {
   return rows.map(readFullUpdate);
 }
 
-/** The full update that a call concerns: the named one, else the one that its caller began. */
+/** The full update that a call concerns: the named one, otherwise the one that its caller began. */
 export interface ChosenSession {
   readonly fullUpdateId?: number | undefined;
-  /** By `nameCaller`. */
+  /** The caller, by `nameCaller`. */
   readonly caller: string;
 }

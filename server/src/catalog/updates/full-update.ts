@@ -10,7 +10,10 @@ import { SessionChoice } from './session-choice.ts';
 import { StagedPreview } from './staged-preview.ts';
 import type { Staging } from './staging.ts';
 
-/** The full updates that callers and tasks fill, from initiate to commit or discard. Source: docs/interface §4.4. */
+/**
+ * The full updates that callers and tasks fill, from initiate until they are committed or discarded. Source:
+ * docs/interface §4.4.
+ */
 export type FullUpdates = ReturnType<typeof createFullUpdates>;
 
 export function createFullUpdates(parts: CatalogParts, staging: Staging) {

@@ -11,20 +11,20 @@ import type { ProductUpdates } from './product-updates.ts';
 export type WriteMode = 'full' | 'incremental' | 'partial' | 'delete';
 
 interface AcceptRequest {
-  /** Applies if it is stricter than the project's. */
+  /** Applies if it is stricter than the limit of the project. */
   readonly maxDeletePercent: number;
-  /** Written in the transaction that accepts them. */
+  /** Runs in the transaction that accepts the tasks. */
   readonly note: (tx: ControlTransaction) => Promise<void>;
 }
 
-/** What a long task is about to write, gathered batch by batch. Nothing takes effect before `accept`. */
+/** The writes that a long task gathers, batch by batch. Nothing takes effect before `accept`. */
 export interface GatheredWrites {
   /**
-   * Takes one batch: a body of products, or in mode delete a JSON list of identifiers.
-   * @returns when there is room for another @throws every refusal of a body; then the batch is not stored
+   * Adds a batch: a body of products, or in mode delete a JSON list of identifiers.
+   * @returns when another batch can be added @throws every refusal of a body; then the batch is not stored
    */
   add(body: RawBody): Promise<void>;
-  /** @returns the tasks that write, accepted together as parts of the task */
+  /** @returns the tasks that write; they are accepted together as parts of the task */
   accept(request: AcceptRequest): Promise<readonly Task[]>;
   discard(): Promise<void>;
 }
@@ -36,14 +36,14 @@ interface GatheringParts {
   readonly deletes: ProductDeletes;
 }
 
-/** Opens the writes that a task gathers; discards what an earlier run of the same task gathered in a full update. */
+/** Opens the writes of a task, and discards the full update of an earlier run of the same task. */
 export async function gatherWrites(
   { catalog: { tasks, ingest, payloads }, fullUpdates, updates, deletes }: GatheringParts,
   task: Task,
   mode: WriteMode,
 ): Promise<GatheredWrites> {
   const { projectId } = task;
-  /** The pipeline, by the name that it had at that time. */
+  /** The pipeline, with its name at that time. */
   const author = { type: 'pipeline' as const, id: null, name: task.name };
   const acceptOne = (part: PartRequest, { note }: AcceptRequest) => tasks.parts.accept(task, [part], note);
   const limitsOf = ({ maxDeletePercent }: AcceptRequest) => ({ maxDeletePercent, author });
@@ -60,7 +60,7 @@ export async function gatherWrites(
   const discard = async () => {
     for (const name of names) await payloads.remove(projectId, name);
   };
-  // All in one deletion, so that it is guarded and restored as one.
+  // Gathers all identifiers for one deletion, which the delete guard checks and a restore undoes as a whole.
   if (mode === 'delete')
     return {
       async add({ bytes }) {

@@ -18,11 +18,11 @@ import type { ReExtraction, Renamed } from './re-extraction.ts';
 
 interface SentChange extends SentOntology, Pick<RequestedOntology, 'expected'> {
   readonly author: Author;
-  /** It came with an idempotency key that has no answer yet. */
+  /** Whether the request has an idempotency key without a stored answer. */
   readonly mayBeRepeated: boolean;
 }
 
-/** Changes of the ontology, each of which a re-extraction follows. Source: docs/interface §11.5. */
+/** Changes of the ontology. A re-extraction follows each of them. Source: docs/interface §11.5. */
 export class OntologyChanges {
   private readonly parts: CatalogParts;
   private readonly reExtraction: ReExtraction;
@@ -43,15 +43,19 @@ export class OntologyChanges {
     } catch (error) {
       const isOtherState = error instanceof ServiceError && error.code === 'changed_meanwhile';
       if (!mayBeRepeated || !isOtherState) throw error;
-      // The answer is stored after the ontology, in another transaction: if only that was lost, the change is the caller's own.
+      // The answer is stored after the ontology, in another transaction. If only the answer was lost, the change is
+      // the caller's own.
       const present = await this.parts.store.getOntology(project.id);
       if (!isInPlace(present, requested)) throw error;
-      // Its audit entry would have been stored with the answer, so that is missing too.
+      // The audit entry is stored together with the answer, so it is missing too.
       return { ontology: present, changed: true };
     }
   }
 
-  /** @returns an attribute as it would be, and, if it would be renamed, what names it. @throws request_invalid */
+  /**
+   * @returns the attribute after the change, and for a rename the definitions that name it
+   * @throws request_invalid
+   */
   async planRename(project: ChosenProject, sent: SentAttribute) {
     const { attributes, renames } = await this.rename(project, [sent]);
     const attribute = attributes[0] as RequestedAttribute;
@@ -59,7 +63,7 @@ export class OntologyChanges {
     return { attribute, uses: listUses(await this.parts.listNaming(project), renames) };
   }
 
-  /** Only a request that renames something needs to know what exists. @throws request_invalid */
+  /** Reads the present attributes only for a request that renames one. @throws request_invalid */
   private async rename({ id }: ChosenProject, attributes: readonly SentAttribute[]) {
     const isRenaming = attributes.some(({ renameTo }) => renameTo !== undefined);
     const present = isRenaming ? (await this.parts.store.getOntology(id)).attributes : [];
@@ -69,12 +73,12 @@ export class OntologyChanges {
   private async replaceExpected(project: ChosenProject, requested: RequestedOntology, renamed: Renamed) {
     const { store, tasks } = this.parts;
     const present = await store.getOntology(project.id);
-    // The store compares again in its transaction; here it saves a task that would extract nothing.
+    // The store compares again in its transaction. Comparing here saves a task that would extract nothing.
     refuseOtherState(requested.expected, markOfOntology(present));
-    // The store compares what would be stored; this only saves a task if a client puts back what it got.
+    // The store compares the stored form. This only saves a task if a client sends back the ontology that it read.
     if (isSameOntology(present, requested)) return { ontology: present, changed: false };
-    // The task first: an ontology changed without it would leave no report and old relations after a crash. It is held until
-    // the ontology is stored; if it began before nevertheless, another one is accepted.
+    // Accepts the task first. After a crash, an ontology that changed without it would leave no report and old
+    // relations. The task is held until the ontology is stored. If the task ran before that, another one is accepted.
     const isRenaming = Object.keys(renamed.renames).length > 0;
     const task = await this.reExtraction.hold(project, isRenaming ? { renamed } : {});
     try {

@@ -14,10 +14,10 @@ import { answerToTask, SUCCESS_TEXTS, type TaskAccepted } from './update-answers
 
 interface DeletePayload {
   readonly identifiers?: readonly string[];
-  /** JSON lists of identifiers that are too long for the task itself. */
+  /** The names of payloads with JSON lists of identifiers, which are too long for the task. */
   readonly payloadNames?: readonly string[];
   readonly maxDeletePercent?: number;
-  /** Absent: accepted by an earlier version. */
+  /** Absent if an earlier version accepted the deletion. */
   readonly author?: ChangeAuthor;
 }
 
@@ -27,9 +27,11 @@ interface SentDelete extends Recording<TaskAccepted> {
 }
 
 const SEARCHED_AT_ONCE = 500;
-/** The serving thread parses the payload of a task several times, so a longer list of identifiers is a payload of its own. */
+/**
+ * The serving thread parses the payload of a task several times, so a longer list of identifiers has its own payload.
+ */
 const MOST_BYTES_IN_TASK = 16 * 1024;
-/** A caller waits for the answer, and many give up after half a minute. */
+/** The caller waits for the answer, and many callers stop waiting after half a minute. */
 const WAIT_MS = 10_000;
 
 /** Deletes of products by identifier. Source: docs/interface §4.6. */
@@ -53,12 +55,12 @@ export class ProductDeletes {
   }
 
   /**
-   * Whether the catalog has one of these products once everything accepted before has taken effect, which it
-   * waits for. If that takes too long, it may have one.
+   * Waits until everything that was accepted before has taken effect.
+   * @returns whether the catalog then has one of these products; true if the wait takes too long
    */
   async mayGetAny(projectId: number, identifiers: readonly string[]): Promise<boolean> {
     const { store, tasks } = this.parts;
-    // Listed first: tasks that end in between are in the catalog then.
+    // Lists the tasks first, because tasks that end after that are visible in the catalog.
     const accepted = (await tasks.listOpen(projectId)).filter(({ isOrdered }) => isOrdered);
     if (await store.hasAny(projectId, identifiers)) return true;
     const last = accepted.at(-1);
@@ -75,9 +77,9 @@ export class ProductDeletes {
   ): Promise<TaskAccepted> {
     const { store, tasks } = this.parts;
     const distinct = new Set<string>();
-    // The present state can only be judged if nothing is pending.
+    // Without open tasks, the present state shows whether a product exists.
     let mayBeKnown = await tasks.hasOpenOrdered(project.id);
-    // 10,000 of the greatest length take 50 ms, so other requests get turns in between.
+    // 10,000 identifiers of the greatest length take 50 ms, so other requests get turns in between.
     for (let at = 0; at < identifiers.length; at += SEARCHED_AT_ONCE) {
       const some = identifiers.slice(at, at + SEARCHED_AT_ONCE);
       for (const identifier of some) distinct.add(identifier);
@@ -91,7 +93,7 @@ export class ProductDeletes {
     return this.accept({ project, author, record }, [...distinct]);
   }
 
-  /** Deletes as a part of a task. `payloadNames`: JSON lists of identifiers. */
+  /** Deletes as a part of a task. @param payloadNames of payloads with JSON lists of identifiers */
   asPart(payloadNames: readonly string[], limits: PartLimits): PartRequest {
     return { definition: this.task, payload: { payloadNames, ...limits } satisfies DeletePayload };
   }
@@ -139,7 +141,7 @@ export class ProductDeletes {
   }
 }
 
-/** @returns a JSON list, written in pieces between which other requests get turns */
+/** @returns a JSON list; it is written in pieces, and other requests get turns between them */
 async function writeList(identifiers: readonly string[]): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for (let at = 0; at < identifiers.length; at += SEARCHED_AT_ONCE) {

@@ -16,13 +16,13 @@ interface UpdatePayload {
 
 interface UpdateOptions extends Recording<ProductsAccepted> {
   readonly partial: boolean;
-  /** Default: as the project's setting. */
+  /** Default: the setting of the project. */
   readonly onInvalid: OnInvalid | undefined;
   /** The number of items in the form of an old plug-in. */
   readonly legacyItems?: number | undefined;
 }
 
-/** An update is extracted again if the ontology changed meanwhile; more often than this, it waits. */
+/** How often an update is extracted again because the ontology has changed. Then it waits. */
 const ATTEMPTS = 10;
 
 /** Incremental and partial updates. Source: docs/interface §4.3. */
@@ -67,7 +67,7 @@ export class ProductUpdates {
     return ingest.keepIfStored(project.id, source, storing);
   }
 
-  /** An incremental or partial update with a body validated before, as a part of a task. */
+  /** Prepares an incremental or partial update as a part of a task. Its body was validated before. */
   asPart(source: IngestSource): PartRequest {
     return { definition: this.task, payload: { source } satisfies UpdatePayload };
   }
@@ -77,7 +77,7 @@ export class ProductUpdates {
       run.signal.throwIfAborted();
       if (await this.apply(source, run)) return;
     }
-    // The ontology or the relations change faster than products are extracted: the task continues after a pause.
+    // The ontology or the relations change faster than products are extracted, so the task continues after a pause.
     throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   }
 
@@ -90,7 +90,7 @@ export class ProductUpdates {
     const rows = countRows(packed);
     const change = { taskNumber, at: clock.now(), packed, revision, derivationRevision };
     const applying = run.takeEffect(() => loan.until(store.applyProducts(projectId, change)));
-    // A task that was cancelled or taken over does not begin to write.
+    // A task that was cancelled, or that another process took over, does not write.
     const result = await applying.finally(() => loan.giveBack());
     if ('stale' in result) return false;
     const passage = openPassage(run);

@@ -5,7 +5,7 @@ import type { CatalogParts } from '../catalog-parts.ts';
 import { type Renames, renameUses } from '../ontology/changes/changes.ts';
 import { openPassage } from '../report-lines.ts';
 
-/** Attributes that a change of the ontology renamed, whose uses follow. */
+/** Renamed attributes. The definitions that name them follow the change. */
 export interface Renamed {
   readonly renames: Renames;
   readonly author: Author;
@@ -16,7 +16,10 @@ interface FollowUp {
   readonly renamed?: Renamed;
 }
 
-/** The task that follows a change of the ontology: it looks at the facts of all products again. Source: docs/interface §11.5. */
+/**
+ * The task that follows a change of the ontology and extracts the facts of all products again. Source: docs/interface
+ * §11.5.
+ */
 export class ReExtraction {
   readonly task: TaskDefinition<FollowUp>;
   private readonly parts: CatalogParts;
@@ -38,7 +41,7 @@ export class ReExtraction {
     await this.parts.tasks.accept(this.task, { project, payload: {} });
   }
 
-  /** Accepts the task before the change that it follows; it is held until that is stored. */
+  /** Accepts the task before the change that it follows. The task is held until the change is stored. */
   hold(project: ChosenProject, followUp: FollowUp): Promise<Task> {
     return this.parts.tasks.accept(this.task, { project, payload: followUp, isHeld: true });
   }
@@ -48,15 +51,15 @@ export class ReExtraction {
   }
 
   private async run({ renamed }: FollowUp, run: TaskRun): Promise<void> {
-    // Repeated after a crash: what the change itself has done is not done again.
+    // Runs again after a crash, because definitions that were renamed already remain unchanged.
     if (renamed) await this.followRenames(renamed);
-    // Pages take effect one by one, so after the first the task cannot be cancelled without effect.
+    // Pages take effect one after another, so after the first page a cancellation could not undo them.
     const done = await run.takeEffect(() => this.followAll(run));
     await this.parts.onOntologyFollowed(run);
     await run.log(`looked at the facts of ${done} products`);
   }
 
-  /** @returns the number of products looked at */
+  /** @returns the number of products whose facts were extracted */
   private async followAll(run: TaskRun): Promise<number> {
     const { store, ingest, clock } = this.parts;
     const { projectId, number: taskNumber } = run.task;

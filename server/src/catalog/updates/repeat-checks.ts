@@ -9,9 +9,9 @@ import {
 import type { InitiateAnswered, ProductsAccepted, StartAnswered } from './update-answers.ts';
 
 /**
- * Refuses to repeat the first answer to an `Idempotency-Key` where it is not true any more: a replayed upload was
- * answered `success` although the open full update did not hold the batch, and the commit deleted its products.
- * Source: docs/interface §7.5 rule 14.
+ * Refuses to repeat the first answer to an `Idempotency-Key` if the answer is no longer true. Without this check, a
+ * repeated upload would be answered with `success` although the open full update does not have the batch, and the
+ * commit would delete its products. Source: docs/interface §7.5 rule 14.
  */
 export class RepeatChecks {
   private readonly database: CatalogParts['database'];
@@ -22,17 +22,20 @@ export class RepeatChecks {
     this.tasks = tasks;
   }
 
-  /** @throws full_update_ended if the full update takes no batches any more */
+  /** @throws full_update_ended if the full update accepts no more batches */
   initiate(projectId: number, { fullUpdateId }: InitiateAnswered): Promise<void> {
     return this.refuseEnded(projectId, fullUpdateId);
   }
 
-  /** @throws full_update_ended if no commit will have the batch, or it has begun */
+  /** @throws full_update_ended if no commit will have the batch, or if the commit has begun */
   async upload(projectId: number, { task }: ProductsAccepted): Promise<void> {
     await this.refuseEnded(projectId, await this.findSubject(task.id));
   }
 
-  /** @throws full_update_ended if the caller has begun another full update since, and does not name the one that it means */
+  /**
+   * @throws full_update_ended if the caller has since begun another full update and does not name the one that it
+   * means
+   */
   async start(
     projectId: number,
     { fullUpdateId, caller }: ChosenSession,
@@ -52,7 +55,7 @@ export class RepeatChecks {
     if (update?.state !== 'open') throw new ServiceError('full_update_ended', { values: [fullUpdateId] });
   }
 
-  /** @returns the id of the full update that a task is about */
+  /** @returns the id of the full update to which a task belongs */
   private async findSubject(taskId: string): Promise<number> {
     const task = await this.tasks.find(taskId);
     const { fullUpdateId = 0 } = JSON.parse(task?.payload ?? '{}') as { fullUpdateId?: number };

@@ -1,7 +1,7 @@
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 
-/** Some connectors use PUT where others use POST. */
+/** Some connectors use PUT instead of POST. */
 export const SENDS = ['POST', 'PUT'] as const;
 
 /** A request with a body that is not parsed. */
@@ -9,7 +9,7 @@ interface WithBody {
   readonly rawBody?: RawBody | undefined;
 }
 
-/** Gives back the memory of a body that was not taken over, e.g. because the request repeats another. */
+/** Returns the memory of a body that no other owner took, for example because the request repeats another one. */
 export async function giveBackBody<Answer>({ rawBody }: WithBody, work: Promise<Answer>): Promise<Answer> {
   try {
     return await work;

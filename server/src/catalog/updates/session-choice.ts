@@ -10,9 +10,9 @@ import {
 } from './full-update-store.ts';
 
 /**
- * Finds the full update that a call concerns. Without a name a call never concerns a full update that another key or
- * user began: its batches would go into a foreign catalog state, and its start would delete the products of the other
- * caller. Source: docs/interface §4.4 rule 33.
+ * Finds the full update that a call concerns. A call without a name never concerns a full update that another key or
+ * user began. Otherwise its batches would go into a foreign full update, and its start would delete the products of
+ * the other caller. Source: docs/interface §4.4 rule 33.
  */
 export class SessionChoice {
   private readonly database: Database;
@@ -26,7 +26,10 @@ export class SessionChoice {
     return isNamed(chosen) ? this.getNamed(projectId, chosen) : this.getOwn(projectId, chosen.caller);
   }
 
-  /** For calls that change nothing. @throws full_update_missing, full_update_other, full_update_replaced */
+  /**
+   * Finds a full update for calls that change nothing.
+   * @throws full_update_missing, full_update_other, full_update_replaced
+   */
   getShown(projectId: number, chosen: ChosenSession): Promise<FullUpdate> {
     return this.getOpen(projectId, chosen).catch((error: unknown) => {
       const isForeign = error instanceof ServiceError && error.code === 'full_update_foreign';
@@ -35,7 +38,7 @@ export class SessionChoice {
     });
   }
 
-  /** @returns the open full update of whichever caller @throws full_update_missing */
+  /** @returns the open full update of any caller @throws full_update_missing */
   async getAny(projectId: number): Promise<FullUpdate> {
     const latest = await this.findLatest(projectId);
     if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
@@ -51,7 +54,10 @@ export class SessionChoice {
     return isMeant && latest?.commitTaskId !== undefined ? latest : undefined;
   }
 
-  /** Refuses a batch before it is read, if it belongs to no full update of its caller. @throws full_update_replaced, _foreign */
+  /**
+   * Refuses a batch before it is read, if it belongs to no full update of its caller.
+   * @throws full_update_replaced, _foreign
+   */
   async refuseForeign(projectId: number, chosen: ChosenSession): Promise<void> {
     await this.getOpen(projectId, chosen).catch((error: unknown) => {
       if (error instanceof ServiceError && OF_OTHERS.has(error.code)) throw error;
@@ -79,7 +85,7 @@ export class SessionChoice {
   }
 
   /**
-   * A caller who begins a new full update knows that the old one is gone.
+   * Passes if the caller itself replaced its full update, because it knows that the old one is discarded.
    * @throws full_update_replaced if another caller replaced it
    */
   private async refuseReplaced(own: FullUpdate | undefined, caller: string): Promise<void> {
@@ -111,7 +117,7 @@ export function refuseOther(open: FullUpdate, id: number): FullUpdate {
   throw new ServiceError('full_update_other', { values: [open.id, id] });
 }
 
-/** Refusals of calls that concern no open full update of their caller. */
+/** Refusals of calls that do not concern an open full update of their caller. */
 export const OF_OTHERS: ReadonlySet<string> = new Set([
   'full_update_other',
   'full_update_replaced',

@@ -3,7 +3,7 @@ import { listBatches } from './batch-store.ts';
 import type { FullUpdateKey } from './full-update-store.ts';
 import type { Staging } from './staging.ts';
 
-/** The limit of a stored body was checked when it arrived. */
+/** No limit, because the limit of a stored body was checked when it arrived. */
 const ANY_SIZE_MIB = 1024;
 
 /** Stages the batches of a full update that are not staged yet. @returns the number of its batches */

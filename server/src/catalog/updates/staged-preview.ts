@@ -6,7 +6,10 @@ import { refuseOther, type SessionChoice } from './session-choice.ts';
 import { stageAccepted } from './stage-accepted.ts';
 import type { Staging } from './staging.ts';
 
-/** Dry runs of a commit, which read what is staged of the open full update. Source: docs/interface §4.4 rules 10, 11 and 28. */
+/**
+ * Previews of a commit, which read the staged batches of the open full update. Source: docs/interface §4.4 rules 10,
+ * 11 and 28.
+ */
 export class StagedPreview {
   private readonly parts: CatalogParts;
   private readonly staging: Staging;
@@ -25,7 +28,10 @@ export class StagedPreview {
     );
   }
 
-  /** Products that a commit would delete, by identifier. @throws the refusals of `SessionChoice.getShown` */
+  /**
+   * Lists products that a commit would delete, in the order of their identifiers.
+   * @throws the refusals of `SessionChoice.getShown`
+   */
   listDeleted(
     projectId: number,
     chosen: ChosenSession,
@@ -37,7 +43,8 @@ export class StagedPreview {
   }
 
   /**
-   * Stages what is missing and reads everything. If another call discards it meanwhile, the work fails, or finds nothing.
+   * Stages missing batches and reads them all. If another call discards the full update at the same time, the work
+   * fails or finds nothing.
    * @throws the refusals of `SessionChoice.getShown`
    */
   private async read<Result>(
@@ -49,7 +56,7 @@ export class StagedPreview {
     const stillOpen = async () => refuseOther(await this.choice.getAny(projectId), id);
     const staged = stageAccepted(this.parts, this.staging, { projectId, id }).then(() => read(id));
     const result = await staged.catch(async (error: unknown) => {
-      // A missing payload was removed with its full update.
+      // A missing payload was removed together with its full update.
       if (!(error instanceof ServiceError) || error.code === 'payload_damaged') await stillOpen();
       throw error;
     });

@@ -12,11 +12,11 @@ import { Staging } from './staging.ts';
 
 const MIB = 1024 * 1024;
 
-test('the memory of a batch is given back when its session cannot be opened', async (t) => {
+test('the memory of a batch returns to the pool if its session cannot be opened', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-test-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const buffers = new BufferPool();
-  // A body of this size is checked on this thread: no other is started.
+  // The serving thread checks a body of this size, so no other thread starts.
   const threads = createThreadPool(new URL('file:///nonexistent'), { size: 1, workerData: {} });
   const ingest = new Ingest({ threads, payloads: createPayloadFiles(folder), maxMib: 1, buffers });
   const logged: string[] = [];

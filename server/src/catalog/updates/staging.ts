@@ -6,19 +6,19 @@ import type { Database } from '../../storage/storage.ts';
 import type { CatalogParts } from '../catalog-parts.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
 
-/** An accepted batch that is to be staged. */
+/** An accepted batch to be staged. */
 interface AcceptedBatch {
   readonly batch: number;
   readonly source: IngestSource;
 }
 
-/** One full update on its way into the staging area: batch after batch in the order of their acceptance. */
+/** A full update whose batches are staged one after another, in the order of their acceptance. */
 interface Session {
   readonly projectId: number;
   readonly fullUpdateId: number;
-  /** Batches that this process accepted; others are staged by the process that accepted them, unless it died. */
+  /** Batches that this process accepted. Another process stages the batches that it accepted, unless it died. */
   readonly own: Set<number>;
-  /** The observations of its batches so far, as parsing threads join them. */
+  /** The observations of the batches so far, as parsing threads joined them. */
   observed: Uint8Array;
   readonly locale: string;
   turn: Promise<void>;
@@ -31,17 +31,19 @@ interface StagingParts extends Pick<CatalogParts, 'getLocale' | 'store' | 'inges
   readonly database: Pick<Database, 'isShared'>;
 }
 
-/** A batch is extracted again if its products changed meanwhile; more often than this, the caller has to retry. */
+/** How often a batch is extracted again because its products have changed. Then the caller must retry. */
 const ATTEMPTS = 10;
-/** Another process takes a second or two per batch; one that stages nothing for this long counts as dead. */
+/** Another process takes a second or two per batch. A process that stages nothing for this long counts as dead. */
 const STALL_TIMEOUT_MS = 5_000;
 const CHECK_EVERY_MS = 100;
 /** An empty list, as JSON. */
 const NOTHING: Uint8Array = new TextEncoder().encode('[]');
-/** A full update closed by another process is never mentioned again, so the oldest sessions are dropped. */
+/**
+ * If another process closes a full update, this process receives no notice of it, so the oldest sessions are dropped.
+ */
 const MOST_SESSIONS = 2_000;
 
-/** Puts the batches of full updates into the staging area of their catalogs. */
+/** Stages the batches of full updates in their catalogs. */
 export class Staging {
   private readonly parts: StagingParts;
   private readonly onStaged: (projectId: number, fullUpdateId: number) => void;
@@ -53,8 +55,9 @@ export class Staging {
   }
 
   /**
-   * Stages a batch after those before it. Never fails, as the batch is accepted: what is not staged now is staged by
-   * `complete`. @returns when there is room for another
+   * Stages a batch after the batches before it. It never fails, because the batch is accepted: `complete` stages
+   * missing batches.
+   * @returns when another batch can be added
    */
   async add(projectId: number, fullUpdateId: number, batch: AcceptedBatch): Promise<void> {
     const { ingest } = this.parts;
@@ -66,30 +69,30 @@ export class Staging {
         .then(async () => {
           if (session.failure === undefined) await this.stage(session, batch);
         })
-        // Its upload was answered: the session records the failure, and the commit stages what is missing.
+        // The upload was answered already. The session records the failure, and the commit stages the missing batch.
         .catch((error: unknown) => this.fail(session, error))
         .finally(() => ingest.release(batch.source));
       await before;
     } catch (error) {
-      // The session could not be opened, the only error thrown here: the batch is stored, and the commit stages it.
+      // Only opening the session can throw here. The batch is stored, so the commit stages it.
       ingest.release(batch.source);
       this.logFailure(fullUpdateId, error);
     }
   }
 
-  /** Waits until all accepted batches are staged; missing ones, e.g. after a crash, are staged now. */
+  /** Waits until all accepted batches are staged. It stages missing batches now, for example after a crash. */
   async complete(projectId: number, fullUpdateId: number, batches: readonly AcceptedBatch[]): Promise<void> {
     const session = await this.openSession(projectId, fullUpdateId);
     const turn = session.turn.then(() => this.stageMissing(session, batches));
-    // The caller gets the failure from `turn`; later callers must not fail because of it.
+    // The caller gets the failure from `turn`. Later callers must not fail because of it.
     session.turn = turn.catch((error: unknown) => this.fail(session, error));
     await turn;
   }
 
   /**
-   * Judges batches again that were staged under another ontology. A type that a later batch overturned needs
-   * nothing: all values of a new attribute fit it.
-   * @returns the attributes to create; undefined if the ontology changed meanwhile
+   * Judges again the batches that were staged under another ontology. If a later batch changed a drafted type,
+   * nothing needs to be done, because all values of a new attribute fit it.
+   * @returns the attributes to create; undefined if the ontology has changed since
    */
   async settle(projectId: number, fullUpdateId: number, revision: number) {
     const { ingest, store, getLocale } = this.parts;
@@ -142,7 +145,7 @@ export class Staging {
     return traced({ name: 'stage batch', attributes }, () => this.extract(session, accepted));
   }
 
-  /** Also begins to write the batch; `write` resolves when that is done. */
+  /** Extracts a batch and begins to write it; `write` resolves when it is written. */
   private async extract(session: Session, { batch, source }: AcceptedBatch): Promise<void> {
     const { store, ingest } = this.parts;
     const { projectId, fullUpdateId, observed, locale } = session;
@@ -158,7 +161,8 @@ export class Staging {
       this.onStaged(projectId, fullUpdateId);
       return isStaged;
     });
-    // The next batch, or the commit, awaits the write and fails with it; here the session only learns of it at once.
+    // The next batch, or the commit, waits for the write and fails with it. This only records the failure in the
+    // session immediately.
     write.catch((error: unknown) => this.fail(session, error));
     session.write = write;
   }
@@ -180,7 +184,7 @@ export class Staging {
     return batches.filter(({ batch }) => !staged.has(batch));
   }
 
-  /** Waits for other processes while they make progress, as they have already parsed their batches. */
+  /** Waits for other processes while they make progress, because they have already parsed their batches. */
   private async waitForOthers(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
     if (!this.parts.database.isShared) return;
     const countOthers = async () =>
@@ -205,12 +209,12 @@ export class Staging {
 
   private fail(session: Session, error: unknown): void {
     session.failure ??= error;
-    // The bodies of a full update that was closed meanwhile are removed.
+    // A closed full update needs no log line, because its bodies are removed.
     if (this.sessions.peek(session.fullUpdateId) === session) this.logFailure(session.fullUpdateId, error);
   }
 
   private logFailure(fullUpdateId: number, error: unknown): void {
-    // The process is stopping; missing batches are staged when it starts again.
+    // The process is stopping. Missing batches are staged when it starts again.
     if (error instanceof ServiceError && error.code === 'not_ready') return;
     this.parts.logger.error(
       { err: error, fullUpdateId },

@@ -3,11 +3,11 @@ import type { WrittenChange } from '../browse/browse.ts';
 import type { CatalogParts, CatalogSettings } from '../catalog-parts.ts';
 import type { ChangePage, ChangePlace, RestoreOrder, UndoableCommit } from '../port.ts';
 
-/** The undo depth: how many commits and deletes can be undone, and how far back. Source: docs/interface §4.5. */
+/** The undo depth: how many commits and deletes can be undone, and for how long. Source: docs/interface §4.5. */
 
 const DAY_MS = 24 * 3_600_000;
 
-/** @returns how many commits can be undone, and since when */
+/** @returns how many commits can be undone, and the time of the oldest one */
 export const undoLimitsOf = (
   { keptCommits, keptDays }: Pick<CatalogSettings, 'keptCommits' | 'keptDays'>,
   now: number,
@@ -35,7 +35,7 @@ export function refusalOfRestore(last: number | undefined, { commit, ifLast }: R
 
 type ListedChanges = Omit<ChangePage, 'after'> & { readonly cursor?: string };
 
-/** The undo log as the API shows it. @throws not_found for a commit that is not in it */
+/** The undo log in the form of the API. @throws not_found for a commit that is not in it */
 export function createUndoableCommits({ store, scans, tasks, getSettings }: CatalogParts) {
   const describe = async (projectId: number, commits: readonly UndoableCommit[]) => {
     const numbers = commits.map(({ id }) => id);
@@ -52,7 +52,7 @@ export function createUndoableCommits({ store, scans, tasks, getSettings }: Cata
     return { keptCommits, keptDays };
   };
   return {
-    /** Latest first. */
+    /** Lists commits, latest first. */
     async list(projectId: number) {
       const items = await describe(projectId, await store.listUndoableCommits(projectId));
       return { items, ...(await readReach(projectId)) };

@@ -82,22 +82,28 @@ const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
   description: `{"identifiers":["A1",…]} or the bare list, 1 to ${PRODUCTS_PER_REQUEST} identifiers`,
 });
 
-/** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. Up to twice as many are counted in a refusal. */
+/**
+ * A body has up to 10,000 identifiers of 255 characters, each with up to twelve bytes of JSON (two escaped
+ * surrogates). A refusal counts up to twice as many.
+ */
 const takesIdentifiers = {
   maxBodyMib: 30,
   holds: { values: 20_000, list: { most: PRODUCTS_PER_REQUEST, code: 'too_many_identifiers' } },
 } as const;
-/** Not every client sends a body with DELETE. */
+/** A POST exists because not every client sends a body with DELETE. */
 const DELETE_CALLS = ['DELETE /products', 'POST /products/delete'] as const;
 
 const listOf = (body: { identifiers: string[] } | string[]) =>
   Array.isArray(body) ? body : body.identifiers;
 
-/** Parameters that name products, as given. */
+/** @returns the parameters that name products, unparsed */
 const listNamed = ({ identifiers, articleNumber }: Static<typeof DeleteQuery>) =>
   [identifiers, articleNumber].filter((given) => given !== undefined);
 
-/** Connectors name them in the query; if query and body both do, they must agree. */
+/**
+ * Takes identifiers from the query, where connectors put them. If the query and the body both have identifiers, they
+ * must agree.
+ */
 async function takeFromQuery(request: FastifyRequest): Promise<void> {
   const named = listNamed(request.query as Static<typeof DeleteQuery>).flatMap(readIdentifierList);
   if (named.length === 0) return;
@@ -109,7 +115,7 @@ async function takeFromQuery(request: FastifyRequest): Promise<void> {
     );
 }
 
-/** PHP sends an empty list if there is nothing to send. */
+/** An empty list counts as no body, because PHP sends it for an empty object. */
 const isEmpty = (body: unknown) =>
   typeof body !== 'object' || body === null || Object.keys(body).length === 0;
 

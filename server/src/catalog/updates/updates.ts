@@ -1,6 +1,7 @@
 /**
- * The door of updates: full updates from initiate to commit, incremental and partial updates, deletes and
- * restores, each a task that takes effect in the order of its acceptance. Decides; the stores carry out.
+ * The door of updates: full updates from initiate to commit, incremental and partial updates, deletes and restores.
+ * Each is a task that takes effect in the order of its acceptance. This room decides about changes, and the stores
+ * make them.
  */
 export { isGuarded, refuseDeletes } from './delete-guard.ts';
 export { createFullUpdates } from './full-update.ts';

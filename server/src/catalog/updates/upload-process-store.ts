@@ -7,8 +7,8 @@ import { type ArrivingBatch, keyOfArriving } from './batch-store.ts';
 import { changeOpen, FAILED, IN_DOUBT, ofCaller } from './full-update-store.ts';
 
 /**
- * Ends batches that failed at an unknown time: those of dead processes, and the named one, which could not be ended
- * immediately. If another batch was accepted since they began, it may have been the same one, sent again.
+ * Ends batches that failed at an unknown time: batches of dead processes, and the named batch, which could not be
+ * ended immediately. If another batch was accepted since they began, it may have been the same batch, sent again.
  */
 async function endLost(tx: ControlTransaction, named?: ArrivingBatch): Promise<void> {
   const listed = tx.selectFrom('upload_process').select('id');
@@ -30,17 +30,17 @@ async function endLost(tx: ControlTransaction, named?: ArrivingBatch): Promise<v
 export const endLostBatch = (database: Database, batch: ArrivingBatch): Promise<void> =>
   database.write('rows', (tx) => endLost(tx, batch));
 
-/** Records that a batch was not accepted, or may not have been. */
+/** A batch that was not accepted, or that may not have been accepted. */
 export interface FailedBatch {
   /** undefined if the project is unknown. */
   readonly projectId: number | undefined;
-  /** Its sender, whose full update it concerns; undefined if it may be that of any caller. */
+  /** The caller whose full update it concerns; undefined if it may be the full update of any caller. */
   readonly caller?: string | undefined;
   readonly state: 'failed' | 'in doubt';
   readonly at: number;
 }
 
-/** Marks open full updates that have accepted no batch since. */
+/** Marks open full updates that have accepted no batch since the failure. */
 export async function markFailedBatch(
   database: Database,
   origin: string,
@@ -64,8 +64,8 @@ function markOpen(tx: ControlTransaction, origin: string, state: FailedBatch['st
 }
 
 /**
- * Reports that a process is alive and has stored all its marks; also its version, for programs that want to
- * migrate the database (`storage/postgres/migrate.ts`).
+ * Reports that a process is alive and has stored all its marks. It also reports the version of the process, for
+ * programs that want to migrate the database (`storage/postgres/migrate.ts`).
  */
 export async function noteProcess(database: Database, takesBatches: boolean): Promise<void> {
   const seen = { seen_at: database.now };
@@ -90,11 +90,12 @@ export const removeProcess = (database: Database): Promise<void> =>
   });
 
 /**
- * Removes processes that were not seen for the given time, or all; if one of them accepted batches, every open full
- * update is at least in doubt. Ends sessions that a hanging one left open: they keep locks that others would wait for.
+ * Removes processes that were not seen for the given time, or all processes. If one of them accepted batches, every
+ * open full update is at least in doubt. It also ends sessions that a hanging process left open, because others would
+ * wait for their locks.
  */
 export async function removeGoneProcesses(database: Database, origin: string, unseenMs?: number) {
-  // First, because a session may hold the row of its own process.
+  // Ends sessions first, because a session may lock the row of its own process.
   if (database.isShared) await endSessionsOfGone(database, unseenMs);
   // The only process of an embedded store accepts batches.
   const takesBatches = sql<number>`${database.isShared ? sql.ref('takes_batches') : sql.lit(1)}`;
@@ -122,13 +123,13 @@ async function endSessionsOfGone(database: Database, unseenMs: number | undefine
     .execute();
   if (gone.length === 0) return;
   const names = gone.map(({ id }) => nameSessions(id));
-  // An idle session holds nothing; behind a proxy it may be another process's by now.
+  // An idle session has no locks, and behind a proxy it may belong to another process by now.
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
     where application_name in (${sql.join(names)}) and state <> 'idle' and usename = current_user
       and datname = current_database()`.execute(database.read);
 }
 
-/** For a shared database. @returns when each other process that accepts batches was last seen, by its id */
+/** Is for a shared database. @returns when each other process that accepts batches was last seen, by its id */
 export async function listOtherProcesses(database: Database): Promise<Map<string, number>> {
   const rows = await database.read
     .selectFrom('upload_process')
