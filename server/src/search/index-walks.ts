@@ -3,17 +3,20 @@ import type { Logger } from '../kernel/logger.ts';
 import type { SearchStore } from './index-store/index-store.ts';
 import type { PreparedWalk } from './search-port.ts';
 
-/** Is called with whether the index became complete. */
+/** Receives whether the index became complete. */
 type Waiter = (isComplete: boolean) => void;
 
 interface WalkParts {
   readonly store: SearchStore;
   readonly logger: Logger;
-  /** Whether other projects are being searched. */
+  /** Whether other projects are being searched too. */
   isShared(projectId: number): boolean;
 }
 
-/** Brings the indexes of projects up to date: at most one walk per project at a time, which continues after completion to remove dead entries. */
+/**
+ * Updates the indexes of projects: at most one walk per project at a time. A walk continues after completion to
+ * remove dead entries.
+ */
 export class IndexWalks {
   private readonly parts: WalkParts;
   private readonly waiters = new Map<number, Waiter[]>();
@@ -22,7 +25,7 @@ export class IndexWalks {
     this.parts = parts;
   }
 
-  /** @returns whether the index became complete, with everything that was in the catalog at this call */
+  /** @returns whether the index became complete, with everything that was in the catalog at the time of this call */
   complete(projectId: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     // A walk that has answered all waiting callers may still be tidying the index.
@@ -39,12 +42,13 @@ export class IndexWalks {
       for (let prepared: PreparedWalk | undefined, isMore = true; isMore; ) {
         const begunAt = performance.now();
         ({ isMore, prepared } = await this.advance(projectId, waiting, prepared));
-        // A step occupies a process of the database and a thread, so others get the processors half of the time.
+        // A step occupies a process of the database and a thread, so the walk pauses for the time of a step if others
+        // need the processors.
         if (isMore && isShared(projectId))
           await setTimeout(performance.now() - begunAt, undefined, { ref: false });
       }
     } catch (error) {
-      // Waiting callers learn that the index is behind, and the next search continues the walk.
+      // Waiting callers get the answer that the index is behind, and the next search continues the walk.
       logger.warn(
         { err: error, project: projectId },
         'updating the index of search failed; the next search continues it',
@@ -54,7 +58,7 @@ export class IndexWalks {
     for (const resolve of waiting) resolve(false);
   }
 
-  /** While a step is written, the next one is prepared. The last one is prepared by the writing thread. */
+  /** Prepares the next step while a step is written. The writing thread prepares the last one. */
   private async advance(projectId: number, waiting: Waiter[], prepared?: PreparedWalk) {
     const { store } = this.parts;
     const [step, next] = await Promise.all([

@@ -1,14 +1,14 @@
 import { BoundedMap } from '../kernel/bounded-map.ts';
 
-/** At most 20 MB a thread, as a character may take two bytes. */
+/** At most 20 MB in a thread, because a character may take two bytes. */
 const KEPT_COUNTS = 10_000;
 const LONGEST_KEY = 1_000;
 
-/** Counts of hits, for the next pages and for what many callers search for. */
+/** Caches counts of hits, for further pages and for searches that many callers repeat. */
 export class KeptCounts {
   private readonly counts = new BoundedMap<string, object | number>({ most: KEPT_COUNTS });
 
-  /** @param key names what is counted, and the state that it is counted in */
+  /** @param key names the count and the state in which it is counted */
   async find<Count extends object | number>(key: string, count: () => Promise<Count>): Promise<Count> {
     const known = this.counts.get(key);
     if (known !== undefined) return known as Count;

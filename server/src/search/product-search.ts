@@ -12,38 +12,38 @@ import type { ShopQuestion } from './shop/shop.ts';
 
 type ProductQuestion = Omit<ShopQuestion, 'locale' | 'priceAttribute'>;
 
-/** How long a search waits for the index: enough for 100,000 products on an idle machine. */
+/** How long a search waits for the index; this suffices for 100,000 products on an idle machine. */
 const WAIT_MS = 10_000;
-/** For a search in a shop or by an agent: enough for 5,000 products on a machine that is not idle. */
+/** How long a search of a shop or an agent waits; this suffices for 5,000 products on a busy machine. */
 const SHORT_WAIT_MS = 1_000;
-/** After this long without a search, a week, a project's index is not updated until the next one. */
+/** If a project is not searched for a week, its index is not updated until the next search. */
 const FOLLOWED_MS = 7 * 24 * 3_600_000;
 
-/** Four times what its parts may take of products that are read one by one. */
+/** Four times the limit of the parts that read products one after another. */
 const SEARCHING: BudgetTerms = { ms: 20_000, refusal: 'search_too_long' };
 
-/** Ten products of 2 MB take half a second. */
+/** Reading ten products of 2 MB takes half a second. */
 const READING: BudgetTerms = { ms: 20_000, refusal: 'question_too_long' };
 
-/** How long after its last search another project counts as still searching. */
+/** For this long after its last search, another project counts as being searched. */
 const RECENT_MS = 5_000;
 
-/** An order of any operation. */
+/** The order of any operation. */
 type InProject = { readonly projectId: number } & Readonly<Record<string, unknown>>;
 
 export interface SearchParts {
   readonly store: SearchStore;
-  /** Threads that keep their priority, as callers wait for their results. */
+  /** Threads that keep their priority, because callers wait for their results. */
   readonly searchers: QuestionPool;
   readonly logger: Logger;
-  /** How long a search waits for its index; default: see docs/interface §4.13. */
+  /** How long a search waits for its index; docs/interface §4.13 has the default. */
   readonly searchWaitMs?: number | undefined;
-  /** The locale for numbers in the project, as `de-DE`. */
+  /** The locale of the project's numbers, such as `de-DE`. */
   getLocale(projectId: number): Promise<string>;
   getSettings(projectId: number): Promise<Pick<ProjectSettings, 'priceAttribute'>>;
 }
 
-/** A caller leaves when its signal is aborted. */
+/** The terms of a question. Its caller disconnects by aborting the signal. */
 interface AskTerms {
   readonly signal: AbortSignal;
   /** Whether an answer must be complete; default: no. */
@@ -53,7 +53,7 @@ interface AskTerms {
 
 type IndexQuestion = Omit<IndexOrder, 'allowIncomplete'> & { readonly question: object };
 
-/** Search for products, as the serving thread sees it. */
+/** The search for products from the view of the serving thread. */
 export class ProductSearch {
   private readonly parts: SearchParts;
   private readonly waitMs: number;
@@ -71,7 +71,7 @@ export class ProductSearch {
   }
 
   /**
-   * Without an index, searches a part of the catalog.
+   * Searches for products. Without an index, it searches a part of the catalog.
    * @returns JSON of a `SearchAnswer` @throws query_invalid, search_too_broad, search_too_long
    */
   find(projectId: number, question: SearchQuestion, signal: AbortSignal): Promise<Uint8Array> {
@@ -79,7 +79,7 @@ export class ProductSearch {
   }
 
   /**
-   * A search of a shop, or its suggestions; without an index, in a part of the catalog.
+   * Answers a search of a shop, or its suggestions. Without an index, it searches a part of the catalog.
    * @returns JSON @throws query_invalid, search_too_long, answer_too_large
    */
   async ask(projectId: number, given: ProductQuestion, signal: AbortSignal): Promise<Uint8Array> {
@@ -89,7 +89,7 @@ export class ProductSearch {
     return this.askIndex('searchGroups', { projectId, question }, { signal, waitMs: this.shortWaitMs });
   }
 
-  /** A question of a room to the right to the index, answered by its own operation. @returns bytes or a small object */
+  /** Answers a question of a room to the right with an operation of that room. @returns bytes or a small object */
   askOperation<Answer>(operation: string, order: IndexQuestion, signal: AbortSignal): Promise<Answer> {
     return this.askIndex(operation, order, { signal, waitMs: this.shortWaitMs });
   }
@@ -100,7 +100,7 @@ export class ProductSearch {
   }
 
   /**
-   * A page of all products found, which is complete because it waits for the index.
+   * Lists a page of the products found. It waits for the index, so the page is complete.
    * @throws query_invalid, search_not_ready
    */
   list(
@@ -111,12 +111,12 @@ export class ProductSearch {
     return this.askIndex('listFound', { projectId, ...listed }, { signal, isWhole: true });
   }
 
-  /** Categories with products. @throws query_invalid, search_not_ready */
+  /** Lists categories with products. @throws query_invalid, search_not_ready */
   listCategories(projectId: number, question: CategoryQuestion, signal: AbortSignal): Promise<CategoryPage> {
     return this.askIndex('listCategories', { projectId, question }, { signal });
   }
 
-  /** After a change of the catalog, updates the index if it was searched lately. */
+  /** Updates the index after a change of the catalog, if the project was searched in the last week. */
   follow(projectId: number): void {
     const at = this.searchedAt.get(projectId);
     if (at === undefined) return;
@@ -124,7 +124,7 @@ export class ProductSearch {
     else this.searchedAt.delete(projectId);
   }
 
-  /** @throws search_not_ready if the answer must be complete, and its index is not expected soon */
+  /** @throws search_not_ready if the answer must be complete and its index is not expected soon */
   private async askIndex<Answer>(
     operation: string,
     order: IndexQuestion,
@@ -147,7 +147,7 @@ export class ProductSearch {
     return outcome.answer;
   }
 
-  /** Waits if the index can be expected soon; later searches do not wait for it again. */
+  /** Waits if the index can be expected soon. Later searches do not wait for the same index again. */
   private async awaitIndex(projectId: number, waitMs: number): Promise<boolean> {
     const now = performance.now();
     const since = this.incompleteSince.get(projectId) ?? now;
@@ -163,7 +163,7 @@ export class ProductSearch {
   }
 }
 
-/** @param awaitIndex tells whether the index is there @throws search_not_ready */
+/** @param awaitIndex returns whether the index is ready @throws search_not_ready */
 async function askUntil<Answer>(
   awaitIndex: () => Promise<boolean>,
   run: (allowed: IndexOrder['allowIncomplete']) => Promise<IndexOutcome<Answer>>,

@@ -1,62 +1,67 @@
 import type { PlacedRow } from '../catalog/catalog.ts';
 
-/** What the store of the index takes and returns; the rest of search knows it by these types alone. */
+/** The input and output of the store of the index. The other parts of search use only these types. */
 
 /** The progress of the index of search. */
 export interface SearchState {
   /** Documents up to this one are in the index. */
   readonly lastDocument: number;
   readonly newestDocument: number;
-  /** The catalog version when it was last complete; documents of open full updates come without a version. */
+  /**
+   * The catalog version when the index was last complete. Documents of open full updates are added without a new
+   * version.
+   */
   readonly version: number;
   readonly presentVersion: number;
-  /** The documents in the index. */
+  /** The number of documents in the index. */
   readonly documents: number;
 }
 
-/** A document with its product, and the number of the product's group. */
+/** A document with its product and the number of its group. */
 export type IndexedDocument = readonly [document: number, product: number, group: number];
 
 /** Documents with their lexemes. */
 export interface PreparedWalk {
-  /** The document before them. */
+  /** The document before these documents. */
   readonly after: number;
   readonly last: number;
-  /** Whether these were all there were. */
+  /** Whether no further documents followed. */
   readonly isLast: boolean;
-  /** An `IndexedDocument` each, as JSON: one text passes the serving thread in a thousandth of the time of 2,000. */
+  /**
+   * An `IndexedDocument` for each, as JSON: one text passes the serving thread in a thousandth of the time of 2,000.
+   */
   readonly placed: string;
-  /** A line for each, UTF-8 as one character per byte. */
+  /** A line for each document: UTF-8, with one character per byte. */
   readonly lexemes: string;
-  /** Words consisting only of letters. */
+  /** The words of letters only. */
   readonly words: readonly string[];
 }
 
 export interface SearchStep {
   readonly lastDocument: number;
-  /** Whether nothing that readers can see is missing. */
+  /** Whether the index has everything that readers can see. */
   readonly isComplete: boolean;
   readonly isTidy: boolean;
 }
 
-/** At least one lexeme of each group must match; one that ends with `*` matches all that begin so. */
+/** At least one lexeme of each group must match. A lexeme that ends with `*` matches all lexemes with this prefix. */
 export type LexemeGroups = readonly (readonly string[])[];
 
-/** Products with the same rank: those that match `all`, but no better tier. */
+/** Products with the same rank: they match `all`, but no better tier. */
 export interface SearchTier {
   readonly all: LexemeGroups;
   readonly except: readonly LexemeGroups[];
-  /** What the index is asked for in place of a lexeme that ends with `*`. */
+  /** The lexemes that replace a lexeme that ends with `*` in a query. */
   readonly begun?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 export interface CountedTier {
   readonly tier: SearchTier;
-  /** Products whose document is after this one are found by their former documents. */
+  /** For documents after this one, the former documents of their products are found. */
   readonly newer: number | undefined;
 }
 
-/** Products of a tier after a document, in the order of the documents by which they are found. */
+/** Products of a tier after a document, in the order of the documents that the index has. */
 export interface RequestedHits extends CountedTier {
   readonly after: number;
   readonly limit: number;
@@ -67,36 +72,36 @@ export interface RequestedUploads extends RequestedHits {
   readonly isWhole: boolean;
 }
 
-/** A product with the document by which it was found. */
+/** A product with the document that the index found. */
 export interface FoundRow extends PlacedRow {
   /** Its present document. */
   readonly present: number;
 }
 
-/** A hit: the document by which it was found, and the number of its group. */
+/** A hit: the document that the index found, and the number of its group. */
 export type HitGroup = Readonly<Record<'document' | 'group', number>>;
 
-/** Words that begin with a letter, by their length; in the order of their text. */
+/** Words with the same first letter and similar length, in the order of their text. */
 export interface SoughtWords {
   readonly first: string;
-  /** Words after this one. */
+  /** Lists only words after this one. */
   readonly after: string;
   readonly shortest: number;
   readonly longest: number;
-  /** One of these must match, as by `like`. */
+  /** A word must match one of these patterns of `like`. */
   readonly patterns: readonly string[];
 }
 
-/** The words found among the next ones of the index. */
+/** The words that match, out of the next words of the index. */
 export interface WordPart {
   readonly words: readonly string[];
-  /** Where the next part continues; undefined: this is the last one. */
+  /** The word after which the next part continues; undefined: this is the last part. */
   readonly last: string | undefined;
 }
 
-/** Lexemes of categories, to find those that a product has. */
+/** Lexemes of categories; the answer has those that belong to a product. */
 export interface SoughtCategories {
   readonly lexemes: readonly string[];
-  /** Products whose document is after this one are found by their former documents. */
+  /** For documents after this one, the former documents of their products are found. */
   readonly newer: number | undefined;
 }

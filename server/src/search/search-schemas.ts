@@ -33,6 +33,6 @@ export const SearchedProducts = Type.Object({
   nextCursor: orNull(Type.String()),
 });
 
-/** What the hits of a search have in common, to narrow it by. Source: docs/interface §4.13. */
+/** The values that the hits of a search share, which can narrow the search. Source: docs/interface §4.13. */
 export type Facet = Sent<Static<typeof FacetSchema>>;
 export type SearchAnswer = Sent<Static<typeof SearchedProducts>>;

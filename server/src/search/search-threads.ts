@@ -33,14 +33,14 @@ import {
   type Sorting,
 } from './shop/shop.ts';
 
-/** The operations of the threads that search, each on one state of a catalog with its index. */
+/** The operations of the threads that search. Each runs on one state of a catalog with its index. */
 
 type Order<Question> = IndexOrder & { readonly question: Question };
 
 export type GroupQuestion = Pick<ShopQuestion, 'named' | 'offset' | 'limit' | 'filter'> &
   Partial<Pick<ShopQuestion, 'query' | 'filters'>>;
 
-/** @returns what `use` makes of the groups that the question finds @throws query_invalid */
+/** @returns the result of `use` for the groups that the question finds @throws query_invalid */
 export type FindGroups = <Answer>(
   order: Order<GroupQuestion>,
   use: (found: OpenGroups) => Promise<Answer>,
@@ -50,26 +50,26 @@ export type FindGroups = <Answer>(
 export type IndexOutcome<Answer> =
   | {
       readonly answer: Answer;
-      /** The index lacked a little, which was read in addition. */
+      /** Whether the index lacked a few documents, which were read too. */
       readonly isBehind: boolean;
-      /** False: recently changed products may be missing. */
+      /** False if recently changed products may be missing. */
       readonly isComplete: boolean;
     }
   | { readonly missing: string };
 
-/** What an order does once its question is valid. */
+/** The work of an order whose question is valid. */
 interface Work<Answer> {
-  /** What is looked for without an index; undefined: no answer without one. */
+  /** The plan to scan the catalog with, if there is no index; undefined: no answer without an index. */
   readonly sought?: SearchPlan;
   run(index: OpenIndex): Promise<Answer>;
 }
 
-/** Refuses what cannot be answered, even if there is no index yet. */
+/** Plans the work. It refuses invalid questions, even if there is no index yet. */
 type PlanWork<Answer> = (snapshot: CatalogSnapshot) => Work<Answer> | Promise<Work<Answer>>;
 
 /** A number of products for which the limit of an answer's size applies. */
 const MANY = 2;
-/** Groups whose names complete a word. */
+/** The number of groups whose names complete a word. */
 const SUGGESTED_FROM = 20;
 const EVERYTHING = { query: '', filters: [], sort: undefined, locale: '', priceAttribute: '' } as const;
 
@@ -201,7 +201,7 @@ async function planGroups<Answer>(
 const readAttributes = async (snapshot: CatalogSnapshot) =>
   indexByKey((await snapshot.readOntology()).attributes);
 
-/** @param answer JSON, so that the serving thread only sends it @throws answer_too_large */
+/** @param answer JSON, which the serving thread sends without parsing @throws answer_too_large */
 function encode(answer: string): Uint8Array {
   const bytes = shareText(answer);
   refuseLarge(bytes.length, MANY);

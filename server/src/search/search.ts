@@ -1,7 +1,7 @@
 /**
- * The door of search: products found by words and filters, with an index beside the catalog. The index is
- * derived from documents, made at the first search, and never part of an update. Search knows the catalog; the catalog
- * never knows search.
+ * The door of search: products found by words and filters, with an index beside the catalog. The index is derived
+ * from documents. The first search makes it, and updates never wait for it. Search depends on the catalog, and the
+ * catalog does not depend on search.
  */
 export { ProductSearch } from './product-search.ts';
 export type { SearchAnswer } from './search-schemas.ts';

@@ -4,9 +4,9 @@ import type { Sent } from '../../http/server/server.ts';
 import { lexemeOf } from '../words/words.ts';
 import { type OpenIndex, readPlace, startPart, writePlace } from './search-index.ts';
 
-/** Which categories to list. Source: docs/interface §14.3 rule 11. */
+/** The categories to list. Source: docs/interface §14.3 rule 11. */
 export interface CategoryQuestion {
-  /** Only those below it; undefined: all. */
+  /** Lists only categories below this one; undefined: all. */
   readonly under: readonly string[] | undefined;
   readonly cursor: string | undefined;
   readonly limit: number;
@@ -14,18 +14,18 @@ export interface CategoryQuestion {
 
 export type CategoryPage = Sent<Static<typeof CategoryPageSchema>>;
 
-/** A path, and the category at or below it whose path begins with it. */
+/** A path, and a category whose path begins with it. */
 interface Listed {
   readonly id: number;
   readonly path: readonly string[];
 }
 
-/** How many at a time are checked for products: at most 0.3 s. */
+/** How many categories are checked for products together; this takes at most 0.3 s. */
 const COMPARED = 20;
 
 /**
- * The catalog knows every path that a product has ever had; those without products now, according to the
- * index, are left out. A page ends early when its time is up.
+ * Lists categories with products. The catalog has every path that a product has ever had, so paths without a product
+ * in the index are skipped. A page ends early when its time is used up.
  */
 export async function listCategories(
   index: OpenIndex,
@@ -50,13 +50,16 @@ export async function listCategories(
   return { items, nextCursor, isComplete };
 }
 
-/** A path of 20 levels is longer than any address, so a cursor names a category, and how many of its levels. */
+/**
+ * Reads a cursor, which is a category id and a number of levels. The path itself would not fit, because a path of 20
+ * levels is longer than any address.
+ */
 async function findPlace({ snapshot }: OpenIndex, cursor: string): Promise<readonly string[]> {
   const [depth, id] = readPlace(cursor);
   return (await snapshot.findCategoryPath(id))?.slice(0, depth) ?? [];
 }
 
-/** @returns the paths of these categories in order, each after its ancestors that have not come before */
+/** @returns the paths of these categories in order, each after its ancestors, unless these came earlier */
 function listAbove(
   categories: readonly Listed[],
   { under, from }: { readonly under: readonly string[]; readonly from: readonly string[] },
@@ -74,7 +77,7 @@ function countCommon(one: readonly string[], other: readonly string[]): number {
   return first < 0 ? one.length : first;
 }
 
-/** @returns those that have a product, and those for which that is in doubt */
+/** @returns the categories that have a product, or that may have one */
 async function findLiving({ snapshot, tail, newer }: OpenIndex, listed: readonly Listed[]) {
   const lexemes = listed.map(({ path }) => lexemeOf.category(path));
   const living = new Set(await snapshot.findLiving({ lexemes, newer }));

@@ -5,7 +5,7 @@ export interface CountedCategory {
   readonly count: number;
 }
 
-/** Main categories of hits, with their ancestors. */
+/** Counts the main categories of hits, with their ancestors. */
 export class CategoryTally {
   private readonly counts = new Map<string, { path: readonly string[]; count: number }>();
 
@@ -22,7 +22,7 @@ export class CategoryTally {
   }
 }
 
-/** @returns paths as JSON, the form in which the catalog finds their ids */
+/** @returns paths as JSON, which the catalog uses to find their ids */
 export function listMainPaths(products: Iterable<{ readonly product: UploadedProduct }>): string[] {
   const paths = new Set<string>();
   for (const { product } of products) {

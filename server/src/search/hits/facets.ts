@@ -2,21 +2,21 @@ import { type Attribute, isFact, readMeasure } from '../../catalog/ontology/onto
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { Facet } from '../search-schemas.ts';
 
-/** The best hits, at about 10 µs each. */
+/** How many of the best hits are counted; each takes about 10 µs. */
 export const FACETED = 200;
-/** Characters of their uploads, which take 100 ms. */
+/** How many characters of their uploads are counted; this takes 100 ms. */
 const FACETED_CHARACTERS = 8 * 1024 * 1024;
 const ATTRIBUTES = 20;
 const VALUES = 10;
 /** How many distinct values of one attribute are counted separately. */
 const DISTINCT = 1_000;
-/** Of a listed value: a longer one is a text to read, not a choice. */
+/** The longest value that is listed. A longer one is a text to read and not a choice. */
 const VALUE_CHARACTERS = 255;
 
-/** The number of products that have something. */
+/** The number of products that have a value, or a value of an attribute. */
 interface Count {
   products: number;
-  /** The last of them, which may have it again. */
+  /** The last of these products. It is not counted twice. */
   last: number;
 }
 
@@ -46,12 +46,12 @@ export class FacetTally {
     return this.most > 0;
   }
 
-  /** Whether it has seen as many products, or as much of them, as facets are made from. */
+  /** Whether it has counted as many products, or as many characters of them, as facets need. */
   get isFull(): boolean {
     return this.products === this.most || this.characters >= FACETED_CHARACTERS;
   }
 
-  /** @param characters of its upload */
+  /** @param characters of the upload */
   add({ attributes }: UploadedProduct, characters: number): void {
     this.products += 1;
     this.characters += characters;
@@ -60,7 +60,7 @@ export class FacetTally {
       if (attribute === undefined) continue;
       const known = this.byId.get(attribute.id);
       const count = known?.values.get(value);
-      // Most values are shared by many products, so each is read once.
+      // Many products share most values, so each value is read once.
       if (count === undefined && !isFact(value, attribute)) continue;
       const tally = known ?? { attribute, ...EMPTY, ...NO_RANGE, values: new Map() };
       if (known === undefined) this.byId.set(attribute.id, tally);

@@ -15,31 +15,34 @@ import { type HitSurvey, pageOfSorted, surveyHits } from './hit-survey.ts';
 import type { OpenIndex } from './search-index.ts';
 import { type HitRange, SortedHits } from './sorted-hits.ts';
 
-/** Hits by group, each group in the place of its best hit, as shops and agents show them. Source: docs/interface §4.14. */
+/**
+ * Hits by group, in the form for shops and agents. A group has the position of its best hit. Source: docs/interface
+ * §4.14.
+ */
 
-/** Hits that are grouped before a total is estimated: by the index at 1 µs each, and read at 10. */
+/** Hits that are grouped before a total is estimated: 1 µs for a hit from the index, 10 µs for a hit that is read. */
 const GROUPED = 5_000;
 const READ_AT_MOST = 2_000;
-/** Characters of hits that are read to group them, once enough groups are known. */
+/** How many characters of hits are read, once enough groups are found. */
 const READ_BYTES = 32 * 1024 * 1024;
 
-/** A product of the page, parsed once for the whole answer. */
+/** A product of the page. It is parsed once for the whole answer. */
 export interface ShownProduct extends PlacedRow {
   readonly product: UploadedProduct;
 }
 
-/** Hits by group, with what an answer is made from. */
+/** Hits by group, with everything that an answer needs. */
 export interface FoundGroups {
-  /** Documents of the groups of the page. */
+  /** The documents of each group of the page. */
   readonly groups: readonly (readonly number[])[];
   readonly rows: ReadonlyMap<number, ShownProduct>;
-  /** Groups, and the hits in them. */
+  /** The number of groups, and of the hits in them. */
   readonly total: number;
   readonly hits: number;
-  /** False: both are estimates. */
+  /** False if both numbers are estimates. */
   readonly isTotalExact: boolean;
   readonly facets: readonly Facet[];
-  /** How many of the hits the facets and the categories are counted in. */
+  /** How many of the hits are counted in the facets and the categories. */
   readonly facetsOf: number;
   readonly categories: readonly CountedCategory[];
   readonly byKey: ReadonlyMap<string, Attribute>;
@@ -48,15 +51,15 @@ export interface FoundGroups {
   readonly isPartial: boolean;
 }
 
-/** The groups that a question found, to be read one after another in the thread that found them. */
+/** The groups that a question found. The thread that found them reads them one after another. */
 export interface OpenGroups {
   readonly attributes: readonly Attribute[];
   /** The documents of each group, the best first. */
   readonly groups: readonly (readonly number[])[];
   readonly isPartial: boolean;
-  /** Of uploads that were read to find the groups. */
+  /** The bytes of the uploads that were read to find the groups. */
   readonly bytes: number;
-  /** @returns the group identifiers of these documents, without reading the rest of them */
+  /** @returns the group identifiers of these documents; it reads only the fronts of their uploads */
   nameGroups(documents: readonly number[]): Promise<readonly string[]>;
   /** @returns products of these documents, each with the bytes of its upload */
   read(documents: readonly number[]): Promise<readonly ReadUpload[]>;
@@ -68,7 +71,7 @@ interface ReadUpload {
 }
 
 /**
- * Hits whose uploads need not be read are grouped by the index.
+ * Groups hits by the index if their uploads need not be read.
  * @throws search_too_broad, search_too_long
  */
 export async function findGroups(list: HitList, { offset, limit }: HitRange): Promise<FoundGroups> {
@@ -93,7 +96,10 @@ export async function findGroups(list: HitList, { offset, limit }: HitRange): Pr
   };
 }
 
-/** Groups without facets and a total, read one by one. @throws search_too_broad, search_too_long */
+/**
+ * Finds groups without facets and a total, which are read one after another.
+ * @throws search_too_broad, search_too_long
+ */
 export async function openGroups(list: HitList, { offset, limit }: HitRange): Promise<OpenGroups> {
   const { snapshot, isMade } = list.index;
   const nothing = { facets: new FacetTally(list.plan.byKey, 0), tally: new CategoryTally() };
@@ -127,13 +133,13 @@ interface Tallies {
 
 interface PlacedHits {
   readonly groups: HitGroups;
-  /** As many hits share a group as among those seen, so the total is this many times what was seen. */
+  /** The factor from the groups found to the total, if further hits share groups as these do. */
   readonly share: number;
   readonly bytes: number;
 }
 
 /**
- * @returns as many groups as needed, and an estimated total
+ * Finds as many groups as needed, and a factor for the total.
  * @throws search_too_broad, search_too_long
  */
 async function placeHits(list: HitList, needed: number, { facets, tally }: Tallies): Promise<PlacedHits> {
@@ -190,7 +196,7 @@ async function* listPlaces(
       yield { document: row.document, group: keyOfGroup(readFront(row).groupIdentifier) };
 }
 
-/** @throws answer_too_large before any is read */
+/** @throws answer_too_large before it reads a document */
 async function readWhole(
   list: HitList,
   documents: readonly number[],

@@ -35,12 +35,13 @@ export async function answerSearch(list: HitList, { limit, cursor }: PageQuestio
   const isComplete = index.newer === undefined && plan.isCut !== true;
   const totals = { total: counted.total, isTotalExact: counted.isExact && isComplete, isComplete };
   const found = { ...page, ...totals, facets: facets.list(), facetsOf: facets.products };
-  // A place in a part of the catalog is invalid in the index made later.
+  // A position in a part of the catalog would be invalid in the index that is made later.
   return index.isMade ? found : { ...found, ...PARTIAL };
 }
 
 /**
- * A page has all its hits, in its own time: the first continues where the survey ended, all others after their cursor.
+ * Fills a page within its own time. The first page continues where the survey ended, and all others continue after
+ * their cursors.
  * @throws search_too_long
  */
 async function fillPage(
@@ -53,7 +54,7 @@ async function fillPage(
   return collect(list, last, { hits, limit, former });
 }
 
-/** Looks for one hit beyond the limit, which shows that there is another page. */
+/** Collects hits, and one hit beyond the limit, which shows that there is another page. */
 async function collect(
   list: HitList,
   from: HitPlace,

@@ -3,14 +3,14 @@ import { isInTier } from '../words/words.ts';
 import type { HitList } from './hit-list.ts';
 import type { OpenIndex } from './search-index.ts';
 
-/** Hits that are checked one by one, at 2 µs each, if the index has dead entries. */
+/** If the index has dead entries, at most this many hits are checked, at 2 µs each. */
 const COUNTED = 10_000;
-/** Checking this many hits takes less time than counting the products. */
+/** Checking this many hits takes less time than counting all products. */
 const FEW = 1_000;
 
 export interface HitCount {
   readonly total: number;
-  /** False if there are so many that documents without a product are counted too. */
+  /** False if there are so many hits that documents without a product are counted too. */
   readonly isExact: boolean;
 }
 

@@ -1,9 +1,9 @@
 import type { HitGroup } from '../search-port.ts';
 
-/** The most products of a group that are shown; a search reads the uploads of all of them. */
+/** How many products of a group are shown. A search reads the uploads of all of them. */
 const SHOWN_OF_GROUP = 100;
 
-/** Hits by group, groups and hits in the order in which they are found. */
+/** Hits by group. Groups and hits have the order in which they were found. */
 export class HitGroups {
   private readonly documents = new Map<number, number[]>();
   hits = 0;

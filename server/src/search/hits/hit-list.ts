@@ -8,12 +8,21 @@ import { FACETED } from './facets.ts';
 import type { HitPlace, OpenIndex } from './search-index.ts';
 import type { SearchPlan } from './search-plan.ts';
 
-/** The hits of a search, in the order of their ranks, as they are read from the index and from what it lacks. */
+/**
+ * The hits of a search in the order of their ranks. They are read from the index and, if the index lacks documents,
+ * from the catalog.
+ */
 
-/** Hits per read: first those of the facets and the next one, which shows that there are more; then many. */
+/**
+ * Hits per read. The first read has the hits of the facets and one more, which shows that there are more hits; later
+ * reads have many.
+ */
 const PAGES = [FACETED + 1, 1_000] as const;
 
-/** A hit, and where the search continues after it. Its upload is parsed on demand: the front suffices for its item. */
+/**
+ * A hit, and the position after which the search continues. Its upload is parsed on demand, because the front
+ * suffices for its item.
+ */
 export class Hit {
   readonly row: FoundRow;
   readonly place: HitPlace;
@@ -30,17 +39,20 @@ export class Hit {
   }
 }
 
-/** The place before all hits. */
+/** The position before all hits. */
 export const FIRST: HitPlace = [0, 0];
 
 export interface HitReads {
   readonly missing: number;
-  /** Whether more than their fronts is needed. */
+  /** Whether the whole uploads are needed, not only their fronts. */
   readonly isWhole: boolean;
 }
 export const ALL: HitReads = { missing: Number.POSITIVE_INFINITY, isWhole: true };
 
-/** Products found by a former version, of which the index may have several, are checked in their present form. */
+/**
+ * Checks products that a former version found against their present form, and returns each only once, because the
+ * index may have several versions.
+ */
 export class FormerHits {
   private readonly newer: number;
   private readonly seen = new Set<number>();
@@ -67,12 +79,12 @@ export class HitList {
     this.plan = plan;
   }
 
-  /** Whether some hits are not, or not in their present form, in the index. */
+  /** Whether some hits are missing from the index, or are in it in a former version. */
   get isBeyondIndex(): boolean {
     return this.index.newer !== undefined || !this.index.isMade;
   }
 
-  /** Hits after a place: the best tier first, in each the product that was uploaded longest ago. */
+  /** Lists hits after a position: the best tier first, and in each tier the product that was uploaded longest ago. */
   async *listFrom(
     [first, document]: HitPlace,
     next: () => HitReads,
@@ -91,13 +103,15 @@ export class HitList {
     return this.plan.test?.(viewUpload(hit.product)) ?? true;
   }
 
-  /** @returns the same, or as many as possible if each hit must be checked */
+  /** @returns the same reads, or as many as possible if each hit must be checked */
   readsOf({ missing, isWhole }: HitReads): HitReads {
     const isLookedAt = this.plan.test !== undefined || this.index.newer !== undefined;
     return isLookedAt ? ALL : { missing: Math.max(missing, 1), isWhole };
   }
 
-  /** @returns rows by their documents: those that are read, or those of a part of the catalog without an index */
+  /**
+   * @returns rows by their documents: the rows that `read` returns, or without an index the rows of the scanned part
+   */
   async placeRows(read: () => Promise<readonly PlacedRow[]>): Promise<ReadonlyMap<number, PlacedRow>> {
     const { tail, isMade } = this.index;
     const rows = isMade ? await read() : tail.map(({ row }) => row);

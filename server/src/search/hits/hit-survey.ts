@@ -6,12 +6,12 @@ import { ALL, FIRST, FormerHits, type Hit, type HitList } from './hit-list.ts';
 import { type HitPlace, startPart } from './search-index.ts';
 import type { HitRange, SortedHits } from './sorted-hits.ts';
 
-/** Hits that are read from the first one on: for facets, a filter, an order, or groups. */
+/** Reads hits from the first one on, for facets, a filter, an order, or groups. */
 
-/** Products that are compared with a filter to count hits, or hits that are sorted. */
+/** How many products are compared with a filter to count hits, or how many hits are sorted. */
 const EXAMINED = 100_000;
 
-/** The part of a hit that is shown, as its upload may be large. */
+/** The part of a hit that is shown, because its upload may be large. */
 export interface ShownHit {
   readonly item: ReturnType<typeof toFoundItem>;
   readonly place: HitPlace;
@@ -27,9 +27,9 @@ export function toFoundItem(row: PlacedRow) {
 interface SurveyRequest {
   readonly facets: FacetTally;
   onHit?(hit: Hit): void;
-  /** For hits that are checked one by one. */
+  /** Ends the survey early if hits are checked one after another. */
   isEnough?: (survey: HitSurvey) => boolean;
-  /** Of the hits that are returned. */
+  /** How many hits are returned. */
   readonly most: number;
   readonly sorted: SortedHits | undefined;
 }
@@ -38,18 +38,18 @@ export interface HitSurvey {
   readonly hits: ShownHit[];
   total: number;
   examined: number;
-  /** Of the uploads that were examined, about. */
+  /** The approximate bytes of the examined uploads. */
   bytes: number;
   isExact: boolean;
-  /** Whether it ended because its time was up. */
+  /** Whether it ended because its time was used up. */
   readonly isOver: boolean;
-  /** How far it came; undefined: to the end. */
+  /** The last hit that it read; undefined: it read all. */
   last: HitPlace | undefined;
-  /** What it found by former versions, for a page that continues after it. */
+  /** The products that former versions found, for a page that continues after the survey. */
   readonly former: FormerHits;
 }
 
-/** Reads the hits from the first on, as far as facets, a filter or an order require. */
+/** Reads hits from the first one on, as far as facets, a filter or an order need them. */
 export async function surveyHits(list: HitList, request: SurveyRequest): Promise<HitSurvey> {
   const { facets, sorted, most } = request;
   const isEnough = endOfSurvey(list, request);
@@ -74,7 +74,7 @@ export async function surveyHits(list: HitList, request: SurveyRequest): Promise
   return { ...survey, isExact: true, last: undefined };
 }
 
-/** @returns a function that tells if the survey has seen enough */
+/** @returns a function that reports whether the survey has read enough hits */
 function endOfSurvey(
   { plan }: HitList,
   { facets, sorted, most, isEnough }: SurveyRequest,
@@ -92,7 +92,7 @@ function noteHit(survey: HitSurvey, hit: Hit, { facets, most, sorted }: SurveyRe
   if (!facets.isFull) facets.add(hit.product, hit.row.text.length);
 }
 
-/** @throws search_too_broad, search_too_long if not all hits are sorted */
+/** @throws search_too_broad if not all hits are sorted, search_too_long */
 export function pageOfSorted(
   list: HitList,
   { isExact, isOver }: HitSurvey,

@@ -1,6 +1,6 @@
 /**
- * The door of hits: a question becomes a plan, and the plan finds hits in the index of one state of a catalog. It runs in
- * threads, and reads what the index lacks in addition.
+ * The door of hits: a question becomes a plan, and the plan finds hits in the index of one state of a catalog. It
+ * runs in threads, and also reads documents that the index lacks.
  */
 export { type CategoryPage, type CategoryQuestion, listCategories } from './category-list.ts';
 export type { CountedCategory } from './category-tally.ts';

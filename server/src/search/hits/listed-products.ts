@@ -3,12 +3,12 @@ import { FIRST, type HitList } from './hit-list.ts';
 import { readPlace, startPart, writePlace } from './search-index.ts';
 import type { SearchQuestion } from './search-plan.ts';
 
-/** For the items of one page of a listing. */
+/** The limit of the items of one page. */
 const LISTED_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * A page of a listing, which has neither facets nor a total: hits in order. It ends early at a number of characters, or when
- * its time is up. Source: docs/interface §14.3 rule 6.
+ * Lists a page of products: hits in order, without facets and a total. The page ends early at a number of characters,
+ * or when its time is used up. Source: docs/interface §14.3 rule 6.
  */
 export async function listProducts(
   list: HitList,

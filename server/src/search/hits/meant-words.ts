@@ -3,22 +3,23 @@ import { errorsOf, listForgivable, listPatterns, NearestWords, planTiers } from 
 import { type OpenIndex, startPart } from './search-index.ts';
 import type { SearchPlan } from './search-plan.ts';
 
-/** What the words of a search may mean. Source: docs/interface §4.13 rule 4. */
+/** The words that a search may mean. Source: docs/interface §4.13 rule 4. */
 
-/** How long words are compared: the 17,582 words of a million products take some milliseconds. */
+/** How long words are compared. The 17,582 words of a million products take some milliseconds. */
 const COMPARING_MS = 1_000;
 
 interface MeantWords {
-  /** For each word of the search, nearest first. */
+  /** The meant words of each word of the search, nearest first. */
   readonly meant: readonly (readonly string[])[];
-  /** Whether time was left for only a part of the words. */
+  /** Whether the time sufficed only for a part of the words. */
   readonly isCut: boolean;
 }
 
 const NOTHING_MEANT: MeantWords = { meant: [], isCut: false };
 
 /**
- * @returns the plan with the words of the index: what begins as those of the question, and, if errors are forgiven, what these may mean
+ * @returns the plan with words of the index: words that begin as the words of the question do, and, if errors are
+ * forgiven, the words that these may mean
  * @throws search_too_long, not_ready
  */
 export async function readWords(
@@ -33,7 +34,7 @@ export async function readWords(
   return { ...plan, isCut, tiers: planTiers({ ...plan.worded, meant, begun }) };
 }
 
-/** Compares the words of the index part by part, until the time is up. @throws search_too_long, not_ready */
+/** Compares the words of the index part by part, until its time is used up. @throws search_too_long, not_ready */
 async function findMeant(
   words: readonly string[],
   { snapshot, tail, budget, limits }: Pick<OpenIndex, 'snapshot' | 'tail' | 'budget' | 'limits'>,

@@ -7,20 +7,20 @@ import { hasWords, isInTier, listLexemes } from '../words/words.ts';
 import type { SearchPlan } from './search-plan.ts';
 
 /**
- * The index of search: the lexemes of every document, made at the first search and updated after every later
- * change, so that updates pay nothing for it before. It follows documents, which never change: entries of
+ * The index of search has the lexemes of every document. The first search makes it, and every later change updates
+ * it, so updates before the first search cost nothing for it. It follows documents, which never change: entries of
  * removed documents are dead, and a restored product is found by its former document.
  */
 
 const isUpToDate = (state: SearchState): boolean =>
   state.version === state.presentVersion || state.lastDocument >= state.newestDocument;
 
-/** Searches do not wait for an index that is further behind. */
+/** Searches do not wait for an index that lacks more documents than this. */
 const FAR_BEHIND = 10_000;
-/** Nor for the first building of an index of more documents: this many take 250 ms. */
+/** Searches do not wait for the first building of an index of more documents than this; this many take 250 ms. */
 const SOON_MADE = 5_000;
 
-/** Before it was first complete, a search would find an unknown part of the catalog. */
+/** An index that was never complete must not answer, because it has an unknown part of the catalog. */
 const mayBeIncomplete = (
   { version, newestDocument, lastDocument }: SearchState,
   allowIncomplete: IndexOrder['allowIncomplete'],
@@ -28,37 +28,41 @@ const mayBeIncomplete = (
   version > 0 &&
   (allowIncomplete === 'most' || (allowIncomplete === 'far' && newestDocument - lastDocument > FAR_BEHIND));
 
-/** A question to the index, on one state of a catalog, in a thread. */
+/** A question to the index on one state of a catalog; a thread answers it. */
 export interface IndexOrder {
   readonly projectId: number;
   /**
-   * Whether an answer may lack products of a change that is not in the index yet: `never`, `far` if the index is far
-   * behind, or `most`, once the caller has waited for it. Without an index, as many products are read as time allows.
+   * Whether an answer may lack products of a change that is not in the index yet: `never`; `far`, if the index is far
+   * behind; or `most`, if the caller has waited for it. Without an index, a search reads as many products as its time
+   * allows.
    */
   readonly allowIncomplete: 'never' | 'far' | 'most';
 }
 
-/** Time limits for each part of a search, in ms of the clock beside them. */
+/** Time limits of each part of a search, in ms of the clock `now`. */
 export interface SearchLimits {
   readonly longestMs: number;
   now(): number;
 }
 
-/** For products that are read one by one, for the count and for the page; everything else uses the index. */
+/** For products that are read one after another, to count and for the page. Everything else uses the index. */
 export const LIMITS: SearchLimits = { longestMs: 5_000, now: () => performance.now() };
 
-/** The index of one state of a catalog, with what it does not contain. */
+/** The index of one state of a catalog, with the products that it lacks. */
 export interface OpenIndex {
   readonly snapshot: SearchedCatalog;
   /** Products that the index lacks, in the order of their documents. */
   readonly tail: readonly TailProduct[];
-  /** Documents after this one are found by the former versions of their products. */
+  /** For documents after this one, the former versions of their products are found. */
   readonly newer: number | undefined;
   readonly isBehind: boolean;
-  /** False if there is none yet; `tail` then has the matches in a part of the catalog. */
+  /** False if there is no index yet; `tail` then has the hits in a part of the catalog. */
   readonly isMade: boolean;
   readonly state: SearchState | undefined;
-  /** @param what names it, with the state that it is counted in: to count a million products reads 26 MB, and two words in them take 12 ms */
+  /**
+   * Caches counts, because counting a million products reads 26 MB, and two words in them take 12 ms.
+   * @param what names the count and the state in which it is counted
+   */
   readonly countOnce: <Count extends object | number>(
     what: string,
     count: () => Promise<Count>,
@@ -68,8 +72,9 @@ export interface OpenIndex {
 }
 
 /**
- * A few documents missing from the index are scanned in addition; if there are many, a search only knows the former versions.
- * @param sought what is looked for without an index; undefined: no answer without one
+ * Opens the index. A search also scans the documents that the index lacks, if they are few. If they are many, it
+ * finds only the former versions of their products.
+ * @param sought the plan to scan the catalog with, if there is no index; undefined: no answer without an index
  */
 export async function openIndex(
   snapshot: SearchedCatalog,
@@ -90,7 +95,10 @@ export async function openIndex(
   return { missing: `${lastDocument} of ${newestDocument} product versions are in the index` };
 }
 
-/** @param state of an index that was never complete, or that must be complete */
+/**
+ * @param state of an index that was never complete, or that must be complete
+ * @returns whether the catalog is scanned instead
+ */
 async function isScanned(
   snapshot: SearchedCatalog,
   state: SearchState | undefined,
@@ -101,19 +109,19 @@ async function isScanned(
   return state.version === 0 && state.newestDocument - state.lastDocument > SOON_MADE;
 }
 
-/** @returns undefined if there are too many to scan */
+/** @returns undefined if too many documents are missing to scan them */
 async function listUnindexed(snapshot: SearchedCatalog, state: SearchState) {
   if (isUpToDate(state)) return [];
   const { newestDocument, lastDocument } = state;
   return newestDocument - lastDocument <= TAIL ? snapshot.listTail(lastDocument) : undefined;
 }
 
-/** How long products are read without an index, and how many hits suffice. */
+/** How long products are scanned without an index, and how many hits suffice. */
 const SCAN_MS = 150;
 const SCANNED_HITS = 1_000;
 const SCAN_PAGE = 1_000;
 
-/** Scans products, oldest first, instead of using an index. */
+/** Scans products without an index, oldest first. */
 async function scanCatalog(
   snapshot: SearchedCatalog,
   { worded: { words }, tiers: { counted } }: SearchPlan,
@@ -143,7 +151,8 @@ function readTail(row: PlacedRow): TailProduct {
   let lexemes: TailProduct['lexemes'] | undefined;
   return {
     row: { ...row, present: row.document },
-    // Computed on demand: it takes most of a product's time, and some answers only need the number of products.
+    // Computed on demand, because it takes most of the time of a product, and some answers need only the number of
+    // products.
     get lexemes() {
       lexemes ??= listLexemes(JSON.parse(row.text));
       return lexemes;
@@ -151,7 +160,10 @@ function readTail(row: PlacedRow): TailProduct {
   };
 }
 
-/** @returns a function that tells if the time of the part that begins now is up @throws search_too_long, not_ready once its caller has left */
+/**
+ * @returns a function that reports whether the time of the part that begins now is used up
+ * @throws search_too_long, not_ready when its caller has disconnected
+ */
 export function startPart({ budget, limits }: Pick<OpenIndex, 'budget' | 'limits'>): () => boolean {
   const until = limits.now() + limits.longestMs;
   return () => {
@@ -160,7 +172,7 @@ export function startPart({ budget, limits }: Pick<OpenIndex, 'budget' | 'limits
   };
 }
 
-/** The number of tiers before a place, and the document there. */
+/** A position among the hits: the number of tiers before it, and the document. */
 export type HitPlace = readonly [tier: number, document: number];
 export const writePlace = (place: HitPlace): string => Buffer.from(place.join(' ')).toString('base64url');
 

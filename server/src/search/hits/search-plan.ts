@@ -23,16 +23,16 @@ import {
   type WordedSearch,
 } from '../words/words.ts';
 
-/** Which products to find. Source: docs/interface §4.13. */
+/** The products to find. Source: docs/interface §4.13. */
 export interface SearchQuestion {
   readonly q?: string | undefined;
-  /** The language of filters as JSON, or a line such as `TDP > 100`. */
+  /** A filter in the language of filters as JSON, or a line such as `TDP > 100`. */
   readonly filter?: string | undefined;
   /** The beginning of a category path. */
   readonly category?: readonly string[] | undefined;
-  /** An attribute, or with `:desc` in descending order. Without it the best hits come first. */
+  /** An attribute, in descending order with `:desc`. Without it the best hits come first. */
   readonly sort?: string | undefined;
-  /** Identifiers, or groups: only these products. */
+  /** Identifiers, or groups, to which the search is limited. */
   readonly named?: readonly string[] | undefined;
   readonly limit: number;
   readonly cursor?: string | undefined;
@@ -46,9 +46,12 @@ export interface SearchSort {
 export interface SearchPlan {
   readonly worded: WordedSearch;
   readonly tiers: SearchTiers;
-  /** Whether only a part of the words was compared with those of the question, so that products with typing errors may be missing. */
+  /**
+   * Whether only a part of the words was compared with the question, so that products with typing errors may be
+   * missing.
+   */
   readonly isCut?: boolean;
-  /** For conditions that the index cannot check; undefined: it checks all. */
+  /** Tests the conditions that the index cannot check; undefined: the index checks all conditions. */
   readonly test: ProductTest | undefined;
   readonly sort: SearchSort | undefined;
   readonly byKey: ReadonlyMap<string, Attribute>;
@@ -84,7 +87,7 @@ export function planSearch(question: SearchQuestion, byKey: SearchPlan['byKey'])
 
 const refuse = (detail: string) => new ServiceError('query_invalid', detail);
 
-/** An attribute is found by its name or a synonym. */
+/** Finds an attribute by its name or a synonym. */
 function findAmong(byKey: ReadonlyMap<string, Attribute>): FindAttribute {
   return (name) => {
     const attribute = byKey.get(name);
@@ -112,7 +115,7 @@ function readSort(sort: string | undefined, find: FindAttribute): SearchSort | u
   return { attribute: findSorted(name, find), isDescending: direction === 'desc' };
 }
 
-/** An attribute, or the name that every product has. */
+/** Finds an attribute, or the name that every product has. */
 function findSorted(name: string, find: FindAttribute): ComparedAttribute {
   try {
     return find(name);
@@ -122,14 +125,14 @@ function findSorted(name: string, find: FindAttribute): ComparedAttribute {
   }
 }
 
-/** What the index knows about a filter: every product that satisfies it has these lexemes. */
+/** The lexemes of a filter. Every product that satisfies the filter has them. */
 interface FilterLexemes {
   readonly groups: LexemeGroups;
-  /** Whether every product with these lexemes satisfies it. */
+  /** Whether every product with these lexemes satisfies the filter. */
   readonly isExact: boolean;
 }
 
-/** The most lexemes of one group; a longer list of values is compared with each product instead. */
+/** The most lexemes of one group. A longer list of values is compared with each product instead. */
 const GROUP = 100;
 const NOTHING: FilterLexemes = { groups: [], isExact: false };
 
@@ -166,7 +169,7 @@ const joinAll = (parts: readonly FilterLexemes[]): FilterLexemes => ({
   isExact: parts.every(({ isExact }) => isExact),
 });
 
-/** Only conditions with one group each can be joined to a group. */
+/** Joins conditions with exactly one group each to a single group; other conditions give no lexemes. */
 function joinAny(parts: readonly FilterLexemes[]): FilterLexemes {
   if (parts.length === 0 || parts.some(({ groups }) => groups.length !== 1)) return NOTHING;
   return oneOf(
@@ -175,7 +178,7 @@ function joinAny(parts: readonly FilterLexemes[]): FilterLexemes {
   );
 }
 
-/** A filter in a line, as people and agents write it: `TDP > 100 and Brand = Corsair`. */
+/** A filter in a line, in the form that people and agents write: `TDP > 100 and Brand = Corsair`. */
 
 const PART = /^\s*(?:"([^"]*)"|([^<>=!~"]+?))\s*(?:(<=|>=|!=|<|>|=|~)\s*(?:"([^"]*)"|([^"]*?)))?\s*$/;
 const SIGNS = {
@@ -187,12 +190,12 @@ const SIGNS = {
   '>=': 'greaterOrEqual',
   '~': 'contains',
 } as const;
-/** Outside quotes. */
+/** Matches `and` outside quotes. */
 const AND = /\s+and\s+(?=(?:[^"]*"[^"]*")*[^"]*$)/i;
 
 /**
- * @param isNumeric whether numbers of an attribute are compared as numbers
- * @returns undefined if it is not such a line
+ * @param isNumeric returns whether the numbers of an attribute are compared as numbers
+ * @returns undefined if the text is not a filter in a line
  */
 function readFilterText(text: string, isNumeric: (attribute: string) => boolean): Filter | undefined {
   const all = text.split(AND).map((part) => readPart(part, isNumeric));

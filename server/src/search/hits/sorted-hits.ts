@@ -15,8 +15,8 @@ export interface HitRange {
 }
 
 /**
- * Hits ordered by an attribute: by the smallest value, or the largest if descending; those without one come
- * last, ties by id, as in answers of relations.
+ * Hits in the order of an attribute, by the smallest value, or by the largest if descending. Hits without a value
+ * come last. Equal hits are sorted by id, as in answers of relations.
  */
 export class SortedHits {
   private readonly sort: SearchSort;

@@ -19,8 +19,8 @@ import {
 import { prepareWalk, type WalkedIndex, walkSearch } from './index-walk-store.ts';
 
 /**
- * The operations of the index, by the threads that run them. The type of each call on a `SearchedCatalog` is that of its
- * program, so go-to-definition leads from the call to this table, and from the table to the statement.
+ * The operations of the index, by the threads that run them. Each call on a `SearchedCatalog` has the type of its
+ * program. So go-to-definition leads from the call to this table, and from the table to the statement.
  */
 
 /** Reads on one state of a catalog. */
@@ -57,7 +57,7 @@ export const openSearched = (snapshot: CatalogSnapshot): SearchedCatalog => ({
 
 interface PlaceInIndex {
   readonly projectId: number;
-  /** The document before it. */
+  /** The document before the next one to read. */
   readonly after: number;
 }
 
@@ -66,14 +66,17 @@ interface WalkOrder {
   readonly input: WalkedIndex;
 }
 
-/** The writes of the index, as the serving thread calls them. */
+/** The writes of the index, for the serving thread. */
 export interface SearchStore {
-  /** What the index takes in next, after a document; a parsing thread prepares it. */
+  /** Prepares the documents after `after`, which the index gets next; a parsing thread does it. */
   prepareWalk(projectId: number, after: number): Promise<PreparedWalk>;
   walkSearch(projectId: number, walked: WalkedIndex): Promise<SearchStep>;
 }
 
-/** @param threads those that parse, and those that write; a project's writes run one after another */
+/**
+ * @param parsers threads that parse
+ * @param writers threads that write; the writes of one project run one after another
+ */
 export const createSearchStore = ({
   parsers,
   writers,
@@ -94,7 +97,7 @@ export const indexParserOperations = (snapshots: CatalogSnapshots) => ({
     snapshots.read(projectId, budget, (snapshot) => snapshot.perform(prepareWalk(after))),
 });
 
-/** Runs a program in one transaction, which a loss of power may undo, because a lost step is repeated. */
+/** Runs a program in one transaction. A loss of power may undo it, because a lost step is repeated. */
 type Transact = <Result>(projectId: number, program: Program<Result>) => Result | Promise<Result>;
 
 const writerOperations = (transact: Transact): Record<string, Operation> => ({
@@ -112,6 +115,6 @@ export const indexWriterOperations = (files: CatalogFiles) =>
     return file.repeatable(() => file.perform(program));
   });
 
-/** The same on PostgreSQL. */
+/** The same for PostgreSQL. */
 export const postgresIndexWriterOperations = (postgres: Postgres) =>
   writerOperations((projectId, program) => postgres.repeatable((tx) => performOn(tx, projectId, program)));

@@ -41,11 +41,11 @@ import type {
 } from '../search-port.ts';
 import { markNumbers } from './marked-numbers.ts';
 
-/** What a search reads from the index: FTS5 in a file, tsvector with GIN in PostgreSQL. */
+/** Reads of the index: FTS5 in a file, tsvector with GIN in PostgreSQL. */
 
 const NOTHING = text('');
 
-/** The longest beginning of a lexeme that the index of a file has. */
+/** The longest prefix of a lexeme in the prefix index of a file. */
 const INDEXED = 8;
 
 const IS_MADE = byEngine({
@@ -58,17 +58,17 @@ const PRESENT_VERSION = byEngine({
 });
 const NEWEST = sql`coalesce((select max(id) from document where ${own()}), 0)`;
 
-/** @returns undefined if nothing was searched yet */
+/** @returns undefined before the first search of the project */
 export function* readSearchState(): Program<SearchState | undefined> {
   if ((yield* row(IS_MADE)) === undefined) return undefined;
   return yield* row`select w.last_document as "lastDocument", w.version, ${NEWEST} as "newestDocument",
     ${PRESENT_VERSION} as "presentVersion", w.documents from search_progress w where ${own('w')} and w.id = 1`;
 }
 
-/** In PostgreSQL each lexeme follows the project, for which this is a placeholder. */
+/** Stands for the project, which each lexeme follows in PostgreSQL. */
 const OF_PROJECT = '~';
 
-/** How the engines write queries of lexemes, which consist of letters and digits. */
+/** The parts of queries of each engine. Lexemes consist of letters and digits. */
 const QUERIES = {
   sqlite: { or: ' OR ', and: ' AND ', not: ' NOT ', open: '"', close: '"', begins: ' *' },
   postgres: { or: ' | ', and: ' & ', not: ' & !', open: `'${OF_PROJECT}`, close: "'", begins: ':*' },
@@ -87,17 +87,17 @@ function writeTier({ all, except, begun }: SearchTier, engine: keyof typeof QUER
 const inFile = (query: string): Sql => sql`cast(${markNumbers(Buffer.from(query))} as text)`;
 
 /**
- * The project's own rows, estimated as high as possible: with the index of the project, for which it has no
- * statistics, PostgreSQL would read all its rows for a few hits. For 300 categories of 30,000 products that
- * took 13 s instead of 0.2; each additional value makes a list less attractive: with 20 it took 1.8 s, from
- * 50 on 0.05 s, as without the condition, by which a distributed database finds the worker.
+ * The rows of the project, with an estimate as high as possible. PostgreSQL has no statistics for the index of the
+ * project, and would read all its rows for a few hits. For 300 categories of 30,000 products that took 13 s instead
+ * of 0.2. Each repeated value makes the index less attractive: 20 took 1.8 s, and 50 or more took 0.05 s, the same as
+ * without the condition. A distributed database needs the condition to find the worker.
  */
 const OFTEN_OWN = sql`s.project_id in (${joined(
   Array.from({ length: 100 }, () => sql`${PROJECT}`),
   ', ',
 )})`;
 
-/** @returns the rows `s` of the index that a tier finds, as `from`, or `index` for counting, and `where` */
+/** @returns the rows `s` of the index that a tier finds: `from` for reading, `index` for counting, and `where` */
 function foundBy(tier: SearchTier) {
   const documents = text('search_entry s');
   if (tier.all.length === 0)
@@ -113,14 +113,15 @@ function foundBy(tier: SearchTier) {
       sqlite: () => sql`l.search_lexeme match ${inFile(writeTier(tier, 'sqlite'))}`,
       postgres: sql`${OFTEN_OWN} and s.lexemes @@ ${query}`,
     }),
-    // In SQLite the key of what is found; PostgreSQL would walk all documents if their key could provide the order.
+    // In SQLite, this is the key of the rows found. PostgreSQL would read all documents if their key could provide
+    // the order, so the 0 hides it.
     order: byEngine({ sqlite: text('l.rowid'), postgres: text('s.document_id + 0') }),
   };
 }
 
-/** The product of a row `s`, unless the document has been replaced since, or belongs to an open full update. */
+/** The product of a row `s`, unless its document has been replaced since, or belongs to an open full update. */
 const PRODUCT = lookupJoin('product', 'p', sql`p.id = s.product_id and p.document_id = s.document_id`);
-/** The same, including those replaced by a document that is not in the index. */
+/** The same, including products whose new document is not in the index. */
 const productOf = (newer: number | undefined): Sql =>
   newer === undefined
     ? PRODUCT
@@ -129,15 +130,15 @@ const productOf = (newer: number | undefined): Sql =>
         'p',
         sql`p.id = s.product_id and (p.document_id = s.document_id or p.document_id > ${newer})`,
       );
-/** Bytes of those that a search scans itself. */
+/** The largest tail that a search scans itself, in bytes. */
 const TAIL_AT_ONCE = { as: 's', bytes: 8 * 1024 * 1024 };
 /**
- * Bytes of uploads of hits: 1,000 ordinary products. Each searching thread holds this much, plus the parsed
- * form. Of fronts it holds little, but an engine reads whole uploads to find them.
+ * Bytes of uploads of hits per read: 1,000 ordinary products. Each searching thread has this much in memory, plus the
+ * parsed form. Fronts take little memory, but an engine reads whole uploads to find them.
  */
 const HITS_AT_ONCE = { whole: 2 * 1024 * 1024, front: 16 * 1024 * 1024 };
 
-/** @returns products that are in the index of search */
+/** @returns the products of a tier that are in the index */
 export function* listHits({
   tier,
   after,
@@ -170,10 +171,10 @@ export function* listPlaces({ tier, after, limit, newer }: RequestedHits): Progr
     order by ${order} limit ${limit}`;
 }
 
-/** Words of the index that one statement compares, in some milliseconds. */
+/** How many words of the index one statement compares; this takes some milliseconds. */
 const WORDS_AT_ONCE = 50_000;
 
-/** @returns words consisting only of letters that products have had */
+/** @returns words of products, of letters only, that match the patterns */
 export function* listWords(sought: SoughtWords): Program<WordPart> {
   const { first, after, shortest, longest, patterns } = sought;
   const range = sql`${own('w')} and w.word > ${after} and w.word < ${`${first}\u{10ffff}`}`;
@@ -189,9 +190,9 @@ export function* listWords(sought: SoughtWords): Program<WordPart> {
   return { words, last };
 }
 
-/** The most lexemes asked for in place of a beginning. */
+/** The most lexemes that replace a prefix in a query. */
 const BEGUN = 8;
-/** The lexemes of the index as a table, which each connection makes for itself. */
+/** The lexemes of the index as a table. Each connection creates it for itself. */
 const VOCABULARY = byEngine({
   sqlite: text(
     'create virtual table if not exists temp.search_begun using fts5vocab(main, search_lexeme, instance)',
@@ -199,20 +200,24 @@ const VOCABULARY = byEngine({
   postgres: NOTHING,
 });
 
-/** @returns the first lexeme from a text on; one seek of 0.1 ms, while to list distinct ones FTS5 reads all their rows */
+/**
+ * @returns the first lexeme from a text on; one seek takes 0.1 ms, whereas FTS5 reads all their rows to list distinct
+ * lexemes
+ */
 const firstFrom = (from: string): Sql =>
   text(`(select v.term from search_begun v where v.term >= ${from} limit 1)`);
 
 /**
- * @returns for some of these beginnings, which end with `*`, all lexemes that begin so: those that are longer than the prefix
- * index has, if there are few such lexemes. In 1 µs FTS5 collects 8 rows of a beginning, and reads 80 of a lexeme.
+ * @param beginnings prefixes, which end with `*`
+ * @returns all lexemes with a prefix, for prefixes that are longer than those of the prefix index, if they have few
+ * lexemes; in 1 µs FTS5 collects 8 rows of a prefix, and reads 80 rows of a lexeme
  */
 export function* findBegun(beginnings: readonly string[]): Program<Map<string, string[]>> {
   const begun = new Map<string, string[]>();
   const long = new Set(beginnings.flatMap((one) => (one.length > INDEXED + 1 ? one.slice(0, -1) : [])));
   if (long.size === 0) return begun;
   yield* run(VOCABULARY);
-  // U+0001 comes before all signs of words, and U+10FFFF after them.
+  // U+0001 comes before all characters of words, and U+10FFFF after them.
   const listed = byEngine({
     sqlite: sql`with recursive f (beginning, term, place) as (
         select k.value, ${firstFrom('k.value')}, 0 from json_each(${JSON.stringify([...long])}) k
@@ -227,22 +232,25 @@ export function* findBegun(beginnings: readonly string[]): Program<Map<string, s
   return begun;
 }
 
-/** @returns how many documents a tier finds, those without a product too */
+/** @returns how many documents a tier finds, including documents without a product */
 export function countEntries(tier: SearchTier): Program<number> {
   const { where, index } = foundBy(tier);
   return countRows(sql`${index} where ${where}`);
 }
 
-/** @returns how many products a tier finds, at most as many as the limit */
+/** @returns how many products a tier finds, up to the limit */
 export function countHits({ tier, newer, limit }: CountedTier & { readonly limit: number }) {
   const { from, where } = foundBy(tier);
   return countRows(sql`(select 1 from ${from} ${productOf(newer)} where ${where} limit ${limit}) f`);
 }
 
-/** How many entries of one category are read: many may be dead. */
+/** How many entries of one category are read, because many may be dead. */
 const READ_OF_CATEGORY = 5_000;
 
-/** @returns the lexemes that a product has; if in doubt, because many products had one and few still do, includes it */
+/**
+ * @returns the lexemes that a product has, and those in doubt: many entries have had such a lexeme, and few of them
+ * may still have a product
+ */
 export function* findLiving({ lexemes, newer }: SoughtCategories): Program<string[]> {
   yield* planForLexemes();
   const query = byEngine({
@@ -255,7 +263,7 @@ export function* findLiving({ lexemes, newer }: SoughtCategories): Program<strin
   });
   const first = byEngine({ sqlite: text('0'), postgres: text('1') });
   const limit = text(`limit ${READ_OF_CATEGORY}`);
-  // In a file the newest first, which are seldom dead.
+  // In a file, the newest entries come first, because they are seldom dead.
   const some = byEngine({
     sqlite: sql`(select l.rowid as document_id from search_lexeme l where l.search_lexeme match ${query}
       order by l.rowid desc ${limit}) n cross join search_entry s on s.document_id = n.document_id`,

@@ -1,6 +1,6 @@
 /**
- * The door of the store of the index: the lexemes of every document, beside the catalog, in the same file or database. Both
- * engines run the same programs; statements that differ stand side by side in them.
+ * The door of the store of the index: the lexemes of every document, beside the catalog, in the same file or
+ * database. Both engines run the same programs, in which statements that differ are side by side.
  */
 export {
   createSearchStore,

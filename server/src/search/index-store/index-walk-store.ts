@@ -31,41 +31,44 @@ import type { IndexedDocument, PreparedWalk, SearchStep } from '../search-port.t
 import { keyOfGroup, LexemeWriter } from '../words/words.ts';
 import { markNumbers } from './marked-numbers.ts';
 
-/** How the index of search takes in documents, step by step, and loses the entries of removed ones. */
+/** Adds documents to the index of search, step by step, and removes the entries of removed documents. */
 
-/** The progress of building and tidying the index, a row of `search_progress`. */
+/** The progress of building and tidying the index: a row of `search_progress`. */
 interface SearchWalk {
   readonly lastDocument: number;
   readonly version: number;
   readonly documents: number;
-  /** Documents added since dead entries were last looked for. */
+  /** The documents added since the last tidying. */
   readonly untidied: number;
-  /** How far these were looked for; 0: not at all. */
+  /** The last entry that tidying has checked; 0: tidying is not in progress. */
   readonly tidiedUpTo: number;
 }
 
 const NEW_WALK: SearchWalk = { lastDocument: 0, version: 0, documents: 0, untidied: 0, tidiedUpTo: 0 };
-/** Documents per step: about 200 ms, in which an update of the project waits. */
+/** Documents per step. A step takes about 200 ms, and an update of the project waits for it. */
 const SEARCH_STEP = 2_000;
-/** Entries per step of tidying; after it FTS5 merges as many pages for each level of its parts: up to 0.7 s, of 200,000 entries. */
+/**
+ * Entries per step of tidying. After it, FTS5 merges as many pages for each level of its parts, which takes up to 0.7
+ * s with 200,000 entries.
+ */
 const TIDY_STEP = 500;
 
-/** What a step takes in. */
+/** The input of a step. */
 export interface WalkedIndex {
-  /** undefined: the step prepares it. */
+  /** The prepared documents; undefined: the step prepares them itself. */
   readonly prepared?: PreparedWalk | undefined;
 }
 
-/** Each dead entry slows searches a little, and looking for them reads the whole index. */
+/** Dead entries slow searches a little, and tidying reads the whole index, so it waits until there are many. */
 const needsTidying = ({ untidied, documents, tidiedUpTo }: SearchWalk): boolean =>
   tidiedUpTo > 0 || untidied > documents / 4 + 10_000;
 
-/** PostgreSQL has everything in one table, created by a migration. */
+/** PostgreSQL has one table for everything, which a migration created. */
 const NOTHING = text('');
 
 /**
- * A file gets its tables at the first search, so that a catalog without searches has none. Lexemes without positions,
- * which no query needs; the prefix index makes `b*` as fast as a word, up to the longest.
+ * Creates the tables of a file at the first search, so that a catalog without searches has none. Lexemes have no
+ * positions, because no query needs them. The prefix index makes `b*` as fast as a word, up to its longest prefix.
  */
 const TABLES = [
   `create virtual table if not exists search_lexeme using fts5(lexemes, content='', contentless_delete=1, detail=none,
@@ -77,7 +80,10 @@ const TABLES = [
     version integer not null, documents integer not null, untidied integer not null, tidied_up_to integer not null)`,
 ].map((table) => byEngine({ sqlite: text(table), postgres: NOTHING }));
 
-/** In bytes: a step is written at once, not in parts that are then merged, eight at a time, or as soon as 30 % are dead (0023 has the figures). */
+/**
+ * Settings of FTS5. `hashsize`, in bytes, lets it write a step as one part. It merges eight parts at a time, or as
+ * soon as 30 % of the entries are dead (0023 has the figures).
+ */
 const SETTINGS = byEngine({
   sqlite: text(
     `insert into search_lexeme (search_lexeme, rank) values ('hashsize', 33554432), ('automerge', 8), ('deletemerge', 30)`,
@@ -85,10 +91,13 @@ const SETTINGS = byEngine({
   postgres: NOTHING,
 });
 
-/** Bytes of uploads read per step of updating the index; in PostgreSQL a process of the database is busy for as long as a step takes. */
+/** Bytes of uploads read per step of updating the index. In PostgreSQL, a step occupies a process of the database. */
 const READ_AT_ONCE = byEngine({ sqlite: sql`${2 * 1024 * 1024}`, postgres: sql`${1024 * 1024}` });
 
-/** Documents after a given one, with their lexemes: the part of a step that needs no lock, and is not made in the writing thread. */
+/**
+ * Reads documents after a given one, with their lexemes. This part of a step needs no lock, so it runs outside the
+ * writing thread.
+ */
 export function* prepareWalk(after: number): Program<PreparedWalk> {
   yield* planForParts();
   const following = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${SEARCH_STEP}`;
@@ -116,7 +125,7 @@ export function* prepareWalk(after: number): Program<PreparedWalk> {
   };
 }
 
-/** Brings the index of search a step forward, or removes a part of its dead entries. */
+/** Adds the next documents to the index of search, or removes a part of its dead entries. */
 export function* walkSearch(state: CatalogState, { prepared }: WalkedIndex): Program<SearchStep> {
   for (const table of TABLES) yield* run(table);
   const walk = (yield* readWalk()) ?? NEW_WALK;
@@ -126,7 +135,7 @@ export function* walkSearch(state: CatalogState, { prepared }: WalkedIndex): Pro
   const { last, isLast } = step;
   const documents = JSON.parse(step.placed) as IndexedDocument[];
   if (documents.length > 0) yield* placeDocuments(documents, step);
-  // Others may have been added since it was prepared.
+  // More documents may have been added since the step was prepared.
   const isComplete = isLast && !isPrepared;
   const walked = {
     ...walk,
@@ -173,10 +182,13 @@ function placeInTable(placed: readonly IndexedDocument[], lines: readonly string
       from unnest(string_to_array(n.lexemes, ' ')) w)) from ${from}`;
 }
 
-/** Bits for the length of a line, stored after its position: one number for both takes SQLite a third of the time of a row. */
+/**
+ * Bits for the length of a line, which is stored after its position. One number for both takes SQLite a third of the
+ * time of a row.
+ */
 const LENGTH_BITS = 26;
 
-/** The lines are cut from one text, by the position of each document's. */
+/** Writes the lexemes of documents. The statement cuts each line from one text, by its position. */
 function placeInFile(placed: readonly IndexedDocument[], lines: Buffer): Sql {
   markNumbers(lines);
   const places: Record<number, number> = {};
@@ -191,10 +203,16 @@ function placeInFile(placed: readonly IndexedDocument[], lines: Buffer): Sql {
     select cast(key as integer), cast(substr(${lines}, ${from}, ${length}) as text) from json_each(${JSON.stringify(places)})`;
 }
 
-/** Each of these stays while the one before it goes, until the next tidying: FTS5 looks past all removed neighbours for each living entry (0023). */
+/**
+ * Of neighbouring dead entries, every sixteenth remains until the next tidying, because FTS5 reads past all removed
+ * neighbours for each living entry (0023).
+ */
 const STAYING = 16;
 
-/** Removes entries of removed documents; those in the undo log may come back. Its settings are for indexes of earlier versions. */
+/**
+ * Removes entries of removed documents. Documents in the undo log remain, because a restore may use them. It writes
+ * the settings again for indexes of earlier versions.
+ */
 function* tidy(walk: SearchWalk): Program<SearchWalk> {
   if (walk.tidiedUpTo === 0) yield* run(SETTINGS);
   const ids = yield* column<number>`select s.document_id as id from search_entry s where ${own('s')}

@@ -1,7 +1,8 @@
 /**
- * In a file the three characters of a number are encoded as one token character of FTS5, a byte from 0xC0 on followed by bytes
- * from 0x80 to 0xBF: it indexes no prefixes of a single character, which were a third of the index and of the time to make it.
- * @param bytes of lexemes, each after a space, a line end or a quote; modified in place
+ * Encodes the three characters of a number as one token character of FTS5: a byte from 0xC0 on, followed by bytes
+ * from 0x80 to 0xBF. FTS5 indexes no prefixes of a single character. Such prefixes were a third of the index and of
+ * the time to make it.
+ * @param bytes of lexemes, each after a space, a line end or a quote; they are modified in place
  */
 export function markNumbers(bytes: Buffer): Buffer {
   let isNumber = false;
@@ -16,5 +17,5 @@ export function markNumbers(bytes: Buffer): Buffer {
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
-/** The first of the four bytes of a character beyond U+FFFF. */
+/** The first of the four bytes of a character after U+FFFF. */
 const FIRST_OF_FOUR = 0xf0;

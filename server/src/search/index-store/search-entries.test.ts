@@ -8,10 +8,10 @@ import { changeCatalog } from '../../catalog/store/store.ts';
 import { CatalogFiles } from '../../storage/sqlite/sqlite.ts';
 import { walkSearch } from './index-walk-store.ts';
 
-/** Enough for two versions of them to be tidied: dead entries are looked for after a quarter and 10,000. */
+/** Enough products for the tidying of two versions, which begins after a quarter of the entries and 10,000 more. */
 const PRODUCTS = 11_000;
 
-test('entries of replaced products leave the index in short steps, of neighbours all but each sixteenth, and these the next time', (t) => {
+test('tidying removes dead entries in short steps, and leaves every sixteenth neighbour for the next time', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-entries-'));
   const files = new CatalogFiles(folder);
   t.after(() => {
@@ -27,7 +27,7 @@ test('entries of replaced products leave the index in short steps, of neighbours
 
   const step = () => file.transaction(() => file.perform(changeCatalog((state) => walkSearch(state, {}))));
 
-  /** @returns the most entries that a step removed */
+  /** @returns the most entries that one step removed */
   function replaceAll(version: number): number {
     file.transaction(() => {
       file.prepare('delete from document').run();

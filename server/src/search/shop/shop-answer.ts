@@ -11,9 +11,9 @@ import {
 } from './shop-plan.ts';
 import { languageOf, listSortings, type Sorting } from './shop-sortings.ts';
 
-/** The answer to a search, as shop connectors read it. Source: docs/interface §4.14. */
+/** The answer to a search, in the form for shop connectors. Source: docs/interface §4.14. */
 
-/** Read by these names in every language: the PHP core takes products from `Produkte`. */
+/** Names of the parts, which are the same in every language: the PHP core reads products from `Produkte`. */
 export const NAMES = {
   products: 'Produkte',
   categories: 'Kategorien',
@@ -34,7 +34,7 @@ export function answerShopSearch(question: ShopQuestion, sorting: Sorting | unde
     status: 'success' as const,
     totalResults: found.total,
     searchResults: [{ ...products, results: ITEMS }],
-    // An object, the only form that Shopware 6 accepts.
+    // An object, because Shopware 6 accepts no other form.
     interpretedQuery: { original: question.query, corrected: question.query, queryWasCorrected: false },
     answerText: '',
     filterOptions: [...describeTree(found.categories, question.locale), ...describeFacets(found)],
@@ -47,7 +47,7 @@ export function answerShopSearch(question: ShopQuestion, sorting: Sorting | unde
   return writeAnswer(answer, writeItems(found, question.offset));
 }
 
-/** Marks totals that are estimates, and counts of only some of the hits. */
+/** Marks totals that are estimates, and counts of only a part of the hits. */
 export const describeExtent = ({ isTotalExact, facetsOf, hits, isPartial }: FoundGroups) => ({
   ...(!isTotalExact && { isTotalExact }),
   ...(facetsOf < hits && { facetsOf }),

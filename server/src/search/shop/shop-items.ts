@@ -4,16 +4,16 @@ import { type Attribute, isFact } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { FoundGroups } from '../hits/hits.ts';
 
-/** The items of an answer, written once and put into the JSON around them. */
+/** The items of an answer. They are written once and inserted into the JSON around them. */
 
-/** Placeholder for the items of an answer, which are JSON already. */
+/** The placeholder for the items of an answer, which are JSON already. */
 export const ITEMS = randomUUID();
 
-/** @returns JSON of an answer with its items */
+/** @returns the JSON of an answer with its items */
 export const writeAnswer = (answer: object, items: string): string =>
   JSON.stringify(answer).replaceAll(`"${ITEMS}"`, () => items);
 
-/** @returns JSON: one list of items per group, with the best first as its head */
+/** @returns JSON: a list of items for each group, in which the best item comes first and is the head */
 export function writeItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: number): string {
   const settings = {
     form: 'bulk' as const,
@@ -38,10 +38,13 @@ export function writeItems({ groups, rows, byKey, categoryIds }: FoundGroups, of
 
 const POINTS = '"dataPoints":[';
 
-/** Data points as JSON: most are shared by many products of an answer, and writing them takes half of its time. */
+/**
+ * Writes data points as JSON, each once: many products of an answer share most of them, and writing them takes half
+ * of its time.
+ */
 function openPoints(byKey: ReadonlyMap<string, Attribute>) {
   const texts = new Map<Attribute, Map<string, string>>();
-  /** @returns nothing for a value that makes no fact */
+  /** @returns an empty text for a value that makes no fact */
   const write = (key: string, value: string): string => {
     const attribute = byKey.get(key);
     if (attribute === undefined) return '';
@@ -50,7 +53,10 @@ function openPoints(byKey: ReadonlyMap<string, Attribute>) {
       isFact(value, attribute) ? JSON.stringify(makeDataPoint(attribute, value)) : '',
     );
   };
-  /** @returns the item, which has at most the point of its category, with those of its values inserted before */
+  /**
+   * @returns the item with the data points of its values inserted before the data point of its category, if it has
+   * one
+   */
   return (item: string, { attributes }: UploadedProduct): string => {
     const points = new Set(attributes.flatMap(({ key, value }) => write(key, value) || []));
     const at = item.indexOf(POINTS) + POINTS.length;

@@ -5,22 +5,22 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { SearchQuestion } from '../hits/hits.ts';
 import { findSorting, type Sorting } from './shop-sortings.ts';
 
-/** The search of shop connectors, as they send it. Source: docs/interface §4.14. */
+/** A search in the form that shop connectors send. Source: docs/interface §4.14. */
 export interface ShopQuestion extends Pick<SearchQuestion, 'named'> {
-  /** Words; `*` for all products, `_#Tools#Drills` for a category. */
+  /** Words; `*` finds all products, `_#Tools#Drills` a category. */
   readonly query: string;
   readonly offset: number;
   readonly limit: number;
   readonly filters: readonly ShopFilter[];
   /** The key or the name of a sorting option. */
   readonly sort: string | undefined;
-  /** The locale of the project; in German ones names are German. */
+  /** The locale of the project. In a German locale, names are German. */
   readonly locale: string;
-  /** The attribute of prices, a setting of the project. */
+  /** The attribute of prices, from the setting of the project. */
   readonly priceAttribute: string;
-  /** In addition to the filters: the language of filters as JSON. */
+  /** A further filter in the language of filters, as JSON. */
   readonly filter?: string | undefined;
-  /** How many suggestions of each kind; undefined: a search. */
+  /** How many suggestions of each kind; undefined for a search. */
   readonly suggested?: SuggestionLimits | undefined;
 }
 
@@ -33,10 +33,10 @@ export type SuggestionLimits = Readonly<Record<'product' | 'category' | 'brand' 
 
 export const CATEGORY = { key: 'category', names: ['category', 'kategorie', 'categories', 'kategorien'] };
 export const isOfCategory = ({ name }: ShopFilter) => CATEGORY.names.includes(name.toLowerCase());
-/** Separates the levels of a category, as connectors write them. */
+/** The separator between the levels of a category that connectors write. */
 export const LEVEL = '#';
 
-/** @returns the paths that a filter with only a category's name means */
+/** @returns the paths that a filter means if it has only the name of a category */
 export async function listNamedCategories(
   snapshot: CatalogSnapshot,
   { filters }: Pick<ShopQuestion, 'filters'>,
@@ -96,7 +96,7 @@ function toFilter(one: ShopFilter, { byKey, categories }: KnownNames): Filter {
   return { attribute: name, operator: 'between', value: [one.min, one.max] };
 }
 
-/** An uploaded value, of a type whose operands are not texts. */
+/** @returns an uploaded value as the operand of its attribute's type */
 function toOperand(value: string, attribute: Attribute): string | number | boolean {
   if (attribute.type === 'BOOLEAN_ATTRIBUTE') return /^(true|yes|ja|1)$/i.test(value);
   const measure = attribute.type === 'NUMERIC_ATTRIBUTE' ? readMeasure(value, attribute) : undefined;

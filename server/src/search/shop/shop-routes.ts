@@ -12,7 +12,7 @@ import type { ProductSearch } from '../product-search.ts';
 import { PartialMark } from '../search-schemas.ts';
 import type { ShopFilter, SuggestionLimits } from './shop-plan.ts';
 
-/** What connectors send; anything that is not listed is ignored. Source: docs/interface §4.14. */
+/** The parameters that connectors send. All others are ignored. Source: docs/interface §4.14. */
 const count = (description: string) => optional.integer({ minimum: 0, description });
 const text = (maxLength: number, description: string) => optional.text({ maxLength, description });
 const UNUSED = {
@@ -184,7 +184,7 @@ export const shopRoutes =
 const most = (limit: number | undefined, kind: keyof SuggestionLimits) =>
   Math.min(limit ?? SUGGESTED[kind], 100);
 
-/** `{"key":"Price","direction":"DESC"}`, as JSON text or as an object. @throws query_invalid */
+/** Reads `{"key":"Price","direction":"DESC"}`, as JSON text or as an object. @throws query_invalid */
 function readComplexSort(sent: unknown): string | undefined {
   if (sent === undefined || sent === null || sent === '') return undefined;
   const { key, direction = 'ASC' } = (readJson(sent) ?? {}) as { key?: unknown; direction?: unknown };
@@ -193,7 +193,7 @@ function readComplexSort(sent: unknown): string | undefined {
   throw new ServiceError('query_invalid', '/sortComplex must be {"key","direction"}');
 }
 
-/** Filters as connectors send them: a JSON list, in which values are `{"value"}`, `{"name"}` or just text. */
+/** Filters in the form of connectors: a JSON list, in which a value is `{"value"}`, `{"name"}` or a text. */
 
 const FORM =
   '/filters must be a JSON list of {"name","values":[{"value"}]} or {"name","min","max"}, of at most 50 filters with 100 values';
@@ -206,7 +206,7 @@ function readShopFilters(sent: unknown): readonly ShopFilter[] {
   return list.map(readFilter);
 }
 
-/** @returns the value, or the parsed one if it is JSON text; undefined for nothing @throws query_invalid */
+/** @returns the value, parsed if it is JSON text; undefined if it is absent or blank @throws query_invalid */
 function readJson(sent: unknown): unknown {
   if (typeof sent !== 'string') return sent ?? undefined;
   if (sent.trim() === '') return undefined;

@@ -2,7 +2,7 @@ import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 
 export interface Sorting {
-  /** As `sort` of §4.13. */
+  /** In the form of `sort` of §4.13. */
   readonly key: string;
   readonly name: string;
   readonly type: 'ATTRIBUTE';
@@ -17,7 +17,10 @@ const BY_PRICE = {
   de: ['Preis aufsteigend', 'Preis absteigend'],
 } as const;
 
-/** By price, if there is the attribute of the project's setting or one with a usual name, and by name. */
+/**
+ * Lists the sortings by name, and by price if the project has a price attribute: the one of its setting, or one with
+ * a usual name.
+ */
 export function listSortings(
   byKey: ReadonlyMap<string, Attribute>,
   priceAttribute: string,
@@ -38,10 +41,13 @@ interface SortQuestion {
   readonly priceAttribute: string;
 }
 
-/** Connectors' names for the order by relevance. */
+/** The names that connectors use for the order by relevance. */
 const RELEVANCE = ['', 'score', '_score', 'relevance', 'relevanz'];
 
-/** Names in either language are known, as a bookmarked page keeps its own. @throws query_invalid */
+/**
+ * Finds a sorting by its name in either language, because a bookmarked page keeps the name in its language.
+ * @throws query_invalid
+ */
 export function findSorting(
   { sort, locale, priceAttribute }: SortQuestion,
   byKey: ReadonlyMap<string, Attribute>,

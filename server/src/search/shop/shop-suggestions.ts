@@ -7,7 +7,7 @@ import { LEVEL, type ShopQuestion, type SuggestionLimits } from './shop-plan.ts'
 /** Suggestions while a shopper types. Source: docs/interface §4.14. */
 
 const BRANDS = ['brand', 'marke', 'hersteller', 'manufacturer'];
-/** Of suggestions that are not products. */
+/** Fields of suggestions that are not products. */
 const WITHOUT_PAGE = { link: '', image: '' };
 
 /** @returns JSON */
@@ -18,7 +18,7 @@ export function answerSuggestions(
   const { suggested, query } = question;
   const words = listWords(query);
   const isBegun = (name: string) => listWords(name).some((word) => words.some((one) => word.startsWith(one)));
-  /** Entries whose own name matches come first. */
+  /** Suggestions whose own name matches come first. */
   const choose = <One extends { readonly name: string }>(all: readonly One[], limit: number) =>
     [...all].sort((a, b) => Number(isBegun(b.name)) - Number(isBegun(a.name))).slice(0, limit);
   const categories = found.categories.map(({ path, count }) => ({
@@ -48,7 +48,7 @@ export function answerSuggestions(
   return writeAnswer(answer, writeItems({ ...found, groups: found.groups.slice(0, suggested.product) }, 0));
 }
 
-/** The last word, completed from the names of the hits. */
+/** Completes the last word from the names of the hits. */
 function listSearches(
   { rows }: FoundGroups,
   { words, limit }: { readonly words: readonly string[]; readonly limit: number },

@@ -3,14 +3,17 @@ import type { PlacedRow } from '../../catalog/catalog.ts';
 import { computeValueId } from '../../catalog/products/products.ts';
 
 /**
- * The lexemes of a product, whose kind is their first letter. `n`: words of its identifier, name and brand, `a`: words of these
- * and of all values, `i`: its whole identifier; then numbers for a key, a key with a value, a category and its ancestors, the
- * exact identifier, the group. Letters, digits and characters beyond U+FFFF, which both engines take unchanged.
+ * The lexemes of a product. The first letter of a lexeme is its kind. `n` is a word of the identifier, name or brand;
+ * `a` is a word of these and of all values; `i` is the whole identifier. The other lexemes are numbers: for a key, a
+ * key with a value, a category and its ancestors, the exact identifier, and the group. Lexemes consist of letters,
+ * digits and characters after U+FFFF, which both engines accept unchanged.
  */
 
 /** Longer words are truncated, in products and in questions. */
 export const WORD_LENGTH = 64;
-/** Letters in one product's words; further words do not find it. PostgreSQL allows 1 MB. */
+/**
+ * How many letters of words one product can have in the index. Further words do not find it. PostgreSQL allows 1 MB.
+ */
 export const LETTERS_PER_PRODUCT = 100_000;
 
 const ASCII = /^[\0-\x7f]*$/;
@@ -28,10 +31,10 @@ const SPELT: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 const SPELT_LETTERS = new RegExp(`[${Object.keys(SPELT).join('')}]`, 'g');
-/** Chinese and Japanese have no spaces: each character is a word. */
+/** Chinese and Japanese texts have no spaces, so each character is a word. */
 const WORD = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]|[[\p{L}\p{N}]--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]]+/gv;
 
-/** @returns words without case and accents, in order; some may repeat */
+/** @returns the words without case and accents, in order; words may repeat */
 export const listWords = (text: string): readonly string[] => (foldText(text).match(WORD) ?? []).map(cutWord);
 
 const cutWord = (word: string): string =>
@@ -45,30 +48,32 @@ function foldText(text: string): string {
 
 export const isAscii = (text: string): boolean => ASCII.test(text);
 
-/** @returns false for most products that lack one of the words, in a tenth of the time of making their lexemes */
+/**
+ * @returns false for most products that lack one of the words; this takes a tenth of the time of making their lexemes
+ */
 export function hasWords(
   { text, identifier }: Pick<PlacedRow, 'text' | 'identifier'>,
   words: readonly string[],
 ): boolean {
   const folded = foldText(text);
   const joined = joinWords(listWords(identifier));
-  // A part number may be grouped differently.
+  // A part number may be grouped in another way.
   if (joined === joinWords(words)) return true;
   return words.every((word) => folded.includes(word) || joined.startsWith(word));
 }
 
-/** `ABC-123` is also found by `ABC123`. */
+/** Joins words, so that `ABC123` also finds `ABC-123`. */
 export const joinWords = (words: readonly string[]): string =>
   words.join('').slice(0, WORD_LENGTH).toWellFormed();
 
-/** Numbers of 53 bits that represent parts of a product in the index. */
+/** Numbers of 53 bits that represent the parts of a product in the index. */
 export const numberOf = {
   key: (key: string) => computeValueId(1, key),
   value: (key: string, value: string) => computeValueId(2, `${key}\0${value}`),
   identifier: (identifier: string) => computeValueId(3, identifier),
 };
 
-/** @returns the number of a group in the index; 53 bits, so that no two groups of a catalog collide */
+/** @returns the number of a group in the index; it has 53 bits, so that no two groups of a catalog collide */
 export const keyOfGroup = (group: string): number => computeValueId(4, group);
 
 export const lexemeOf = {
@@ -84,7 +89,7 @@ export type NumberKind = (typeof KINDS)[number];
 const BEYOND = 0x10000;
 const LAST_BITS = 2 ** 19 - 1;
 
-/** @returns three characters beyond U+FFFF, for the kind and the 53 bits of a number */
+/** @returns three characters after U+FFFF, for the kind and the 53 bits of a number */
 export function signsOf(kind: NumberKind, number: number): [number, number, number] {
   const first = KINDS.indexOf(kind) * 2 ** 15 + ((number / 2 ** 38) | 0);
   const second = (number / 2 ** 19) & LAST_BITS;

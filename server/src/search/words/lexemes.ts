@@ -14,8 +14,8 @@ import { isForgivable } from './typing-errors.ts';
 import { growTo, MOST_WORDS, Vocabulary } from './vocabulary.ts';
 
 /**
- * The lexemes of products as bytes: most words, values and categories occurred in earlier products, so what
- * is known about these is copied.
+ * The lexemes of products as bytes. Most words, values and categories occurred in earlier products, so this copies
+ * what was computed for them.
  */
 
 const FIRST_BYTES = 1 << 16;
@@ -24,7 +24,7 @@ const LINE_END = 0x0a;
 const IN_HEAD = 0x6e;
 const ANYWHERE = 0x61;
 const IDENTITY = 0x69;
-/** A space, and three characters beyond U+FFFF. */
+/** The bytes of a space and of three characters after U+FFFF. */
 const NUMBER_BYTES = 13;
 const BRAND = 'brand';
 
@@ -32,17 +32,17 @@ interface KnownKey {
   readonly number: number;
   readonly isHead: boolean;
   readonly values: Map<string, KnownValue>;
-  /** The last product that had it. */
+  /** The last product that had the key. */
   product: number;
 }
 
 interface KnownValue {
   readonly number: number;
-  /** By their numbers in the vocabulary. */
+  /** The words of the value, by their numbers in the vocabulary. */
   readonly words: readonly number[];
 }
 
-/** A category by its name, with those below it. */
+/** A category by its name, with the categories below it. */
 interface KnownCategory {
   readonly number: number;
   readonly below: Map<string, KnownCategory>;
@@ -52,15 +52,18 @@ interface KnownCategory {
 const KNOWN_ENTRIES = 20_000;
 /** Longer values are seldom shared between products. */
 const KNOWN_LENGTH = 100;
-/** The most letters that one character folds to: U+FDFA is a whole sentence. */
+/** The most letters that one character becomes when it is folded: U+FDFA is a whole sentence. */
 const LETTERS_PER_SIGN = 18;
-/** Values that were seen once, most of which never recur, by the last bits of their numbers. */
+/**
+ * The size of the table of values that were seen once, by the last bits of their numbers. Most of these values never
+ * recur.
+ */
 const MET_ONCE = 1 << 14;
 
-/** What the products of a thread have in common. */
+/** The parts that the products of a thread share. */
 class KnownParts {
   readonly vocabulary = new Vocabulary();
-  /** For each word, the last product that has it anywhere, and in its head. */
+  /** The last product that has a word anywhere, or in its head, by the number of the word. */
   readonly anywhere = new Int32Array(MOST_WORDS);
   readonly inHead = new Int32Array(MOST_WORDS);
   readonly listed = new Int32Array(MOST_WORDS);
@@ -76,7 +79,7 @@ class KnownParts {
     return this.lists;
   }
 
-  /** Drops everything if there is much. @returns the number of the product that begins */
+  /** Drops everything if there are too many parts. @returns the number of the product that begins */
   startProduct(): number {
     this.products += 1;
     if (this.vocabulary.isFull || this.entries > KNOWN_ENTRIES) {
@@ -99,7 +102,7 @@ class KnownParts {
     return made;
   }
 
-  /** @param value with the number of letters that its product may still add */
+  /** @param value the value, with the number of letters that its product may still add */
   findValue(key: string, { values }: KnownKey, { value, letters }: { value: string; letters: number }) {
     const isShort = key.length + value.length <= KNOWN_LENGTH;
     const known = isShort ? values.get(value) : undefined;
@@ -108,7 +111,7 @@ class KnownParts {
       number: numberOf.value(key, value),
       words: this.vocabulary.listNumbers(value, letters),
     };
-    // If the value may have been truncated for this product, others may have more words.
+    // If the value may be truncated for this product, it has more words for other products, so it is not cached.
     const isWhole = value.length * LETTERS_PER_SIGN <= letters;
     const place = made.number & (MET_ONCE - 1);
     if (isShort && isWhole && this.metOnce[place] === made.number) {
@@ -133,18 +136,18 @@ class KnownParts {
 
 const known = new KnownParts();
 
-/** Writes lexemes separated by spaces, a line for each product. */
+/** Writes the lexemes of each product in a line, separated by spaces. */
 export class LexemeWriter {
-  /** Words consisting only of letters, which may be meant by a question with typing errors. */
+  /** The words of letters only, which a question with typing errors may mean. */
   readonly forgivable: string[] = [];
   private readonly list = known.startList();
   private bytes: Uint8Array<ArrayBuffer> = new Uint8Array(FIRST_BYTES);
   private at = 0;
   private product = 0;
-  /** Letters in the words of the product. */
+  /** The letters in the words of the product so far. */
   private letters = 0;
 
-  /** @returns UTF-8 */
+  /** @returns the lines in UTF-8 */
   finish(): Buffer {
     return Buffer.from(this.bytes.buffer, 0, this.at);
   }
@@ -200,7 +203,7 @@ export class LexemeWriter {
     }
   }
 
-  /** @param lastOf for each word, the last product that has it */
+  /** @param lastOf the last product that has a word, by the number of the word */
   private addOnce(kind: number, word: number, lastOf: Int32Array): void {
     if (lastOf[word] === this.product) return;
     lastOf[word] = this.product;
@@ -234,7 +237,7 @@ export class LexemeWriter {
     for (const sign of signsOf(kind, number)) this.addSign(sign);
   }
 
-  /** A character beyond U+FFFF. */
+  /** Writes a character after U+FFFF. */
   private addSign(sign: number): void {
     this.bytes[this.at++] = 0xf0 | (sign >>> 18);
     this.bytes[this.at++] = 0x80 | ((sign >>> 12) & 0x3f);
@@ -254,7 +257,7 @@ export function listLexemes(product: UploadedProduct): ReadonlySet<string> {
   return new Set(writer.finish().toString().trim().split(' '));
 }
 
-/** @returns the words consisting only of letters */
+/** @returns the words of letters only */
 export function listForgivable(lexemes: ReadonlySet<string>): readonly string[] {
   const anywhere = [...lexemes].flatMap((one) => (one.charCodeAt(0) === ANYWHERE ? one.slice(1) : []));
   return anywhere.filter(isForgivable);

@@ -6,7 +6,7 @@ import { listWords } from './lexeme-parts.ts';
 import { listLexemes } from './lexemes.ts';
 import { isInTier, planTiers } from './tiers.ts';
 
-test('words are folded: case, accents, letters that are spelt, signs of Chinese and Japanese (§4.13 rule 2)', () => {
+test('words have no case and accents, and Chinese and Japanese are split into characters (§4.13 rule 2)', () => {
   assert.deepEqual(listWords('Ångström-Straße Łódź'), ['angstrom', 'strasse', 'lodz']);
   assert.deepEqual(listWords('i7-12700K, 16GB'), ['i7', '12700k', '16gb']);
   assert.deepEqual(listWords('自転車 bike'), ['自', '転', '車', 'bike']);
@@ -15,7 +15,7 @@ test('words are folded: case, accents, letters that are spelt, signs of Chinese 
   assert.equal(listWords('x'.repeat(1_000))[0]?.length, 64);
 });
 
-test('a product is in one tier, and what the index lacks is told alike (§4.13 rule 4)', () => {
+test('a product that the index lacks is assigned to one tier (§4.13 rule 4)', () => {
   const attributes = [
     { key: 'Brand', value: 'Acme' },
     { key: 'Use', value: 'for bicycles' },
@@ -34,14 +34,14 @@ test('a product is in one tier, and what the index lacks is told alike (§4.13 r
   assert.deepEqual(tiersOf(''), [0]);
 });
 
-test('a product of any size has a bounded number of lexemes (§4.13 rule 3)', () => {
+test('the lexemes of a product have a limited size, whatever its size is (§4.13 rule 3)', () => {
   const words = Array.from({ length: 2_000 }, (_, at) => `${'w'.repeat(60)}${at}`).join(' ');
   const attributes = Array.from({ length: 40 }, (_, at) => ({ key: `K${at}`, value: `${at} ${words}` }));
   const lexemes = listLexemes(normaliseProduct({ identifier: 'A', name: 'A', attributes }));
   assert.ok([...lexemes].join(' ').length < 400_000);
 });
 
-test('a product has its own lexemes, however many words those before it had (§4.13 rule 3)', () => {
+test('the lexemes of a product do not depend on the words of earlier products (§4.13 rule 3)', () => {
   for (let at = 0; at < 6; at += 1) {
     const words = Array.from({ length: 12_000 }, (_, word) => `${at}x${word}`);
     const attributes = [
@@ -58,7 +58,7 @@ test('a product has its own lexemes, however many words those before it had (§4
   }
 });
 
-test('a value that is cut for a product with many words is whole for the next one (§4.13 rule 3)', () => {
+test('a value that is truncated for a product with many words is complete for the next product (§4.13 rule 3)', () => {
   const attribute = { key: 'Greeting', value: '\ufdfa\ufdfa\ufdfa zebra' };
   const long = Array.from({ length: 19_993 }, (_, word) => `w${1_000 + (word % 9_000)}`).join(' ');
   const has = (identifier: string, attributes: readonly { key: string; value: string }[]) =>

@@ -3,18 +3,18 @@ import { joinWords } from './lexeme-parts.ts';
 
 export interface SearchTiers {
   /**
-   * Best first: the identifier itself, then all words in identifier, name and brand, whole and as prefixes,
-   * then anywhere, then those with typing errors, in both ways.
+   * The tiers, best first: the identifier itself; all words in identifier, name and brand, whole and then as
+   * prefixes; all words anywhere; then the last two with typing errors.
    */
   readonly ranked: readonly SearchTier[];
-  /** The same products in fewer parts, for counting. */
+  /** The same products in fewer parts, to count them. */
   readonly counted: readonly SearchTier[];
 }
 
 export interface WordedSearch {
   readonly words: readonly string[];
   readonly narrowing: LexemeGroups;
-  /** What else each word may mean; undefined: no errors are forgiven. */
+  /** The other words that each word may mean; undefined: no errors are forgiven. */
   readonly meant?: readonly (readonly string[])[] | undefined;
   readonly begun?: SearchTier['begun'];
 }
@@ -53,7 +53,7 @@ export function planTiers({ words, narrowing, meant = [], begun }: WordedSearch)
   };
 }
 
-/** @returns what the index would say about a product that is not in it yet */
+/** @returns whether a tier matches a product that is not in the index yet */
 export const isInTier = ({ all, except }: SearchTier, lexemes: ReadonlySet<string>): boolean =>
   holdsAll(all, lexemes) && !except.some((groups) => holdsAll(groups, lexemes));
 

@@ -10,7 +10,7 @@ interface TypingError {
   readonly letter: string;
 }
 
-/** The first letter stays. */
+/** Makes a typing error, but never in the first letter. */
 function mistype(word: string, { at, kind, letter }: TypingError): string {
   const letters = [...word];
   const place = 1 + (at % letters.length);
@@ -27,8 +27,8 @@ function mistype(word: string, { at, kind, letter }: TypingError): string {
 const isLike = (word: string, pattern: string) =>
   new RegExp(`^${pattern.replaceAll('%', '.*')}$`, 'su').test(word);
 
-test('each word that may be meant is like one of the patterns (§4.13 rule 4)', () => {
-  // Few letters, so that many words are alike; one is beyond U+FFFF.
+test('every word that a search may mean matches one of the patterns (§4.13 rule 4)', () => {
+  // Few letters, so that many words are similar; one letter comes after U+FFFF.
   const letter = fc.constantFrom('a', 'b', 'c', 'é', '\u{10330}');
   const words = fc.string({ unit: letter, minLength: 3, maxLength: 12 });
   const kind = fc.constantFrom<TypingError['kind']>('added', 'left out', 'replaced', 'swapped');
@@ -49,7 +49,7 @@ test('each word that may be meant is like one of the patterns (§4.13 rule 4)', 
   assert.ok(meant > 500, `${meant} words were meant`);
 });
 
-test('of many similar words the 50 nearest are kept, in any order of their arrival (§4.13 rule 4)', () => {
+test('the 50 nearest of many similar words are selected, in any order of arrival (§4.13 rule 4)', () => {
   const letters = [...'abcdefghijklmnopqrstuvwxyz'];
   const near = letters.flatMap((a) => letters.map((b) => `drillma${a}hi${b}e`));
   const expected = near

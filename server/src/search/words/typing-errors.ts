@@ -1,19 +1,20 @@
-/** Words that may have been meant. Source: docs/interface §4.13 rule 4. */
+/** Words that a search with typing errors may mean. Source: docs/interface §4.13 rule 4. */
 
-/** Model numbers differ in one character, so only words consisting of letters are forgiven. */
+/** Only words of letters are forgiven, because model numbers differ in one character. */
 const LETTERS = /^\p{L}{3,64}$/u;
-/** Nearest first; keeps groups of lexemes short. */
+/** How many of the nearest words are used, so that groups of lexemes stay short. */
 const MEANT = 50;
 
-/** How many typing errors are forgiven in a word. */
+/** @returns how many typing errors are forgiven in a word */
 export const errorsOf = (word: string): number => {
   if (word.length < 4 || !LETTERS.test(word)) return 0;
   return word.length < 8 ? 1 : 2;
 };
 
 /**
- * Patterns of `like`, one of which each word with so few errors matches: of pieces of the word, with a letter between two of
- * them, an error touches at most one, also as two letters swapped. Of 17,582 words of a million products 702 are so compared.
+ * Patterns of `like`. Every word with at most the forgiven errors matches one of them. The word is cut into pieces
+ * with a letter between two of them, so that an error, also two swapped letters, changes at most one piece. Of the
+ * 17,582 words of a million products, 702 are compared after that.
  */
 export function listPatterns(word: string): string[] {
   const letters = [...word];
@@ -25,7 +26,7 @@ export function listPatterns(word: string): string[] {
   });
 }
 
-/** Whether a word of a product may be the meaning of a question with typing errors. */
+/** @returns whether a word of a product may be the meaning of a question with typing errors */
 export const isForgivable = (word: string): boolean => LETTERS.test(word);
 
 interface NearWord {
@@ -33,7 +34,10 @@ interface NearWord {
   readonly errors: number;
 }
 
-/** The words that differ from a given one by at most the forgiven errors; of more than MEANT the nearest. */
+/**
+ * The words that differ from a given word by at most the forgiven errors; the nearest ones if there are more than
+ * MEANT.
+ */
 export class NearestWords {
   private readonly word: string;
   private readonly most: number;
@@ -50,7 +54,7 @@ export class NearestWords {
     const errors = countErrors(word, other, most);
     if (errors > most || near.some((one) => one.word === other)) return;
     near.push({ word: other, errors });
-    // Sorted only now and then, so that a vocabulary of similar words takes little time and memory.
+    // Sorts only occasionally, so that a vocabulary of similar words takes little time and memory.
     if (near.length > 2 * MEANT) this.near = this.sort();
   }
 
@@ -65,8 +69,8 @@ export class NearestWords {
 }
 
 /**
- * The Damerau-Levenshtein distance: letters inserted, removed, replaced, or swapped with the next one. Stops
- * counting above `most`.
+ * @returns the Damerau-Levenshtein distance: letters inserted, removed, replaced, or swapped with the next one;
+ * counting stops above `most`
  */
 export function countErrors(a: string, b: string, most: number): number {
   let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)];

@@ -1,43 +1,43 @@
 import { isAscii, LETTERS_PER_PRODUCT, listWords, WORD_LENGTH } from './lexeme-parts.ts';
 
-/** With more words, all are dropped before the next product: most of them never recur. */
+/** With more words than this, all are dropped before the next product, because most of them never recur. */
 const KNOWN = 1 << 15;
 /** A product has fewer words than letters. */
 export const MOST_WORDS = KNOWN + LETTERS_PER_PRODUCT;
 const SLOTS = 1 << 18;
 const FIRST_BYTES = 1 << 18;
-/** Random, so that callers cannot construct words that collide in one slot. */
+/** A random number, so that callers cannot construct words that collide in one slot. */
 const SEED = (Math.random() * 2 ** 32) | 0;
 
 /**
- * Words of recent products, each with a number and its bytes: recognising a word within a text takes a third
- * of the time of creating a string and finding that in a set.
+ * The words of recent products, each with a number and its bytes. Recognising a word within a text takes a third of
+ * the time of creating a string and finding it in a set.
  */
 export class Vocabulary {
   /** UTF-8 of all words, concatenated. */
   bytes = new Uint8Array(FIRST_BYTES);
-  /** Where the bytes of each word begin, and those of the previous one end. */
+  /** The start of the bytes of each word, which is the end of the previous word. */
   readonly starts = new Int32Array(MOST_WORDS + 1);
   readonly letters = new Uint8Array(MOST_WORDS);
   private readonly hashes = new Int32Array(MOST_WORDS);
-  /** The number of a word plus one, by its hash; 0 is free. */
+  /** The number of a word plus one, by its hash; 0 means that the slot is free. */
   private readonly slots = new Int32Array(SLOTS);
   private count = 0;
-  /** The text that words are looked up in; each of its units stands for a byte. */
+  /** The text that is searched for words. Each of its units is a byte. */
   private text = '';
 
   get isFull(): boolean {
     return this.count > KNOWN;
   }
 
-  /** From then on numbers mean other words. */
+  /** Drops all words. After this call, numbers mean other words. */
   clear(): void {
     this.slots.fill(0);
     this.count = 0;
   }
 
   /**
-   * @param most letters; the word that exceeds them is the last one
+   * @param most the limit of letters; the word that exceeds it is the last one
    * @returns the numbers of the words of a text, in order
    */
   listNumbers(text: string, most: number): number[] {
@@ -62,7 +62,10 @@ export class Vocabulary {
     return number;
   }
 
-  /** Model numbers, of which each product has its own: nothing needs their text. */
+  /**
+   * Whether a word has a digit, as model numbers do. Nothing needs the text of such a word, because each product has
+   * its own.
+   */
   hasDigit(number: number): boolean {
     const end = this.starts[number + 1] as number;
     for (let at = this.starts[number] as number; at < end; at += 1)
@@ -75,7 +78,7 @@ export class Vocabulary {
     return Buffer.from(bytes.subarray(starts[number], starts[number + 1])).toString();
   }
 
-  /** Runs of a to z and 0 to 9, in a third of the time of the pattern. */
+  /** Finds runs of a to z and 0 to 9, in a third of the time of the pattern. */
   private listPlain(text: string, most: number): number[] {
     this.text = text.toLowerCase();
     const numbers: number[] = [];
@@ -138,7 +141,7 @@ const isPlain = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (co
 
 const addToHash = (hash: number, byte: number): number => Math.imul(hash ^ byte, 0x01000193);
 
-/** @returns the same bytes with more room after them */
+/** @returns a copy of the bytes with unused space after them */
 export function growTo(length: number, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const grown = new Uint8Array(length);
   grown.set(bytes);

@@ -1,6 +1,6 @@
 /**
- * The door of words: texts become words without case and accents, and products become lexemes, by which the index finds them.
- * It knows no index and no store.
+ * The door of words: texts become words without case and accents, and products become the lexemes by which the index
+ * finds them. It uses no index and no store.
  */
 export { hasWords, keyOfGroup, lexemeOf, listWords } from './lexeme-parts.ts';
 export { LexemeWriter, listForgivable, listLexemes } from './lexemes.ts';
