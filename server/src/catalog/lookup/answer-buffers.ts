@@ -1,17 +1,17 @@
-/** Sizes are powers of two from here on; smaller answers are cheap anyway. */
+/** Larger sizes are powers of two. Smaller buffers are cheap, so they are not reused. */
 const SMALLEST_BYTES = 16 * 1024;
 const LARGEST_BYTES = 4 * 1024 * 1024;
-/** Retained for each size: concurrent answers on a busy server. */
+/** How many idle buffers of each size are retained, for the concurrent answers of a busy server. */
 const IDLE = 16;
 
 /**
- * Buffers for answers, reused once their answer is sent: a fresh buffer of 130 KB is memory that the kernel
- * must first clear page by page, which took longer than filling it.
+ * Buffers for answers. They are reused when their answer is sent, because the kernel must first clear a fresh buffer
+ * of 130 KB page by page, which took longer than filling it.
  */
 export function createAnswerBuffers() {
   const free = new Map<number, Buffer[]>();
   return {
-    /** @returns a buffer of at least the given size; `release` gives it back */
+    /** @returns a buffer of at least this size; `release` returns it */
     take(bytes: number): { buffer: Buffer; release: () => void } {
       if (bytes < SMALLEST_BYTES || bytes > LARGEST_BYTES)
         return { buffer: Buffer.allocUnsafe(bytes), release() {} };

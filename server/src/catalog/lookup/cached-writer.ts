@@ -1,18 +1,24 @@
 import { hash } from 'node:crypto';
 import { AnswerWriter, indexByKey, type Ontology } from '../ontology/ontology.ts';
 
-/** Hexadecimal, so that the number is exact. */
+/** The digits of an edition, in hexadecimal, so that the number is exact. */
 const EDITION_DIGITS = 13;
 
 /** Writes the answers of one version of a catalog. */
 export interface VersionWriter {
   readonly version: number;
-  /** A number for the ontology, 52 bits: answers with one edition are from one ontology, even if another writer made them. */
+  /**
+   * A number of 52 bits that identifies the ontology: answers with the same edition are from the same ontology, even
+   * if another writer made them.
+   */
   readonly edition: number;
   readonly writer: AnswerWriter;
-  /** The edition that only lacked attributes, and their keys. */
+  /** The earlier edition to which only attributes were added, and the keys of these attributes. */
   readonly grown?: { readonly from: number; readonly keys: readonly string[] } | undefined;
-  /** Those of the writer, and of the writers before it that only lacked attributes. */
+  /**
+   * The keys without an attribute in the uploads read by this writer, and by the writers before it whose ontology
+   * lacked only attributes.
+   */
   readonly unknownKeys: WeakRef<Set<string>>;
 }
 
@@ -24,7 +30,9 @@ export const catalogOf = (projectId: number, { version, edition, grown, unknownK
   unknownKeys,
 });
 
-/** The writer of a catalog's answers: it stays, with the categories that it has seen, as long as the ontology does. */
+/**
+ * The writer of a catalog's answers. It is reused, with the categories that it has read, until the ontology changes.
+ */
 export class CachedWriter {
   private readonly categoryIdOf: (path: string) => number | undefined;
   private signature: string | undefined;
@@ -35,7 +43,7 @@ export class CachedWriter {
     this.categoryIdOf = categoryIdOf;
   }
 
-  /** The writer for the last version that was followed. */
+  /** The writer of the last version that was followed. */
   get last(): VersionWriter | undefined {
     return this.followed;
   }
@@ -68,7 +76,7 @@ export class CachedWriter {
 
   private findGrowth(signature: string, attributes: Ontology['attributes']): VersionWriter['grown'] {
     const { followed } = this;
-    // The attributes are the end of an ontology, and the newest are the last of them.
+    // Attributes come last in an ontology, and new attributes come last among them.
     const isLonger = signature.startsWith(`${this.signature?.slice(0, -']}'.length)},`);
     if (followed === undefined || !isLonger) return undefined;
     const keys = [...indexByKey(attributes.slice(this.attributes)).keys()];
@@ -77,7 +85,7 @@ export class CachedWriter {
   }
 }
 
-/** Ids of category paths as they become known, for a store that answers later. They are permanent. */
+/** Collects the ids of category paths, for a store that returns them later. Ids are permanent. */
 export function createPathIds() {
   const ids = new Map<string, number>();
   const missing = new Set<string>();
@@ -87,7 +95,7 @@ export function createPathIds() {
       if (id === undefined) missing.add(path);
       return id;
     },
-    /** @returns the result of `make` once all ids that it needs are known */
+    /** @returns the result of `make`, once all ids that it needs are read */
     async complete<Made>(
       make: () => Made,
       find: (paths: readonly string[]) => Promise<ReadonlyMap<string, number>>,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { coalesceReads } from './coalesced-reads.ts';
 
-/** Reads that the test ends. */
+/** Starts reads that the test ends. */
 function startReads() {
   const batches: {
     keys: readonly number[];
@@ -22,7 +22,7 @@ function startReads() {
   return { batches, read };
 }
 
-test('requests during a read share the next one', async () => {
+test('requests during a read share the next read', async () => {
   const { batches, read } = startReads();
   const first = read(1);
   const others = [read(1), read(2), read(1)];
@@ -37,7 +37,7 @@ test('requests during a read share the next one', async () => {
   assert.deepEqual(await Promise.all(others), ['new', undefined, 'new']);
 });
 
-test('a read that fails fails its own callers and no later ones', async () => {
+test('a failed read fails only its own callers, and later reads succeed', async () => {
   const { batches, read } = startReads();
   const failing = read(1);
   const next = read(1);
@@ -50,7 +50,7 @@ test('a read that fails fails its own callers and no later ones', async () => {
   assert.equal(await last, 'later');
 });
 
-test('a key that cannot be read fails alone, and its next read waits beside those of other keys', async () => {
+test('a key that cannot be read fails alone, and its next read does not delay other keys', async () => {
   const batches: (readonly number[])[] = [];
   let hang: PromiseWithResolvers<never> | undefined;
   const read = coalesceReads<number, string>(async (keys) => {

@@ -1,22 +1,22 @@
 import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { readSeparately, type SeparateReads } from '../../kernel/separate-reads.ts';
 
-/** How long a key that failed is read by itself: a read of it may take long, and others must not wait for it. */
+/** How long a failed key is read separately, because a read of it may take long and others must not wait for it. */
 const ALONE_MS = 5_000;
-/** More keys than this fail together only when all do. */
+/** The limit of such keys. More keys fail together only if all reads fail. */
 const MOST_ALONE = 10_000;
 
 /**
- * Coalesces concurrent reads into batches. A caller joins the next batch, never the one in progress, whose answer may be
- * older than the request: eight connections that ask for a catalog's version need one or two statements, not eight.
- * A key that cannot be read fails alone.
+ * Coalesces concurrent reads into batches. A caller joins the next batch, because the answer of the one in progress
+ * may be older than the request. Eight connections that read the version of a catalog need one or two statements
+ * instead of eight. A key that cannot be read fails alone.
  */
 export function coalesceReads<Key, Value>(
   read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
 ): (key: Key) => Promise<Value | undefined> {
   let isReading = false;
   let next: { keys: Set<Key>; answer: PromiseWithResolvers<SeparateReads<Key, Value>> } | undefined;
-  /** Until when a key is read by itself. */
+  /** The time until which a key is read separately. */
   const alone = new BoundedMap<Key, number>({ most: MOST_ALONE });
 
   async function readBatches(): Promise<void> {

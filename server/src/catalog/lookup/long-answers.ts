@@ -5,14 +5,14 @@ import type { UploadedProduct } from '../products/products.ts';
 import { createPathIds } from './cached-writer.ts';
 import { type MadeAnswer, type MadeAnswers, refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
 
-/** A lookup that would delay the serving thread, made completely in another one. */
+/** A lookup that would delay the serving thread, so another thread makes the whole answer. */
 export interface MadeOrder extends AnswerOrder {
-  /** Memory for the answer, as large as one may be. */
+  /** Memory for the answer, with the size of the largest possible answer. */
   readonly room: Uint8Array<SharedArrayBuffer>;
 }
 
 const COMMA = Buffer.from(',');
-/** Bytes of uploads that are read at once; a larger one is read alone. */
+/** Bytes of uploads that are read together. A larger upload is read alone. */
 const READ_AT_ONCE_BYTES = 2 * 1024 * 1024;
 
 /** The operations of the thread that makes long answers. */
@@ -32,8 +32,8 @@ export interface ReadProduct {
 }
 
 /**
- * In a thread. An upload has up to 2 MB, so each is parsed once, straight from the store, and only one is held at a time:
- * ten of them, written as an answer and parsed again, delayed lookups of others by 149 ms in place of 50.
+ * Reads products in a thread. It parses each upload once and has only one in memory, because an upload has up to 2
+ * MB. When ten uploads were written as an answer and parsed again, other lookups waited 149 ms instead of 50 ms.
  * @returns the products that exist, one after another, in the order of the request
  */
 export async function* readProducts(
@@ -51,7 +51,7 @@ export async function* readProducts(
   }
 }
 
-/** @throws answer_too_large by the sizes of the uploads before reading any, or when the answers are larger */
+/** @throws answer_too_large before reading uploads that are too large together, or when the answers are larger */
 async function makeAnswers(
   snapshot: CatalogSnapshot,
   { identifiers, frame, room }: Omit<MadeOrder, 'projectId'>,
@@ -68,7 +68,10 @@ async function makeAnswers(
   return { version, unknownKeys, ...joined.end() };
 }
 
-/** @returns the parts of each answer, valid until the next one @param unknownKeys gets the keys without an attribute */
+/**
+ * @param unknownKeys receives the keys without an attribute
+ * @returns the parts of each answer, valid until the next one
+ */
 async function* writeEach(
   snapshot: CatalogSnapshot,
   found: readonly MeasuredDocument[],
@@ -94,7 +97,7 @@ async function* writeEach(
   }
 }
 
-/** Joins products in a room; `isAlone`: a single product, which may exceed it. */
+/** Joins products in a room. @param isAlone whether there is only one product, which may be larger than the room */
 function joinProducts({ head, tail }: Frame, given: MadeOrder['room'], isAlone: boolean) {
   const products: MadeAnswer[] = [];
   let room = given;
@@ -125,7 +128,7 @@ function joinProducts({ head, tail }: Frame, given: MadeOrder['room'], isAlone: 
   };
 }
 
-/** @returns the identifiers that exist, each once */
+/** @returns the products that exist, each once, in the order of their identifiers in the list */
 async function findInOrder(snapshot: CatalogSnapshot, identifiers: readonly string[]) {
   const each = [...new Set(identifiers)];
   const known = new Map((await snapshot.measureDocuments(each)).map((one) => [one.identifier, one]));

@@ -23,7 +23,7 @@ const openAnswers = (cacheBytes: number) =>
     buffers: new BufferPool(),
   });
 
-test('what would take the serving thread long is left to another one as soon as that is known (§8)', () => {
+test('the serving thread stops a lookup at the first long upload, so that another thread makes it (§8)', () => {
   const read: string[] = [];
   const find = (identifier: string) => {
     read.push(identifier);
@@ -33,7 +33,7 @@ test('what would take the serving thread long is left to another one as soon as 
   assert.deepEqual(read, ['a', 'b', 'c']);
 });
 
-test('many bytes are not joined at once, even when all of them are in memory (§8)', () => {
+test('the serving thread does not join a long answer, even if all of it is cached (§8)', () => {
   const answers = openAnswers(64 * MIB);
   const many = Array.from({ length: 50 }, (_, at) => `${at}`);
   const find = () => ({ ...product, answer: Buffer.alloc(200 * 1024) });
@@ -44,7 +44,7 @@ test('many bytes are not joined at once, even when all of them are in memory (§
   assert.equal(answers.findCached(catalog, many.slice(0, 20), frame)?.count, 20);
 });
 
-/** Products that count the reads of their rows and uploads. */
+/** Products of a store that counts the reads of rows and uploads. */
 function countReads(names: readonly string[]) {
   const documents = new Map(names.map((name, at) => [name, at + 1]));
   const reads = { rows: [] as string[], uploads: [] as string[] };
@@ -64,7 +64,7 @@ function countReads(names: readonly string[]) {
   return { documents, store, reads };
 }
 
-test('after one product changed, only it is read again, and of all others their rows once (§4.2)', () => {
+test('after a product changes, its upload is read again, and the row of each other product once (§4.2)', () => {
   const answers = openAnswers(64 * MIB);
   const names = Array.from({ length: 1_000 }, (_, at) => `P${at}`);
   const { documents, store, reads } = countReads(names);
@@ -110,7 +110,7 @@ const upload = (identifier: string, keys: readonly string[]) =>
     }),
   );
 
-/** A catalog that counts the uploads read by a lookup of all its products. */
+/** A catalog that counts the uploads which a lookup of all its products reads. */
 function openCatalog(uploads: Record<string, Buffer>) {
   const answers = openAnswers(64 * MIB);
   const names = Object.keys(uploads);
@@ -148,7 +148,7 @@ function openCatalog(uploads: Record<string, Buffer>) {
   };
 }
 
-test('new attributes leave the answers that cannot have them in memory (§4.2)', () => {
+test('new attributes keep the cached answers of products that do not have them (§4.2)', () => {
   const many = openCatalog({
     A: upload('A', ['Colour']),
     B: upload('B', ['Colour']),
@@ -178,7 +178,7 @@ test('new attributes leave the answers that cannot have them in memory (§4.2)',
   assert.deepEqual(many.lookUp(named).read, ['A', 'B', 'C'], 'a name goes before a synonym');
 });
 
-test('what an earlier writer met counts when a catalog that was opened anew gets attributes', () => {
+test('a catalog that is opened again and gets attributes discards answers with their keys', () => {
   const many = openCatalog({ A: upload('A', ['Colour', 'Size']) });
   const colour = [text(1, 'Colour')];
   many.lookUp(colour);
@@ -187,7 +187,7 @@ test('what an earlier writer met counts when a catalog that was opened anew gets
   assert.deepEqual(many.lookUp([...colour, text(2, 'Size')]).facts, [['Colour of A', 'Size of A']]);
 });
 
-test('the keys that a writer met leave memory with it, though its answers stay', async () => {
+test('the keys of a writer are freed with the writer, and its answers remain cached', async () => {
   const answers = openAnswers(64 * MIB);
   const lookUp = () => {
     const known = new CachedWriter(() => 0).follow(1, { mode: 'automatic', revision: 0, attributes: [] });

@@ -18,25 +18,31 @@ const MIB = 1024 * 1024;
 const KNOWN_CATALOGS = 10_000;
 /** Source: docs/interface §8. */
 const ANSWER_MAX_MIB = 32;
-/** The longest answer takes a second. */
+/** Making the longest answer takes a second. */
 const MAKING: BudgetTerms = { ms: 60_000, refusal: 'question_too_long' };
-/** Size of answers that the serving thread joins from memory: 8 MiB take it 4 ms. */
+/** The largest answer that the serving thread joins from memory; 8 MiB take it 4 ms. */
 const JOINED_AT_ONCE_BYTES = 8 * MIB;
-/** Size of uploads that the serving thread makes answers from: about 10 ms. Longer lookups are made in another thread. */
+/**
+ * The largest uploads together from which the serving thread makes answers; this takes about 10 ms. Another thread
+ * makes longer lookups.
+ */
 export const MADE_AT_ONCE_BYTES = 512 * 1024;
 
 /** One version of a catalog. */
 export interface AnsweredCatalog {
   readonly projectId: number;
   readonly version: number;
-  /** The edition of its ontology: with that and its document, an answer stays the same from version to version. */
+  /** The edition of its ontology. With the same edition and document, an answer is the same in all versions. */
   readonly edition: number;
   readonly grown?: VersionWriter['grown'];
-  /** Held by its writer alone: 1,000 take 70 KiB, and answers of many more catalogs than have a writer are cached. */
+  /**
+   * Only the writer owns the keys. 1,000 keys take 70 KiB, and the cache has answers of many more catalogs than have
+   * a writer.
+   */
   readonly unknownKeys: VersionWriter['unknownKeys'];
 }
 
-/** What a store has for the lookup of one product. */
+/** The answer of a store for one product. */
 export interface ServedAnswer {
   readonly id: number;
   readonly document: number;
@@ -45,7 +51,7 @@ export interface ServedAnswer {
   readonly answer: Uint8Array;
 }
 
-/** An answer that was not cached: the stored bytes, surrounded by id and time. Nothing is parsed. */
+/** An answer that was not cached: the stored bytes between its id and its time. It is not parsed. */
 interface ReadAnswer {
   readonly identifier: string;
   readonly head: string;
@@ -54,19 +60,19 @@ interface ReadAnswer {
   readonly origin: Origin;
 }
 
-/** How a store finds a product that is not cached in its present version. */
+/** Finds a product whose present version is not cached. */
 interface Finding {
-  /** @returns what the row of a product says about it, if that is quick to read */
+  /** @returns the document and time of a product from its row, if reading the row is fast */
   findOrigin?(identifier: string): Omit<Origin, 'state'> | undefined;
   find(identifier: string): ServedAnswer | 'long' | undefined;
 }
 
-/** A lookup made by another thread. */
+/** A lookup that another thread made. */
 export interface MadeAnswers {
   readonly version: number;
-  /** The products in their frame, separated by commas: in the room, or in memory of its own without one. */
+  /** The products in their frame, separated by commas: in the room, or in separate memory if there was no room. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
-  /** The products found, in the order of the request, each with its bytes. */
+  /** The products found, in the order of the request, each with the number of its bytes. */
   readonly products: readonly MadeAnswer[];
   readonly unknownKeys: ReadonlySet<string>;
 }
@@ -84,13 +90,13 @@ export interface LookupParts {
   readonly buffers: BufferPool;
 }
 
-/** Lookups of one thread, from the cache if possible: docs/interface §4.2. */
+/** The lookups of one thread, from the cache if possible: docs/interface §4.2. */
 export class LookupAnswers {
   private readonly parts: LookupParts;
   private readonly buffers = createAnswerBuffers();
-  /** The last known states of catalogs. */
+  /** The catalogs in the states that were answered last. */
   private readonly catalogs = new BoundedMap<number, AnsweredCatalog>({ most: KNOWN_CATALOGS });
-  /** The keys that its answers may depend on; undefined when several writers made them. */
+  /** The keys on which the answers of a space may depend; undefined if several writers made them. */
   private readonly unknownKeys = new WeakMap<CacheSpace, VersionWriter['unknownKeys'] | undefined>();
   private requests = 0;
 
@@ -98,7 +104,10 @@ export class LookupAnswers {
     this.parts = parts;
   }
 
-  /** @returns the answer if it is completely cached for that version of the catalog, and short enough to be joined at once */
+  /**
+   * @returns the answer if it is completely cached for this version of the catalog and short enough for the serving
+   * thread
+   */
   findCached(
     catalog: AnsweredCatalog,
     identifiers: readonly string[],
@@ -114,17 +123,17 @@ export class LookupAnswers {
     return this.join({ space, places, read: [] }, frame);
   }
 
-  /** @returns the catalog as last answered; cached answers are right if it has not changed */
+  /** @returns the catalog in the state that was answered last; its cached answers are valid if it has not changed */
   lastKnown(projectId: number): AnsweredCatalog | undefined {
     return this.catalogs.get(projectId);
   }
 
-  /** Whether all of it is cached, if the catalog still has that version. */
+  /** @returns whether all products are cached, provided that the catalog still has this version */
   holdsAll(catalog: AnsweredCatalog, identifiers: readonly string[]): boolean {
     return !this.open(catalog).findAll(identifiers).includes(-1);
   }
 
-  /** @returns, for each cached product, what its answer was made from; for a store that compares these itself */
+  /** @returns the origin of each cached answer, for a store that compares origins itself */
   listOrigins(
     catalog: AnsweredCatalog,
     identifiers: readonly string[],
@@ -134,8 +143,9 @@ export class LookupAnswers {
   }
 
   /**
-   * @returns answers from the cache, if the product is unchanged, or from `find`, in the order of the
-   * request, each once, of one version; undefined if `find` or joining would take long
+   * Joins the answers of a lookup, from the cache if a product is unchanged, otherwise from `find`.
+   * @returns the answers in the order of the request, each product once, of one version; undefined if `find` or
+   * joining would take long
    */
   answer(
     catalog: AnsweredCatalog,
@@ -153,7 +163,7 @@ export class LookupAnswers {
         places.push(place);
         continue;
       }
-      // A lone surrogate would be read as U+FFFD, which another product may have.
+      // A lone surrogate would be read as U+FFFD, which may be in the identifier of another product.
       const served = identifier.isWellFormed() ? store.find(identifier) : undefined;
       if (served === undefined) continue;
       if (served === 'long') return undefined;
@@ -164,11 +174,11 @@ export class LookupAnswers {
     return this.join({ space, places, read }, requested.frame);
   }
 
-  /** Has another thread make the answer; `release` gives its memory back. @throws answer_too_large */
+  /** Lets another thread make the answer. `release` returns its memory. @throws answer_too_large */
   async make(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers> {
     const { projectId, frame } = order;
     let loan: Loan | undefined;
-    // Taken only when its turn comes.
+    // The memory is taken only when the turn of the question comes.
     const takeRoom = () => {
       loan = this.parts.buffers.take(ANSWER_MAX_MIB * MIB);
       return { ...order, room: loan.bytes };
@@ -178,7 +188,7 @@ export class LookupAnswers {
       key: projectId,
       terms: MAKING,
       signal,
-      // A thread whose caller has left may still write into it.
+      // The thread may still write into the memory after its caller has disconnected.
       onUnanswered: release,
     });
     return { ...this.keepMade(projectId, frame, made), release };
@@ -227,7 +237,10 @@ export class LookupAnswers {
     return space;
   }
 
-  /** `places`: in the cache, or -1 - the index of an answer that was read. Caches what was read only after all is copied, as that may evict some. */
+  /**
+   * Joins answers, and caches the new ones after all are copied, because caching may evict others.
+   * @param places positions in the cache, or -1 - the index of an answer that was read
+   */
   private join(
     { space, places, read }: { space: CacheSpace; places: readonly number[]; read: readonly ReadAnswer[] },
     { head, tail }: Frame,
@@ -259,7 +272,7 @@ const originOf = (
   { version }: AnsweredCatalog,
 ): Origin => ({ document, at: updatedAt, state: version });
 
-/** A new version changes few products: the row of each tells whether the cached answer is right. */
+/** Compares a cached answer with the row of its product, because a new version changes few products. */
 function isRight(
   space: CacheSpace,
   place: number,
@@ -274,12 +287,12 @@ function isRight(
 
 export const tooLarge = () => new ServiceError('answer_too_large', { values: [ANSWER_MAX_MIB] });
 
-/** A single product is answered however large it is. @throws answer_too_large */
+/** A single product is answered whatever its size is. @throws answer_too_large */
 export function refuseLarge(bytes: number, products: number): void {
   if (products > 1 && bytes > ANSWER_MAX_MIB * MIB) throw tooLarge();
 }
 
-/** @returns what precedes and follows the stored part of an answer */
+/** @returns the texts before and after the stored part of an answer */
 export const writeAround = ({ id, updatedAt }: { readonly id: number; readonly updatedAt: number }) => ({
   head: `{"id":${id},`,
   tail: `,"lastUpdateTs":${updatedAt}}`,

@@ -17,7 +17,10 @@ import {
 
 const LIST: Frame = { head: Buffer.from('{"products":['), tail: Buffer.from(']}') };
 const ALONE: Frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
-/** 1,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. Up to 20,000 are refused with their count. */
+/**
+ * A body has up to 1,000 identifiers of 255 characters, each with up to twelve bytes of JSON (two escaped
+ * surrogates). A refusal counts up to 20,000 identifiers.
+ */
 const takesIdentifiers = {
   maxBodyMib: 3,
   holds: {
@@ -33,7 +36,10 @@ const about = { config, tags: ['Lookup'], why: 'answers are kept as bytes, and j
 export const lookupRoutes =
   ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {
-    /** A separate signal would cost a short lookup more than everything else. */
+    /**
+     * Answers without an abort signal if it can, because the signal would cost a short lookup more than everything
+     * else.
+     */
     const find = async (reply: FastifyReply, order: AnswerOrder): Promise<JoinedAnswers> =>
       (await catalog.store.findAnswers(order)) ??
       whileCallerWaits(reply, (signal) => catalog.store.makeAnswers(order, signal));

@@ -1,4 +1,7 @@
-/** The door of lookup: products by identifier, made from their stored uploads when first read, and cached as bytes. */
+/**
+ * The door of lookup: products by identifier. Their answers are made from stored uploads at the first read, and
+ * cached as bytes.
+ */
 
 export { createAnswerBuffers } from './answer-buffers.ts';
 export { CachedWriter, catalogOf, createPathIds } from './cached-writer.ts';

@@ -1,22 +1,25 @@
 import { type Attribute, listFacts, readMeasure } from '../ontology/ontology.ts';
 import { computeValueId, mainCategory, mainImage, type UploadedProduct } from '../products/products.ts';
 
-/** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface §2.5. */
+/** `bulk` is for many products, with data points; `single` is for one product, flat. Source: docs/interface §2.5. */
 export type AnswerForm = 'bulk' | 'single';
 
 export interface ItemSettings {
   readonly form: AnswerForm;
   readonly brandAttribute: string;
-  /** From the ontology, by `indexByKey`. */
+  /** The attributes of the ontology, by `indexByKey`. */
   readonly attributes: ReadonlyMap<string, Attribute>;
-  /** @returns the id of a path, as JSON */
+  /** @returns the id of a path, which is given as JSON */
   categoryIdOf(path: string): number;
 }
 
 type Values = UploadedProduct['attributes'];
 type Category = UploadedProduct['categories'][number];
 
-/** A product as a hit or as a related one, without its relevance. Source: docs/interface §2.5 rules 3 to 5, §12.5. */
+/**
+ * A product in the form of a hit or a related product, without its relevance. Source: docs/interface §2.5 rules 3 to
+ * 5, §12.5.
+ */
 export function makeItem(sxId: number, product: UploadedProduct, settings: ItemSettings) {
   const main = mainCategory(product.categories);
   const image = mainImage(product.images)?.url ?? '';
@@ -45,14 +48,14 @@ export function makeItem(sxId: number, product: UploadedProduct, settings: ItemS
       };
 }
 
-/** Only the values of the brand are judged: judging most of a product's takes a microsecond each. */
+/** Judges only the values of the brand, because judging takes a microsecond for each value. */
 function findBrand(values: Values, { attributes, brandAttribute }: ItemSettings): string {
   const name = brandAttribute.toLowerCase();
   const ofBrand = values.filter(({ key }) => attributes.get(key)?.name.toLowerCase() === name);
   return listFacts(ofBrand, attributes)[0]?.value ?? '';
 }
 
-/** For a value that makes a fact. */
+/** @param value makes a fact of the attribute */
 export const makeDataPoint = (attribute: Attribute, value: string): object => ({
   id: computeValueId(attribute.id, value),
   conceptIdName: attribute.name.toUpperCase(),
