@@ -32,8 +32,8 @@ const keepPlaces: Plugin = {
 };
 
 /**
- * A module without imports: it is loaded into processes without the test's settings. Imports of a bundled file within its folder
- * are there: sparing Node the search saves a tenth of the load time of a test file.
+ * A module without imports, because it is loaded into processes without the test's settings. It redirects imports
+ * within the folder directly, which saves a tenth of the load time of a test file.
  */
 const redirect = (
   folder: string,
@@ -51,7 +51,7 @@ registerHooks({
   },
 });`;
 
-/** Packages left out of the bundle: one searches its own files, others may be built by the machine or absent. */
+/** Packages that are not bundled: one searches its own files, and the others may be built on the machine or absent. */
 const leaveOut = {
   name: 'leave-out',
   resolveId: (specifier: string) =>
@@ -66,7 +66,7 @@ async function writeBundle(folder: string, entries: readonly string[]): Promise<
     folder,
     entries,
     plugins: [keepPlaces, leaveOut],
-    // Without comments and spaces, a process starts in a tenth less processor time; names stay.
+    // Without comments and spaces, a process starts with a tenth less processor time. Names stay.
     minify: { compress: false, mangle: false, codegen: true },
   });
   return chunks.flatMap(({ isEntry, facadeModuleId, fileName }) =>
@@ -77,9 +77,10 @@ async function writeBundle(folder: string, entries: readonly string[]): Promise<
 }
 
 /**
- * Writes the program into a folder. Each entry of a process or thread is a bundle of its own, whereas modules that tests import
+ * Writes the program into a folder. Each entry of a process or thread is a separate bundle. Modules that tests import
  * are separate files, about a hundred small ones.
- * @returns the module that processes of Node must `--import`, so that the program's processes and threads start from there
+ * @returns the module that Node processes must `--import`, so that the program's processes and threads start from the
+ * folder
  */
 async function bundleProgram(folder: string): Promise<string> {
   const entries = [
@@ -94,9 +95,9 @@ async function bundleProgram(folder: string): Promise<string> {
 const HOOK = 'redirect.mjs';
 
 /**
- * Hundreds of processes load the same files: bundled and precompiled, each starts in half the processor time. A runner that is
- * tested itself uses what its own runner has made: each time takes 8 s of processor time.
- * @returns environment variables for processes of Node that start while this one runs
+ * Hundreds of processes load the same files. Bundled and precompiled, each starts in half the processor time. A runner
+ * that is itself tested uses the program that its own runner has made, because making it takes 8 s of processor time.
+ * @returns environment variables for Node processes that start while this process runs
  */
 export async function prepareProgram(): Promise<{ NODE_COMPILE_CACHE: string; NODE_OPTIONS: string }> {
   const { NODE_COMPILE_CACHE: made, NODE_OPTIONS: options } = process.env;

@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: who may call what, which is decided above the stores)
+// runs: deep (not on postgres: the rights of callers, which are decided above the stores)
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -8,7 +8,9 @@ import { byUrl } from '../support/pipelines/pipeline-project.ts';
 import { shareService } from '../support/shared-service.ts';
 import type { TestService } from '../support/test-service.ts';
 
-/** Requests every route of docs/openapi.json with every credential. SECURITY.md, "Who may call what", lists their rights. */
+/**
+ * Requests every route of docs/openapi.json with every credential. SECURITY.md, "Who may call what", lists the rights.
+ */
 
 const readText = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
@@ -34,7 +36,7 @@ function listRoutes(): Route[] {
   );
 }
 
-/** Deletions come last, as other requests need the things; triggers are called by their original ids. */
+/** Deletions come last, because other requests need the deleted things. Triggers are called by their original ids. */
 const ORDER = [
   ...['GET ', 'POST /etl-triggers/', 'POST ', 'PUT ', 'PATCH ', 'DELETE '],
   ...['DELETE /management/sessions', 'DELETE /management/session'],
@@ -88,7 +90,7 @@ const fits = ({ method, path }: Route, pattern: string) =>
 
 const findRow = (route: Route) => table.find(({ patterns }) => patterns.some((one) => fits(route, one)));
 
-/** Part of every name that strangers must not see. */
+/** A part of the names that strangers must not see. */
 const OURS = 'Ours 4711';
 
 interface Answered {
@@ -98,7 +100,7 @@ interface Answered {
 
 interface Credential {
   readonly name: string;
-  /** Columns of the table; undefined: a stranger. */
+  /** The columns of the table. Without one: a stranger. */
   readonly column: string | undefined;
   readonly scope: string;
   ask(method: string, path: string, body: unknown): Promise<Answered>;
@@ -199,7 +201,9 @@ async function makeObjects(running: TestService, owner: Awaited<ReturnType<typeo
   };
 }
 
-/** Complete if the scope is in the body; elsewhere an empty one is refused only after the credential. */
+/**
+ * Complete if the scope is in the body. On other routes an empty body is refused only after the credential is checked.
+ */
 const bodies = () => ({
   'POST /management/project-groups': { name: 'Group' },
   'POST /management/projects': { name: OURS, projectGroupId: project.groupId, locale: 'de-DE' },
@@ -236,7 +240,7 @@ function isRight(row: Row, { column, scope }: Credential, answer: Answered & { i
   return (row.allowed.has(column) && isInScope) !== REFUSALS.has(answer.status);
 }
 
-/** Whether it reveals nothing to a stranger, who may request their own things. */
+/** Whether the answer reveals nothing to strangers, who may request only their own things. */
 const isHidden = ({ status, text, isOurs }: Answered & { isOurs: boolean }) =>
   isOurs ? REFUSALS.has(status) || status === 404 : !text.includes(OURS);
 

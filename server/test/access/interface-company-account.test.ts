@@ -6,7 +6,7 @@ import { startCompanyProvider, visitProvider } from '../support/company-provider
 import { addUser, isSignedIn, signUpOwner } from '../support/people.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 
-/** Signing in with the company's account: docs/interface §5.7, with a real provider on loopback. */
+/** Signing in with a company account: docs/interface §5.7, with a real provider on loopback. */
 
 const ORIGIN = 'http://relata.example';
 const RETURN_URL = `${ORIGIN}/console/`;
@@ -60,7 +60,7 @@ class CompanyBrowser extends Browser {
     return this.call('POST', '/management/session/company-account', { body: { query }, headers: sent });
   }
 
-  /** Goes from the button to the console. */
+  /** Follows the sign-in from the button to the console. */
   async signIn(subject: string) {
     provider.signInAs(subject);
     return this.finish(await visitProvider(await this.start(), RETURN_URL));

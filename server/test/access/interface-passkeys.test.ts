@@ -7,7 +7,7 @@ import { signIn, signUpOwner } from '../support/people.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 import { startTestService, TestClock, type TestService } from '../support/test-service.ts';
 
-/** Passkeys as second factor: docs/interface §5.8, over HTTP, with an authenticator of our own. */
+/** Passkeys as second factor: docs/interface §5.8, over HTTP, with a simulated authenticator. */
 
 const ORIGIN = 'http://relata.example';
 const settings = { RELATA_PUBLIC_URL: ORIGIN };

@@ -1,4 +1,4 @@
-// runs: test, slow (not on postgres: what users may do; access.test.ts asks both stores)
+// runs: test, slow (not on postgres: the rights of users; access.test.ts runs on both stores)
 import assert from 'node:assert/strict';
 import { argon2Sync, createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -278,7 +278,7 @@ test('an unknown address and a wrong password get the same answer after the same
   const median = (times: number[]) => times.sort((a, b) => a - b)[7] ?? 0;
   const [a, b] = [median(known), median(unknown)];
   t.diagnostic(`known ${a.toFixed(1)} ms, unknown ${b.toFixed(1)} ms`);
-  // Without the hash an unknown address takes some 3 ms, with it some 50.
+  // Without hashing, an unknown address takes about 3 ms, and with hashing about 50 ms.
   assert.ok(b > a / 2 && a > b / 2, `known ${a} ms, unknown ${b} ms`);
 });
 
@@ -498,7 +498,7 @@ test('each role allows exactly the calls of its table (§5.6 rule 2)', async () 
     ['GET', '/metrics', undefined, 200, 403, 403],
   ];
   for (const [method, path, body, ...expected] of cases) {
-    // The owner comes last, as their deletions are final.
+    // The owner comes last, because the deletions by an owner are final.
     for (const [at, who] of [editor, viewer, owner].entries()) {
       const wanted = expected[(at + 1) % 3];
       if (wanted === 0) continue;
@@ -699,7 +699,7 @@ test('users neither see nor reach anything of another account (§5.6 rule 1)', a
   assert.equal((await other.call('DELETE', `/management/invitations/${id}`)).status, 404);
   const audit = await other.succeed('GET', '/management/audit-log');
   assert.ok(!JSON.stringify(audit).includes('shop.example'));
-  // An invitation reveals nothing about the other account; accepting it does, to the owner of the link.
+  // An invitation reveals nothing about the other account. Accepting it reveals the account to the owner of the link.
   const { link } = await other.succeed('POST', '/management/invitations', {
     email: guest.email,
     role: 'viewer',

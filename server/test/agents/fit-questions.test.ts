@@ -1,15 +1,18 @@
-// runs: deep (not on postgres: a protocol over what interface-fit.test.ts asks both stores)
+// runs: deep (not on postgres: a protocol over calls that interface-fit.test.ts tests on both stores)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
-/** Shoppers' questions by names or identifiers; the truth is computed by brute force, not by the service (§15). */
+/**
+ * Shoppers' questions by names or identifiers. The expected answers are computed by brute force, not by the service
+ * (§15).
+ */
 const service = shareService();
 
 const QUESTIONS = 200;
 const CALLS = 2;
 const TOKENS = 4_000;
-/** The vendors' rule of thumb for English: four bytes a token. */
+/** The vendors' rule of thumb for English: four bytes per token. */
 const countTokens = (text: string) => Buffer.byteLength(text) / 4;
 
 interface Part {
@@ -24,7 +27,7 @@ interface Part {
 
 const from = <Item>(items: readonly Item[], at: number) => items[at % items.length] as Item;
 
-/** Every seventh lacks its width, every ninth its speeds. */
+/** Every seventh part lacks its width, and every ninth its speeds. */
 const parts: readonly Part[] = Array.from({ length: 240 }, (_, at) => {
   const kind = from(['frame', 'tyre', 'chain', 'pump'] as const, at);
   const place = Math.floor(at / 4);
@@ -85,7 +88,7 @@ interface Asked {
   readonly tokens: number;
 }
 
-/** An agent that is given two names: it asks, and reads the verdict. */
+/** An agent that gets two names, asks the question and reads the verdict. */
 function openAgent(key: string) {
   const headers = {
     authorization: `Bearer ${key}`,
@@ -132,7 +135,7 @@ test('an agent answers each of 200 questions whether A fits B correctly, with at
   const ask = openAgent(await openShop());
   const found = new Map<Verdict, number>();
   for (let at = 0; at < QUESTIONS; at += 1) {
-    // A frame with a tyre, a chain or a pump; every tenth time two parts of any kind.
+    // A frame with a tyre, a chain or a pump. Every tenth question has two parts of any kind.
     const b = from(parts, at % 10 === 9 ? at * 29 : 4 * (at * 7 + 3) + 1 + (at % 3));
     const a = from(parts, 12 * at);
     const name = at % 2 === 0 ? 'identifier' : 'name';

@@ -1,4 +1,4 @@
-// runs: test (not on postgres: a protocol over what other tests ask both stores)
+// runs: test (not on postgres: a protocol over calls that other tests run on both stores)
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, test } from 'node:test';

@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: a protocol over what other tests ask both stores)
+// runs: deep (not on postgres: a protocol over calls that other tests run on both stores)
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,14 +8,17 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
-/** The conformance suite of the protocol's own project, against /mcp (§15). */
+/** The conformance suite of the protocol's project, run against /mcp (§15). */
 const service = shareService();
 const SUITE = join(
   dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')),
   'dist/index.js',
 );
 
-/** Scenarios expected to fail: each needs features that shop tools lack, by names of the suite's own server. */
+/**
+ * Scenarios that are expected to fail: each needs a feature that shop tools lack, under names of the suite's own
+ * server.
+ */
 const EXPECTED_FAILURES = join(import.meta.dirname, 'mcp-conformance-failures.yml');
 
 test('/mcp passes the conformance suite except for the listed cases, each with its reason (§15)', async (t) => {

@@ -23,7 +23,7 @@ const countsOf = (commits: readonly Record<string, unknown>[]) =>
 const remove = async (catalog: TestCatalog, ...identifiers: string[]) =>
   catalog.done(await catalog.call('DELETE', '/products', { body: identifiers }));
 
-/** Two commits and a delete, with updates between. */
+/** Two commits and a delete, with updates in between. */
 async function makeHistory(): Promise<TestCatalog> {
   const catalog = await createCatalog(service(), { keptCommits: 5 });
   await catalog.load(product('A', 'one'), product('B', 'one'), product('C', 'one'));

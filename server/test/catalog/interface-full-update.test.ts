@@ -583,7 +583,7 @@ test('a session of one project cannot be used in another (§3.1)', async () => {
   assert.deepEqual(await other.list(), []);
 });
 
-/** A commit by which a product only gains facts keeps its document; the undo log names it before and after. */
+/** A commit in which a product only gains facts keeps its document. The undo log has it before and after. */
 const GAINING = [
   {
     next: 'a later commit deletes it',
@@ -660,7 +660,7 @@ test('a preview of a full update that another call discards during the request i
           const { until } = held;
           held.begun();
           await until;
-          // The staged batches of a discarded one go soon after the answer.
+          // The staged batches of a discarded full update are removed soon after the answer.
           return until === undefined ? real.listStagedBatches(projectId, fullUpdateId) : [];
         },
       }),

@@ -1,4 +1,4 @@
-// runs: test (not on postgres: what bodies of another form become, before anything is stored)
+// runs: test (not on postgres: how bodies of another form are translated before anything is stored)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';

@@ -304,7 +304,10 @@ test('each project has its own catalog (§4.10)', async () => {
   assert.deepEqual(await other.find('A'), []);
 });
 
-/** A GET with exactly so many bytes of request line and headers, written by hand, as clients have own limits. */
+/**
+ * A GET with an exact number of bytes of request line and headers, written by hand because clients have their own
+ * limits.
+ */
 async function getWithBytes(bytes: number, projectId: number): Promise<{ status: number; body: string }> {
   const { hostname, port } = new URL(service().address);
   const tail = ` HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${service().key}\r\nConnection: close\r\n\r\n`;

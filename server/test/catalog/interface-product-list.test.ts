@@ -20,7 +20,7 @@ function pathOf({ projectId }: TestCatalog, parameters: Parameters): string {
 const list = (catalog: TestCatalog, parameters: Parameters) =>
   service().call('GET', pathOf(catalog, parameters));
 
-/** @returns the items of all pages, and the number of pages */
+/** @returns the products of all pages, and the number of pages */
 async function listAll(
   catalog: TestCatalog,
   parameters: Parameters,
@@ -240,7 +240,7 @@ test('paging returns every hit exactly once (§14.3 rule 6)', async () => {
   await catalog.load(...MANY);
   const everything = await listAll(catalog, { category: category('Farm'), format: 'table', limit: 1000 });
   assert.deepEqual(identifiersOf(everything.items), identifiersOf(MANY), 'in the order of their upload');
-  // A page also ends after a time: a busy machine has more of them.
+  // A page also ends after a time, so a busy machine has more pages.
   assert.ok(everything.pages >= 21, `${everything.pages} pages`);
   const thousandths = identifiersOf(MANY.filter(({ name }) => name === 'a thousandth'));
   assert.deepEqual(await find(catalog, { q: 'thousandth', limit: 5 }), thousandths);

@@ -108,7 +108,7 @@ test('renameTo changes the name wherever the attribute is named and keeps the fo
     socket: { attribute: 'CPU socket' },
     words: { template: '{CPU socket}, {{Socket}}' },
   });
-  // It still sends the same key: the former name is a synonym.
+  // The upload still sends the same key, because the former name is a synonym.
   assert.deepEqual((await read(`${path}/pipelines/${ids.pipeline}`)).mapping, PIPELINE.mapping);
 });
 

@@ -1,10 +1,10 @@
-// runs: deep, own (not on postgres: how reports pass between threads; of their rows see interface-tasks.test.ts)
+// runs: deep, own (not on postgres: how threads pass reports; interface-tasks.test.ts covers their rows)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findLongestPause } from '../support/longest-pause.ts';
 import { startTestService } from '../support/test-service.ts';
 
-/** Reports with the maximum of lines per batch, all of which the report of the commit includes (§4.7). */
+/** Reports with the maximum of lines per batch. The report of the commit includes all of them (§4.7). */
 
 const BATCHES = 6;
 const PRODUCTS = 10_000;
@@ -48,11 +48,11 @@ test('a commit with long reports does not delay other calls and keeps the first 
   assert.deepEqual(lines.at(-1), { more: BATCHES * PRODUCTS * ATTRIBUTES.length - MOST_LINES });
   assert.ok(lines.slice(0, -1).every(({ identifier }) => identifier.startsWith('B1P')));
   const text = lines.map((line) => JSON.stringify(line)).join('\n');
-  // The time to read and write one of the reports on this machine, now.
+  // The current time to read and write one of the reports on this machine.
   const before = process.threadCpuUsage();
   for (const line of text.split('\n')) JSON.stringify(JSON.parse(line));
   const oneMs = milliseconds(process.threadCpuUsage(before));
   t.diagnostic(`longest ${Math.round(longestMs)} ms, one report ${Math.round(oneMs)} ms`);
-  // Reading and forwarding all in one turn took 19 times as long; a call also waits for a core.
+  // Reading and forwarding all reports in one turn took 19 times as long. A call also waits for a core.
   assert.ok(longestMs < 5 * oneMs, `a call waits ${longestMs} ms, one report takes ${oneMs} ms`);
 });

@@ -30,7 +30,8 @@ test('one key can have four counts and previews in progress (§14.3 rule 14)', a
     () => call('GET', pathOf(large, '/ontology/coverage')),
     () => call('POST', pathOf(large, '/relations/preview'), { body: definition }),
   ];
-  // Many at once: the first four depend on the connections, and on a fast machine one may end before the last starts.
+  // Many calls at once: which four are first depends on the connections, and a fast machine may end one before the last
+  // starts.
   const answers = await Promise.all(
     kinds.flatMap((ask) => Array.from({ length: 2 * OPEN }, async () => ({ ask, answer: await ask() }))),
   );

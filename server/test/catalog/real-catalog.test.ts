@@ -42,7 +42,7 @@ function expectType(values: ReadonlySet<string>): string {
   return shapes.size === 1 ? shape : 'text';
 }
 
-/** `number`, `number UNIT`, `boolean` or `text`. */
+/** One of `number`, `number UNIT`, `boolean` and `text`. */
 function shapeOf(value: string): string {
   if (['true', 'false'].includes(value.toLowerCase())) return 'boolean';
   const [number = '', unit, ...rest] = value.split(' ');
@@ -51,7 +51,7 @@ function shapeOf(value: string): string {
   return /^\D\S{0,11}$/.test(unit) ? `number ${unit}` : 'text';
 }
 
-/** No leading zero, no exponent, 15 digits at most. */
+/** No leading zero, no exponent, and at most 15 digits. */
 function isPlainNumber(number: string): boolean {
   const [whole = '', fraction, ...more] = number.replace(/^[+-]/, '').split('.');
   const isDigits = (text: string) => text !== '' && [...text].every((one) => one >= '0' && one <= '9');
@@ -171,7 +171,7 @@ test('a catalog of real size is uploaded, answered, exported, repeated, changed 
   const { products, units } = readCatalog();
   const service = await startTestService(t);
   const identifiers = products.map(({ identifier }) => identifier);
-  /** The sample of the later steps: all of the catalog would take seconds each time. */
+  /** A sample for the later steps, because the whole catalog would take seconds in each step. */
   const watched = sample(identifiers, 5_000, createRandom(3));
   let first: FoundProduct[] = [];
 

@@ -42,7 +42,7 @@ test('a search on PostgreSQL reads only the index rows of its hits, however larg
   });
 });
 
-/** A catalog, and searches in it whose clock advances by one with each reading: once per product. */
+/** A catalog with searches whose clock advances by one at each reading, which is once per product. */
 async function openCatalog(t: TestContext) {
   const run = await openOperations(t, PRODUCTS);
   return (longestMs: number, question: Partial<SearchQuestion>) =>
@@ -89,7 +89,7 @@ async function openOperations(t: TestContext, products: number, words: readonly 
     const limits = { longestMs, now: () => (at += 1) };
     const run = searchOperations(snapshots, limits)[operation];
     const input = { projectId: catalog.projectId, allowIncomplete: 'never', ...order };
-    // Across threads, only the operation knows its input.
+    // Only the operation knows its input, because the call crosses threads.
     const { answer } = ((await run?.(input as never, budget)) ?? {}) as {
       answer: Answer | Uint8Array;
     };
@@ -212,7 +212,7 @@ test('comparing words has a time limit, and an answer that misses some words is 
       question: { q, limit: 20 },
       budget,
     });
-  // Its 16 words are near most of those of the catalog.
+  // Its 16 words are similar to most words of the catalog.
   const misspelt = Array.from({ length: 16 }, (_, at) => `drillmachni${letters(at)}`).join(' ');
   const before = budget.steps;
   const cut = await search(100, misspelt);

@@ -68,7 +68,7 @@ test('a product that a full update skipped as invalid shows facts of a new attri
   const { projectId } = service;
   const short = product('Short', { First: 'x', Second: 'x', Third: 'x' });
   await service.loadCatalog([short]);
-  // The serving thread makes answers from the first ones, leaves all to another thread, and caches what that answers.
+  // The serving thread makes the first answers, passes all of them to another thread, and caches the result.
   const text = 'x'.repeat(60_000);
   const long = Array.from({ length: 4 }, (_, at) =>
     product(`Long ${at}`, { First: text, Second: text, Third: text, ...(at === 3 && { Weight: '1' }) }),

@@ -10,7 +10,7 @@ import {
 import { shareService } from '../support/shared-service.ts';
 import type { TestService } from '../support/test-service.ts';
 
-/** Builds with only the changes since the one before (§16.3 rule 11). */
+/** Builds that contain only the changes since the previous build (§16.3 rule 11). */
 let service: TestService;
 shareService({}, async (started) => {
   service = started;
@@ -22,7 +22,7 @@ const MAPPING = {
   price: { attribute: 'Price' },
 };
 
-/** A project with three products and a channel of changes. */
+/** A project with three products and a channel that publishes changes. */
 async function open(definition: object) {
   const project = await createChannelProject(service);
   await project.load(sold('A'), sold('B'), sold('C'));
@@ -102,7 +102,7 @@ test('a failed build loses no change, because the next build is compared with th
 });
 
 test('a build is complete after one that did not reach a destination, because its changes were not sent there (§16.3 rule 11)', async () => {
-  // An address that deliveries may not reach: refused at once.
+  // An address that deliveries may not reach, so each delivery is refused immediately.
   const destination = {
     type: 'sftp',
     host: '127.0.0.1',

@@ -193,11 +193,11 @@ test('when a process is killed during a build, the published files stay and the 
     const added = await running.call('POST', `/products?projectId=${projectId}`, { body: { products } });
     await running.call('GET', `/tasks/${added.body.task.id}?wait=60`);
     const { task } = (await running.call('POST', `${root}/build`)).body;
-    // Starting the thread takes half a second, and writing about as long.
+    // Starting the thread takes half a second, and writing takes about as long.
     await delay(300 + kill * 200);
     await running.kill();
     await endLeases(store);
-    // The output of a killed build stays for a day: another process may be about to publish it.
+    // The output of a killed build stays for a day, because another process may be about to publish it.
     if (store.kind === 'postgres') await store.change('update payload set created_at = 0');
     running = await startProcess(store);
     const [first, ...others] = await read();

@@ -13,7 +13,7 @@ const IDLE = 70;
 /** More than one page of the schedule. */
 const MANY = 600;
 
-/** Reads by which the service finds channels with work to do. */
+/** Reads that the service needs to find channels with work to do. */
 interface Seen {
   /** The number of reads of due channels. */
   rounds: number;
@@ -79,7 +79,7 @@ const DEFINITION = {
 };
 const CHANGE = { type: 'change', minSecondsBetween: 1 };
 
-/** Channels of a catalog without products or other changes, which they have built already. */
+/** Channels of a catalog without products or changes, which are already built. */
 const insertIdle = (store: TestStore, projects: readonly number[], each: number) =>
   store.change(
     `insert into channel (project_id, definition, revision, token, next_build_at, built_version, created_at, updated_at)
@@ -143,7 +143,7 @@ test('a change that no process noticed before it died is noticed by the next pro
   await project.update(sold('A2'));
   await untilBuilds(2, () => listBuilds(first, project.projectId, channel.id));
   await first.stop();
-  // As if a process died between its commit and the notice of it.
+  // This is the state after a process died between its commit and the notice of it.
   await store.change(
     `update channel set next_build_at = null, built_version = built_version - 1 where id = ${channel.id}`,
   );
@@ -179,7 +179,7 @@ test(
     const channel = await project.create({ ...DEFINITION, trigger: CHANGE });
     await untilBuilds(1, () => listBuilds(api, project.projectId, channel.id));
     await passRounds(seen, 4);
-    // Written by the answering process: a relation of links needs no task.
+    // The answering process writes it, because a relation of links needs no task.
     const relation = { kind: 'links', name: 'Goes with', tag: 'set' };
     const path = `/management/projects/${project.projectId}/relations`;
     assert.equal((await api.call('POST', path, { body: relation })).status, 201);

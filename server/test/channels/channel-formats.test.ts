@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: what a format makes of products)
+// runs: deep (not on postgres: the output of a format)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';

@@ -11,7 +11,7 @@ const every = { all: [] };
 const even = { attribute: 'Parity', operator: 'equals', value: 'even' };
 const bySystem = { target: 'System', operator: 'equals', source: 'System' };
 const sort = [{ attribute: 'Length', direction: 'desc' }];
-/** By the relation's kind in the output. */
+/** By the kind that the relation has in the output. */
 const RELATIONS = {
   accessory: { source: every, target: every, match: [bySystem], sort },
   required_part: { source: every, target: every, match: [bySystem], sort, excludeSameGroup: false },

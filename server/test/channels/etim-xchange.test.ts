@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: what a format makes of products; of relations see channel-related.test.ts)
+// runs: deep (not on postgres: the output of a format; channel-related.test.ts covers relations)
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,8 +22,8 @@ shareService({}, async (started) => {
 });
 
 /**
- * The files of the standard are not in the repository: `etim-xchange/` in `RELATA_TEST_DATA` has the schema and the sample of
- * 2BABV/product-data-openapi, if the machine has them.
+ * The files of the standard are not in the repository. If the machine has them, `etim-xchange/` in `RELATA_TEST_DATA`
+ * contains the schema and the sample of 2BABV/product-data-openapi.
  */
 const folder = join(process.env.RELATA_TEST_DATA ?? join('..', 'shared', 'data'), 'etim-xchange');
 const official = (kind: string): string | undefined => {

@@ -1,4 +1,4 @@
-// runs: test (not on postgres: what goes to other machines; of stored secrets see pipeline-secrets.test.ts)
+// runs: test (not on postgres: deliveries to other machines; pipeline-secrets.test.ts covers stored secrets)
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -68,7 +68,7 @@ test('secrets are write-only, kept while the address stays, and never sent to an
     project.manage('PUT', `/${channel.id}`, { body: { ...channel, destinations: list } });
   const same = await put(masked);
   assert.equal(same.body.updatedAt, channel.updatedAt, 'what changes nothing is no change');
-  // Another order, another folder, one more on the same server: each keeps its own secrets.
+  // Another order, another folder and one more destination on the same server: each keeps its own secrets.
   const moved = await put([masked[1], masked[0], { ...masked[0], folder: 'b' }]);
   assert.equal(moved.status, 200, JSON.stringify(moved.body));
   const elsewhere: [object, string][] = [
@@ -184,7 +184,7 @@ test('the next process repeats a delivery that the end of a process interrupted 
   const channel = await project.create({ ...NDJSON, destinations: [inBucket('again')] });
   s3.failPuts(1_000);
   const { task } = (await project.manage('POST', `/${channel.id}/build`)).body;
-  // Then it waits for its next attempt.
+  // The run then waits for its next attempt.
   while (!s3.requests.some((request) => request.startsWith(`PUT /${BUCKET}/again/`))) await delay(20);
   await first.stop();
   s3.failPuts(0);

@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: what a format makes of relations; see channel-related.test.ts)
+// runs: deep (not on postgres: how a format writes relations; see channel-related.test.ts)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import papa from 'papaparse';
@@ -11,7 +11,7 @@ import {
 import { shareService } from '../support/shared-service.ts';
 import type { TestService } from '../support/test-service.ts';
 
-/** The pipeline formats read the import files of shops back as the same links (§16.7 rule 5). */
+/** The formats of pipelines read the import files of shops back as the same links (§16.7 rule 5). */
 let project: ChannelProject;
 let service: TestService;
 

@@ -89,7 +89,8 @@ test(`PHP: ${REPEATED}`, options, async (t) => {
 test('PHP: the examples of the README work when pasted', options, async () => {
   const place = await makePlace();
   const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8');
-  // The first ten lines are common to all clients, and tested with theirs (client/test/calls.test.ts).
+  // The first ten lines are the same for all clients, and are tested with the TypeScript client
+  // (client/test/calls.test.ts).
   const [, ...blocks] = [...readme.matchAll(/```php\n(.*?)```/gs)].map(([, block = '']) => block);
   const code = blocks.join('\n');
   assert.match(code, /vendor\/autoload\.php/);
@@ -122,7 +123,7 @@ const answerBusy: Handler = async (request, response) => {
   response.writeHead(503, { 'retry-after': '1' }).end('<html>busy</html>');
 };
 
-/** The service does the work, but the answer is lost. */
+/** The service does the work, but its answer is lost. */
 const loseAnswer: Handler = async (request, response) => {
   await ask(request);
   response.destroy();

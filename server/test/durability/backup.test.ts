@@ -47,7 +47,7 @@ async function startRestored(t: TestContext, backup: string): Promise<TestServic
   return startTestService(t, { store: embeddedStoreAt(dataDir) });
 }
 
-/** An update of a project whose tasks wait meanwhile. */
+/** An update of a project whose tasks have to wait. */
 async function post(catalog: TestCatalog, ...products: readonly object[]): Promise<string> {
   const answer = await catalog.post('/products', { products });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -430,7 +430,7 @@ test('a restore is refused where it would overwrite or mix data', async (t) => {
   assert.equal(await nameOf(service, later.projectId, 'A'), 'now');
 });
 
-/** The blocking task has a kind that only this test's service knows; elsewhere it stays in the queue. */
+/** Only this test's service knows the kind of the blocking task, so other services leave it in the queue. */
 async function cancelHeld(service: TestService, projectId: number): Promise<void> {
   const { body } = await service.call('GET', `/tasks?projectId=${projectId}&limit=100`);
   const held = body.tasks.find(({ name }: { name: string }) => name === 'hold');
@@ -463,7 +463,7 @@ for (const at of ['the present one', 'the backup', 'both'] as const) {
   });
 }
 
-/** As in a new or upgraded file. */
+/** This is the state of a new or upgraded file. */
 function dropSearch(service: TestService, projectId: number): void {
   // The service may write at the same time.
   const path = join(service.store.dataDir, 'catalogs', `${projectId}.db`);

@@ -18,10 +18,10 @@ import { type ProcessAnswer, type ServiceProcess, startProcess } from '../suppor
 import { makeTestStore, type TestStore, testedStore } from '../support/test-store.ts';
 
 /**
- * Three processes serve one database, and one after another is killed while callers write. Every answered call takes effect once
- * and in order, whichever process accepted it or ran it (docs/interface §3.3, §7.5). RELATA_TEST_CHAOS_S sets the duration,
- * RELATA_TEST_SEED repeats the callers' choices. Then a history of clients is recorded while the database fails too, for
- * RELATA_TEST_HISTORY_S; `npm run bench -- histories` plays longer ones.
+ * Three processes serve one database and are killed one after another while callers write. Every answered call takes
+ * effect once and in order, whichever process accepted or ran it (docs/interface §3.3, §7.5). RELATA_TEST_CHAOS_S sets
+ * the duration, and RELATA_TEST_SEED repeats the choices of the callers. Then the test records a history of clients
+ * while the database fails as well, for RELATA_TEST_HISTORY_S. `npm run bench -- histories` plays longer histories.
  */
 
 const CHAOS_S = Number(process.env.RELATA_TEST_CHAOS_S ?? 12);
@@ -31,7 +31,7 @@ const PROCESSES = 3;
 const CALLERS = 3;
 const KILL_EVERY_MS = 5_000;
 const IDENTIFIERS = 800;
-/** The maximum of unfinished tasks per caller, which is faster than the service. */
+/** The maximum of unfinished tasks per caller, because callers are faster than the service. */
 const UNFINISHED = 20;
 const GIVE_UP_MS = 60_000;
 
@@ -50,7 +50,7 @@ class Fleet {
     this.random = random;
   }
 
-  /** Asks one process after another until one answers; calls with the same `key` are done once. */
+  /** Calls one process after another until one answers. Calls with the same `key` are done once. */
   async call(
     method: string,
     path: string,
@@ -85,7 +85,7 @@ interface WriteCall {
   readonly body?: unknown;
 }
 
-/** The only writer of a project, who therefore knows the content of its catalog. */
+/** The only writer of a project, which therefore knows the content of its catalog. */
 class Caller {
   readonly model = new CatalogModel(1);
   accepted = 0;
@@ -127,7 +127,7 @@ class Caller {
   }
 
   private async commit(): Promise<void> {
-    // Parallel batches have no products in common, as the order of acceptance is not answered.
+    // Parallel batches have no products in common, because answers do not reveal the order of acceptance.
     const pairs = Array.from({ length: 1 + Math.floor(this.random() * 3) }, () => {
       const products = this.makeProducts(300);
       const end = Math.floor(this.random() * 301);

@@ -17,12 +17,12 @@ import { startProcess } from '../support/service-process.ts';
 import { createTestStore, embeddedOnly, testedStore } from '../support/test-store.ts';
 
 /**
- * The service is killed at random moments while it writes, and restarted on the same data. Afterwards everything
- * that was answered is there, in the order of its acceptance, and nothing is there by half (docs/interface §3.3,
- * §4 rule 7). RELATA_TEST_KILLS sets the number of kills, RELATA_TEST_SEED repeats a run.
+ * The service is killed at random moments while it writes, and restarted on the same data. Afterwards everything that
+ * was answered is stored, in the order of its acceptance, and nothing is stored by half (docs/interface §3.3, §4 rule
+ * 7). RELATA_TEST_KILLS sets the number of kills, and RELATA_TEST_SEED repeats a run.
  */
 
-/** Each takes 2 s of processor time. chaos.test.ts kills processes on PostgreSQL as well. */
+/** Each kill takes 2 s of processor time. chaos.test.ts kills processes on PostgreSQL as well. */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 6 : 4));
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const LONGEST_BURST_MS = 400;
@@ -58,7 +58,7 @@ test(`nothing that was answered is lost in ${KILLS} crashes (seed ${SEED})`, asy
   }
   await caller.finish();
   if (store.kind === 'postgres') {
-    // The body of an interrupted request stays for a day: another process may be about to accept it.
+    // The body of an interrupted request stays for a day, because another process may be about to accept it.
     assert.equal(await service.stop(), 0);
     await store.change('update payload set created_at = 0');
     service = await startProcess(store);
@@ -78,7 +78,7 @@ const endCommit = (status: string) => (projectId: number) =>
     from full_update where project_id = ${projectId};
   update full_update set state = 'committing', commit_task_id = 'c0ffee${projectId}' where project_id = ${projectId}`;
 
-/** The closing of a full update soon follows its commit, so the states of a crash in between are made by hand. */
+/** A full update is closed soon after its commit, so the test makes the states of a crash in between by hand. */
 const HALF_CLOSED = [
   {
     left: 'another was begun',

@@ -35,7 +35,7 @@ let filled: number;
 let other: number;
 let empty: number;
 
-/** What ends the service that fills the backup. */
+/** Ends the service that fills the backup. */
 const stops = new Stops();
 
 before(async () => {
@@ -76,7 +76,7 @@ function copyBackup() {
 
 const catalogOf = (projectId: number) => `catalogs/${projectId}.db`;
 
-/** As from a disk that returns wrong bytes, outside the head of the file. */
+/** Changes bytes outside the header of the file, like a disk that returns wrong bytes. */
 function addNoise(path: string, bytes: number): void {
   const whole = readFileSync(path);
   whole.fill(0xa5, whole.length - bytes);

@@ -47,7 +47,7 @@ for (const [kind, how] of Object.entries(DAMAGES)) {
       assert.equal(status, 200);
       return body.task.id as string;
     };
-    // The update after a waiting one has not read its body.
+    // The update behind a waiting one has not read its body.
     const release = await store.lockCatalog(projectId);
     const before = await update('B');
     const others = await store.listBodies();

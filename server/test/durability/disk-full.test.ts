@@ -18,19 +18,19 @@ import { startTestService } from '../support/test-service.ts';
 import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
 /**
- * A full disk: writes are answered 507 and leave nothing behind, lookups continue, accepted work waits for room
- * (docs/interface §7.2 rule 6, docs/operating/backup.md "When the disk is full or fails"). First with a disk that is full on demand,
- * part by part; then, where a file system can be mounted, with a real one of 24 MiB.
+ * A full disk: writes are answered 507 and store nothing, lookups continue, and accepted work waits for space
+ * (docs/interface §7.2 rule 6, docs/operating/backup.md "When the disk is full or fails"). The disk is first simulated,
+ * part by part. Where a file system can be mounted, a real one of 24 MiB follows.
  */
 
 const MESSAGE = 'The disk is full, nothing of this request was stored';
 
-/** The writes that find no room. */
+/** The writes that find no space. */
 interface FullParts {
   payloads: boolean;
   control: boolean;
   catalogs: boolean;
-  /** The number of writes of the control database until it is full. */
+  /** The number of writes to the control database until it is full. */
   controlWritesLeft?: number;
 }
 
@@ -97,7 +97,7 @@ for (const part of ['payloads', 'control'] as const) {
     for (const answer of [
       await catalog.post('/products', batchOf('B')),
       await catalog.post('/products?partial=true', { products: [{ identifier: 'A', name: 'other' }] }),
-      // Too many for the task itself, so they are a payload.
+      // Too many identifiers for the task row, so they are stored as a payload.
       await catalog.call('DELETE', '/products', {
         body: ['A', ...Array.from({ length: 2_000 }, (_, at) => `${at}`.padEnd(20, 'u'))],
       }),
@@ -136,7 +136,7 @@ for (const part of ['payloads', 'control'] as const) {
     assert.equal((await catalog.post('/products/batch/upload', batchOf('C'))).status, 200);
     await catalog.done(await catalog.post('/products/batch/start'));
     assert.deepEqual(await catalog.list(), ['B', 'C']);
-    // They go after the commit.
+    // These are removed after the commit.
     while ((await listBodies()).length > 0) await new Promise(setImmediate);
   });
 }
@@ -156,7 +156,8 @@ test('on a full disk a signed-in user can continue, and signing in with a passwo
   await signedIn.succeed('GET', '/management/session');
   await signedIn.succeed('GET', '/management/projects');
   full.control = false;
-  // The count, the session; then the attempt cannot be undone. The service's own counters write too: then again.
+  // Two writes fit: the count and the session. Undoing the attempt then fails. The service's own counters also write,
+  // so the call is repeated.
   for (let attempt = 1; ; attempt += 1) {
     full.control = false;
     full.controlWritesLeft = 2;
@@ -172,7 +173,7 @@ test('an initiate is answered as stored although the previous full update cannot
   const { full, catalog, service } = await startFull(t);
   await catalog.post('/products/batch/initiate');
   const old = (await catalog.post('/products/batch/upload', batchOf('B'))).body.task.id;
-  // The service's own counters write too: then nothing was stored, and the call is made again.
+  // The service's own counters also write. Then nothing was stored, and the call is repeated.
   for (let attempt = 1; ; attempt += 1) {
     full.control = false;
     full.controlWritesLeft = 1;
@@ -217,7 +218,7 @@ test('accepted updates wait while their catalog has no space, and take effect in
   assert.deepEqual(await catalog.list(), ['C', 'D', 'F']);
 });
 
-/** The service on a file system of its own, with a backup on another one. @returns undefined if none can be mounted */
+/** The service on its own file system, with a backup on another one. @returns undefined if none can be mounted */
 async function startOnSmallDisk(t: TestContext) {
   const place = await mkdtemp(join(tmpdir(), 'relata-full-'));
   const target = `${place}-target`;
@@ -227,7 +228,7 @@ async function startOnSmallDisk(t: TestContext) {
         RELATA_BACKUP_URL: pathToFileURL(target).href,
       }).catch(keepError)
     : undefined;
-  // One hook, as the order matters.
+  // One hook, because the order of the steps matters.
   t.after(async () => {
     if (service !== undefined && !(service instanceof Error)) await service.kill();
     if (isMounted) execFileSync('umount', ['-l', place]);
@@ -256,7 +257,7 @@ class Ballast {
     this.path = join(folder, 'ballast');
   }
 
-  /** Leaves this much room. */
+  /** Leaves this much space. */
   fill(left: number): void {
     const { bavail, bsize } = statfsSync(join(this.path, '..'));
     const file = openSync(this.path, 'a');

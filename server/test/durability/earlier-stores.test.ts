@@ -29,7 +29,7 @@ async function assertServed(t: TestContext, backup: string, packed: PackedStore)
   await restoreBackup(backup, dataDir);
   const service = await startTestService(t, { store: embeddedStoreAt(dataDir) });
   assert.partialDeepStrictEqual(await readStore(service, packed.remembered), packed.answers);
-  // The backup may precede the last batch, so the commit has to state the number of batches.
+  // The backup may be older than the last batch, so the commit has to state the number of batches.
   await useStore(service, packed.remembered, '&batches=1');
 }
 
@@ -54,7 +54,7 @@ for (const release of listReleases()) {
     t.after(store.remove);
     const service = await startTestService(t, { store });
     const answers = await readStore(service, packed.remembered);
-    // The release's answers lack fields that came later.
+    // The answers of the release lack fields that were added later.
     assert.partialDeepStrictEqual(answers, packed.answers);
     await useStore(service, packed.remembered);
   });

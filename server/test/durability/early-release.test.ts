@@ -5,13 +5,13 @@ import type { CatalogStore } from '../../src/catalog/catalog.ts';
 import { BufferPool, type Loan } from '../../src/storage/threads/threads.ts';
 import { startTestService } from '../support/test-service.ts';
 
-/** The typical bug of pooled memory: it is released while still in use (docs/decisions/0006). */
+/** The typical fault of pooled memory: it is released while still in use (docs/decisions/0006). */
 
 const COUNT = 2_000;
 const TEXT = 'x'.repeat(1_000);
 const WRITTEN = /shared memory was written to while it was in use/;
 
-/** Releases the next loan at once, or the one after, and overwrites it as the next body would. */
+/** Releases the next loan immediately, or the one after, and overwrites it like the next body would. */
 class EarlyPool extends BufferPool {
   /** The loan before the one that is released too early. */
   planted: 'nothing' | 'body' | undefined;
@@ -32,7 +32,7 @@ class EarlyPool extends BufferPool {
     this.taken = 0;
   }
 
-  /** Takes and overwrites the free buffers, as the next bodies would. */
+  /** Takes and overwrites the free buffers like the next bodies would. */
   overwrite(bytes: number): void {
     for (const loan of [super.take(bytes), super.take(bytes)]) loan.bytes.fill(0x20);
   }

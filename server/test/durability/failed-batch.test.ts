@@ -12,7 +12,7 @@ import { createTestStore, postgresStoreOn, testedStore } from '../support/test-s
 
 const shared = shareService();
 
-/** The service of the file, with a project of its own. */
+/** The shared service of this file, with a separate project. */
 async function open() {
   return { ...shared(), projectId: await shared().createProject('Full updates') };
 }
@@ -155,7 +155,7 @@ async function openSession(service: ServiceProcess) {
   return path;
 }
 
-/** Retries while another process may come back. */
+/** Retries while another process may become available again. */
 async function startInTime(service: Caller, path: string): Promise<Pick<ProcessAnswer, 'status' | 'body'>> {
   for (;;) {
     const answer = await service.call('POST', path);
@@ -183,7 +183,7 @@ const CATALOG = Array.from({ length: 100 }, (_, at) => `P${at}`);
 const MOST = CATALOG.slice(0, 80);
 const REST = CATALOG.slice(80);
 
-/** A catalog of 100 products; a session has accepted 80 of them while a batch with the others arrives. */
+/** A catalog of 100 products. A session has accepted 80 of them while a batch with the other 20 arrives. */
 async function sendMost() {
   const { projectId, ...service } = await open();
   await service.loadCatalog(

@@ -21,8 +21,8 @@ import {
 } from '../support/test-store.ts';
 
 /**
- * A start that is refused leaves the store as it was, so that the former program still opens it (docs/operating/install.md, "Upgrade"): what can
- * refuse a start is checked before the migration.
+ * A refused start leaves the store unchanged, so the former program still opens it (docs/operating/install.md,
+ * "Upgrade"). Everything that can refuse a start is checked before the migration.
  */
 
 const [EARLIEST = ''] = listReleases();

@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: PostgreSQL keeps its own files)
+// runs: deep (not on postgres: PostgreSQL manages its own files)
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -81,7 +81,7 @@ test(
 test('a start makes a data directory private if others can read it, and logs nothing', ofFiles, async (t) => {
   const dataDir = await makeFolder(t);
   const first = await start(t, dataDir);
-  // Killed, so that the WAL stays.
+  // The process is killed, so the WAL stays.
   await first.kill();
   execFileSync('chmod', ['-R', 'go+rX', dataDir]);
   assert.ok((listModes(dataDir)['file 644'] ?? []).some((path) => path.endsWith('-wal')));

@@ -34,7 +34,7 @@ const look = (taskId: string, begunAt: number, status = 'FINISHED'): TaskLook =>
   status,
 });
 
-/** A then B, B and C concurrently; a refused commit, and one whose answer was lost. */
+/** A then B, and B concurrently with C. One commit is refused, and the answer of another is lost. */
 const GOOD: History = {
   writes: [
     write('A', 10),

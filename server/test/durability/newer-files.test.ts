@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: the versions of files; of PostgreSQL see postgres-schema.test.ts)
+// runs: deep (not on postgres: the versions of files; postgres-schema.test.ts covers PostgreSQL)
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { runRelata } from '../support/relata-command.ts';
 import { startTestService } from '../support/test-service.ts';
 import { embeddedOnly } from '../support/test-store.ts';
 
-/** An older program leaves a newer one's files alone (docs/operating/install.md, "Upgrade"). */
+/** An older program does not change the files of a newer one (docs/operating/install.md, "Upgrade"). */
 
 const ofFiles = embeddedOnly('PostgreSQL has one schema for all projects');
 
@@ -93,7 +93,7 @@ test('a newer schema is detected even if a crash left it only in the WAL', ofFil
   await copyFile(live, copy);
   const file = new DatabaseSync(copy);
   file.exec('pragma user_version = 9000');
-  // Copied while it is open, as closing it would merge the WAL.
+  // Copied while it is open, because closing it would merge the WAL.
   for (const suffix of ['', '-wal']) await copyFile(`${copy}${suffix}`, `${live}${suffix}`);
   file.close();
   await assertRefusal(live, dataDir, 'serve');

@@ -14,8 +14,8 @@ import { startTestService } from '../support/test-service.ts';
 import { embeddedStoreAt } from '../support/test-store.ts';
 
 /**
- * A catalog file belongs to one project of one installation (docs/operating/backup.md, "A lost control.db"). Projects of every installation
- * are numbered from 1, so a file in the wrong place would answer with the products of others.
+ * A catalog file belongs to one project of one installation (docs/operating/backup.md, "A lost control.db"). Every
+ * installation numbers its projects from 1, so a misplaced file would answer with the products of another project.
  */
 
 const folder = mkdtempSync(join(tmpdir(), 'relata-owners-'));
@@ -51,7 +51,7 @@ const start = ({ dataDir }: Shop) =>
     config: readConfig({ RELATA_DATA_DIR: dataDir, RELATA_PORT: '0', RELATA_LOG_LEVEL: 'silent' }),
   });
 
-/** Removes what a stopped service left beside a file, so that a copy of another file can take its place. */
+/** Removes the files that a stopped service left beside a file, so that a copy of another file can replace it. */
 function replaceFile(path: string, by: string): void {
   for (const suffix of ['-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
   cpSync(by, path);
@@ -71,7 +71,7 @@ for (const [what, lose] of [
     const doctor = await runRelata(shop.dataDir, 'doctor');
     assert.equal(doctor.code, 1);
     assert.match(doctor.said, /no control\.db/);
-    // As the message says.
+    // These are the steps of the message.
     renameSync(shop.catalogs, `${shop.dataDir}/before`);
     rmSync(control, { force: true });
     await (await start(shop)).stop();

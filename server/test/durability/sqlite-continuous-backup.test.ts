@@ -21,9 +21,10 @@ import { type ServiceProcess, startProcess, startProgram } from '../support/serv
 import { embeddedStoreAt, type TestStore } from '../support/test-store.ts';
 
 /**
- * The data directory goes to a target while the service works, and comes back from it (docs/operating/backup.md, "Continuous backup").
- * RELATA_TEST_LOSSES says how often a directory is lost, of RELATA_TEST_LANES at once, RELATA_TEST_SEED repeats a run, RELATA_TEST_LAG_MS how far behind the target
- * may be, RELATA_TEST_HISTORY_S how long clients are recorded while a standby takes the place of the one that writes.
+ * The data directory is sent to a target while the service works, and is restored from it (docs/operating/backup.md,
+ * "Continuous backup"). RELATA_TEST_LOSSES sets how often a directory is lost, RELATA_TEST_LANES how many run in
+ * parallel, and RELATA_TEST_SEED repeats a run. RELATA_TEST_LAG_MS sets how far the target may lag, and
+ * RELATA_TEST_HISTORY_S how long clients are recorded while a standby replaces the writer.
  */
 
 const LOSSES = Number(process.env.RELATA_TEST_LOSSES ?? 3);
@@ -65,7 +66,7 @@ async function waitUntilSent(service: ServiceProcess): Promise<void> {
   }
 }
 
-/** Sends updates one after another, and records the times of the answers. */
+/** Sends updates one after another and records the times of the answers. */
 class Writer {
   readonly answeredAt: number[] = [];
   sent = 0;
@@ -104,7 +105,7 @@ class Writer {
     }
   }
 
-  /** Until a write is refused. Everything before was accepted. */
+  /** Until a write is refused: everything before was accepted. */
   async writeUntilSuperseded(service: ServiceProcess): Promise<void> {
     for (;;) {
       const name = String(this.sent + 1);
@@ -146,7 +147,7 @@ class Writer {
   }
 }
 
-/** Sends changes until one is refused for a reason, or accepted. */
+/** Sends changes until one is accepted, or refused for another reason. */
 async function changeUntil(service: ServiceProcess, projectId: number, reason: string | undefined) {
   const body = { products: [{ identifier: 'beside', name: 'beside' }] };
   for (;;) {
@@ -197,7 +198,7 @@ async function loseAgainAndAgain(t: TestContext, random: () => number): Promise<
     const killedAt = performance.now();
     await service.kill();
     await writing;
-    // Some are only crashes: the directory stays, and the target continues from there.
+    // Some losses are only crashes: the directory stays, and the target continues from there.
     const isLost = random() < 0.8;
     if (isLost) {
       await loseDirectory(place);
@@ -334,7 +335,7 @@ test('a standby of another schema version refuses and names its version', async 
   assert.match(older.said, /comes from a service with schema \d+, .*: run the same version here as there/);
 });
 
-/** As a service of another version would. */
+/** The file has the version that another service would write. */
 async function sendVersion({ store, url }: Place, version: number): Promise<void> {
   const { control } = dataFolderAt(store.dataDir);
   {

@@ -14,9 +14,9 @@ import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, embeddedStoreAt, type TestStore } from '../support/test-store.ts';
 
 /**
- * A catalog file with bytes changed by the disk. SQLite has no checksums: a row with a changed key is not found, without an error.
- * Damage is *noticed* when SQLite cannot read a page that a request needs, or when a check of the file has read it; from then on the
- * project is not answered at all, least of all that a product does not exist.
+ * A catalog file with bytes that the disk changed. SQLite has no checksums, so a lookup silently misses a row with a
+ * changed key. Damage is *noticed* when SQLite cannot read a page that a request needs, or when a check has read the
+ * file. From then on the project is not answered, so no answer says that an existing product is missing.
  */
 
 const SEED = Number(process.env.RELATA_TEST_SEED ?? 1);
@@ -52,7 +52,7 @@ async function openShop(t: TestContext) {
   return { store, path, ...projects };
 }
 
-/** 40 writes of 512 bytes, anywhere except in the header of the file. */
+/** 40 writes of 512 bytes, anywhere outside the header of the file. */
 function plantDamage(path: string, seed: number): void {
   const random = createSeededRandom(`damage ${seed}`);
   const bytes = readFileSync(path);
@@ -100,7 +100,7 @@ for (const seed of SEEDS) {
   });
 }
 
-/** Changes keys only: pages stay as SQLite wrote them, in the index and in key order. */
+/** Changes only keys: pages stay as SQLite wrote them, in the index and in key order. */
 function changeIndexKeys(path: string): void {
   const file = new DatabaseSync(path);
   const { rootpage } = file

@@ -18,10 +18,11 @@ import { startProcess } from '../support/service-process.ts';
 import { embeddedStoreAt } from '../support/test-store.ts';
 
 /**
- * A disk that is full, reports errors, cannot be read, has become read-only or stalls, for each kind of file and during each step
- * of a full update: each request is clearly refused, or accepted for good; lookups continue, and the service does once the disk has
- * recovered (docs/interface §7.2 rule 6, docs/operating/backup.md "When the disk is full or fails"). RELATA_TEST_FAULTS=all tries all
- * combinations, a part of a name, such as `stalled` or `unreadable: catalog-wal`, those with it in their name.
+ * A disk that is full, reports errors, cannot be read, has become read-only or stalls, for each kind of file and during
+ * each step of a full update. Each request is clearly refused or durably accepted. Lookups continue, and writes resume
+ * once the disk has recovered (docs/interface §7.2 rule 6, docs/operating/backup.md "When the disk is full or fails").
+ * RELATA_TEST_FAULTS=all tries all combinations. A part of a name, such as `stalled` or `unreadable: catalog-wal`,
+ * tries those whose name contains it.
  */
 
 const program = fileURLToPath(new URL('../support/power/read-only-catalog.ts', import.meta.url));
@@ -49,7 +50,7 @@ const kinds = Object.keys(KINDS) as Case['kind'][];
 const CASES = (Object.keys(FAULTS) as Fault[]).flatMap((fault) =>
   kinds.flatMap((kind) => STEPS.map((step): Case => ({ fault, kind, step }))),
 );
-/** Combinations with a reaction of their own. */
+/** Combinations with a different reaction. */
 const FEW = [
   'full: catalog-wal, start',
   'broken: control-wal, upload',
@@ -69,7 +70,7 @@ const WANTED = process.env.RELATA_TEST_FAULTS;
 const chosen = CASES.filter((one) =>
   WANTED === undefined ? FEW.includes(nameOf(one)) : WANTED === 'all' || nameOf(one).includes(WANTED),
 );
-/** Accepted work may meet the fault after its answer; by then most faults have occurred. */
+/** Accepted work may meet the fault after its answer. By then most faults have occurred. */
 const MEETING_MS = 3_000;
 
 test(`a failing disk leads to clear refusals and loses nothing, in ${chosen.length} cases`, {
@@ -154,7 +155,7 @@ async function openShop(t: TestContext) {
       await prepare(one);
       await failDuring(one, () => actAt(writer, one.step));
       if (WANTED === undefined) assert.ok(disk.met() > 0, 'the fault was met');
-      // Unreadable pages can look like damage, until a check has been able to read the file.
+      // Unreadable pages can look like damage until a check has read the file.
       while (`${(await service.call('GET', '/health/ready')).body.problems}`.includes('catalog'))
         await delay(50);
       assert.ok(await writer.initiate());

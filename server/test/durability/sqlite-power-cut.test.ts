@@ -25,9 +25,9 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 import { embeddedStoreAt, type TestStore } from '../support/test-store.ts';
 
 /**
- * The power fails at random moments: any part of the unsynced data is lost. Afterwards everything that was answered is there
- * (docs/operating/backup.md, "Crashes and power cuts"). sqlite-power-layer.test.ts tests the disk. RELATA_TEST_CUTS sets the number,
- * RELATA_TEST_SEED repeats a run.
+ * The power fails at random moments, and any part of the unsynced data is lost. Afterwards everything that was answered
+ * is stored (docs/operating/backup.md, "Crashes and power cuts"). sqlite-power-layer.test.ts tests the simulated disk.
+ * RELATA_TEST_CUTS sets the number of cuts, and RELATA_TEST_SEED repeats a run.
  */
 
 const CUTS = Number(process.env.RELATA_TEST_CUTS ?? 4);
@@ -38,7 +38,7 @@ const LEAVES: readonly Leaves[] = ['nothing', 'the first changes', 'any changes'
 /** A cut during a start needs one more start. */
 const CUT_STARTS = 0.15;
 
-/** The share of starts with a continuous backup: without it, files change behind its back. */
+/** The share of starts with a continuous backup. During the other starts, files change without the backup. */
 const BACKED_STARTS = 0.6;
 
 class Machine {
@@ -64,14 +64,14 @@ class Machine {
     return startProcess(this.store, { ...this.settings, ...(isBacked && backup) });
   }
 
-  /** Requires that all processes have ended. @returns the part that was left */
+  /** Requires that all processes have ended. @returns the state that the cut left */
   cut(leaves = LEAVES[Math.floor(this.random() * LEAVES.length)] ?? 'nothing'): Leaves {
     this.disk.follow();
     this.disk.become(this.disk.leave(leaves, this.random));
     return leaves;
   }
 
-  /** Nothing was answered during the start, so the cut may come at any moment of it. */
+  /** Nothing was answered during the start, so the cut may happen at any moment of it. */
   async cutStart(): Promise<void> {
     await (await this.start()).kill();
     const journal = this.disk.countRecords();
@@ -150,7 +150,9 @@ interface Callers {
   readonly random: () => number;
 }
 
-/** Makes calls until the service is killed, at random after a number of answers, or right after one of a kind. */
+/**
+ * Makes calls until the service is killed: at random after a number of answers, or right after an answer of one kind.
+ */
 async function burst(service: ServiceProcess, { caller, definitions, random }: Callers): Promise<void> {
   const target = aimAt(random());
   const moment = Promise.withResolvers<void>();
@@ -207,7 +209,7 @@ test('a power cut keeps a finished backup, and leaves a restore complete or abse
   }
 });
 
-/** The content of a folder, without a server's lock and remains of drafts. */
+/** The content of a folder, without the lock of a server and without leftover drafts. */
 function below(state: DiskState, folder: string): DiskState {
   const entries = [...state].flatMap(([name, bytes]) =>
     name.startsWith(`${folder}/`) ? [[name.slice(folder.length + 1), bytes] as const] : [],

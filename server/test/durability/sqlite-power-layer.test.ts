@@ -9,7 +9,10 @@ import { createRandom } from '../support/catalogs/catalog-model.ts';
 import { createDisk, noLayers } from '../support/power/layer.ts';
 import { type DiskState, readState } from '../support/power/simulated-disk.ts';
 
-/** The layer trusted by sqlite-power-cut.test.ts sees every write of Node and SQLite, and programs without a sync lose data. */
+/**
+ * The simulated disk of sqlite-power-cut.test.ts records every write of Node and SQLite, and programs that do not sync
+ * lose data.
+ */
 
 const CUTS = 40;
 
@@ -159,7 +162,7 @@ for (const { says, program, read, promised, isKept } of PLANTED) {
 
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1);
 
-/** Runs until it ends, or kills itself. */
+/** Runs the program until it ends or kills itself. */
 function run(folder: string, program: string, settings: Record<string, string>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const options = { cwd: folder, env: { ...process.env, ...settings } };

@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: what a format makes of a file)
+// runs: deep (not on postgres: how a format reads a file)
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -176,7 +176,7 @@ test('a missing optional column is accepted, and a file of a directory that lack
   assert.match(JSON.stringify(error), /c\.csv has no column \\"name\\"; it has \\"sku\\", \\"title\\"/);
 });
 
-/** More rows than a suggestion reads; the value that makes Size a text comes last. */
+/** More rows than a suggestion reads. The value that makes Size a text comes last. */
 const BIKES = `sku;title;category;Weight;Size;Electric\n${Array.from(
   { length: 2_500 },
   (_, at) =>

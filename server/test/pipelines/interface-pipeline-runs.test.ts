@@ -1,4 +1,4 @@
-// runs: test (not on postgres: what a run says; pipeline-runs.test.ts stores runs)
+// runs: test (not on postgres: the answers about runs; pipeline-runs.test.ts stores runs)
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -226,7 +226,7 @@ test('a file for a pipeline that is running is refused with 429 before it is rea
   await assertNoBodies();
 });
 
-/** A file of this size, whose last row is the product LAST. */
+/** A file of this size whose last row is the product LAST. */
 function makeLarge(mib: number): string {
   const text = 'x'.repeat(60_000);
   const row = (identifier: string) => `${identifier},Name,${text}\n`;
@@ -239,7 +239,7 @@ test('a file is stored in pieces of 8 MiB and read as one, with and without Cont
   const source = await startSource();
   const pipeline = await project.create(byUpload());
   const file = makeLarge(17);
-  // Preserves the run's file: its ordered write waits, so the pieces can still be counted.
+  // Keeps the file of the run: its ordered write waits, so the pieces can still be counted.
   const release = await project.hold();
   const answer = await project.upload(pipeline, file);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -280,7 +280,7 @@ test('a file that cannot be accepted is refused, and nothing of it is stored (§
   assertRefused(await project.upload(pipeline, CSV, { headers: { 'content-encoding': 'compress' } }), 415);
   const large = 'x'.repeat(MAX_MIB * MIB + 1);
   const refused = await project.upload(pipeline, large).catch((error: Error) => error);
-  // The sender may be cut off while it is still sending.
+  // The connection may be closed while the sender is still sending.
   if (!(refused instanceof Error)) assertRefused(refused, 413, `The body is larger than ${MAX_MIB} MiB`);
   assert.deepEqual(await project.tasks(), []);
   await assertNoBodies();

@@ -1,4 +1,4 @@
-// runs: test (not on postgres: what is read from other machines, before it is stored)
+// runs: test (not on postgres: reads from other machines, before anything is stored)
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -28,7 +28,7 @@ interface Webhook {
   readonly project: PipelineProject;
   readonly pipeline: AnyBody;
   readonly source: TestSource;
-  /** The path of its URL. */
+  /** The path of the webhook's URL. */
   readonly path: string;
   call(options?: CallOptions & { method?: string; path?: string }): Promise<Answer<AnyBody>>;
   /** Backdates the last accepted call. */
@@ -82,7 +82,7 @@ test('the URL is complete: host and port of the service and an id for this pipel
   assert.match(pipeline.trigger.id, /^[A-Za-z0-9_-]{24,}$/);
   assert.equal(path, `/etl-triggers/webhook/${pipeline.trigger.id}`);
   assert.equal(new URL(pipeline.trigger.url).port, new URL(service().address).port);
-  // fetch sends no other Host.
+  // fetch cannot send another Host.
   const answer = await new Promise<string>((resolve, reject) => {
     const { hostname, port } = new URL(service().address);
     const headers = { host: 'evil.example', authorization: `Bearer ${service().key}` };
@@ -135,7 +135,7 @@ test('a call ignores its body, content type and parameters (§4.9 rule 4)', asyn
   const release = webhook.source.hold();
   for (const [at, options] of calls.entries()) {
     const { status, body } = await webhook.call({ ...options, path });
-    // The first call starts a run, and the others find it running.
+    // The first call starts a run, and the other calls find it running.
     assert.equal(
       status,
       at === 0 ? 200 : 429,
@@ -220,7 +220,7 @@ test('an unknown, deleted or expired key, a smaller scope or another account is 
   const deleted = await createKey({ type: 'account' });
   await service().call('DELETE', `/management/api-keys/${deleted.id}`);
   const expired = await createKey({ type: 'account' }, { expiresAt: Date.now() + 60_000 });
-  // Not used before, so no process has it in memory.
+  // The key was not used before, so no process has cached it.
   await service().store.change(`update api_key set expires_at = 1 where id = ${expired.id}`);
   const keys = {
     unknown: 'wrong',

@@ -1,4 +1,4 @@
-// runs: long, slow (not on postgres: what formats make of rows; real-catalog.test.ts stores as many, pipeline-runs.test.ts runs)
+// runs: long, slow (not on postgres: the files of formats; real-catalog.test.ts stores as many products)
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,13 +19,16 @@ import { shareService } from '../support/shared-service.ts';
 
 const service = shareService();
 const LOOKUP = 1_000;
-/** From all over the catalog, several batches of them; real-catalog.test.ts writes all of it. Generated ones differ less. */
+/**
+ * A sample from the whole catalog, several batches long. real-catalog.test.ts writes the whole catalog. Generated
+ * products are more alike.
+ */
 const MOST_PRODUCTS = 11_500;
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not read.
 type AnyProduct = any;
 
-/** The common part of two catalogs of the same products; each has ids of its own. */
+/** The fields that two catalogs of the same products share, because each has its own ids. */
 async function describe(projectId: number, identifiers: readonly string[]): Promise<AnyProduct[]> {
   const products: AnyProduct[] = await service().lookUp(identifiers, projectId);
   return products.map(({ identifier, groupId, name, link, images, categories, facts }) => ({
@@ -43,7 +46,10 @@ async function describe(projectId: number, identifiers: readonly string[]): Prom
   }));
 }
 
-/** In parts, as two whole catalogs of answers take most of a gigabyte. @param texts  of each part as it should be */
+/**
+ * Compares in parts, because two whole catalogs of answers take most of a gigabyte. @param texts  the expected text of
+ * each part
+ */
 async function assertSameCatalog(
   projectId: number,
   texts: readonly string[],

@@ -9,14 +9,14 @@ import { createTestStore } from '../support/test-store.ts';
 
 /** RELATA_TEST_SEED repeats a run. */
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-/** One per mode on each store; RELATA_TEST_KILLS plays more. */
+/** One kill per mode on each store. RELATA_TEST_KILLS plays more. */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? 3);
 /** Two batches, so that a run has several writes. */
 const PRODUCTS = 10_500;
 /** A run of this file takes about half a second. */
 const LONGEST_MS = 1_500;
 const TASK_MINUTES = 5;
-/** For a process that has nothing left to wait for. */
+/** Stops a process that has no work left. */
 const STOP_MS = 300_000;
 const MODES = ['full', 'incremental', 'partial'] as const;
 
@@ -40,7 +40,7 @@ test('the run of a killed process resumes, and its file becomes the complete cat
     await endLeases(store);
     const answered = await sent;
     service = await startProcess(store);
-    // A run without an answer may still have been accepted.
+    // A run may have been accepted although its answer was lost.
     const [newest, ...others] = await listRuns(service, path);
     const accepted = answered ?? (others.length >= before ? newest : undefined);
     const id = accepted ?? (await send(service, `${path}/upload?name=feed.csv`, fileOf(version)));
@@ -53,7 +53,7 @@ test('the run of a killed process resumes, and its file becomes the complete cat
     assert.equal(values.length, sampled.length);
   }
   assert.equal(await service.stop(), 0);
-  // The pieces of an interrupted file stay for a day: another process may be about to accept it.
+  // The pieces of an interrupted file stay for a day, because another process may be about to accept it.
   if (store.kind === 'postgres') await store.change('update payload set created_at = 0');
   service = await startProcess(store);
   await waitForNoBodies(store);
@@ -93,7 +93,7 @@ async function untilSays(service: ServiceProcess, path: string, wanted: RegExp):
   }
 }
 
-/** Waits until changes are no longer announced, or nothing answers at all. */
+/** Waits until no changes are announced any more, or the service does not answer. */
 async function untilStops({ address }: ServiceProcess): Promise<void> {
   const isReady = () =>
     fetch(`${address}/health/ready`, { signal: AbortSignal.timeout(10_000) }).then(

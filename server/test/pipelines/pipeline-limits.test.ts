@@ -1,4 +1,4 @@
-// runs: deep, own (not on postgres: what a source may send, before anything is stored)
+// runs: deep, own (not on postgres: limits of sources, before anything is stored)
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import {
 } from '../support/pipelines/pipeline-project.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 
-/** The costs to others that one key can cause by its pipelines. */
+/** The load that the pipelines of one key can put on other callers. */
 
 let storage: Storage;
 const keepStorage = (real: Storage) => {
@@ -25,7 +25,7 @@ const keepStorage = (real: Storage) => {
 };
 const service = shareService({ settings: FETCH_HERE, replace: { storage: keepStorage } });
 
-/** Like those of the attack: 16 ms and 1.6 MB each. */
+/** Like the patterns of the attack: 16 ms and 1.6 MB each. */
 const heavyPattern = (at: number) => `(\\pL|\\pN){${1_000 - at}}`;
 const replacing = (...patterns: readonly string[]) => ({
   ...MAPPING,
@@ -44,7 +44,7 @@ test('patterns of a definition never block the serving thread, and a pattern tha
     ['', byUpload({ mapping })],
     ['/preview', { source: { type: 'upload' }, format: { type: 'csv' }, mapping, file }],
   ] as const) {
-    // The time of this thread, which serves: how long it stands still also depends on the machine's load.
+    // The processor time of this thread, which serves. The real time also depends on the load of the machine.
     const before = process.threadCpuUsage();
     const refused = await project.manage('POST', path, { body });
     const { user, system } = process.threadCpuUsage(before);
@@ -110,7 +110,7 @@ test('a stored definition with larger patterns is still read, and its run fails 
   assert.match(JSON.stringify(task.error), /attributes\.A6: the pattern .* takes 2,984 of the 20,000 steps/);
 });
 
-/** Another account with a project of its own, for calls with `key`. */
+/** Another account with its own project, for calls with `key`. */
 async function createStranger() {
   const { projects, access } = service().app;
   const { id: accountId } = await projects.createAccount(`Stranger ${performance.now()}`);
@@ -191,7 +191,7 @@ function askAndLeave(path: string, bodies: readonly object[]) {
 
 test('a caller that disconnects before its definition is checked frees the slot and the process (§13.8)', async () => {
   const project = await createPipelineProject(service());
-  // Three seconds each, a minute together.
+  // Three seconds for each pattern, and a minute for all.
   const slow = Array.from({ length: 20 }, (_, at) =>
     byUpload({ mapping: replacing(`(?:${'abc'.repeat(300)}){${1_000 - at}}`) }),
   );

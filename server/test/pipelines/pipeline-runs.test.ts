@@ -16,7 +16,7 @@ import { Stops } from '../support/stops.ts';
 const service = shareService({ settings: { RELATA_FETCH_ALLOW: '127.0.0.1/32' } });
 const HTTP = (url: string) => ({ source: { type: 'http', url } });
 
-/** One server for all tests: each sets its answer before it runs a pipeline. */
+/** One server for all tests. Each test sets its answer before it runs a pipeline. */
 let feed: FeedServer;
 const stops = new Stops();
 before(async () => {
@@ -307,7 +307,7 @@ test('a run that is cancelled during a slow source ends immediately and changes 
 test('cancelling a run ends the process that evaluates its expressions (§13.2)', {
   skip: !existsSync('/proc/self/task') && 'only Linux says which processes there are',
 }, async () => {
-  // More than is read before the first rows are mapped.
+  // More than the run reads before it maps the first rows.
   const much = CSV + 'A3;Chair;green\n'.repeat(20_000);
   feed.answer((_, response) => void response.writeHead(200).write(much));
   const mapping = { ...CSV_MAPPING, name: { expression: 'sku & name' } };

@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: when a pipeline runs; pipeline-runs.test.ts stores runs)
+// runs: deep (not on postgres: when pipelines run; pipeline-runs.test.ts stores runs)
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,7 +13,10 @@ import { startProcess } from '../support/service-process.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, type TestStore, testedStore } from '../support/test-store.ts';
 
-/** Pipelines with due schedules (docs/interface §13.3). A schedule becomes due when its next time is moved back. */
+/**
+ * Pipelines with due schedules (docs/interface §13.3). A test makes a schedule due by setting its next time to the
+ * past.
+ */
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
@@ -24,7 +27,7 @@ const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has
 const makeDue = (store: TestStore, { id }: { id: number }, secondsAgo = 1) =>
   store.change(`update pipeline set next_run_at = ${Date.now() - secondsAgo * 1_000} where id = ${id}`);
 
-/** Usually two seconds; threads of runs yield to others, so on a busy machine it takes many times as long. */
+/** Usually two seconds. Threads of runs have a low priority, so a busy machine takes many times as long. */
 const HOLDS_MS = 300_000;
 
 async function untilHolds(what: string, holds: () => Promise<boolean>): Promise<void> {
@@ -59,7 +62,7 @@ const reach = (service: TestService, projectId: number): Pick<PipelineProject, '
     service.call(method, `/management/projects/${projectId}/pipelines${path}`, options),
 });
 
-/** Waits until the service has checked for due pipelines: it has started another one, created for that. */
+/** Waits until the service has checked for due pipelines: it has started another pipeline, created for that purpose. */
 async function untilLooked(service: TestService): Promise<void> {
   const project = await createPipelineProject(service);
   const probe = await project.create(byUrl((await startSource()).url, { trigger: YEARLY }));

@@ -104,7 +104,7 @@ test('a start encrypts secrets with its first key and works without a key that w
   const before = await readStored(store, pipeline.id);
   const channelBefore = await readStored(store, channel.id, 'channel');
   assert.match(channelBefore.definition, /"password":"\*\*\*"/);
-  // As stored by versions without keys.
+  // This is how versions without keys stored it.
   await store.change(
     `update pipeline set secrets = null, definition = replace(definition, '"***"', '"${SECRET}"') where id = ${plain.id}`,
   );

@@ -21,7 +21,7 @@ const secretsThatThrow = (error: Error) => ({
     throw error;
   },
 });
-/** A definition with nothing but what has a secret. */
+/** A definition that contains only the fields with a secret. */
 const sendingTo = (target: object) =>
   ({ destinations: [target] }) as Pick<ChannelDefinition, 'destinations'> as ChannelDefinition;
 const readingFrom = (source: object) =>

@@ -8,14 +8,17 @@ import { readMigrations } from '../../src/storage/migrations/migrations.ts';
 import { DISTRIBUTED } from '../../src/storage/postgres/distribution.ts';
 import { coordinated, findRefused, findRefusedTables } from '../support/postgres/distributed-sql.ts';
 
-/** No statement is one that distributed databases refuse; tested without such a database (docs/operating/postgresql.md, "Sharding"). */
+/**
+ * The service has no statement that distributed databases refuse. The test needs no such database
+ * (docs/operating/postgresql.md, "Sharding").
+ */
 
 const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url));
 
 /** Files with statements for the embedded store only. */
 const EMBEDDED = /\.test\.ts$|\/sqlite\/|^backup\/|^transfer\/move-(?:embedded|tables)\.ts$/;
 
-/** By their beginnings. */
+/** Statements, named by their beginning. */
 const ALLOWED: Readonly<Record<string, string>> = {
   '(select coalesce(max(id), 1000000000) + 1 from category)': 'of a file',
   '1 + max(coalesce((select max(id) from undo_log)': 'of a file',

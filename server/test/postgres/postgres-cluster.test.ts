@@ -23,11 +23,11 @@ const onCluster = {
   skip: !isClustered && 'RELATA_TEST_CITUS names no coordinator, or this pass is of another server',
 };
 
-/** In place of a project, in `storage/postgres/trial-writes.ts`. */
+/** Used in place of a project in `storage/postgres/trial-writes.ts`. */
 const TRIAL_PROJECT = -1;
 const BATCHES = 12;
 const LOADS = 3;
-/** Kills during a load: a commit that takes longer than the time between two would never end. */
+/** The time between kills: a commit that takes longer than this would never end. */
 const KILLS = 8;
 
 test('without Citus relata distribute names what is missing and changes nothing', {
@@ -113,7 +113,7 @@ test(
       try {
         await loadBatches(service, { projectId, batches: BATCHES });
       } catch (error) {
-        // Database errors that are not yet recognised as an outage are only in the log.
+        // An error of the database that is not yet recognised as an outage is only in the log.
         t.diagnostic(
           service
             .log()
@@ -141,7 +141,7 @@ test(
     const store = await createTestStore(t);
     const url = store.settings.RELATA_DATABASE_URL ?? '';
     const before = await startProcess(store);
-    // The trial writes of a start are made there.
+    // The start makes its trial writes on this worker.
     const worker = await findWorker(url, TRIAL_PROJECT);
     const createOn = async (isOnIt: boolean): Promise<number> => {
       const projectId = await createProject(before);
@@ -153,7 +153,7 @@ test(
 
     const restart = await killWorker(worker);
     let isAway = true;
-    // Also when the test fails: other tests use the worker.
+    // This also runs if the test fails, because other tests use the worker.
     store.onRemove(async () => isAway && (await restart()));
     const service = await startProcess(store);
     store.onRemove(() => service.stop());

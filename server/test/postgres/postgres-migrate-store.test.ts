@@ -42,7 +42,10 @@ async function runMove(args: readonly string[], lines = Number.POSITIVE_INFINITY
   return { code, said: said.trim() };
 }
 
-/** It prints that it counts, copies, counts and compares; it is killed when copying and comparing start, then runs to its end. */
+/**
+ * The command prints lines when it counts, copies, counts and compares. The test kills it when copying and comparing
+ * start, and then lets it run to its end.
+ */
 async function moveWithKills(from: string, to: string): Promise<string> {
   const args = ['--from', from, '--to', to];
   for (const lines of [2, 4]) assert.equal((await runMove(args, lines)).code, null, 'it was killed');
@@ -133,7 +136,10 @@ async function dieAtWork(store: TestStore, projectId: number): Promise<{ update:
   return { update, commit };
 }
 
-/** The service's answers on a store, and its further work with it. The same on each copy, including ids. */
+/**
+ * Reads the service's answers on a store and continues work on it. Each copy, including ids, has to give the same
+ * result.
+ */
 async function goOn(store: TestStore, { shop, open, busy, relation, update, commit }: Filled) {
   return withService(store, async (service) => {
     const related = async () => {

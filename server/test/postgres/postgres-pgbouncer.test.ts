@@ -14,7 +14,7 @@ import { createDatabase, type TestDatabase } from '../support/postgres/test-data
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { findServer, makeTestStore, postgresStoreOn } from '../support/test-store.ts';
 
-/** PgBouncer in transaction mode lends a connection per transaction: sessions cannot hold any state. */
+/** PgBouncer in transaction mode lends a connection per transaction, so sessions cannot keep state. */
 
 const PROGRAM = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find(existsSync);
 const isInstalled = { skip: PROGRAM === undefined && 'PgBouncer is not installed here' };
@@ -22,7 +22,7 @@ const isInstalled = { skip: PROGRAM === undefined && 'PgBouncer is not installed
 const POOL = 4;
 const START_MS = 10_000;
 
-/** Since this version it supports prepared statements; before, they have to be switched off. */
+/** Since this version it supports prepared statements. For older versions they have to be switched off. */
 function findsPrepared(): boolean {
   const said = execFileSync(PROGRAM ?? '', ['--version'], { encoding: 'utf8' });
   const [, major, minor] = /(\d+)\.(\d+)/.exec(said) ?? [];

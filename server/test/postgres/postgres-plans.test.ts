@@ -14,8 +14,9 @@ import { startTestService, type TestService } from '../support/test-service.ts';
 import { postgresStoreOn, testedStore } from '../support/test-store.ts';
 
 /**
- * PostgreSQL plans by statistics, which a server without autovacuum never makes. Connections keep plans that they made when the
- * catalog was small. Plans are judged by their form: a nested loop over all products is refused, whatever time it took.
+ * PostgreSQL plans by statistics, and a server without autovacuum never updates them. Connections keep plans that they
+ * made while the catalog was small. The test judges plans by their form: it refuses a nested loop over all products,
+ * whatever time it took.
  */
 
 const options = {
@@ -24,7 +25,7 @@ const options = {
 
 const FEW = 20;
 const MANY = 3_000;
-/** A connection keeps a plan from the sixth time on. */
+/** A connection keeps its plan from the sixth execution on. */
 const ROUNDS = 8;
 
 const server =
@@ -69,7 +70,7 @@ test(
     await useSmall(1);
     await relateBits(service);
     for (let round = 0; round < ROUNDS; round += 1) await readAll(service);
-    // Statistics of the small catalog, by which a scan is the best plan.
+    // Statistics of the small catalog, for which a scan is the best plan.
     await query(database.url, 'analyze');
     await useSmall(101);
     for (let round = 0; round < ROUNDS; round += 1) await readAll(service);

@@ -37,7 +37,7 @@ async function startTwo(t: TestContext, settings: Record<string, string> = {}) {
   return { store, first, second, projectId: first.projectId };
 }
 
-/** Asks repeatedly. @returns the time until it held, in ms */
+/** Repeats a question. @returns the time until the condition was true, in ms */
 async function untilHolds(what: string, holds: () => Promise<boolean>, withinMs: number): Promise<number> {
   const start = performance.now();
   for (;;) {
@@ -53,7 +53,7 @@ suite('two services on one database answer the same', () => {
   let shared: Promise<Awaited<ReturnType<typeof startTwo>>> | undefined;
   after(async () => (await shared)?.store.remove());
 
-  /** The same two for all tests that look at a project of their own. */
+  /** The same two services for all tests that use their own project. */
   async function shareTwo() {
     shared ??= (async () => {
       const store = await makeTestStore();
@@ -359,9 +359,9 @@ test('a list of links survives the process that was running its task (§12.8)', 
   const untilWaiting = (count: number) =>
     untilHolds(`${count} waiting`, async () => (await listWaiting(store)).length === count, 60_000);
 
-  // It must not take the task first.
+  // This process must not claim the task first.
   second.pause();
-  // Three pieces or more; the first waits for this lock.
+  // Three pieces or more. The first one waits for this lock.
   const { release } = await store.holdBack(projectId, async () => {});
   const id = await put(first, 30_000);
   await untilWaiting(1);
@@ -371,7 +371,7 @@ test('a list of links survives the process that was running its task (§12.8)', 
   second.continue();
   await untilHolds('the other process has the task', async () => (await owner(id)) !== former, 60_000);
   await untilWaiting(1);
-  // It finds that its task is gone, and cleans up after the other's first piece.
+  // The process detects that it lost its task, and removes its rows after the other process's first piece.
   first.continue();
   await untilWaiting(2);
   await release();
@@ -493,7 +493,7 @@ test(
         /an older one still runs on it: a process of version 0\.1 \(schema 21, last seen \d+ s ago\)/,
       )
       .finally(() => clearInterval(timer));
-    // Its end is noticed in time.
+    // The service detects its end in time.
     await migratePostgres(postgres);
   },
 );
@@ -536,7 +536,8 @@ test(
     );
     assert.equal(found.body.products.length, 1, 'lookups go on');
 
-    // As after the machine hung: its knowledge of the schema, of up to some seconds after it was seen, is outdated.
+    // This is the state after the machine hung: the process checked the schema some seconds ago, so its version is
+    // outdated.
     const isSilent = `select (not exists (select from upload_process
       where takes_batches = 0 and seen_at > extract(epoch from clock_timestamp()) * 1000 - 12000))::text as found`;
     await untilHolds('the worker hangs', async () => (await ask(isSilent)) === 'true', 60_000);
@@ -558,7 +559,7 @@ after(async () => (await durable)?.stop());
 /** A server of the file, which its tests may stop and suspend. */
 const startDurable = () => (durable ??= startPostgres({ isDurable: true }));
 
-/** Seconds without a database; the full 30 would take too long in every run. */
+/** Seconds without a database. The full 30 s would take too long in every run. */
 const AWAY_S = Number(process.env.RELATA_TEST_AWAY_S ?? 8);
 
 test(
@@ -616,7 +617,7 @@ test(
   onlyShared,
   async (t) => {
     const server = await startDurable();
-    // Also if it fails: a service could not stop, and no other test use the server.
+    // This also runs if the test fails. Otherwise no service could stop, and no other test could use the server.
     t.after(() => server.continue());
     const database = await createDatabase(server.url);
     const store = postgresStoreOn(database, '/nonexistent');
@@ -640,7 +641,7 @@ test(
         assert.equal(status, 503);
         assert.ok(Number(headers.get('retry-after')) >= 1);
       }
-      // A statement would be given up after 70 s.
+      // The service would abort a statement after 70 s.
       assert.ok(seconds < 50, `it took ${seconds} s`);
     }
     server.continue();

@@ -7,7 +7,7 @@ import { createDatabase } from '../support/postgres/test-database.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { postgresStoreOn, testedStore } from '../support/test-store.ts';
 
-/** A primary with a streaming replica: the server of each read, and the effects of lag and promotion. */
+/** A primary with a streaming replica: which server answers each read, and the effects of lag and promotion. */
 
 const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has no replicas' };
 const MAX_DELAY_MS = 1_000;

@@ -43,7 +43,8 @@ test(`processes of ${release} serve and write beside this program after it has m
 
   const newer = await startProcess(store);
   const both = [older, newer];
-  // Who does not fit the schema refuses writes from its next look on, a second later. Each commits what both took, and answers it.
+  // A process whose version does not fit the schema refuses writes from its next check on, a second later. Each process
+  // commits and answers what both accepted.
   for (let batches = 2; batches <= 7; batches += 1) {
     const [committer, other] = batches % 2 === 0 ? [older, newer] : [newer, older];
     await loadBatches(committer, { projectId, batches, others: [other] });

@@ -9,8 +9,8 @@ import { createDatabase, type TestDatabase } from '../support/postgres/test-data
 import { findServer } from '../support/test-store.ts';
 
 /**
- * The result of the migrations in PostgreSQL: a project's rows lie together (docs/decisions/0011), and the schema has all
- * of the embedded store's.
+ * The schema that the migrations make in PostgreSQL: the rows of a project are stored together (docs/decisions/0011),
+ * and it has every table and column of the embedded store.
  */
 
 let database: TestDatabase;
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** Their keys do not begin with project_id: they are read across projects, or belong to none. */
+/** Their keys do not begin with project_id, because they are read across projects or belong to none. */
 const GLOBAL_TABLES: Readonly<Record<string, string>> = {
   service: 'one row: the version of the schema',
   account: 'an owner of shops, above all projects',
@@ -133,7 +133,7 @@ const TYPES: Readonly<Record<string, string>> = {
   INTEGER: 'bigint',
   TEXT: 'text',
   BLOB: 'bytea',
-  // Members of relations: bytes, but numbers in tests of their order.
+  // Members of relations are bytes, but tests of their order use numbers.
   '': 'bytea',
 };
 
@@ -181,8 +181,8 @@ const ONLY_POSTGRES: readonly { readonly names: RegExp; readonly why: string }[]
 ];
 
 /**
- * Only in files: lists of members in runs, where PostgreSQL has one row per member (docs/decisions/0035), and the identity that tells
- * whose a catalog file is.
+ * Only in files: lists of members in runs, where PostgreSQL has one row per member (docs/decisions/0035), and the
+ * identity that names the owner of a catalog file.
  */
 const ONLY_EMBEDDED =
   /^relation_(?:run|dropped_run|list|entry)\.|^relation_member\.(?:run|least|most|others)$|^installation\./;

@@ -10,7 +10,7 @@ import { createDatabase } from '../support/postgres/test-database.ts';
 import { processEnvironment, startProcess } from '../support/service-process.ts';
 import { postgresStoreOn } from '../support/test-store.ts';
 
-/** A start whose database is away waits for it (docs/operating/postgresql.md, "When something fails"). */
+/** A start waits for an unreachable database (docs/operating/postgresql.md, "When something fails"). */
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 

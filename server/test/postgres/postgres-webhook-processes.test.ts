@@ -43,7 +43,7 @@ test(
     }
     const { write, taskIds } = createWriter(projects);
 
-    // It delivers alone, and dies during a delivery in each lane.
+    // This process delivers alone, and dies during a delivery in each lane.
     const killed = Promise.withResolvers<number>();
     for (const { answer } of receivers) answer(({ payload }) => (isOf(payload, 3) ? killed.promise : 204));
     await write([victim]);
@@ -54,11 +54,11 @@ test(
     assert.equal(held.length, projects.length * receivers.length);
     await victim.kill();
     killed.resolve(204);
-    // Otherwise its leases last up to 30 s.
+    // Otherwise its leases would last up to 30 s.
     for (const table of ['task', 'webhook_queue'])
       await store.change(`update ${table} set lease_until = 0 where leased_by is not null`);
 
-    // Slow enough for every process to meet lanes held by others.
+    // Slow enough that every process finds lanes leased by other processes.
     for (const { answer } of receivers) answer(() => delay(50, 204));
     const start = () => startTestService(t, { store, settings: SETTINGS });
     const others = await Promise.all([start(), start()]);
@@ -69,7 +69,7 @@ test(
   },
 );
 
-/** Updates of all projects in turn, each with a product of its own, by the services in turn. */
+/** Updates all projects in turn, each with its own product, through the services in turn. */
 function createWriter(projects: readonly number[]) {
   let made = 0;
   const taskIds: string[] = [];
@@ -92,7 +92,7 @@ interface Expected {
   readonly taskIds: readonly string[];
 }
 
-/** Waits until a receiver has everything: each change and end once. */
+/** Waits until a receiver has every change and every end once. */
 async function checkReceived(
   { until, received }: Receiver,
   { secret, projects, taskIds }: Expected,
@@ -117,7 +117,7 @@ function checkBodies(received: readonly ReceivedEvent[], secret: string): void {
   }
 }
 
-/** Whether it is the change of the project's update with this number. */
+/** Whether the event is the change of the project's update with this number. */
 const isOf = ({ type, data }: ReceivedEvent['payload'], round: number): boolean =>
   type === 'products.changed' && [2 * round, 2 * round + 1].includes(Number(data.identifiers[0].slice(1)));
 

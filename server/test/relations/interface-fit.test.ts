@@ -216,7 +216,7 @@ test('products of one group are judged unless the relation excludes them (§12.1
   assert.equal(await verdictOf(catalog, 'BIKE', 'TYRE'), 'does_not_fit');
 });
 
-/** A computer: the power drawn by its parts, with a reserve, against that of the power supply. */
+/** A computer: the power that its parts draw, with a reserve, against that of the power supply. */
 const COMPUTER = [
   product('PSU-650', 'Power', { Wattage: '650 W', Price: '80' }),
   product('PSU-450', 'Power', { Wattage: '450 W' }),
@@ -319,14 +319,14 @@ test('a total is unknown if some completion of its missing values gives another 
     total: { attribute: 'TDP', times: -1, plus: `${watts} W` },
     operator,
   });
-  // With a negative factor, the missing value lowers what is compared.
+  // With a negative factor, the missing value lowers the compared sum.
   assert.equal(await judge(reserve(1_000, 'lessOrEqual'), 'CPU', 'FAN'), 'unknown');
   assert.equal(await judge(reserve(500, 'lessOrEqual'), 'CPU', 'FAN'), 'fits');
   assert.equal(await judge(reserve(1_000, 'greaterOrEqual'), 'CPU', 'FAN'), 'unknown');
   assert.equal(await judge(reserve(500, 'greaterOrEqual'), 'CPU', 'FAN'), 'does_not_fit');
   const constant = { total: { attribute: 'TDP', times: 0, plus: '100 W' } };
   assert.equal(await judge(constant, 'CPU', 'FAN'), 'fits');
-  // A part that is perhaps on the target side adds to the sum, or does not.
+  // A part that may be on the target side either adds to the sum or does not.
   const priced = {
     target: { all: [POWER.target, { attribute: 'Price', operator: 'less', value: 1_000 }] },
     total: { attribute: 'TDP' },
@@ -346,7 +346,7 @@ test('a missing value may be negative if some product has a negative value of th
   const judge = async () => (await ask(catalog, question)).verdict;
   const cell = (value: string, key = 'TDP') => product('CELL', 'Solar "cells"', { [key]: value });
   assert.equal(await judge(), 'does_not_fit');
-  // None of these is a negative TDP.
+  // None of these values is a negative TDP.
   for (const harmless of [cell('-5'), cell('-5 K'), cell('-0 W'), cell('-5 W', 'Gain'), cell('- W')]) {
     await catalog.update(harmless);
     assert.equal(await judge(), 'does_not_fit');
@@ -359,7 +359,7 @@ test('a missing value may be negative if some product has a negative value of th
   assert.equal(await judge(), 'unknown');
   await catalog.done(await catalog.call('DELETE', '/products?identifiers=CELL'));
   assert.equal(await judge(), 'does_not_fit');
-  // A restore returns to a version of the product that was there before, and is older than what was read.
+  // A restore returns to an existing version of the product, which is older than the read one.
   await catalog.load(...COMPUTER, cell('-5 W'));
   assert.equal(await judge(), 'unknown');
   await catalog.load(...COMPUTER, cell('5 W'));
@@ -556,7 +556,8 @@ test('missing values are counted, with the verdicts that they leave unknown (§1
     product('BIKE-X', 'Bicycles', { Wheel: '28 in' }),
     product('TYRE-Y', 'Tyres', { Width: '40 mm' }),
   );
-  // Bicycles 2, tyres 5: the clearance leaves the bicycle's 5 unknown, a width or a wheel size those of 2 bicycles.
+  // Bicycles 2, tyres 5: the missing clearance makes the bicycle's 5 unknown, and a missing width or wheel size those
+  // of 2 bicycles.
   const [clearance, ...others] = await ask();
   assert.deepEqual(clearance, { attribute: 'Clearance', products: 1, verdicts: 5, relations: [id] });
   assert.deepEqual(others, [

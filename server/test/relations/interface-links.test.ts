@@ -29,7 +29,7 @@ async function createLinks(fields: object = {}, settings?: object) {
   return { catalog, relation: body as AnyBody };
 }
 
-/** `call`: as `PUT 1/links`; bytes are compressed. */
+/** `call` is a method and path such as `PUT 1/links`. Bytes are sent as compressed. */
 function send(catalog: RelationCatalog, call: string, body: string | Uint8Array) {
   const [method = '', path = ''] = call.split(' ');
   const packed = typeof body !== 'string' && { 'Content-Encoding': 'gzip' };
@@ -318,7 +318,7 @@ test('the list of a deleted relation ends as FAILED, and a cancelled list change
   assert.equal((await catalog.done(failed)).taskStatus, 'FAILED');
 });
 
-/** A second implementation of §12.8, as plain as possible. */
+/** A second implementation of §12.8, as simple as possible. */
 function relateAsListed(
   {
     lists,

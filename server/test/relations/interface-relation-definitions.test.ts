@@ -339,7 +339,7 @@ const conditions = (count: number) => ({
 });
 const condition = (more: object) => ({ source: { attribute: 'Price', ...more } });
 
-/** A mistake and its place. */
+/** A fault and its place. */
 const MISTAKES: readonly [object, string][] = [
   [{ name: undefined }, "'name'"],
   [{ tag: undefined }, "'tag'"],
@@ -641,7 +641,7 @@ test('a method that a path does not have is 405 with Allow (§7.2 rule 3)', asyn
   }
 });
 
-/** @returns a catalog of 5,000 products, of which P0 leads to all others; steps of a build take 1,000 */
+/** @returns a catalog of 5,000 products. P0 leads to all others, and a build takes steps of 1,000. */
 async function createLarge(of = service()): Promise<{ catalog: RelationCatalog; id: number }> {
   const catalog = await createRelationCatalog(of);
   await catalog.load(...numbered(5_000, 'P').map((one, at) => product(one, 'All', { Rank: `${at}` })));
@@ -666,7 +666,7 @@ test('a change is a task with progress that is listed before the answer (§12.1 
   );
   assert.ok(progress < 100);
   const following = service().call('GET', `/tasks/${task.id}/events`);
-  // Progress is saved once a second: here for each page, as watchers only see the latest.
+  // Progress is saved once a second. Here it is saved for each page, because watchers only see the latest.
   const ticking = setInterval(() => clock.pass(1_000), 1);
   await release();
   const events: string[] = (await following).body.split('\n\n');

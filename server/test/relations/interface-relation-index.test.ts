@@ -19,7 +19,7 @@ type AnyBody = any;
 const numbered = (count: number, letter: string) =>
   Array.from({ length: count }, (_, at) => `${letter}${String(at).padStart(4, '0')}`);
 
-/** @returns the related identifiers of a product by group; undefined if the relation is left out */
+/** @returns the related identifiers of a product by group, or undefined if the relation is left out */
 async function groupsOf(catalog: RelationCatalog, identifier: string, { id }: { id: number }) {
   return (await catalog.related(identifier, id))?.groups;
 }
@@ -55,7 +55,7 @@ const DRILL = product('D', 'Drills', { Chuck: 'SDS' });
 const bit = (identifier: string, length: string, more: Record<string, string> = {}) =>
   product(identifier, 'Bits', { Shank: 'SDS', Length: length, ...more });
 
-/** A drill with three bits, the shortest first, under the caller's ontology. */
+/** A drill with three bits, the shortest first, with an ontology in the mode own. */
 async function createDrill(): Promise<{ catalog: RelationCatalog; fits: AnyBody }> {
   const catalog = await createRelationCatalog(service());
   await catalog.putOntology('own', text('Chuck'), text('Shank'), numeric('Length', 'in'));
@@ -272,7 +272,7 @@ async function write(catalog: RelationCatalog, version: number): Promise<void> {
   assert.equal(task.taskStatus, 'FINISHED');
 }
 
-/** Asks once and compares the answer with lookups before and after. @returns its version */
+/** Makes one request and compares the answer with lookups before and after. @returns the version of the answer */
 async function watch(catalog: RelationCatalog, relation: { id: number }): Promise<number> {
   const versionOf = ({ name }: { name: string }) => Number(name.split(' v')[1]);
   const readVersion = async () => versionOf((await catalog.find('S0000'))[0]);
@@ -296,7 +296,7 @@ async function watch(catalog: RelationCatalog, relation: { id: number }): Promis
     if (asked.startsWith('T')) {
       assert.deepEqual([matchType, identifiers], ['SECOND_WAY', SOURCES]);
     } else {
-      // Some are deleted only after a full update, the third of the five ways.
+      // Some products are deleted only after a full update, the third of the five ways.
       const isWhole = identifiers.length === TARGETS.length || version % 5 !== 2;
       assert.deepEqual([matchType, identifiers], ['FIRST_WAY', isWhole ? TARGETS : KEPT]);
     }

@@ -50,7 +50,7 @@ const BITS = {
   sort: [{ attribute: 'Price', direction: 'asc' }],
 };
 
-/** A catalog with tools, for tests that only ask. */
+/** A catalog with tools, for tests that only read. */
 async function createTools(): Promise<RelationCatalog> {
   const catalog = await createRelationCatalog(service());
   await catalog.load(...TOOLS);
@@ -480,7 +480,7 @@ test('an unknown product is answered with empty results (§4.8 rule 14)', async 
     assertRefused(await catalog.post(SINGLE, { identifier, ...included }), 400);
 });
 
-/** A product with all fields that an answer shows. */
+/** A product with all fields that answers show. */
 const RICH = {
   identifier: 'R',
   name: 'Saw "blade" ä',

@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: what a database of lenses says of rules; of their statements see interface-tables.test.ts and the oracles)
+// runs: deep (not on postgres: rules on a database of lenses; the oracles cover the statements)
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const textsOf = (xml: string, tag: string): string[] =>
 const elementsOf = (xml: string, tag: string): string[] =>
   [...xml.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, 'gs'))].map(([, inner = '']) => inner);
 
-/** Cameras and lenses with their mounts, and the lens mounts compatible with each camera mount, from the database. */
+/** Cameras and lenses with their mounts, and the lens mounts that fit each camera mount, from the database. */
 function readDatabase() {
   const files = readdirSync(FOLDER).filter((name) => name.endsWith('.xml'));
   const xml = files

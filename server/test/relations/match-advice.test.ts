@@ -112,7 +112,7 @@ test('advice on a table names a value of the table, and advice on a missing valu
     'would have to be at least 1,060 W',
     'cannot make it hold while Wattage has no value',
   ]);
-  // The advice is true when it is followed.
+  // The advice has the described effect when a user follows it.
   await catalog.update(
     product('P-', 'Supplies', { Wattage: '1060 W' }),
     product('AIR', 'Coolers', { 'CPU socket': 'LGA1700' }),

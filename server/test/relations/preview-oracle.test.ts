@@ -19,10 +19,10 @@ import { shareService } from '../support/shared-service.ts';
 const service = shareService();
 const DRAFTS = Number(process.env.RELATA_TEST_DRAFTS ?? 25);
 const FOREVER_MS = 600_000;
-/** No search reads a stored body. */
+/** Searches do not read stored bodies. */
 const NO_PAYLOADS = {} as Parameters<typeof fileCatalogs>[1];
 
-/** Several values, values invalid for their attribute, an order by code point, and groups across categories. */
+/** Several values, values that do not fit their attribute, an order by code point, and groups across categories. */
 const TEXTS = [
   '',
   'a',
@@ -194,7 +194,7 @@ test('previews of random drafts give the same result from memory as from an inde
   await fc.assert(fc.asyncProperty(draft, check), { numRuns: DRAFTS, seed: 1_502, endOnFailure: true });
   assert.ok(related > DRAFTS * 10, `${related} products with results`);
 
-  // A commit in between: both show it at once.
+  // A commit in between: both answers show it immediately.
   const [first] = catalogs;
   const byCount = { match: [{ target: 'Count', operator: 'equals', source: 'Count' }] };
   const before = await readers.warm(first?.projectId ?? 0, byCount);

@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: how much work a question may be, which is counted above the stores)
+// runs: deep (not on postgres: the work of a question, which is counted above the stores)
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -20,11 +20,12 @@ import {
 import { assertRefused, shareService } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
-/** Limits of the work on questions to relations. Source: docs/interface §12.6 rules 5 and 6, §4.8 rule 18. */
+/** Limits of the work for questions about relations. Source: docs/interface §12.6 rules 5 and 6, §4.8 rule 18. */
 
 /**
- * All products satisfy the first comparisons and each only one of the last two, in turn, so that no part of a list can be
- * skipped: each source checks every product, both ways. Each has a depth and a reach of its own, so that no two share a list.
+ * All products satisfy the first comparisons. Each satisfies only one of the last two, in turn, so a search can skip no
+ * part of a list. Each source checks every product, both ways. Each product has its own depth and reach, so no two
+ * share a list.
  */
 const SIZES = Array.from({ length: 4 }, () => ({ target: 'Size', operator: 'lessOrEqual', source: 'Size' }));
 const FRUITLESS = {
@@ -39,9 +40,9 @@ const FRUITLESS = {
 };
 /** 72 million pairs. */
 const PRODUCTS = 6_000;
-/** The awaited end takes a second or two; without cancellation it would take minutes. */
+/** The cancelled work ends after a second or two. Without cancellation it would take minutes. */
 const LONG_MS = 120_000;
-/** No search reads a stored body. */
+/** Searches do not read stored bodies. */
 const NO_PAYLOADS = {} as Parameters<typeof fileCatalogs>[1];
 
 const BRIEF = { RELATA_RELATION_SECONDS: '1', RELATA_READER_THREADS: '1' };
@@ -186,7 +187,7 @@ test('one project never occupies all threads that answer (§12.6 rule 6)', async
 test('stopping the service ends previews (§12.6 rule 6)', async (t) => {
   const service = await startTestService(t, { settings: PATIENT });
   const large = await createLarge(service);
-  // On open connections: the last call's answer shows that the previews were read before.
+  // On open connections: the answer to the last call shows that the service had read the previews before.
   await Promise.all(Array.from({ length: 3 }, () => large.call('GET', '/projects')));
   const answers = Array.from({ length: 2 }, () => large.manage('POST', '/preview', rule(FRUITLESS)));
   assert.equal((await large.call('GET', '/projects')).status, 200);

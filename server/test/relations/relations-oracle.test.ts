@@ -30,7 +30,7 @@ const BULK = 100;
 /** The rules are the same on both stores; only the SQL differs. */
 const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? 80);
 const SINGLE_SOURCES = 100;
-/** Two batches from all over the catalog, in a quarter of the time of all of it, which real-catalog.test.ts writes. */
+/** Two batches from the whole catalog, in a quarter of the time of the whole. real-catalog.test.ts writes all of it. */
 const MOST_PRODUCTS = 17_000;
 const BUILD_LIMIT_MS = 600_000;
 
@@ -47,7 +47,7 @@ interface Checked extends Made {
   readonly relate: ((identifier: string) => Related) | undefined;
 }
 
-/** The oracle's result for a product; `related` is undefined if answers leave the relation out. */
+/** The oracle's result for a product. `related` is undefined if answers omit the relation. */
 interface Expected extends Made {
   readonly related: Related | undefined;
 }
@@ -64,7 +64,7 @@ interface RelatedItem {
   readonly relevance: number;
 }
 
-/** The product and form of a question. */
+/** The product and the form of a question. */
 interface View {
   readonly source: string;
   readonly limit: number;
@@ -372,7 +372,7 @@ function describeExpected(related: Related | undefined, { limit, isSingle }: Vie
 const expect = (relations: readonly Checked[], source: string): Expected[] =>
   relations.map(({ id, definition, relate }) => ({ id, definition, related: relate?.(source) }));
 
-/** Every relation for every source and limit. */
+/** Every relation for every source and every limit. */
 async function compareBulk(
   catalog: TestCatalog,
   relations: readonly Checked[],
@@ -389,7 +389,7 @@ async function compareBulk(
   }
 }
 
-/** One bulk call, for the sources of `expected` and a slice of their relations. */
+/** One bulk call for the sources of `expected` and a slice of their relations. */
 async function compareAnswers(
   catalog: TestCatalog,
   expected: ReadonlyMap<string, readonly Expected[]>,
@@ -522,7 +522,7 @@ const attribute = fc
   .constantFrom(...Object.entries(KINDS))
   .chain(([key, { values }]) => fc.record({ key: fc.constant(key), value: fc.constantFrom(...values) }));
 const attributes = fc.array(attribute, { maxLength: 16, size: 'max' });
-/** Values of some products belong to rows; a value has one row or none. */
+/** Values of some products belong to rows. A value has one row or none. */
 const rowed = fc
   .tuple(attributes, fc.array(fc.constantFrom(undefined, 1, 2, 'b', '1'), { minLength: 16, maxLength: 16 }))
   .map(([list, rows]) =>
@@ -537,7 +537,7 @@ const product = fc
 const productsOf = (minLength: number, maxLength: number) =>
   fc.uniqueArray(product, { minLength, maxLength, size: 'max', selector: ({ identifier }) => identifier });
 
-/** A product of a partial update: for an attribute none, one or several values, perhaps another group or category. */
+/** A product of a partial update: an attribute has no, one or several values, and group or category may change. */
 const patch = fc.record(
   {
     identifier: identifiers,
@@ -694,7 +694,7 @@ async function putTable(catalog: TestCatalog, table: object): Promise<void> {
   assert.equal((await service().call('POST', path, { body: table })).status, 201);
 }
 
-/** @returns once the change took effect, or at once if there is nothing to delete or to restore */
+/** @returns once the change took effect, or immediately if there is nothing to delete or restore */
 async function apply(catalog: TestCatalog, one: Change): Promise<void> {
   if ('decimal' in one) return putOntology(catalog, one.decimal);
   const task = await start(catalog, one);
@@ -735,7 +735,7 @@ async function compareCatalog(catalog: TestCatalog, made: readonly Made[]): Prom
 }
 
 const PAIRS = Number(process.env.RELATA_TEST_PAIRS ?? 15_000);
-/** Plays between two checks of the number of compared pairs: a play has about 14,000. */
+/** Plays between two checks of the number of compared pairs. One play has about 14,000. */
 const PLAYS = 2;
 
 test('random relations follow random catalogs through every kind of change (§3.3, §4.8, §11.5, §12.2, §12.3)', async (t) => {

@@ -28,7 +28,7 @@ const RULES = [
   { source: under('Bits'), target: under('Drills'), match: [{ any: [sameColour, shorter] }], twoWay: true },
 ].map((one, at) => ({ name: `Rule ${at}`, ...one }));
 
-/** The operations of a thread; what it keeps lasts as long as they do. */
+/** The operations of a thread. Its caches live as long as the operations. */
 function openReader(dataDir: string) {
   const files = new CatalogFiles(join(dataDir, 'catalogs'));
   const payloads = openPayloads({
@@ -85,12 +85,12 @@ test('lists that a thread keeps across versions equal newly made ones (§3.3 rul
     () => catalog.patch({ identifier: `P${dice(PRODUCTS)}`, attributes: { Length: `${dice(9)} mm` } }),
     async () => {
       const answer = await catalog.call('DELETE', '/products', { body: [`P${dice(PRODUCTS)}`] });
-      // It may be gone already.
+      // The product may already be deleted.
       if (answer.status === 200) await catalog.done(answer);
     },
     () => catalog.load(...drawAll()).then(() => (isOpen = false)),
     async () => {
-      // Staged now, and committed after other changes.
+      // Staged first, and committed after other changes.
       if (isOpen) await catalog.done(await catalog.post('/products/batch/start'));
       else {
         await catalog.post('/products/batch/initiate');
@@ -109,7 +109,7 @@ test('lists that a thread keeps across versions equal newly made ones (§3.3 rul
   const kept = openReader(dataDir);
   t.after(kept.close);
   for (let step = 0; step < STEPS; step += 1) {
-    // Small updates more often than the rest.
+    // Small updates occur more often than the other changes.
     await changes[dice(3) > 0 ? dice(3) : dice(changes.length)]?.();
     if (dice(3) === 0) continue;
     const input = {
@@ -145,7 +145,7 @@ test('kept lists show products staged before, and products that a restore brings
   const isStaged = async () =>
     (await service().store.readCatalog(catalog.projectId, 'select 1 from staged_batch')).length > 0;
   while (!(await isStaged())) await setTimeout(20);
-  // The lists of this version have seen the documents that are only staged.
+  // The lists of this version were made while the documents were only staged.
   await catalog.patch({ identifier: 'Z', attributes: { Length: '1 mm' } });
   assert.deepEqual(await ask(), ['B', 'Z']);
   await catalog.done(await catalog.post('/products/batch/start'));

@@ -113,8 +113,8 @@ const house: Files = {
 };
 
 /**
- * Each violation adds these lines to a file of the house, or adds the file. All are planted together, for one run
- * of the tool: each needs a file of its own, or a rule that no other violation of the file breaks.
+ * Each violation adds these lines to a file of the house, or adds the file. All are planted together for one run of the
+ * tool. Each violation therefore needs its own file, or a rule that no other violation of the file breaks.
  */
 const violations: readonly { rule: string; refused: string; file: string; lines: string }[] = [
   {
@@ -444,7 +444,7 @@ test('a house that keeps every rule passes, and the check reads every file', asy
   const { failed, output } = await cruise(await build(t, house));
 
   assert.equal(failed, false, output);
-  // Without a TypeScript that it can load, dependency-cruiser passes with "0 modules cruised".
+  // If dependency-cruiser cannot load TypeScript, it passes with "0 modules cruised".
   const modules = Number(/\((\d+) modules/.exec(output)?.[1]);
   assert.ok(modules >= Object.keys(house).length, output);
 });
@@ -469,7 +469,7 @@ test('the check refuses', async (t) => {
   }
 });
 
-/** Each is a file that the list of `server/house/json-parses.ts` does not name, or names with fewer places. */
+/** Each is a file that `server/house/json-parses.ts` does not list, or lists with fewer places. */
 const parsingFiles: Files = {
   'catalog/lookup/fresh.ts': `export const read = (text: string) => JSON.parse(text);`,
   'channels/taken.ts': `const { parse } = JSON; export const read = (text: string) => parse(text);`,
@@ -590,7 +590,7 @@ async function build(t: TestContext, files: Files): Promise<string> {
   return directory;
 }
 
-/** Most files of the small house are the server's. */
+/** Most files of the small house are those of the server. */
 const placeOf = (file: string) =>
   /^(?:client|console|bench|docs|server)\//.test(file) ? file : join('server/src', file);
 
@@ -614,7 +614,7 @@ function lint(directory: string): Promise<Outcome> {
   return run(directory, '@biomejs/biome/bin/biome', ['ci', '--error-on-warnings', '--colors=off', 'server']);
 }
 
-/** From the folder of packages. */
+/** These come from the folder of packages. */
 const CHECK_PARSES = '../server/house/check-json-parses.ts';
 const CHECK_NAMES = '../server/house/check-base-names.ts';
 const CHECK_PATHS = '../server/house/check-named-paths.ts';

@@ -19,7 +19,7 @@ import { startTestService, type TestService } from '../support/test-service.ts';
 
 const root = new URL('../../../', import.meta.url);
 let projectId = 0;
-/** Has the demo catalog, for all tests that only read it or follow the tutorial. */
+/** A service with the demo catalog, for all tests that only read it or follow the tutorial. */
 const demo = shareService({}, async ({ address, key }) => {
   projectId = await loadDemoCatalog(address, key);
 });
@@ -116,10 +116,10 @@ test('the demo prints a sign-up link and a question that can be pasted', () => {
 });
 
 const main = fileURLToPath(new URL('server/src/main.ts', root));
-/** Acts like `npm run -s relata --` in a clone, from any folder. */
+/** Works like `npm run -s relata --` in a clone, from any folder. */
 const NPM = `npm() { shift 4; '${process.execPath}' --conditions=relata-source '${main}' "$@"; }\n`;
 
-/** The output of a page's blocks, in order; each succeeds, and so does each task. */
+/** @returns the output of a page's blocks, in order. Each block and each task succeeds. */
 const PAGES: Readonly<Record<string, RegExp>> = {
   'docs/tutorial.md':
     /Maximum tyre width: 60 mm.*TYRE-0111.*the other way.*CASS-0023.*"related":false.*pushed 1 product.*CASS-0024.*accessory:id:CASS-0024/s,

@@ -17,7 +17,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config.ts';
 
-/** compose.yaml, the Dockerfile and deploy/ must match the program. No container engine is needed or used. */
+/** compose.yaml, the Dockerfile and deploy/ must match the program. The test needs no container engine. */
 
 const root = new URL('../../../', import.meta.url);
 const SYSTEMD = 'deploy/systemd/';
@@ -85,8 +85,8 @@ test('every page gives the same number of connections per process', () => {
   const { database, writerThreads, readerThreads } = readConfig({
     RELATA_DATABASE_URL: 'postgres://db/relata',
   });
-  // Four that parse, as on five cores or more, one that scans, one that makes long answers, one more that reads relations and one that surveys them;
-  // beside them runs of pipelines, and builds and previews of channels.
+  // On five cores or more: four threads parse, one scans, one makes long answers, one more answers relations and one
+  // surveys them. Beside them run pipelines, and builds and previews of channels.
   const threads = 4 + writerThreads + readerThreads + 4;
   const wanted = `${(database?.connections ?? 0) + 2 * threads + 12}`;
   const paths = ['docs/operating/postgresql.md', 'compose.yaml', 'deploy/helm/relata/README.md'];
@@ -95,7 +95,7 @@ test('every page gives the same number of connections per process', () => {
   assert.deepEqual(said, [wanted, wanted, wanted]);
 });
 
-/** The systemd files with a program as installed by npm, namely this checkout, and a missing data directory. */
+/** The systemd files with a program as npm installs it, here this checkout, and without a data directory. */
 function installUnits(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'relata-units-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -152,7 +152,7 @@ test('the systemd service runs the Node of the package directly on the program, 
   const { folder } = installUnits(t);
   const unit = readFileSync(join(folder, 'relata.service'), 'utf8');
   const serve = /^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '';
-  // A role that the embedded store cannot have: the program says so and ends.
+  // The embedded store does not support this role, so the program reports it and ends.
   const { said, status } = runShell(
     folder,
     `set -a; . ${folder}/relata.env; ${serve.replace(/ serve'$/, " serve --role api'")}`,
@@ -178,7 +178,8 @@ test('docs/operating/install.md installs every file for systemd', () => {
 test('the shell command and the nightly backup run the program with the settings', (t) => {
   const { folder } = installUnits(t);
   mkdirSync(join(folder, 'bin'));
-  // There may be no sudo and no such user here: this one passes on the variables that it names, as sudo does, and runs the rest.
+  // The machine may lack sudo and this user. This sudo passes on the variables that it names, like the real one, and
+  // runs the command.
   writeFileSync(
     join(folder, 'bin/sudo'),
     `#!/bin/sh

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const dist = mkdtempSync(join(tmpdir(), 'relata-docs-'));
-/** An exception: its contents are those of the interface, and its policy allows its inline style. */
+/** An exception: the page has the contents of the interface, and its policy allows its inline style. */
 const API = '/docs/api';
 
 const pages = new Map<string, string>();

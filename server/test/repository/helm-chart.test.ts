@@ -13,7 +13,7 @@ import { readConfig } from '../../src/config.ts';
 import { renderTemplates } from '../support/deploy/chart-template.ts';
 import { shareService } from '../support/shared-service.ts';
 
-/** The chart as Helm would render it, without Helm: chart-template.ts implements the used part. */
+/** Renders the chart like Helm, without Helm: chart-template.ts implements the functions that the chart uses. */
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads manifests field by field and asserts on what it reads.
 type Any = any;
@@ -49,7 +49,7 @@ const ALL = {
   nodeSelector: { disk: 'ssd' },
   tolerations: [{ key: 'shop', operator: 'Exists' }],
 };
-/** All of them are rendered. */
+/** The test renders all of them. */
 const INSTALLATIONS: Readonly<Record<string, object>> = {
   'the least': LEAST,
   'all there is': ALL,

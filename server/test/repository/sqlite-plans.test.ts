@@ -13,8 +13,9 @@ import { readSeen, watching } from '../support/plans/seen-statements.ts';
 import { watchSqlite } from '../support/plans/sqlite-plans.ts';
 
 /**
- * Reads the plan of each statement that these test files prepare, in every thread: programs, statements written for files only,
- * and those of Kysely on the control database. SQLite plans by the text of a statement, so a small catalog shows the plan of a large one.
+ * Reads the plan of each statement that these test files prepare, in every thread: programs, statements written for
+ * files only, and Kysely statements on the control database. SQLite plans by the text of a statement, so a small
+ * catalog shows the plan of a large one.
  */
 
 const SERVER = new URL('../../', import.meta.url);
@@ -52,7 +53,7 @@ test('no statement on files reads a table or a list again for each row of anothe
   assert.deepEqual(unused, [], 'exceptions without a use');
 });
 
-/** Each reads a list again for each row of another one; the last statement does not. */
+/** Each statement reads a list again for each row of another one, except the last. */
 const PLANTED: Readonly<Record<string, string>> = {
   'all of (temporary) > all of (virtual)': `select e.value from batch b cross join json_each(b.products) e
     join (select value from json_each(?) group by value) r on r.value = e.value where b.id = ?`,

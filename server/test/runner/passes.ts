@@ -12,7 +12,9 @@ import {
 } from './test-marks.ts';
 import type { Pass } from './test-processes.ts';
 
-/** How many random cases a tier tries on the embedded store; `npm run test:long` tries all (CONTRIBUTING.md). */
+/**
+ * The number of random cases that a tier tries on the embedded store. `npm run test:long` tries all (CONTRIBUTING.md).
+ */
 const CASES: Readonly<Record<Tier, Readonly<Record<string, string>>>> = {
   test: { RELATA_TEST_BODIES: '3000', RELATA_TEST_RUNS: '10' },
   deep: {
@@ -23,7 +25,7 @@ const CASES: Readonly<Record<Tier, Readonly<Record<string, string>>>> = {
   },
   long: {},
 };
-/** The embedded store reads the whole catalog. For the statements of PostgreSQL, a few batches are enough. */
+/** The embedded store reads the whole catalog. A few batches are enough for the statements of PostgreSQL. */
 const CASES_ON_POSTGRES = {
   RELATA_TEST_PRODUCTS: '12000',
   RELATA_TEST_RUNS: '5',

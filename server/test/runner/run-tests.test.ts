@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const RUNNER = fileURLToPath(new URL('./run-tests.ts', import.meta.url));
 const onlyLinux = { skip: !existsSync('/proc/self/task') && 'only Linux reports the memory of a process' };
 
-/** Takes 640 MB, and holds them longer than the watch needs to notice. */
+/** Takes 640 MB and keeps them longer than the watch needs to notice. */
 const TAKE = `const held = [];
   const timer = setInterval(() => held.push(Buffer.alloc(32 * 2 ** 20, 1)) === 20 && clearInterval(timer), 20);
   setTimeout(() => {}, 60_000);`;
@@ -24,7 +24,7 @@ async function runPlanted(t: TestContext, bodies: Readonly<Record<string, string
   for (const [index, body] of Object.values(bodies).entries())
     await writeFile(files[index] ?? '', `import { after, test } from 'node:test';\n${body}\n`);
   const env: NodeJS.ProcessEnv = { ...process.env, RELATA_TEST_MEMORY_MB: megabytes };
-  // Node's runner runs no files while this variable says that it is a test file itself.
+  // Node's runner runs no files while this variable marks it as a test file.
   delete env.NODE_TEST_CONTEXT;
   return new Promise<{ code: number; printed: string }>((resolve) => {
     const child = execFile(process.execPath, [RUNNER, ...files], { env }, (_, printed) =>

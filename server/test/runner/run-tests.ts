@@ -11,13 +11,13 @@ import { ROOT, TIERS } from './test-marks.ts';
 import { type Pass, writeGroups } from './test-processes.ts';
 
 /**
- * `node server/test/runner/run-tests.ts [test|deep|long] [PASS…]` runs the test files that belong to the tier.
- * `node server/test/runner/run-tests.ts FILE…` runs these files, on PostgreSQL if RELATA_TEST_STORE says so.
- * Node's own runner runs the files. This folder adds what Node lacks: tiers, stores, one PostgreSQL for all files, several
- * files in a process, and a limit of memory. No test is repeated.
+ * `node server/test/runner/run-tests.ts [test|deep|long] [PASS…]` runs the test files that belong to the tier. `node
+ * server/test/runner/run-tests.ts FILE…` runs these files, on PostgreSQL if RELATA_TEST_STORE is `postgres`. Node's own
+ * runner runs the files. This folder adds what Node lacks: tiers, stores, one PostgreSQL for all files, several files
+ * in a process, and a memory limit. The runner repeats no test.
  */
 
-/** Megabytes of a process. The tests of whole catalogs take up to 1.4 GB. */
+/** The memory limit of a process in MB. The tests of whole catalogs take up to 1.4 GB. */
 const MEMORY_MB = Number(process.env.RELATA_TEST_MEMORY_MB ?? 2_048);
 /** Some files mostly wait for leases and other processes, so there are two more processes than cores. */
 const CONCURRENCY = Math.min(availableParallelism() + 2, 8);
@@ -27,7 +27,7 @@ const TIMEOUT_MS = 900_000;
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
-/** Runs a script of package.json, which counts as one test. Prints what it says if it fails. */
+/** Runs a script of package.json, which counts as one test. Prints its output if it fails. */
 function runScript(name: string): Promise<void> {
   const startedAt = performance.now();
   return new Promise((done) => {
@@ -60,13 +60,13 @@ function countTests(events: ReturnType<typeof run>): void {
   });
   events.on('test:fail', ({ name, nesting, details }) => {
     const { failureType } = details.error as { failureType?: string };
-    // A suite that fails by itself, such as by a hook or an import, counts as a failed test.
+    // A suite that fails outside its tests, such as in a hook or an import, counts as a failed test.
     if (details.type !== 'suite' || failureType !== 'subtestsFailed') add('failed');
     if (nesting === 0) endFile(name);
   });
 }
 
-/** Runs modules, each in a process, and prints what Node's reporter says of them. */
+/** Runs modules, each in its own process, and prints the output of Node's reporter. */
 async function runModules(files: readonly string[], concurrency: number): Promise<void> {
   if (files.length === 0) return;
   // The console and the tests of the client use the client's source, so no build is needed.
@@ -92,7 +92,10 @@ async function runPasses(passes: readonly Pass[]): Promise<void> {
   }
 }
 
-/** Orders the processes of all passes by their rank within the pass, so that the slow ones of each start first. */
+/**
+ * Orders the processes of all passes by their rank within the pass, so that the slow processes of each pass start
+ * first.
+ */
 const startInTurn = (modules: readonly string[]) =>
   modules.toSorted((a, b) => Number.parseInt(basename(a), 10) - Number.parseInt(basename(b), 10));
 

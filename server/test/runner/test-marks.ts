@@ -3,9 +3,9 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Each test file names on its first line the runs that it belongs to, such as `// runs: test, postgres deep, slow`.
- * The line has parts, separated by commas. A part is the tier of a run, with the pass before it where that is not the
- * pass of the file's folder, or a flag about its process. A reason may follow in parentheses.
+ * The first line of each test file names the runs that the file belongs to, such as `// runs: test, postgres deep,
+ * slow`. Commas separate the parts of the line. A part is the tier of a run, after its pass if that is not the pass of
+ * the file's folder, or a flag for its process. A reason may follow in parentheses.
  */
 
 /** `npm test`, `npm run test:deep` and `npm run test:long`. */
@@ -17,8 +17,8 @@ export const PASSES = ['embedded', 'postgres', 'citus', 'client', 'console', 'pa
 export type PassName = (typeof PASSES)[number];
 
 /**
- * `own`: has a process of its own. `slow`: has its own process, which starts before others. `waits`: has its own
- * process, which mostly waits, so that it runs beside others. `alone`: runs when no other file runs.
+ * `own`: the file has its own process. `slow`: its own process starts before others. `waits`: its own process mostly
+ * waits, so it runs beside others. `alone`: it runs when no other file runs.
  */
 export const FLAGS = ['own', 'slow', 'waits', 'alone'] as const;
 export type Flag = (typeof FLAGS)[number];
@@ -27,7 +27,7 @@ export interface TestFile {
   readonly path: string;
   readonly runs: readonly { readonly pass: PassName; readonly tier: Tier }[];
   readonly flags: ReadonlySet<Flag>;
-  /** Why the file runs only where the line says. */
+  /** The reason why the file runs only where the line says. */
   readonly reason?: string | undefined;
 }
 

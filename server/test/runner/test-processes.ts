@@ -10,11 +10,11 @@ export interface Pass {
 }
 
 /**
- * Files that share a process. The first start of the service in a process takes 2.7 s of processor time more than the
- * next starts, which is most of what a short file takes. What a file leaves in memory stays until the process ends.
+ * Files that share a process. The first start of the service in a process takes 2.7 s more processor time than the next
+ * starts, which is most of the time of a short file. The memory of a file is freed only when the process ends.
  */
 const MOST_TOGETHER = 6;
-/** Processes that start first: the last one should not be a long one. */
+/** Processes that start first, so that the last process is not a long one. */
 const FIRST: readonly Flag[] = ['slow', 'waits'];
 const CONSOLE_SETUP = join(ROOT, 'console/test/harness.ts');
 
@@ -33,8 +33,8 @@ export function groupFiles(files: readonly TestFile[]): TestFile[][] {
 }
 
 /**
- * A module that Node's runner runs in a process of its own. Each file becomes a suite, so that the hooks of a file run
- * before and after its own tests only. A process that ends before all suites have ended fails.
+ * A module that Node's runner runs in its own process. Each file becomes a suite, so the hooks of a file run only
+ * before and after its own tests. A process that ends before all suites have ended fails.
  */
 const describeGroup = (
   { name, env }: Pass,

@@ -15,7 +15,7 @@ import {
 import { shareService } from '../support/shared-service.ts';
 import { testedStore } from '../support/test-store.ts';
 
-/** Answers without a key cost next to nothing: docs/interface §8. */
+/** Answers without a key cost almost nothing: docs/interface §8. */
 
 const service = shareService();
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
@@ -29,7 +29,7 @@ const ENCODINGS = {
 } as const;
 const REQUESTS = 20;
 
-/** fetch would decompress. */
+/** fetch would decompress the answer. */
 function ask(
   path: string,
   encoding: string,
@@ -51,7 +51,10 @@ function ask(
   });
 }
 
-/** @returns the least processor time of this process, service included, in ms: other work can only add to it */
+/**
+ * @returns the least processor time of this process, including the service, in ms, because other work can only add to
+ * it
+ */
 async function measureCpu(work: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let at = 0; at < REQUESTS; at += 1) {
@@ -76,7 +79,7 @@ test(`the pages of the interface are packed once for each encoding (§10.3, ${te
     }
     const packing = await measureCpu(() => ENCODINGS.br.pack(plain.bytes));
     const answering = await measureCpu(() => ask(path, 'br'));
-    // Compression takes 30 ms for the page and 3 for the document, an answer half a ms.
+    // Compression takes 30 ms for the page and 3 ms for the document. An answer takes half a ms.
     if (path === '/docs/api')
       assert.ok(answering < packing / 2, `${answering} ms, packing takes ${packing} ms`);
   }

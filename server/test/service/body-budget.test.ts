@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: memory of bodies, before anything is stored)
+// runs: deep (not on postgres: the memory of bodies, before anything is stored)
 import assert from 'node:assert/strict';
 import { on, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -16,7 +16,7 @@ import {
 } from '../support/pipelines/pipeline-project.ts';
 import { shareService } from '../support/shared-service.ts';
 
-/** One body takes the whole budget. */
+/** One body takes the whole body budget. */
 const service = shareService({
   settings: {
     ...FETCH_HERE,
@@ -36,7 +36,7 @@ interface Sender {
   readonly answered: Promise<number>;
 }
 
-/** Sends a request that never ends by itself. */
+/** Sends a request that does not end on its own. */
 async function send(path: string, header: string, body: string | Uint8Array): Promise<Sender> {
   const socket = connect(Number(new URL(service().address).port), '127.0.0.1');
   await once(socket, 'connect');
@@ -57,7 +57,7 @@ async function untilRequested(path: string): Promise<void> {
     if ((request as IncomingMessage).url === path) return;
 }
 
-/** Asserts that memory is free, as a body of any kind would wait otherwise. */
+/** Asserts that memory is free, because otherwise a body of any kind would wait. */
 async function assertRoom(what: string): Promise<void> {
   const call = service().call('POST', '/management/project-groups', { body: { name: 'G' } });
   const inTime = delay(PATIENCE_MS, undefined, { ref: false });

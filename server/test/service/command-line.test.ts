@@ -16,7 +16,7 @@ import { PROCESS_KEY, type ServiceProcess, startProcess } from '../support/servi
 import { makeTestStore, type TestStore } from '../support/test-store.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** For each of the client, the service and the connection. */
+/** The number for each of the client, the service and the connection. */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? 1);
 
 interface Place {
@@ -27,7 +27,7 @@ interface Place {
 interface Shop {
   readonly store: TestStore;
   readonly folder: string;
-  /** The project named in commands; undefined: not needed. */
+  /** The project that commands name, or undefined if they need none. */
   readonly projectId?: number;
   readonly url: string;
   service: ServiceProcess;
@@ -38,11 +38,11 @@ async function startPlace(): Promise<Place> {
   return { store, service: await startProcess(store) };
 }
 
-/** The service shared by the file: a start takes a second of processor time. */
+/** The shared service of this file, because a start takes a second of processor time. */
 let started: Promise<Place> | undefined;
 after(async () => (await started)?.store.remove());
 
-/** A new project on the file's service. */
+/** A new project on the shared service. */
 async function openShop(t: TestContext): Promise<Shop> {
   started ??= startPlace();
   return makeShop(t, await started);
@@ -73,7 +73,7 @@ interface End {
 }
 
 interface Caller extends Pick<Shop, 'folder' | 'url' | 'projectId'> {
-  /** The answers typed at a terminal, by question; undefined: there is none. */
+  /** The answers that a user types at a terminal, by question. Undefined: there is no terminal. */
   readonly typed?: Readonly<Record<string, string>>;
 }
 
@@ -134,7 +134,7 @@ const write = (folder: string, name: string, products: readonly object[]) => {
 
 const range = (count: number, price?: string) => Array.from({ length: count }, (_, at) => product(at, price));
 
-/** @returns the end of a command whose reader has gone, as in `relata pull | head` */
+/** @returns the end of a command whose reader has ended, like `relata pull | head` */
 async function runUnread(shop: Shop, line: string): Promise<unknown[]> {
   const child = start(shop, line.split(' '));
   child.stdout?.destroy();
@@ -386,7 +386,9 @@ async function startRelay(t: TestContext, target: string) {
 
 type Intercept = (asked: http.IncomingMessage, answer: http.ServerResponse) => boolean | Promise<boolean>;
 
-/** A proxy between client and service. Requests that `intercept` says it answered are not forwarded. */
+/**
+ * A proxy between client and service. `intercept` returns whether it answered a request, which is then not forwarded.
+ */
 async function startProxy(t: TestContext, target: string, intercept: Intercept): Promise<string> {
   const proxy = http.createServer(async (asked, answer) => {
     if (await intercept(asked, answer)) return;
@@ -425,7 +427,7 @@ test('apply does not replace a definition that changed after the comparison', as
     seen.push(`${method} ${path.replace(home, '')}`);
     if (seen.at(-1) === 'PUT /ontology')
       await shop.service.call('PUT', `${home}/ontology`, { body: { ...ontology, attributes } });
-    // The compared content has been read once.
+    // By then the command has read the compared content once.
     if (seen.filter((each) => each === 'GET /relations/export').length === 2) await relate('Theirs');
     return false;
   });
@@ -506,7 +508,7 @@ test('a push that lost contact during its commit asks for the same commit again 
   assert.equal(uploads.length, 1);
 });
 
-/** A push of `few.ndjson` whose commit never reached the service, which the push cannot know. */
+/** A push of `few.ndjson` whose commit never reached the service, although the push cannot know this. */
 async function breakBeforeCommit(t: TestContext, kept: number) {
   const shop = await openShop(t);
   write(shop.folder, 'all.ndjson', range(10));
@@ -599,7 +601,7 @@ test('a push resumes after kills of client and service and broken connections, a
     const line = ['push', '--full', '--yes', '--batch', String(BATCH), file];
     const child = start(far, line);
     await untilAt(1 + Math.floor(Math.random() * 30), child);
-    // It may have finished before.
+    // The push may have finished before.
     if (child.exitCode === null) {
       child.kill('SIGKILL');
       await once(child, 'exit');

@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: what connectors send, which the interface files ask both stores)
+// runs: deep (not on postgres: the requests of connectors, which the interface files test on both stores)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';

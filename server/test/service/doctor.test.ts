@@ -14,7 +14,7 @@ import { embeddedOnly, testedStore } from '../support/test-store.ts';
 
 /** `relata doctor` names problems and remedies, with and without a running service (docs/operating/monitoring.md, "Check an installation"). */
 
-// As in main.ts: the services of this file run in its process.
+// Like in main.ts, because the services of this file run in its process.
 process.umask(0o077);
 
 const ofFiles = embeddedOnly('PostgreSQL keeps its own files');
@@ -187,7 +187,7 @@ test('doctor names damaged, missing, newer and readable files, each with a remed
   file.exec('pragma user_version = 9000');
   file.close();
   chmodSync(at(cut), 0o644);
-  // As the service marks a damaged catalog, and as a restore moves the damaged file aside.
+  // Marks the catalog as damaged like the service does, and moves the damaged file aside like a restore does.
   writeFileSync(join(store.dataDir, 'catalogs', `${marked}.damaged`), 'wrong # of entries in index\n');
   writeFileSync(`${at(restored)}.damaged`, 'the old file');
   const before = readFileSync(join(store.dataDir, 'control.db'));

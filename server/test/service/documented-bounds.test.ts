@@ -5,14 +5,14 @@ import { test } from 'node:test';
 import type { ApiOperation, ApiSchema, OpenApiDocument } from '../../openapi/document.ts';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 
-/** docs/openapi.json against the service: requests at the edges that the document allows. */
+/** Compares docs/openapi.json with the service, by requests at the limits that the document allows. */
 
 const service = shareService();
 const document = JSON.parse(
   readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'),
 ) as OpenApiDocument;
 
-/** Keywords of JSON Schema 2020-12 and OpenAPI 3.1 that the document uses; others begin with `x-`. */
+/** Keywords of JSON Schema 2020-12 and OpenAPI 3.1 that the document uses. All others begin with `x-`. */
 const KEYWORDS: ReadonlySet<string> = new Set(
   '$ref title description type const enum default format pattern minLength maxLength minimum maximum minItems maxItems'
     .concat(
@@ -23,7 +23,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
 );
 const NAMED = ['properties', 'patternProperties'] as const;
 
-/** @returns the schema and all in it */
+/** @returns the schema and all schemas in it */
 function* listSchemas(schema: ApiSchema): Generator<ApiSchema> {
   yield schema;
   const named = NAMED.flatMap((name) => Object.values(schema[name] ?? {}));
@@ -93,12 +93,12 @@ test('each documented header is in an answer, and each header of an answer is do
   }
 });
 
-/** What a validator says of a value beyond a bound. */
+/** The message of a validator for a value beyond a limit. */
 const BOUND =
   /must NOT have (?:more|fewer) than|must be (?:<=|>=|<|>|integer|number|boolean|string|array)|must match pattern/;
 const UNBOUNDED_TEXT = 'x'.repeat(3_000);
 
-/** @returns values at the edges of what the schema of a parameter allows */
+/** @returns values at the limits that the schema of a parameter allows */
 function listEdges(schema: ApiSchema): unknown[] {
   const { anyOf, enum: words, type, pattern } = schema;
   if (anyOf !== undefined) return anyOf.flatMap(listEdges);
@@ -120,7 +120,7 @@ function listTexts({ minLength = 0, maxLength }: ApiSchema): string[] {
   return ['x'.repeat(Math.max(minLength, Math.min(longest.length, 1))), longest];
 }
 
-/** Parameters whose text is a language of its own, with refusals that name the place in it. */
+/** Parameters whose text has its own syntax. Their refusals name the place in the text. */
 const READERS = operations.filter(
   ({ method, path }) => method === 'GET' && !/\/(?:console|docs|channels\/\{token\}|events)/.test(path),
 );
@@ -148,7 +148,7 @@ interface EdgeRequest {
   readonly projectId: number;
 }
 
-/** @returns what a validator says against a value that the document allows */
+/** @returns the faults that a validator reports for a value that the document allows */
 async function findHiddenBounds({ path, name, edge, projectId }: EdgeRequest): Promise<string[]> {
   const filled = path.replace('{id}', String(projectId)).replace(/\{\w+\}/g, '1');
   const project = name === 'projectId' ? '' : `&projectId=${projectId}`;
@@ -166,7 +166,7 @@ async function findHiddenBounds({ path, name, edge, projectId }: EdgeRequest): P
 
 const texts = (count: number) => Array.from({ length: count }, (_, at) => `A${at}`);
 
-/** Lists of bodies: the largest that the document allows is taken, and one element more is refused. */
+/** Lists in bodies: the largest list that the document allows is accepted, and one element more is refused. */
 const LISTS = [
   { call: 'POST /product-service/products-by-sku', list: 'identifiers', elements: texts, more: {} },
   {

@@ -10,7 +10,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** The instructions of docs/operating/install.md for starts and upgrades work, from a fresh checkout on. */
+/** The instructions of docs/operating/install.md for starts and upgrades work, beginning with a new checkout. */
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const operating = readFileSync(join(root, 'docs/operating/install.md'), 'utf8');
@@ -36,7 +36,9 @@ function cloneRepository(t: TestContext): string {
   return clone;
 }
 
-/** The environment of a shell without npm and settings; packages in npm's cache are not fetched again. */
+/**
+ * The environment of a shell without npm and without settings. npm uses its cache and does not download packages again.
+ */
 function shellEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(?:npm_|RELATA_|NODE_|INIT_CWD)/i.test(name));
   return { ...Object.fromEntries(own), npm_config_prefer_offline: 'true', ...settings };

@@ -5,12 +5,15 @@ import { gzipSync } from 'node:zlib';
 import { findLongestPause } from '../support/longest-pause.ts';
 import { createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 
-/** Compressed bodies that are small but expensive to process, for every route that takes one. */
+/** Compressed bodies that are small but expensive to process, for every route that accepts a body. */
 const UPLOAD_MIB = 16;
 const service = shareService({ settings: { RELATA_UPLOAD_MAX_MIB: String(UPLOAD_MIB) } });
 
 const MIB = 1024 * 1024;
-/** At least ten times the usual; white space of 32 MiB took the serving thread 230 ms, 10 such bodies at once 400. */
+/**
+ * At least ten times the usual time. White space of 32 MiB took the serving thread 230 ms, and 10 such bodies at the
+ * same time 400 ms.
+ */
 const LONGEST_PAUSE_MS = 200;
 const LARGEST_ANSWER = 64 * 1024;
 
@@ -41,17 +44,17 @@ interface HostileRoute {
   readonly method: string;
   readonly path: string;
   readonly bytes: number;
-  /** A field of the body with a list, or any other. */
+  /** A field of the body with a list, or any field. */
   readonly list: string;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a document that is read field by field.
 type Schema = any;
 
-/** The same call as DELETE /products, which takes as much. */
+/** The same call as DELETE /products, with the same limit. */
 const ALIAS = 'POST /products/delete';
 
-/** @returns every route that takes JSON */
+/** @returns every route that accepts JSON */
 async function listRoutes({ projectId }: TestCatalog): Promise<HostileRoute[]> {
   const { body: document } = await service().call('GET', '/openapi.json');
   const resolve = (schema: Schema): Schema =>
@@ -77,7 +80,7 @@ async function listRoutes({ projectId }: TestCatalog): Promise<HostileRoute[]> {
 const repeat = (text: string, bytes: number) => text.repeat(Math.floor(bytes / text.length));
 const inList = (one: string) => (bytes: number, list: string) =>
   `{"${list}":[${repeat(`${one},`, bytes)}${one}]}`;
-/** Distinct names, which a parser stores; they compress badly, and a MiB is beyond the limit of a body. */
+/** Distinct names, which a parser stores. They compress badly, so a MiB of them is beyond the limit of a body. */
 const nameFields = (bytes: number) => {
   const fields = Array.from(
     { length: Math.floor(Math.min(bytes, MIB) / 12) },
@@ -92,7 +95,7 @@ const bodies: Readonly<Record<string, (bytes: number, list: string) => string>> 
   'lists in lists': (bytes) => '['.repeat(bytes),
   'white space': (bytes, list) => `{"${list}":["A"${' '.repeat(bytes - 64)}]}`,
   'unknown fields': nameFields,
-  // Some routes search for any given text.
+  // Some routes search for any text.
   'long texts': (bytes, list) => inList(`"${'x'.repeat(bytes / 20)}"`)(bytes * 0.94, list),
   'products of numbers': (bytes) =>
     `[${repeat(`{"identifier":"A","attributes":[${'0,'.repeat(1_999)}0]},`, bytes - 5_000)}0]`,

@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: requests that no route lets through to a store)
+// runs: deep (not on postgres: requests that no route passes to a store)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readKept, sendHostile, sweepStored } from '../support/hostile/hostile-run.ts';
@@ -6,8 +6,8 @@ import { startTestService } from '../support/test-service.ts';
 import { createTestStore } from '../support/test-store.ts';
 
 /**
- * Malicious and broken requests of every operation of docs/openapi.json. RELATA_TEST_SEED repeats a run,
- * RELATA_TEST_HOSTILE sets the number of requests; `npm run bench -- hostile` sends a million.
+ * Malicious and broken requests of every operation of docs/openapi.json. RELATA_TEST_SEED repeats a run, and
+ * RELATA_TEST_HOSTILE sets the number of requests. `npm run bench -- hostile` sends a million.
  */
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const REQUESTS = Number(process.env.RELATA_TEST_HOSTILE ?? 600);

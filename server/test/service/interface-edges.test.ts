@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 
-/** Spellings of parameters at the edges of what the contract allows. */
+/** Notations of parameters at the limits that the contract allows. */
 
 const service = shareService();
 

@@ -1,4 +1,4 @@
-// runs: test (not on postgres: what is refused before a store is asked, and in which words)
+// runs: test (not on postgres: refusals before the store is used, and their texts)
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 
-/** A limit of 1 MiB keeps bodies beyond it cheap. */
+/** With a limit of 1 MiB, larger bodies are cheap to make. */
 const service = shareService({ settings: { RELATA_UPLOAD_MAX_MIB: '1' } });
 
 const TEXT = 'Your body params are not valid';
@@ -53,7 +53,9 @@ async function findViolations(catalog: TestCatalog, path: string, body: unknown)
 const long = (length: number) => 'x'.repeat(length);
 const image = { url: 'u', type: 'SMALL' };
 
-/** Field, wrong values, and the place in the answer; for every way to write unless `only` names some. */
+/**
+ * The field, wrong values, and the place in the answer. A row applies to every way to write unless `only` names some.
+ */
 const wrong: { at: string; values: unknown[]; in: (value: unknown) => object; only?: readonly string[] }[] = [
   {
     at: '/identifier',
@@ -720,7 +722,7 @@ test('an integer in a path or query consists of decimal digits only, and other n
   assert.ok(requests.length > 100, `${requests.length} parameters`);
   for (const { method, path } of requests) {
     const { status, body } = await service().call(method, path);
-    // A key opens no console session.
+    // A key cannot open a console session.
     if (body.reason === 'not_signed_in') continue;
     assert.equal(`${status} ${body.reason}`, '400 query_invalid', `${method} ${path}`);
   }

@@ -133,7 +133,7 @@ test('PUT of the current ontology with an old ETag succeeds for a repetition and
   const attributes = [attribute('Colour'), { ...attribute('Size'), synonyms: ['Grösse'] }];
   const body = { mode: 'own', attributes, unitAliases: { Gebinde: 'pcs' } };
   const old = await readTag(path);
-  // As a first attempt whose answer was lost.
+  // This is the state after a first attempt whose answer was lost.
   const first = await put(path, body);
   assert.equal(first.status, 200, JSON.stringify(first.body));
   const keyed = (sent: object, key: string) =>

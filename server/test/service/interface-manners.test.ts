@@ -87,7 +87,7 @@ test('the first lines of a refusal name the first invalid product (§7.3 rule 9)
     headers: { authorization: `Bearer ${key}` },
     body: JSON.stringify({ products: [product('A0'), bad] }),
   });
-  // Guzzle shows 120 characters.
+  // Guzzle shows only 120 characters.
   const shown = (await response.text()).slice(0, 120);
   assert.match(
     shown,

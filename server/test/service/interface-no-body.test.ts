@@ -1,10 +1,10 @@
-// runs: test (not on postgres: bodies that are refused before a route is asked)
+// runs: test (not on postgres: bodies that are refused before a route runs)
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 
-/** Calls below /management that take no body (docs/interface §14.1 rule 8). */
+/** Calls below /management that accept no body (docs/interface §14.1 rule 8). */
 
 const service = shareService();
 

@@ -320,7 +320,7 @@ test('the metrics count tasks by kind and outcome, written products, and refused
   assert.equal(await readMetric(guarded), refusedBefore + 1);
 });
 
-/** The queries of the dashboard and of the alerts, each with the labels in the text next to it. */
+/** The queries of the dashboard and the alerts, each with the labels in the text next to it. */
 function listQueries(): { query: string; shown: string[] }[] {
   const deploy = new URL('../../../deploy/', import.meta.url);
   const dashboard = JSON.parse(readFileSync(new URL('grafana/relata.json', deploy), 'utf8'));
@@ -350,7 +350,7 @@ test('the dashboard and the alerts query only existing metrics (§10.3)', async 
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A' });
   const text = String((await service().call('GET', '/metrics')).body);
-  // Only processes with replicas have it: postgres-replicas.test.ts.
+  // Only processes with replicas have this metric: postgres-replicas.test.ts.
   const metrics = readMetricLabels(`${text}\nrelata_replica_lag_seconds{replica="1"} 0`);
   const queries = listQueries();
   assert.ok(queries.length > 40);
@@ -578,7 +578,7 @@ test(
   },
 );
 
-/** A task that only ends when it is handed back. */
+/** A task that ends only when it is handed back. */
 const blocker: TaskDefinition<object> = {
   kind: 'test.blocker',
   name: 'blocker',
@@ -612,7 +612,7 @@ test('a stop finishes requests in progress, and accepted work resumes at the nex
   inFlight.write('[{"identifier":"LATE",');
   const taskPath = `/tasks/${update.body.task.id}`;
   const waiting = call('GET', `${taskPath}?wait=60`);
-  // Requests sent before this one are being processed when it is answered.
+  // Requests sent before this one are in progress when it is answered.
   await call('GET', `${taskPath}?wait=1`);
   const begun = performance.now();
   const stopped = first.stop();
@@ -629,7 +629,7 @@ test('a stop finishes requests in progress, and accepted work resumes at the nex
   const second = await startStoppable({ store });
   t.after(() => second.stop());
   const { ended, lookUp, call: callAgain } = second.running;
-  // Among several processes, a task of an unknown kind stays in the queue: another may run it.
+  // With several processes, a task of an unknown kind stays in the queue, because another process may run it.
   second.running.app.tasks.define([{ ...blocker, run: async () => {} }]);
   for (const { task } of [update.body, remove.body, JSON.parse(text)]) {
     assert.equal((await ended(task.id)).taskStatus, 'FINISHED', task.name);
@@ -700,7 +700,7 @@ test(
   async (t) => {
     const program = runProgram(t, { RELATA_DATA_DIR: await makeFolder(t) });
     const [, address = ''] = await program.waitFor(/"address":"(http:[^"]+)"[^\n]*"relata serves"/);
-    // Its body never ends: the service waits for it half a minute.
+    // Its body never ends, so the service waits for it for half a minute.
     const slow = connect(Number(new URL(address).port), '127.0.0.1');
     t.after(() => slow.destroy());
     const head = ['POST /management/owner HTTP/1.1', 'host: a', 'content-type: application/json'];
@@ -714,7 +714,8 @@ test(
       );
     while (await isReady()) await delay(20);
     program.child.kill('SIGINT');
-    // By its own exit: the kernel does not end the first process of a container by an unhandled signal.
+    // The program exits itself, because the kernel does not end the first process of a container on an unhandled
+    // signal.
     assert.equal((await program.ended).code, 130);
   },
 );

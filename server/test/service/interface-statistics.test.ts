@@ -33,7 +33,7 @@ async function createKey(given: object, of = service()): Promise<{ id: number; k
 
 const statisticsOf = (key: { id: number }, query = '') => `/management/api-keys/${key.id}/statistics${query}`;
 
-/** Points without their means, which are times of this machine. */
+/** Points without their means, which depend on the machine. */
 const counted = (points: AnyBody[]) => points.map(({ meanMs, ...point }) => point);
 
 test('requests of a key are counted by minute, including refused ones and those over its limit (§14.7 rules 1 and 2)', async () => {
@@ -412,7 +412,7 @@ test('the last 50 requests of each kind are kept per project, without those of k
   );
   assert.equal((await list('')).length, 51);
   await service().call('GET', `/management/projects/${other.projectId}`, { key });
-  // Above its rate limit, the project is not looked up: the key names it.
+  // Above its rate limit, the service does not look up the project. The key names it.
   clock.pass(MINUTE);
   for (let at = 0; at < 61; at += 1) await call('GET', '/projects', { key });
   assert.equal((await list('?kind=failed'))[0].status, 429);

@@ -276,7 +276,7 @@ for (const seed of [1, 2]) {
     const sent: string[] = [];
     for (const [at, change] of changes.entries()) {
       sent.push(await send(catalog, change));
-      // The first half waits behind one task, the second is accepted while others take effect.
+      // The first half waits behind one task. The second half is accepted while other tasks take effect.
       if (at === 20) void release();
     }
     for (const [at, id] of sent.entries()) {
@@ -325,7 +325,7 @@ test('no project waits for another (§3.2 rule 8)', async () => {
   assert.equal((await readTask(held.id)).taskStatus, 'RUNNING');
   await release();
 
-  // The writer of the large one is busy too: its catalog is locked.
+  // The writer of the large catalog is also busy, because its catalog is locked.
   const unlock = await service().store.lockCatalog(large.projectId);
   const busy = taskOf(await large.post('/products', numbered(2)));
   assert.equal((await small.update({ identifier: 'B', name: 'B' })).taskStatus, 'FINISHED');
@@ -542,7 +542,7 @@ test('unknown and foreign tasks are not found, and keys without write access can
       assertRefused(await ask(unknown), 404);
     }
     assertRefused(await ask(task.id, foreign), 404);
-    // A key that may read may read tasks.
+    // A key with read access may read tasks.
     if (method === 'GET') assert.equal((await ask(task.id, reader)).status, 200, path);
     else assertRefused(await ask(task.id, reader), 401, REFUSED);
     assert.equal((await ask(task.id, writer)).status, method === 'GET' ? 200 : 409);
@@ -558,7 +558,7 @@ test('ended tasks are removed after the configured days, and open tasks never ar
   const clock = new TestClock();
   const settings = { RELATA_TASK_RETENTION_DAYS: '7' };
   const ids: string[] = [];
-  /** Starts on the store, works, stops. */
+  /** Starts on the store, does the work and stops. */
   async function serve(work: (running: Awaited<ReturnType<typeof startTestService>>) => Promise<void>) {
     const stops = new Stops();
     await work(await startTestService(stops, { store, clock, settings }));
@@ -576,7 +576,7 @@ test('ended tasks are removed after the configured days, and open tasks never ar
   clock.pass(2 * DAY_MS);
   await serve(async (running) => {
     const [old, recent, open] = ids;
-    // Old tasks are removed in the background of the start.
+    // The start removes old tasks in the background.
     while ((await running.call('GET', `/tasks/${old}`)).status === 200) await new Promise(setImmediate);
     assertRefused(await running.call('GET', `/tasks/${old}/report`), 404);
     assert.equal((await running.call('GET', `/tasks/${recent}`)).body.task.taskStatus, 'FINISHED');

@@ -27,7 +27,7 @@ async function ask(method: string, path: string): Promise<number> {
   return Number(text.split(' ', 2)[1]);
 }
 
-/** @returns the length of the longest text that the service, which runs in this process, decodes meanwhile */
+/** @returns the length of the longest text that the service, which runs in this process, decodes during the call */
 function watchDecoding(t: TestContext): { longest: number } {
   const seen = { longest: 0 };
   for (const name of ['decodeURI', 'decodeURIComponent'] as const) {

@@ -1,4 +1,4 @@
-// runs: long, slow (not on postgres: how long answers are sent; of rows see interface-lookup.test.ts)
+// runs: long, slow (not on postgres: how long answers are sent; interface-lookup.test.ts covers rows)
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -26,7 +26,7 @@ async function begin(t: TestContext, path: string, credentials: string): Promise
   return socket;
 }
 
-/** More of these than sockets buffer. */
+/** More of these answers than sockets buffer. */
 const LONG = [{ key: 'Text', value: 'x'.repeat(60_000) }];
 
 const ended = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
@@ -87,10 +87,10 @@ const WITH_VALUES = (identifier: string, characters: number) => ({
   }),
 });
 
-/** 1.9 MB; a few KB when compressed. */
+/** 1.9 MB, or a few KB when compressed. */
 const LARGE = (identifier: string) => WITH_VALUES(identifier, 200);
 
-/** Large pages take 5 to 18 ms. A product page of 9 MB, made in the serving thread itself, blocked it for 166 ms. */
+/** Large pages take 5 to 18 ms. A product page of 9 MB that the serving thread made itself blocked it for 166 ms. */
 const LONGEST_PAUSE_MS = 100;
 
 /** @returns the answer, the total time, and the longest block of the serving thread */
@@ -118,7 +118,7 @@ async function loadLarge() {
   return catalog;
 }
 
-/** One for all that only read: 57 MB, whose index of search takes hundreds of MB. */
+/** One service for all tests that only read: 57 MB, whose index of search takes hundreds of MB. */
 const openLarge = () => (loaded ??= loadLarge());
 
 test('while a long answer is made and sent, the serving thread answers others (§8)', async () => {
@@ -148,7 +148,7 @@ test('answers of large uploads contain exactly the uploads, whatever their lengt
   await service().call('PUT', ontology, { body: { mode: 'own', attributes } });
   const values = (key: string, count: number) =>
     Array.from({ length: count }, (_, at) => ({ key, value: `${at} ${'é'.repeat(29_000)}` }));
-  // Of 700 KB and 900 KB; what is no number makes no fact, so that the second answer has 60 KB.
+  // Of 700 KB and 900 KB. A value that is not a number makes no fact, so the second answer has 60 KB.
   const uploads = { S: values('Text', 12), W: [...values('Text', 1), ...values('Number', 15)] };
   const facts = { S: 12, W: 1 };
   await catalog.load(
@@ -193,7 +193,10 @@ async function readAll(paths: readonly string[]): Promise<void> {
   await Promise.all(paths.map(read));
 }
 
-/** Repeated when it exceeds the limit, as a collection of garbage may fall into it. @returns the longest work of the serving thread, in ms */
+/**
+ * Measures again if the limit is exceeded, because garbage collection may add to the time. @returns the longest work of
+ * the serving thread, in ms
+ */
 async function findPauseOf(paths: readonly string[]): Promise<number> {
   const found: number[] = [];
   do found.push(await findLongestPause(() => readAll(paths)));

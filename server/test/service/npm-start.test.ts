@@ -12,7 +12,7 @@ import { lockDataFolder } from '../../src/storage/folder/folder.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** The scripts that serve, each with its output once it does. The demo is built first, which takes minutes. */
+/** The scripts that serve, each with the output that shows it. The demo is built first, which takes minutes. */
 const SCRIPTS: readonly (readonly string[])[] = [['start'], ['run', 'relata', '--', 'serve']];
 
 for (const args of SCRIPTS) {
@@ -32,7 +32,7 @@ for (const args of SCRIPTS) {
     }
     const [, pid, port] = served.exec(said) ?? [];
     t.after(() => {
-      // Only a service that was left running still exists.
+      // Only a service that is still running exists here.
       try {
         process.kill(Number(pid), 'SIGKILL');
       } catch {}

@@ -7,9 +7,15 @@ import { createChannelProject, sold } from '../support/channels/channel-project.
 import { findLongestPause } from '../support/longest-pause.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
-/** The serving thread parses neither uploads nor answers of threads: the house names where, and this counts characters. */
+/**
+ * The serving thread parses neither uploads nor answers of threads. The house lists the places that parse, and this
+ * test counts characters.
+ */
 
-/** Bodies, definitions and rows of the control database are below; the smallest product here has ten times as many. */
+/**
+ * Bodies, definitions and rows of the control database are smaller than this. The smallest product here has ten times
+ * as many characters.
+ */
 const LONGEST = 64 * 1024;
 const VALUE = 'long '.repeat(13_000);
 const VALUES = 12;
@@ -23,7 +29,7 @@ const FAT = ids.map((identifier) =>
   }),
 );
 
-/** Calls from a thread of its own, because the test runs in the watched thread. */
+/** Makes the calls in a separate thread, because the test runs in the watched thread. */
 const CALLER = `
   const { parentPort, workerData } = require('node:worker_threads');
   parentPort.on('message', async ({ path, method = 'POST', body, type = 'application/json', key }) => {
@@ -59,7 +65,7 @@ function openCaller(t: TestContext, { address, key }: TestService) {
   };
 }
 
-/** @returns where this thread parses longer texts than it may, by the lines of its stack */
+/** @returns where this thread parses texts above the limit, as lines of its stack */
 async function findLongParses(work: () => Promise<void>): Promise<string[]> {
   const found: string[] = [];
   const { parse } = JSON;
@@ -147,9 +153,9 @@ async function lastCommit(service: TestService, root: string): Promise<number | 
   return body.items[0]?.id;
 }
 
-/** 10,000 of 100 characters. */
+/** 10,000 identifiers of 100 characters. */
 const MANY = Array.from({ length: 10_000 }, (_, at) => `${at}`.padEnd(100, 'i'));
-/** Together they have 3,000 attributes that no ontology knows. */
+/** Together these products have 3,000 attributes that no ontology has. */
 const STRANGE = ['M', 'N'].map((identifier) => ({
   identifier,
   name: identifier,

@@ -7,7 +7,7 @@ import { shareService } from '../support/shared-service.ts';
 
 const service = shareService();
 
-/** As the service makes keys and the tokens of channels, and as operators make account keys. */
+/** Keys and channel tokens as the service makes them, and account keys as operators make them. */
 const SECRETS = {
   token: randomBytes(24).toString('base64url'),
   key: randomBytes(32).toString('base64url'),
@@ -16,7 +16,7 @@ const SECRETS = {
   words: 'correct-horse-battery-staple-and-more-words',
 };
 
-/** Paths that no route serves, that one serves, and that one serves with another method. */
+/** Paths that no route serves, that a route serves, and that a route serves with another method. */
 const PATHS = [
   '/SECRET',
   '/SECRET/',
@@ -53,7 +53,7 @@ const QUERIES = [
 ];
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'];
 
-/** The longest piece of a secret that a log may hold: a few characters never suffice to find the rest. */
+/** The longest part of a secret that a log may contain. A few characters never suffice to find the others. */
 const PIECE = 24;
 
 function findPieces(text: string, secret: string): string[] {
@@ -87,11 +87,11 @@ test('neither the log nor the noted requests contain a part of a key or channel 
   const noted = requests.body.items.map((item: object) => JSON.stringify(item));
   assert.ok(service().log.length > 1_000 && noted.length > 20, 'there is something to search');
   assertWithout(secrets, { log: service().log, noted });
-  // The store holds the address of the channel.
+  // The store contains the address of the channel.
   assertWithout(SECRETS, { store: [(await service().store.readAll()).toString('latin1')] });
 });
 
-/** The message of an error may quote what was sent, as may a field of it. */
+/** The message and the fields of an error may quote the request. */
 function logError(secret: string): void {
   const thrown = Object.assign(new TypeError(`Invalid URL /channels/${secret}`), { input: `/x/${secret}` });
   service().app.server.log.warn(
@@ -122,7 +122,7 @@ function listCalls(projectId: number): string[] {
   return [...onPaths, ...inQueries].map((call) => call.replace('PROJECT', String(projectId)));
 }
 
-/** Once with the key of a known caller, once without. */
+/** Once with the key of a known caller, and once without a key. */
 async function send(call: string): Promise<void> {
   const [method = '', path] = call.split(' ');
   for (const headers of [{ authorization: `Bearer ${service().key}` }, {}])

@@ -8,14 +8,14 @@ import { findLongestPause, measureSlowdown } from '../support/longest-pause.ts';
 import { createCatalog, type TestCatalog } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
-/** No work blocks the serving thread for long, as lookups of all accounts wait for it. */
+/** No work blocks the serving thread for long, because lookups of all accounts wait for it. */
 
 /**
- * Limit of uninterrupted processor time on an idle machine. Work that exceeds it is repeated, as its first run also loads
- * code, and a busy machine delays timers, so that several pieces count as one.
+ * Limit of uninterrupted processor time on an idle machine. Work that exceeds it is repeated, because its first run
+ * also loads code. A busy machine delays timers, so several steps may count as one.
  */
 const LONGEST_MS = 20;
-/** Limit of the first run: beside other tests, a collection of garbage and late timers took one of 12 ms to 62. */
+/** Limit of the first run. Beside other tests, garbage collection and late timers raised one of 12 ms to 62 ms. */
 const FIRST_MS = 200;
 const RUNS = 6;
 const PROJECTS = 1_000;
@@ -27,11 +27,11 @@ const IDLE_MS = 3_000;
 interface Call {
   readonly method?: 'GET' | 'POST';
   readonly path: string;
-  /** A text is sent as it is: to write a large body would be work of the watched thread. */
+  /** A text is sent unchanged, because serialising a large body would be work of the watched thread. */
   readonly body?: unknown;
 }
 
-/** Makes calls from a thread of its own and reads whole answers, as the test runs in the watched thread. */
+/** Makes calls from a separate thread and reads whole answers, because the test runs in the watched thread. */
 const CALLER = `
   const { parentPort, workerData } = require('node:worker_threads');
   parentPort.on('message', async ({ path, method = 'GET', body }) => {
@@ -52,7 +52,7 @@ function openCaller(t: TestContext, { address, key }: TestService) {
   };
 }
 
-/** Many projects and channels, all waiting for a change; some also of an existing project. */
+/** Many projects and channels that wait for a change, some of them in an existing project. */
 async function addIdle({ store }: TestService, like: number): Promise<void> {
   const counted = (most: number) =>
     `with recursive n (at) as (select 1 union all select at + 1 from n where at < ${most})`;
@@ -133,7 +133,7 @@ test('reports, long values, previews, idle channels and many projects do not del
   const call = openCaller(t, service);
   const of = (path: string) => `${path}?projectId=${catalog.projectId}`;
   const products = encodeURIComponent(JSON.stringify(LONG.map(({ identifier }) => identifier)));
-  // Not a channel's task, which the commit starts.
+  // Skips the task of a channel, which the commit starts.
   let committed = '';
 
   const works: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -182,7 +182,7 @@ test('reports, long values, previews, idle channels and many projects do not del
   await checkWorks(t, works);
 });
 
-/** @throws AssertionError that lists the works that block the serving thread */
+/** @throws AssertionError that lists the work that blocks the serving thread */
 async function checkWorks(
   t: TestContext,
   works: Readonly<Record<string, () => Promise<unknown>>>,
@@ -236,6 +236,6 @@ test('an ontology of many attributes, new or not, does not delay other requests 
     'the second': look,
     'the ontology': () => call({ path: `/management/projects/${catalog.projectId}/ontology` }),
   };
-  // Next to other tests, garbage collection takes as much again, as many objects are made at once.
+  // Beside other tests, garbage collection takes as much time again, because the work makes many objects.
   await checkWorks(t, works, 2);
 });

@@ -4,7 +4,10 @@ import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 import type { TestProduct } from '../support/test-service.ts';
 
-/** The search of shop connectors (§4.14): each sends its plug-in's requests, and reads what the plug-in reads. */
+/**
+ * The search of shop connectors (§4.14): each sends the requests of its plug-in and reads the fields that the plug-in
+ * reads.
+ */
 const service = shareService();
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.

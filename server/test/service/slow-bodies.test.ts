@@ -9,10 +9,10 @@ import { byUpload, createPipelineProject } from '../support/pipelines/pipeline-p
 import { createCatalog, shareService } from '../support/shared-service.ts';
 import { testedStore } from '../support/test-store.ts';
 
-/** Slow bodies, during which the decisions made at their head become outdated: docs/interface §7.2. */
+/** Slow bodies, during which the checks made at their beginning become outdated: docs/interface §7.2. */
 
 const service = shareService();
-/** The time for which a decision is valid. */
+/** The time for which the result of a check is valid. */
 const HOLDS_MS = 1_000;
 const BODY = JSON.stringify({ name: 'Back door', scope: { type: 'account' } });
 
@@ -24,7 +24,7 @@ async function addOwner(email: string) {
   return { browser, id: (await browser.succeed('POST', '/management/owner', given)).user.id as number };
 }
 
-/** Sends the head of a request, by default one that creates an account key, and part of its body. */
+/** Sends the head of a request and a part of its body. By default the request creates an account key. */
 async function begin(t: TestContext, credentials: string[], path = '/management/api-keys'): Promise<Socket> {
   const socket = connect(Number(new URL(service().address).port), '127.0.0.1').setEncoding('utf8');
   t.after(() => socket.destroy());
@@ -95,7 +95,7 @@ const listLarge = (first = 'A 0') =>
     attributes: [{ key: 'Text', value: String(at).padEnd(60_000, 'x') }],
   }));
 
-/** Waits until the store has this many bodies: they are written and removed in parallel to requests. */
+/** Waits until the store has this many bodies, which are written and removed in parallel to requests. */
 async function waitForBodies(count: number): Promise<void> {
   for (;;) {
     const { length } = await service().store.listBodies();
@@ -113,7 +113,7 @@ test('a body is written while it arrives, and leaves nothing if it breaks off or
     t.after(() => socket.destroy());
     const head = [`POST ${path}?projectId=${projectId} HTTP/1.1`, 'Host: x', ...withKey(service().key)];
     socket.write(`${head.join('\r\n')}\r\nContent-Length: ${12 * MIB}\r\n\r\n[${' '.repeat(9 * MIB)}`);
-    // PostgreSQL compresses it meanwhile, and writes the rows in one go.
+    // PostgreSQL compresses the body during the upload and writes the rows in one statement.
     if (testedStore === 'embedded') await waitForBodies(1);
     socket.destroy();
     await waitForBodies(0);

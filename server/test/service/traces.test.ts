@@ -1,4 +1,4 @@
-// runs: deep (not on postgres: spans, which are made above the stores; the column of tasks is in all tests of tasks)
+// runs: deep (not on postgres: spans, which are made above the stores; all tests of tasks cover the column)
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -65,7 +65,7 @@ test('one trace leads from a request through its task to the commit, even in ano
   assert.deepEqual(health, []);
   assert.ok(!collector.text().includes(SECRET), 'spans have no values');
 
-  // As left by a crash before its end was stored.
+  // This is the state after a crash before its end was stored.
   const control = new DatabaseSync(join(store.dataDir, 'control.db'));
   control.exec(`update task set status = 'RUNNING', finish_time = null where id = '${id}'`);
   control.close();

@@ -10,7 +10,7 @@ import { asWriter, commandAuthor, createProjects } from '../../src/projects/proj
 import { makeTestStore } from './test-store.ts';
 
 export const FIRST_KEY = 'a-first-key-that-is-long-enough-to-use';
-/** The message for a key without the right to a call. */
+/** The message for a key without access to a call. */
 export const REFUSED = 'You are not allowed to access the requested resource';
 /** The route that every key may call. */
 export const CHECK = 'GET /project/check-credentials';
@@ -37,7 +37,7 @@ interface Call {
   readonly body?: unknown;
 }
 
-/** A service with account Main, its first key, and two groups with two projects and one. */
+/** A service with the account Main and its first key. It has two project groups, with two projects and one project. */
 export async function startRoom(context: TestContext) {
   const store = await makeTestStore();
   const storage = await store.open();

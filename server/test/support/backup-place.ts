@@ -11,13 +11,13 @@ import { dataFolderAt, makeStoreFolders } from '../../src/storage/folder/folder.
 import { migrate } from '../../src/storage/migrations/migrations.ts';
 import { until } from './task-process.ts';
 
-/** How often the target is checked in tests; a service does it once a minute. */
+/** How often tests check the target. A service checks it once a minute. */
 const CHECK_MS = 20;
 
-/** A data directory whose changes are rows of its control database, and the target that they go to. */
+/** A data directory whose changes are rows of its control database, and the target of its backup. */
 export class BackupPlace {
   readonly root: string;
-  /** Of a target in a directory. */
+  /** For a target in a directory. */
   readonly targetDir: string;
   readonly dataDir: string;
   readonly target: TargetSettings;
@@ -50,7 +50,7 @@ export class BackupPlace {
     return Object.assign(Object.create(BackupPlace.prototype), this, { target: { ...this.target, key } });
   }
 
-  /** Begins to send, and waits until there is a base. */
+  /** Starts the backup and waits until a base exists. */
   async start(t: TestContext, dataDir = this.dataDir) {
     const sender = this.createSender(t, dataDir);
     const refusal = await sender.stream.start();

@@ -7,13 +7,13 @@ type AnyBody = any;
 export interface BrowserCall {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Replaces the session's token; null: sends none. */
+  /** Replaces the session's token. null: sends none. */
   readonly csrf?: string | null;
 }
 
 /**
- * The parts of a browser that sessions need: it stores a cookie, sends it with each request, states the origin of its page,
- * and repeats the CSRF token.
+ * The features of a browser that sessions need: it stores a cookie, sends it with each request, states the origin of
+ * its page, and repeats the CSRF token.
  */
 export class Browser {
   readonly address: string;
@@ -54,7 +54,7 @@ export class Browser {
     return answer;
   }
 
-  /** @returns the body of an answer that must be a success */
+  /** @returns the body of an answer that must report success */
   async succeed(method: string, path: string, body?: unknown): Promise<AnyBody> {
     const answer = await this.call(method, path, { body });
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
@@ -72,5 +72,5 @@ export class Browser {
   }
 }
 
-/** Long enough, and distinct from everything else that is stored or logged. */
+/** Long enough, and different from everything else that is stored or logged. */
 export const PASSWORD = 'a good long Password 4711';

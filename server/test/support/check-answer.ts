@@ -6,7 +6,7 @@ import type { ApiSchema, OpenApiDocument } from '../../openapi/document.ts';
 /** A JSON answer and the request that it belongs to. */
 export interface CheckedAnswer {
   readonly method: string;
-  /** As requested, with its query. */
+  /** The path as requested, with its query. */
   readonly path: string;
   readonly status: number;
   readonly body: unknown;
@@ -17,7 +17,7 @@ const DOCUMENT = new URL('../../../docs/openapi.json', import.meta.url);
 const NO_OPERATION: ReadonlySet<number> = new Set([400, 401, 404, 405]);
 const ERROR = '#/components/schemas/Error';
 
-/** Read at the first answer: test files without one do not pay for it. */
+/** Read at the first answer, so test files without one do not need the time. */
 let known: ReturnType<typeof readDocument> | undefined;
 
 /** @throws AssertionError if docs/openapi.json does not describe the answer and every field in it */
@@ -66,7 +66,7 @@ function findTemplate(templates: readonly string[], path: string): string | unde
   return fitting.sort((a, b) => a.split('{').length - b.split('{').length)[0];
 }
 
-/** Schemas are compiled on first use: all together take 0.3 s, half the time of optimised ones. */
+/** Schemas are compiled on first use, because compiling all takes 0.3 s, half the time of optimised ones. */
 function readDocument() {
   const document = JSON.parse(readFileSync(DOCUMENT, 'utf8'), closeObject) as OpenApiDocument;
   const ajv = new Ajv({

@@ -1,7 +1,10 @@
 import { createInterface } from 'node:readline';
 import { startCompanyProvider } from './company-provider.ts';
 
-/** The provider for browser tests: prints its address and client, then reads the return address and the next user. */
+/**
+ * The provider for browser tests. It prints its address and client, and then reads the return address and the next
+ * user.
+ */
 const provider = await startCompanyProvider();
 const { issuer, clientId, clientSecret } = provider;
 process.stdout.write(`${JSON.stringify({ issuer, clientId, clientSecret })}\n`);

@@ -15,9 +15,9 @@ export interface CompanyProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** By the provider's subject; read at each sign-in. */
+  /** By the provider's subject. Each sign-in reads it. */
   readonly people: Map<string, Person>;
-  /** Starts answering, with this as the client's return address. */
+  /** Starts to answer, with this return address of the client. */
   register(returnUrl: string): void;
   /** From now on, visitors of its page are signed in as this subject. */
   signInAs(subject: string): void;

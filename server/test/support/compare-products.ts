@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 
-/** Any shape of a product with its identifier. */
+/** A product of any form with its identifier. */
 interface ComparedProduct {
   readonly identifier: string;
 }
 
 /**
- * Asserts equal products in equal order; fields may be in any order, but the same one. Only the first difference is
- * shown: a diff of two whole catalogs of 25,000 products takes more than 20 GB.
+ * Asserts equal products in equal order. Fields may be in any order. Only the first difference is shown, because a diff
+ * of two whole catalogs of 25,000 products takes more than 20 GB.
  */
 export function assertSameProducts(
   actual: readonly ComparedProduct[],

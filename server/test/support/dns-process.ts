@@ -1,7 +1,7 @@
 /**
- * Fetches by host name in a network of its own: `pinned-dns.test.ts` starts it where loopback has public addresses, port 53
- * is free and the system resolver uses the name server below. Its arguments are these addresses, then URLs; it prints the
- * result of each fetch as a line of JSON.
+ * Fetches by host name in a separate network. `pinned-dns.test.ts` starts it where loopback has public addresses, port
+ * 53 is free and the system resolver uses the name server below. Its arguments are these addresses and then URLs. It
+ * prints the result of each fetch as a line of JSON.
  */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
@@ -12,7 +12,7 @@ import { http } from '../../src/pipelines/sources/http-source.ts';
 const [PUBLIC_4 = '', PUBLIC_6 = '', ...urls] = process.argv.slice(2);
 const PORT = 8080;
 
-/** The records of a name: addresses, or `=` and another name; one list per query, in order. */
+/** The records of a name: addresses, or `=` and another name. Each query has one list, in order. */
 const ZONE: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'plain.example': [[PUBLIC_4, PUBLIC_6]],
   'six.example': [[PUBLIC_6]],

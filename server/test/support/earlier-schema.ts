@@ -115,7 +115,7 @@ const STEPS = {
   paths: { catalog: 1, postgres: 1, undo: () => 'drop table category_path;' },
 } satisfies Record<string, Step>;
 
-/** PostgreSQL only, the newest: the embedded store builds its search file on the first search. */
+/** Only on PostgreSQL, and the newest: the embedded store builds its search file on the first search. */
 const SEARCH = 'drop table search_word; drop table search_entry; drop table search_progress;';
 const SEARCH_ALL = `${SEARCH} drop table search_document; drop table search_walk;`;
 const SEARCH_SINCE = 9;
@@ -133,7 +133,7 @@ const OWNERS = `alter table full_update drop column opened_by, drop column repla
 const MARKS = `drop table upload_process;
   alter table full_update drop column uploads_under_way, drop column batch_at;`;
 
-/** PostgreSQL only; a stopped program no longer shows signs of life. */
+/** Only on PostgreSQL. A stopped program no longer renews its heartbeat. */
 const PROCESSES = `alter table upload_process drop column schema_version, drop column place, drop column takes_batches;
   alter table service drop column compatible_from, drop column compatible_to; update service set beat_at = 0;`;
 
@@ -158,7 +158,7 @@ const USERS = `alter table console_session drop column address, drop column user
 export interface Earlier {
   /** The migration to undo, with all later ones. */
   readonly before: keyof typeof STEPS;
-  /** SQL for the content that the earlier version stored. */
+  /** SQL for the content that the earlier version had stored. */
   readonly stored?: string;
 }
 

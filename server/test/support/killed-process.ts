@@ -3,8 +3,8 @@ import { query } from './postgres/postgres-server.ts';
 import type { TestStore } from './test-store.ts';
 
 /**
- * PostgreSQL ends the sessions of a killed process only after the statements already sent, possibly a commit. Other
- * processes wait up to 30 s before they take over its work; here there are none.
+ * PostgreSQL ends the sessions of a killed process only after the statements already sent, which may include a commit.
+ * Other processes wait up to 30 s before they take over its work. Here there are no others.
  */
 export async function endLeases({ kind, settings, change }: TestStore): Promise<void> {
   const { RELATA_DATABASE_URL: url } = settings;

@@ -4,7 +4,8 @@ const workedMs = () => {
 };
 
 /**
- * Watches the processor time of the calling thread, whatever else the machine does. Keeps no process alive.
+ * Measures the processor time of the calling thread, independent of other load on the machine. It does not keep the
+ * process alive.
  * @returns `take`: the longest work of the thread without a break since the last call, in ms
  */
 export function watchPauses(): { take(): number; end(): void } {
@@ -27,7 +28,7 @@ export function watchPauses(): { take(): number; end(): void } {
   };
 }
 
-/** @returns the longest uninterrupted work of the serving thread (that of the test), in ms */
+/** @returns the longest uninterrupted work of the serving thread, which is the thread of the test, in ms */
 export async function findLongestPause(work: () => Promise<void>): Promise<number> {
   const pauses = watchPauses();
   await work().finally(pauses.end);
@@ -41,7 +42,10 @@ const REFERENCE_RUNS = 100;
 /** Usual on an idle machine (2 cores). */
 const REFERENCE_MS = 55;
 
-/** @returns how many times as long as on an idle machine the same work takes now, as other programs use the same processor caches */
+/**
+ * @returns the factor by which the same work takes longer now than on an idle machine, because other programs use the
+ * same processor caches
+ */
 export function measureSlowdown(): number {
   const begun = workedMs();
   for (let run = 0; run < REFERENCE_RUNS; run += 1) JSON.stringify(JSON.parse(REFERENCE));

@@ -6,12 +6,12 @@ export interface HungryTest {
   readonly megabytes: number;
 }
 
-/** A runaway comparison has taken a gigabyte within a second. */
+/** A runaway comparison allocated a gigabyte within a second. */
 const LOOK_EVERY_MS = 250;
 
 /**
- * Watches the running test files of this process and their children: a process above the limit ends its file and all
- * children. Only Linux reports the memory of a process; elsewhere nothing is watched.
+ * Watches the running test files of this process and their children. A process above the limit ends its file and all
+ * children. Only Linux reports the memory of a process. Other systems are not watched.
  * @param tell  called for each ended file
  * @returns a function that ends the watch
  */
@@ -30,7 +30,7 @@ export function watchMemory(limitMb: number, tell: (test: HungryTest) => void): 
   return () => clearInterval(timer);
 }
 
-/** @returns undefined for other processes, e.g. the database of all tests */
+/** @returns undefined for other processes, such as the database of all tests */
 function findTestFile(pid: number): string | undefined {
   const file = describeProcess(pid).split('\0').at(-2);
   return file !== undefined && /\/relata-groups-.*\.mjs$/.test(file) ? file : undefined;

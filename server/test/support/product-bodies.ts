@@ -17,11 +17,11 @@ export function readStored(source: ProductSource): string[] {
   return rows.map((_, row) => Buffer.from(rawOf(packed, row)).toString());
 }
 
-/** Bodies of whole products: real and generated ones, as clients write them, many of them damaged afterwards. */
+/** Bodies of whole products, real and generated, as clients write them. Many of them are damaged afterwards. */
 export interface BodySource {
   /** Most of them are valid. */
   createBody(): Buffer;
-  /** The same with some bytes changed; most become invalid. */
+  /** The same bodies with some bytes changed. Most become invalid. */
   damage(body: Buffer): Buffer;
 }
 
@@ -148,7 +148,7 @@ function damageOnce(random: SeededRandom, body: Buffer): Buffer {
     case 3:
       return Buffer.concat([before, Buffer.from([random.between(0, 255)]), behind.subarray(1)]);
     default: {
-      // Repeat the same member or product, or the rest.
+      // Some repeat the same member or product.
       const from = Math.max(0, body.lastIndexOf(random.pick(['{', '"', ',']), at));
       return Buffer.concat([before, body.subarray(from, at), behind]);
     }

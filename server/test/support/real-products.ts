@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { streamDemoProducts } from './demo-shop/demo-shop.ts';
 
-/** A product in the catalog file: every field of the upload shape that the file uses. */
+/** A product in the catalog file, with every field of the upload form that the file uses. */
 export type FileProduct = {
   identifier: string;
   groupIdentifier: string;
@@ -20,7 +20,7 @@ const MOST_PRODUCTS = Number(process.env.RELATA_TEST_PRODUCTS ?? Number.POSITIVE
 
 export interface ReadCatalog {
   readonly products: FileProduct[];
-  /** By attribute; only for the real catalog. */
+  /** Values by attribute. Only the real catalog has them. */
   readonly units: ReadonlyMap<string, string>;
   readonly isReal: boolean;
 }
@@ -33,8 +33,8 @@ export function findRealCatalog(): string | undefined {
 }
 
 /**
- * The real catalog, or that many generated products: the default makes several batches. `most` and RELATA_TEST_PRODUCTS limit the
- * number; the products are taken from all over the catalog.
+ * The real catalog, or that many generated products. The default makes several batches. `most` and RELATA_TEST_PRODUCTS
+ * limit the number. The products are a sample of the whole catalog.
  */
 export function readCatalog(generated = DEMO_PRODUCTS, most = Number.POSITIVE_INFINITY): ReadCatalog {
   const folder = findRealCatalog();

@@ -10,12 +10,12 @@ export interface CommandEnd {
   readonly said: string;
 }
 
-/** Runs `relata …` in a process of its own. */
+/** Runs `relata …` in a separate process. */
 export function runRelata(dataDir: string, ...args: string[]): Promise<CommandEnd> {
   return runRelataWith({}, dataDir, ...args);
 }
 
-/** The same with settings of its own. */
+/** The same with additional settings. */
 export function runRelataWith(
   settings: Record<string, string>,
   dataDir: string,

@@ -8,22 +8,22 @@ import type { Role } from '../../src/app/app.ts';
 import { checkAnswer } from './check-answer.ts';
 import type { TestStore } from './test-store.ts';
 
-/** The service in a process of its own, so that it can be killed. */
+/** The service in a separate process, so that a test can kill it. */
 export interface ServiceProcess {
   readonly address: string;
   readonly key: string;
-  /** Its standard error. */
+  /** The standard error of the process. */
   readonly faults: () => string;
-  /** Its log, one JSON line each. */
+  /** The log, one JSON line each. */
   readonly log: () => string;
-  /** @throws if the connection breaks, e.g. because the process was killed */
+  /** @throws if the connection breaks, such as when the process was killed */
   call(method: string, path: string, options?: ProcessCall): Promise<ProcessAnswer>;
-  /** Ends it at once, like a crash or a power cut. */
+  /** Kills the process immediately, like a crash or a power cut. */
   kill(): Promise<void>;
-  /** Suspends it: it keeps its connections but answers nothing. */
+  /** Suspends the process. It keeps its connections but answers nothing. */
   pause(): void;
   continue(): void;
-  /** Stops it as systemd would. @returns the exit code */
+  /** Stops the process like systemd. @returns the exit code */
   stop(): Promise<number | null>;
 }
 
@@ -43,7 +43,7 @@ export interface ProcessAnswer {
 export const PROCESS_KEY = 'test-key-of-at-least-thirty-two-characters';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** Usually a second; many times that on a busy machine. */
+/** Usually a second, and many times that on a busy machine. */
 const START_MS = 300_000;
 
 /** The environment of a process on this store, without the caller's settings. */
@@ -58,7 +58,7 @@ export function processEnvironment(
     RELATA_PORT: '0',
     RELATA_ACCOUNT_KEY: PROCESS_KEY,
     RELATA_PARSER_THREADS: '1',
-    // Ten times the default, for busy machines; relation-work.test.ts tests the limit.
+    // Ten times the default, for busy machines. relation-work.test.ts tests the limit.
     RELATA_RELATION_SECONDS: '1200',
     RELATA_WRITER_THREADS: '1',
     ...settings,
@@ -76,7 +76,7 @@ interface StartedProgram {
   readonly store: TestStore;
   readonly settings?: Record<string, string>;
   readonly role?: Role;
-  /** The backup that it follows. */
+  /** The backup that the standby follows. */
   readonly standby?: string;
   /** This version or an earlier one, whose answers need not match the document. */
   readonly program?: string;

@@ -14,7 +14,7 @@ import {
 type AnyBody = any;
 
 /**
- * One service for all tests of a file, each of which uses a project of its own; its log must end without errors.
+ * One service for all tests of a file, each of which uses its own project. Its log must end without errors.
  * @returns the service, once tests run
  */
 export function shareService(
@@ -29,7 +29,7 @@ export function shareService(
   });
   after(async () => {
     await stops.stopAll();
-    // A full disk is no fault of the service.
+    // A full disk does not count as a fault of the service.
     const lines = service?.log.filter(
       (line) => /"level":[56]0/.test(line) && !line.includes('free space on'),
     );

@@ -1,9 +1,12 @@
-/** Where a test, or the owner of a service that outlives one, registers what to stop. The context of a test is one. */
+/**
+ * The place where a test registers what to stop, or the owner of a service that outlives a test. The context of a test
+ * is one.
+ */
 export interface Stopping {
   after(stop: () => unknown): void;
 }
 
-/** Collects what to stop, for services that a test stops itself or that several tests share. */
+/** Collects functions to stop things, for services that a test stops itself or that several tests share. */
 export class Stops implements Stopping {
   private readonly stops: (() => unknown)[] = [];
 

@@ -42,7 +42,7 @@ function describeRows(database: DatabaseSync, name: string): string | undefined 
   const columns = listColumns(database, name);
   const key = columns.filter(({ key }) => key > 0).sort((one, other) => one.key - other.key);
   const order = (key.length > 0 ? key : columns).map((column) => `"${column.name}"`).join();
-  // Members in runs and members in rows are the same: a move spreads runs into rows.
+  // Members in runs and members in rows are equal, because a move spreads runs into rows.
   const source = name === 'relation_member' ? 'relation_entry' : name;
   const hash = createHash('sha256');
   let rows = 0;
@@ -95,7 +95,7 @@ const FIXED: Readonly<Record<string, Fixed>> = {
   passkey_challenge: { user_id: ONE },
   invitation: { account_id: ONE },
   webhook_endpoint: { account_id: ONE },
-  // One row per member, as in PostgreSQL; another test covers runs.
+  // One row per member, as in PostgreSQL. Another test covers runs.
   relation_member: { run: NULL, least: NULL, most: NULL },
   task: {
     status: (row) => (row === 3 ? 'RUNNING' : 'FINISHED'),
@@ -114,8 +114,9 @@ const FIXED: Readonly<Record<string, Fixed>> = {
 const AHEAD = 1_000;
 
 /**
- * Makes a data folder with rows in every table of the schema, whatever its columns, and with bodies: of an open task, of full
- * updates and of a channel, and one without a reference. @param catalogs rows per table for the catalogs 1, 2, …
+ * Makes a data folder with rows in every table of the schema, whatever its columns, and with bodies: of an open task,
+ * of full updates and of a channel, and one without a reference. @param catalogs rows per table for the catalogs 1, 2,
+ * …
  */
 export function fillDataFolder(root: string, catalogs: readonly number[]): void {
   const folder = dataFolderAt(root);
@@ -163,7 +164,7 @@ function makeValue(column: StoredColumn, row: number, at: number): SQLInputValue
   if (type === 'integer') return makeInteger(key > 0, row, choice);
   const text = `${TEXTS[choice % TEXTS.length]}${name} ${row}`;
   if (type === 'text') return text;
-  // The answer and the upload of a product are text stored as bytes.
+  // The answer and the upload of a product are text that is stored as bytes.
   if (name === 'former_answer' || name === 'raw') return Buffer.from(text);
   const bytes = BYTES[choice % BYTES.length] ?? new Uint8Array();
   return key > 0 ? Buffer.concat([bytes, Buffer.from([row >> 8, row & 255])]) : bytes;

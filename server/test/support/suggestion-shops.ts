@@ -1,6 +1,6 @@
 /**
- * Two shops whose relations were written down before any rule was tested on them: matching attributes have different names on
- * the two sides, some are lists, and many are equal by chance.
+ * Two shops whose relations were written down before any rule was tested on them. Matching attributes have different
+ * names on the two sides, some are lists, and many are equal by chance.
  */
 import { createDraw, type Draw, type TrueRelation, type TruthCatalog } from './suggestion-truth.ts';
 

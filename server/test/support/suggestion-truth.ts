@@ -14,7 +14,7 @@ export interface TruthProduct {
   readonly attributes: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Two categories, by the last names of their paths, and the match that relates them, in either direction. */
+/** Two categories, by the last names of their paths, and the match that relates them in either direction. */
 export interface TrueRelation {
   readonly categories: readonly [string, string];
   readonly match: readonly [ofFirst: string, operator: 'equals' | 'upTo', ofSecond: string];
@@ -47,7 +47,9 @@ export interface Score {
   readonly f1: number;
 }
 
-/** A suggestion is right if it relates the categories of a true relation by its match; further ones may narrow it. */
+/**
+ * A suggestion is right if it relates the categories of a true relation by its match. Further matches may narrow it.
+ */
 export function scoreSuggestions({ products, relations }: TruthCatalog): Score {
   const sample = new CatalogSample();
   for (const product of products) sample.add(product);
@@ -88,7 +90,7 @@ function describeDraft({ draft, evidence }: RelationSuggestion): string[] {
   });
 }
 
-/** The lensfun database: cameras and lenses are related by their mount and by nothing else. */
+/** The lensfun database: cameras and lenses are related only by their mount. */
 export function readLensfun(): TruthCatalog | undefined {
   const folder = join(process.env.RELATA_TEST_DATA ?? join('..', 'shared', 'data'), 'lensfun');
   if (!existsSync(folder)) return undefined;
@@ -191,7 +193,7 @@ export function plantRelations(seed: number): TruthCatalog {
       Sockets: [...new Set([pick(sockets), pick(sockets), pick(sockets)])],
     }),
     Cameras: () => ({ Mount: pick(mounts), Sensor: pick(['full frame', 'crop']) }),
-    // More values than the sixty that earlier versions read, and several per lens.
+    // More values than the sixty that earlier versions read, and several values per lens.
     Lenses: () => ({
       Mount: [...new Set([pick(mounts), pick(mounts), pick(mounts)])],
       'Focal length': `${number(12, 400)} mm`,

@@ -13,9 +13,10 @@ import {
 import type { TestStore } from './test-store.ts';
 
 /**
- * A process that only runs tasks. `short`: an ordered task that ends by itself; `gated`: one that waits for the test; `effect`: the same, while
- * taking effect; `passed`: the same, but parts of it write meanwhile; `beside`: an unordered one that waits for the test, two per process and two per
- * project at a time; `carried`: one that never runs.
+ * A process that only runs tasks. `short`: an ordered task that ends without help. `gated`: one that waits for the
+ * test. `effect`: the same, while it takes effect. `passed`: the same, but parts of it write during the wait. `beside`:
+ * an unordered task that waits for the test, two per process and two per project at a time. `carried`: a task that
+ * never runs.
  */
 export interface TaskProcess {
   readonly tasks: Tasks;
@@ -26,7 +27,7 @@ export interface TaskProcess {
   /** Runs waiting for the test, by text. */
   readonly gates: ReadonlyMap<string, Gate>;
   accept(kind: TaskKind, projectId: number, options?: { text?: string; isHeld?: boolean }): Promise<Task>;
-  /** Cuts its connections to the database, as after `kill -9`; but the process lives and may return. */
+  /** Cuts its connections to the database, like `kill -9`. The process still lives and may return. */
   cut(): void;
   /** The number of failed attempts to reach the database since the cut. */
   countFailures(): number;

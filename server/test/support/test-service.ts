@@ -24,7 +24,7 @@ export interface Answer<Body> {
 export interface CallOptions {
   /** Sent as JSON; strings and bytes are sent unchanged. */
   body?: unknown;
-  /** null: none. */
+  /** null: sends none. */
   key?: string | null;
   headers?: Record<string, string>;
 }
@@ -51,7 +51,7 @@ export interface TestService {
   /** @returns the found products as the lookup answers them */
   lookUp(identifiers: readonly string[], projectId?: number): Promise<AnyBody[]>;
   createProject(name: string, settings?: object): Promise<number>;
-  /** Stops it before the test ends. */
+  /** Stops the service before the test ends. */
   stop(): Promise<void>;
 }
 
@@ -59,10 +59,10 @@ export interface TestServiceOptions {
   /** RELATA_ settings in addition to those of the store. */
   settings?: Record<string, string>;
   clock?: Clock;
-  /** A shared store, or that of an earlier service; by default a new one, which is removed with the service. */
+  /** A shared store, or the store of an earlier service. By default a new store, which is removed with the service. */
   store?: TestStore;
   role?: Role;
-  /** Replacements in front of the disk. */
+  /** Replacements for parts of the store, which run before the disk. */
   replace?: Replacements;
 }
 
@@ -72,12 +72,12 @@ const KEY = 'test-key-of-at-least-thirty-two-characters';
 
 const API_PAGE = new URL('../../../site/dist/api.html', import.meta.url);
 
-/** The whole service on a free port of loopback; it stops when the test ends. */
+/** The whole service on a free port of loopback. It stops when the test ends. */
 export async function startTestService(t: Stopping, options: TestServiceOptions = {}): Promise<TestService> {
   const store = options.store ?? (await makeTestStore());
   if (options.store === undefined) t.after(store.remove);
   const log: string[] = [];
-  // A test file may run alone, without a build; loaded always, it would cost each file 40 ms.
+  // A test file may run without a build. Loading this always would add 40 ms to each file.
   if (!existsSync(API_PAGE)) (await import('../../../site/api-page.ts')).refreshApiPage();
   const app = await createApp({
     config: readConfig({ ...settingsOn(store), ...options.settings }),
@@ -105,10 +105,10 @@ const settingsOn = (store: TestStore) => ({
   ...store.settings,
   RELATA_PORT: '0',
   RELATA_PARSER_THREADS: '1',
-  // Ten times the default, for busy machines; relation-work.test.ts tests the limit.
+  // Ten times the default, for busy machines. relation-work.test.ts tests the limit.
   RELATA_RELATION_SECONDS: '1200',
   RELATA_WRITER_THREADS: '2',
-  // An eighth of the memory by default: a test of large answers would hold gigabytes.
+  // An eighth of the memory by default, because a test of large answers would otherwise need gigabytes.
   RELATA_CACHE_MIB: '64',
   RELATA_LOG_LEVEL: 'debug',
 });
@@ -189,7 +189,7 @@ async function awaitEnd(address: string, taskId: string): Promise<WireTask> {
   return assert.fail(`the task ${taskId} did not end within ${TASK_MINUTES} minutes`);
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that advances only when a test moves it. */
 export class TestClock implements Clock {
   private present: number;
   constructor(present = Date.UTC(2026, 0, 1)) {

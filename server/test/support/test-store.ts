@@ -13,14 +13,14 @@ import type { Stopping } from './stops.ts';
 
 /**
  * The store of services under test: embedded, or PostgreSQL if RELATA_TEST_STORE is `postgres`. Test files that import
- * this run on both (run-tests.ts).
+ * this module run on both (run-tests.ts).
  */
 export interface TestStore {
   readonly kind: StoreKind;
   readonly dataDir: string;
   /** RELATA_ settings for a service on this store. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Opens it as a service does. */
+  /** Opens the store like a service. */
   open(): Promise<Storage>;
   /** @returns the rows of a statement on the catalog tables of one project */
   readCatalog<Row>(projectId: number, sql: string): Promise<Row[]>;
@@ -28,7 +28,7 @@ export interface TestStore {
   change(sql: string): Promise<void>;
   /** @returns the names of accepted bodies whose tasks have not ended */
   listBodies(): Promise<string[]>;
-  /** @returns the whole stored content, to search in */
+  /** @returns the whole stored content, so that a test can search in it */
   readAll(): Promise<Buffer>;
   /** Blocks all changes of a project's catalog until the returned function is called. */
   lockCatalog(projectId: number): Promise<() => Promise<void>>;
@@ -44,12 +44,12 @@ export interface Held<Result> {
   release(): Promise<void>;
 }
 
-/** Shared by the processes on one database; the embedded store makes its own. */
+/** Processes on one database share this. The embedded store makes its own. */
 const SECRET_KEY = Buffer.alloc(32, 'tests').toString('base64');
 
 export type StoreKind = 'embedded' | 'postgres';
 
-/** The store that the tests of this process run on. */
+/** The store that the tests of this process use. */
 export const testedStore = readKind(process.env.RELATA_TEST_STORE || 'embedded');
 
 function readKind(text: string): StoreKind {
@@ -69,7 +69,7 @@ export async function createTestStore(t: Stopping): Promise<TestStore> {
   return store;
 }
 
-/** The same, but the caller removes it. */
+/** The same, but the caller removes the store. */
 export async function makeTestStore(): Promise<TestStore> {
   const dataDir = await mkdtemp(join(findFastFolder(tmpdir()), 'relata-test-'));
   return testedStore === 'embedded'
@@ -79,7 +79,7 @@ export async function makeTestStore(): Promise<TestStore> {
 
 let ownServer: Promise<string> | undefined;
 
-/** @returns the server of all test files; a file that runs alone starts one, which ends with its process */
+/** @returns the server of all test files. A file that runs alone starts a server, which ends with its process. */
 export async function findServer(): Promise<string> {
   const given = process.env.RELATA_TEST_DATABASE_URL;
   if (given) return given;
@@ -87,7 +87,7 @@ export async function findServer(): Promise<string> {
   return ownServer;
 }
 
-/** The embedded store in a folder, e.g. one made by a backup. */
+/** The embedded store in a folder, such as a folder that a backup made. */
 export function embeddedStoreAt(dataDir: string): TestStore {
   const catalogOf = (projectId: number) => join(dataDir, 'catalogs', `${projectId}.db`);
   return {
@@ -110,7 +110,8 @@ export function embeddedStoreAt(dataDir: string): TestStore {
     lockCatalog: async (projectId) => lockFile(catalogOf(projectId)),
     async holdBack(projectId, change) {
       const answer = await change();
-      // Synchronous: the service's task steps start on this thread, so none starts before the lock is taken.
+      // Synchronous, because the steps of the service's tasks start on this thread, so none starts before the lock is
+      // taken.
       return { answer, release: lockFile(catalogOf(projectId)) };
     },
     ...removal(() => rm(dataDir, { recursive: true, force: true })),
@@ -122,7 +123,7 @@ const HELD_AT_MOST_MS = 60_000;
 
 const LOCKED = 5;
 
-/** Waiting inside SQLite would block this thread, and with it the transaction of a service that has the lock. */
+/** A wait inside SQLite would block this thread, and with it the transaction of a service that holds the lock. */
 async function changeFile(path: string, sql: string): Promise<void> {
   for (const start = performance.now(); ; await delay(10)) {
     try {
@@ -186,7 +187,7 @@ export function postgresStoreOn(database: TestDatabase, dataDir: string): TestSt
          select from catalog where project_id = ${projectId} for update`,
       ),
     async holdBack(_, change) {
-      // The tasks may be done before the change is answered; only they write the locked tables.
+      // The tasks may be done before the change is answered. Only they write the locked tables.
       const release = await lock(
         url,
         'lock table document, relation_document, relation_member, relation_link in share mode',
@@ -202,7 +203,7 @@ export function postgresStoreOn(database: TestDatabase, dataDir: string): TestSt
 
 /** @returns a function that releases the lock */
 async function lock(url: string, sql: string): Promise<() => Promise<void>> {
-  // A lock left by a failed test must not block the service's stop forever.
+  // The lock of a failed test must not block the stop of the service forever.
   const options = `-c idle_in_transaction_session_timeout=${HELD_AT_MOST_MS}`;
   const client = new pg.Client({ connectionString: url, options });
   client.on('error', () => {});
@@ -215,7 +216,10 @@ async function lock(url: string, sql: string): Promise<() => Promise<void>> {
   };
 }
 
-/** A test's `after` hooks run first come, first served, and a store is made first: it waits for its users to stop. */
+/**
+ * The `after` hooks of a test run in the order of registration. A store is made first, so its hook waits until its
+ * users have stopped.
+ */
 function removal(remove: () => Promise<void>): Pick<TestStore, 'onRemove' | 'remove'> {
   const stops: (() => Promise<unknown>)[] = [];
   return {
@@ -227,7 +231,7 @@ function removal(remove: () => Promise<void>): Pick<TestStore, 'onRemove' | 'rem
   };
 }
 
-/** Views with the tables' names hide other projects, so that a statement is the same for both stores. */
+/** Views with the names of the tables hide other projects, so that a statement is the same for both stores. */
 async function readProject<Row>(url: string, projectId: number, sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -9,8 +9,8 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 import { createTestStore, testedStore } from '../support/test-store.ts';
 
 /**
- * The service is killed at random moments while it writes and delivers, and restarted on the same data. RELATA_TEST_KILLS
- * sets the number of kills, RELATA_TEST_SEED repeats a run.
+ * The service is killed at random moments while it writes and delivers, and restarted on the same data.
+ * RELATA_TEST_KILLS sets the number of kills, and RELATA_TEST_SEED repeats a run.
  */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 3 : 2));
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -49,7 +49,7 @@ test('a process killed at any moment loses no event, and no event reports a chan
 
   const about = `seed ${SEED}, ${KILLS} kills, ${made} updates`;
   t.diagnostic(`${about}, ${receiver.received.length} requests`);
-  // At least once: a repetition has the same id and content.
+  // Each event arrives at least once. A repetition has the same id and content.
   const once = new Map(receiver.received.map(({ id: event, body }) => [event, body]));
   for (const { id: event, body } of receiver.received) assert.equal(body, once.get(event), about);
   const payloads = [...once.values()].map((body) => JSON.parse(body));
@@ -95,7 +95,7 @@ test('a process killed at any moment loses no event, and no event reports a chan
 
 const COMMIT = 'Api triggered full update';
 
-/** Writes until the process is gone: updates, a full update now and then, and relations. */
+/** Writes until the process ends: updates, a full update sometimes, and relations. */
 async function write(service: ServiceProcess, projectId: number, next: () => number): Promise<void> {
   const post = async (path: string, body: object = {}) => {
     const answer = await service.call('POST', path, { body });
@@ -111,7 +111,7 @@ async function write(service: ServiceProcess, projectId: number, next: () => num
       if (number % 7 === 6) {
         await post(`/products/batch/initiate${query}`);
         await post(`/products/batch/upload${query}`, { products });
-        // Without the count, a dead process leaves the session in doubt (docs/interface §3.1 rule 11).
+        // Without the count, a dead process leaves the full update in doubt (docs/interface §3.1 rule 11).
         await post(`/products/batch/start${query}&batches=1`);
       } else await post(`/products${query}`, { products });
       if (number % 5 === 2) await post(`/management/projects/${projectId}/relations`, relation);

@@ -19,7 +19,7 @@ async function listen(t: TestContext, projects: number, events: readonly string[
   for (let made = 0; made < projects; made += 1) catalogs.push(await createCatalog(service));
   const body = { url: receiver.url, events, scope: { type: 'account' } };
   const { body: endpoint } = await service.call('POST', '/management/webhook-endpoints', { body });
-  /** The clock must not move before a failure is stored: its repetition would be due later. */
+  /** The clock must not move before a failure is stored, because its repetition would be due later. */
   const untilFailed = async (wanted: number) => {
     for (;;) {
       const path = `/management/webhook-endpoints/${endpoint.id}/deliveries?limit=100`;
@@ -126,7 +126,7 @@ test('deliveries that an earlier program queued are sent in order, from the stat
       (endpoint_id, lane, message_number, kind, status, attempts, created_at, first_attempt_at)
       values (${endpointId}, ${projectId}, ${number}, 'event', 'pending', ${number === 901 ? 3 : 0}, 1, null)`);
   }
-  // It failed three times, is due again, and the process that leased it is gone.
+  // It failed three times and is due again, and the process that leased it has ended.
   await service.store.change(`insert into webhook_queue (endpoint_id, lane, due_at, tries, leased_by, lease_until)
     values (${endpointId}, ${projectId}, 1, 3, 'a former process', 1)`);
   await receiver.until((all) => all[1]);

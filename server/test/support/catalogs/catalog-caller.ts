@@ -60,7 +60,7 @@ interface CallerOptions {
   readonly identifiers?: number;
 }
 
-/** A caller who remembers all answers, and thus knows what the service must contain. */
+/** A caller that remembers all answers and therefore knows what the service must contain. */
 export class Caller {
   service: ServiceProcess;
   readonly projectId: number;
@@ -80,9 +80,9 @@ export class Caller {
   private readonly known = new Map<string, string>();
   /** Changes accepted since all earlier ones ended, in order. */
   private pending: { taskId: string; change: Change }[] = [];
-  /** Sent together without an answer: one call, or parallel batches with or without their commit. */
+  /** Calls sent together without an answer: a single call, or parallel batches with or without their commit. */
   private inFlight: readonly Call[] = [];
-  /** The last batch may have been refused, so the commit needs another accepted one first (§3.1 rule 10). */
+  /** The last batch may have been refused, so the commit needs another accepted batch first (§3.1 rule 10). */
   private isBatchMissing = false;
   private version = 0;
   /** The tasks of calls whose answers never came. */
@@ -92,7 +92,7 @@ export class Caller {
 
   /** The largest number of products in the catalog; it limits batches too. */
   private readonly identifiers: number;
-  /** Keeps the idempotency keys of two runs apart. */
+  /** Makes the idempotency keys of two runs different. */
   private readonly run: number;
 
   constructor(service: ServiceProcess, { projectId, random, identifiers = 1_500 }: CallerOptions) {
@@ -103,7 +103,7 @@ export class Caller {
     this.run = random();
   }
 
-  /** Makes calls until the process dies, batches in parallel. `aim`: called when the moment to kill has come. */
+  /** Makes calls until the process dies, with batches in parallel. `aim`: called when the moment to kill has come. */
   async burst(aim: (answered: Wish['kind']) => void): Promise<void> {
     for (;;) {
       const calls = this.chooseCalls();
@@ -117,7 +117,7 @@ export class Caller {
     }
   }
 
-  /** After a start: the visible state is no mixture, even before work is resumed. */
+  /** After a start: the visible state is not a mixture, even before the service resumes work. */
   async recover(service: ServiceProcess): Promise<void> {
     this.service = service;
     await this.learnUnanswered();
@@ -183,8 +183,9 @@ export class Caller {
   }
 
   /**
-   * Up to three parallel batches: without common products, as the order of acceptance is not answered, and of different
-   * sizes, so that the session's sum tells which of them it has. Some are sent with their commit.
+   * Up to three parallel batches. They have no products in common, because answers do not reveal the order of
+   * acceptance. Their sizes differ, so the sum of the session shows which of them it has. Some are sent with their
+   * commit.
    */
   private upload(): readonly Call[] {
     const all = this.makeProducts(this.pick(this.identifiers / 15, this.identifiers / 2));
@@ -202,7 +203,7 @@ export class Caller {
   private start(beside: readonly (readonly ModelProduct[])[]): Call {
     const sent = [...(this.session ?? []).map(({ products }) => products), ...beside];
     const products = new Map(sent.flat().map((product) => [product.identifier, product]));
-    // A count: the full update may have lost a process.
+    // A count, because the full update may have lost a process.
     const path = `/products/batch/start?batches=${sent.length}`;
     return this.call({ kind: 'commit', products }, 'POST', { path });
   }
@@ -237,7 +238,7 @@ export class Caller {
     return this.call({ kind: 'restore' }, 'POST', { path: '/products/batch/restore' });
   }
 
-  /** Half of them equal the catalog's, as in a connector's nightly update. */
+  /** Half of the products equal those of the catalog, as in the nightly update of a connector. */
   private makeProducts(count: number): ModelProduct[] {
     this.version += 1;
     const first = this.pick(0, this.identifiers - 1);
@@ -267,7 +268,7 @@ export class Caller {
     });
     const results = await Promise.allSettled(sent);
     const unanswered = calls.filter((_, at) => results[at]?.status === 'rejected');
-    // With an unanswered batch, the tasks tell the outcome of the commit, which follows the batch in the model.
+    // With an unanswered batch, the tasks show the outcome of the commit, which follows the batch in the model.
     this.inFlight =
       unanswered.length === 0
         ? []
@@ -322,7 +323,7 @@ export class Caller {
     this.known.set(taskId, status);
   }
 
-  /** Each unanswered call was accepted whole or not at all; the list of tasks tells which. */
+  /** Each unanswered call was accepted completely or not at all. The list of tasks shows which. */
   private async learnUnanswered(): Promise<void> {
     const tasks = (await this.listTasks()).filter(({ id }) => !this.known.has(id));
     this.lastAccepted = tasks.map(({ id }) => id);
@@ -383,7 +384,7 @@ export class Caller {
     return (await this.request(call)).status === 200;
   }
 
-  /** A connector repeats unanswered calls; with the same key they are done once (§7.5). */
+  /** A connector repeats unanswered calls. With the same key they are done once (§7.5). */
   private async repeat(call: Call): Promise<void> {
     const { kind } = call.wish;
     if (call.key === undefined || kind === 'initiate' || kind === 'delete' || kind === 'restore') return;
@@ -398,7 +399,7 @@ export class Caller {
     else assert.ok(this.lastAccepted.includes(id), 'the first answer is repeated');
   }
 
-  /** Whether a repetition is refused although the first call was sent as it had to be. */
+  /** Whether a repetition is refused although the first call was sent correctly. */
   private mayBeRefused(kind: Wish['kind'], reason: string): boolean {
     if (kind === 'commit') return TOO_EARLY.includes(reason);
     // The commit that was sent beside the batch took effect. A repetition in the next full update would be lost (§7.5 rule 14).
@@ -411,7 +412,7 @@ export class Caller {
     while ((await this.service.call('GET', path)).body.arriving > 0) await delay(25);
   }
 
-  /** A lookup shows one moment: the catalog after some of the accepted changes, never between two. */
+  /** A lookup shows one moment: the catalog after some of the accepted changes, and never a state in between. */
   private async probe(): Promise<void> {
     this.counts.probes += 1;
     const count = Math.min(PROBED, this.identifiers);
@@ -454,7 +455,7 @@ export class Caller {
     await this.waitForUploads();
   }
 
-  /** A discarded session is closed after the answer; after a crash in between, at the next start. */
+  /** A discarded session is closed after the answer. After a crash in between, the next start closes it. */
   private async waitForUploads(): Promise<void> {
     for (let attempt = 0; attempt < 2_400; attempt += 1) {
       const open = (await this.listTasks()).filter(({ finishTime }) => finishTime === null);
@@ -550,7 +551,7 @@ const DUE = 'at_rank is not null or (changed > 64 and changed * 4 > size)';
 const UNNOTED = `(select count(*) from relation_entry where ${OF_NO_DOCUMENT})
   > (select coalesce(sum(changed), 0) from relation_list)`;
 
-/** Data in the store that is no longer used; empty once the upkeep is done. */
+/** Data in the store that is no longer used. It is empty once the upkeep is done. */
 async function listLeftovers(store: TestStore, projectId: number): Promise<string[]> {
   const list = async (what: string, sql: string) => {
     const [row] = await store.readCatalog<{ count: number }>(
@@ -574,7 +575,7 @@ async function listLeftovers(store: TestStore, projectId: number): Promise<strin
   ];
 }
 
-/** Cleaning up continues after the answers, at the machine's speed. */
+/** Cleaning up continues after the answers, at the speed of the machine. */
 export async function waitUntilTidy(store: TestStore, projectId: number): Promise<void> {
   let leftovers = await listLeftovers(store, projectId);
   for (let attempt = 0; attempt < 600 && leftovers.length > 0; attempt += 1) {
@@ -602,7 +603,7 @@ export async function checkStore(store: TestStore, projectId: number): Promise<v
   assert.deepEqual(await list(unplaced), [], 'every product is on both sides of the relation');
 }
 
-/** Some kills come right after an answer, when a promise has just been made. */
+/** Some kills come right after an answer, when the service has just made a promise. */
 export function aimAt(dice: number): Wish['kind'] | undefined {
   if (dice < 0.2) return 'commit';
   if (dice < 0.3) return 'upload';

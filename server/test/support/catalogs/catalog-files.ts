@@ -1,6 +1,6 @@
 import { bookParts, escapeXml, writeZip } from '../formats/format-files.ts';
 
-/** A product in upload shape, limited to the fields in these files. */
+/** A product in upload form, limited to the fields in these files. */
 export interface FileProduct {
   readonly identifier: string;
   readonly groupIdentifier: string;
@@ -25,7 +25,7 @@ export interface CatalogTable {
 const VALUE_SEPARATOR = ' | ';
 const LEVEL_SEPARATOR = ' > ';
 
-/** The images of a product are ordered by type; the user groups of an attribute are those of all its values. */
+/** The images of a product are ordered by type. The user groups of an attribute are those of all its values. */
 export function toTable(products: readonly FileProduct[]): CatalogTable {
   const attributes = products.flatMap((product) => product.attributes);
   const keys = [...new Set(attributes.map(({ key }) => key))];
@@ -75,7 +75,7 @@ export function toCsv({ columns, rows }: CatalogTable): string {
 
 const quoteCell = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** Elements named after the columns; empty cells are left out. */
+/** Elements named after the columns. Empty cells are omitted. */
 export function toXml({ columns, rows }: CatalogTable): string {
   const names = columns.map((column) => column.replaceAll(' ', '-'));
   const cell = (text: string, at: number) =>
@@ -90,7 +90,7 @@ export const toXmlMapping = ({ mapping, columns }: CatalogTable): object =>
     typeof value === 'string' && columns.includes(value) ? value.replaceAll(' ', '-') : value,
   );
 
-/** Texts are in the cells themselves, as many programs write them. */
+/** Texts are stored in the cells themselves, as many programs write them. */
 export async function writeXlsx(path: string, { columns, rows }: CatalogTable): Promise<void> {
   const cell = (text: string) =>
     text === '' ? '<c/>' : `<c t="inlineStr"><is><t>${escapeXml(text)}</t></is></c>`;

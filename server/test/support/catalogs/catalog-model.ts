@@ -22,7 +22,7 @@ export class CatalogModel {
   readonly keptCommits: number;
   catalog: ModelCatalog = new Map();
   private undo: readonly Before[] = [];
-  /** The first commit with a colour makes it an attribute, so older products with one change by its fact. */
+  /** The first commit with a colour makes it an attribute, so older products with a colour each gain a fact. */
   private hasFacts = false;
 
   constructor(keptCommits: number) {

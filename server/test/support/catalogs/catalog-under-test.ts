@@ -94,10 +94,10 @@ export const listAll = async (store: CatalogStore, projectId: number) =>
   (await store.listRange(projectId, { from: '', isAfter: false, to: undefined, limit: ALL, isWhole: true }))
     .rows;
 
-/** Runs the operations of threads in this one; each starts only when its caller waits. */
+/** Runs the operations of threads in this thread. Each starts only when its caller waits. */
 function inThisThread(operations: Record<string, Operation>): ThreadPool {
   async function answer<Output>(name: string, input: unknown, budget = Budget.unlimited()) {
-    // As across threads: only the operation knows the type of its input.
+    // Only the operation knows the type of its input, like across threads.
     const made = typeof input === 'function' ? input() : input;
     const answered = await operations[name]?.(made as never, budget);
     return (answered instanceof Passed ? answered.output : answered) as Output;
@@ -171,7 +171,7 @@ class MemoryFiles extends CatalogFiles {
   }
 }
 
-/** Looks up and writes as `postgres` says; catalogs with one `projectId` are one, seen by several processes. */
+/** Reads and writes on PostgreSQL. Catalogs with the same `projectId` are one catalog, seen by several processes. */
 export function openPostgresCatalog(
   postgres: Postgres,
   projectId: number,

@@ -37,7 +37,7 @@ interface UndoEntry {
 export interface Batch {
   readonly batch: number;
   readonly products: ReadonlyMap<string, number>;
-  /** Extracted but not staged yet: the catalog may change in between. */
+  /** Extracted but not staged yet, so the catalog may change in between. */
   packed: PackedProducts | undefined;
 }
 
@@ -70,7 +70,7 @@ export const rawOf = (identifier: string, content: number) =>
 /** Only some revisions of the ontology change facts. */
 const typeOf = (revision: number) =>
   (revision >> 1) % 2 === 0 ? ('TEXT_ATTRIBUTE' as const) : ('UNTYPED_ATTRIBUTE' as const);
-/** An answer of a lookup, as JSON without id and time. */
+/** An answer of a lookup, as JSON without the time. */
 export function describeAnswer(raw: string, { attributes }: Ontology): string {
   const product = JSON.parse(raw) as UploadedProduct;
   const { identifier, groupIdentifier: groupId, name, productUrl: link } = product;
@@ -96,7 +96,7 @@ export class CatalogWorld {
   model: Model = new Map();
   sessions: Session[] = [];
   private undo: UndoEntry[] = [];
-  /** Every id ever given to a product. */
+  /** Every id that a product ever had. */
   private readonly ids = new Set<number>();
   private readonly reserved = new Map<string, number>();
   /** Whether outdated facts have to be extracted. */
@@ -122,7 +122,7 @@ export class CatalogWorld {
     return { taskNumber: this.lastTask, at: 1_000 + this.lastTask };
   }
 
-  /** Does the work twice, as after a crash: the second time must change nothing. */
+  /** Does the work twice, like after a crash. The second time must change nothing. */
   private async twice<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = await work();
     const before = await this.catalog.readAll();
@@ -139,7 +139,7 @@ export class CatalogWorld {
     return this.store.getOntology(this.projectId);
   }
 
-  /** As on the parsing thread. `gains`: facts of attributes that the full update creates. */
+  /** Works like the parsing thread. `gains`: facts of attributes that the full update creates. */
   extract(products: ReadonlyMap<string, number>, gains = false): Promise<PackedProducts> {
     return this.read(async (snapshot) => {
       const present = await snapshot.findPresent([...products.keys()]);
@@ -164,7 +164,7 @@ export class CatalogWorld {
     session.batches.push({ batch: session.batches.length + 1, products, packed });
   }
 
-  /** A batch whose products changed meanwhile is extracted again, and then fits. */
+  /** A batch whose products changed in between is extracted again, and then fits. */
   async stage({ fullUpdateId }: Session, batch: Batch): Promise<void> {
     const staged = {
       fullUpdateId,
@@ -204,7 +204,7 @@ export class CatalogWorld {
     };
     await this.checkPreview(session);
     const task = this.nextOrder();
-    // Only sometimes: a refused commit has prepared the next one.
+    // Only sometimes, because a refused commit has prepared the next one.
     if (task.taskNumber % 2 === 0) await this.checkRefused({ ...task, ...order }, expectedOf(session));
     const before = await this.readRows();
     const result = await this.twice(() => this.store.commit(this.projectId, { ...task, ...order }));
@@ -243,7 +243,7 @@ export class CatalogWorld {
     assert.equal(await staged(), batches.length);
   }
 
-  /** The preview before a commit: facts of equal uploads are no change there. */
+  /** The preview before a commit: facts of equal uploads do not count as changes there. */
   private async checkPreview(session: Session): Promise<void> {
     const wanted = expectedOf(session);
     const isPresent = (identifier: string) => this.model.has(identifier);
@@ -482,7 +482,7 @@ export class CatalogWorld {
     for (const path of paths) assert.ok((known.get(path) ?? 0) >= FIRST_CATEGORY_ID);
   }
 
-  /** An id is given once and never again. */
+  /** An id is given once and never reused. */
   private learnIds(ids: ReadonlyMap<string, number>): void {
     for (const [name, id] of ids) {
       const known = this.reserved.get(name);
@@ -607,7 +607,10 @@ export class CatalogWorld {
     for (const session of this.sessions) await this.checkStaged(session, documents);
   }
 
-  /** In reverse, to test that the caller's order is kept; once from the store, once possibly from memory. */
+  /**
+   * In reverse, to test that the store keeps the caller's order. Once from the store, and once from memory if it is
+   * cached.
+   */
   private async checkLookups(rows: ProductRows, ontology: Ontology): Promise<void> {
     const stored = await listAll(this.store, this.projectId);
     const [first, second] = stored;

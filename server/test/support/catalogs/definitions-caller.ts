@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import type { ServiceProcess } from '../service-process.ts';
 
-/** A caller who creates and deletes keys and pipelines one by one, and remembers the answers. */
+/** A caller that creates and deletes keys and pipelines one by one and remembers the answers. */
 export class DefinitionsCaller {
   private service: ServiceProcess;
   private readonly random: () => number;
   private readonly collections: readonly Collection[];
   private count = 0;
-  /** The call whose answer never came. */
+  /** The call whose answer was lost. */
   private inFlight: { readonly collection: Collection; readonly name: string } | undefined;
 
   constructor(service: ServiceProcess, projectId: number, random: () => number) {
@@ -70,7 +70,7 @@ export class DefinitionsCaller {
     this.inFlight = undefined;
   }
 
-  /** After a start: everything that was answered exists, and nothing else except the call in flight. */
+  /** After a start: everything that was answered exists, and nothing else except the unanswered call. */
   async recover(service: ServiceProcess): Promise<void> {
     this.service = service;
     for (const collection of this.collections) await this.compare(collection);

@@ -10,7 +10,7 @@ export const PRODUCTS_OF_BATCH = 500;
 export interface WholeLoad {
   readonly projectId: number;
   readonly batches: number;
-  /** Processes that take batches in turn with the service that starts and commits. */
+  /** Processes that accept batches in turn. The service itself starts and commits. */
   readonly others?: readonly ServiceProcess[];
 }
 

@@ -38,7 +38,7 @@ export async function createChannelProject(service: TestService): Promise<Channe
       return body;
     },
     build: async ({ id }) => catalog.done(await manage('POST', `/${id}/build`)),
-    // The configured port is 0 in tests, so the answer's address has the wrong port.
+    // Tests configure the port 0, so the address in the answer has the wrong port.
     fetch: (url, headers = {}) => fetch(new URL(new URL(url).pathname, service.address), { headers }),
     async relate(tag, definition) {
       const body = { name: tag, tag, ...definition };

@@ -15,7 +15,7 @@ import { clothingLines } from './clothing.ts';
 import { lensLines } from './lenses.ts';
 import { buildGroup } from './product-group.ts';
 
-/** Rounds that make about 6,000 products: a catalog worth searching that still uploads in one request. */
+/** Rounds that make about 6,000 products: enough for searches, and few enough to upload in one request. */
 const DEMO_ROUNDS = 12;
 
 const DEMO_SEED = 1;
@@ -29,14 +29,14 @@ const LINES = [
   ...campingLines,
 ];
 
-/** Makes the demo catalog: about 6,000 products, each relation of the demo with partners on both sides. */
+/** Makes the demo catalog: about 6,000 products, in which each relation of the demo has products on both sides. */
 export function generateDemoCatalog(): DemoProduct[] {
   return Array.from({ length: DEMO_ROUNDS }, (_, round) => [...streamRound(round, DEMO_SEED)]).flat();
 }
 
 /**
- * Makes exactly `count` products one after another, for tests and benchmarks of any size. The last group may
- * lack variants, never its head. The demo catalog is the beginning of the stream with the default seed.
+ * Makes exactly `count` products one after another, for tests and benchmarks of any size. The last group may lack
+ * variants, but never its head. With the default seed, the demo catalog is the beginning of these products.
  */
 export function* streamDemoProducts(count: number, seed = DEMO_SEED): Generator<DemoProduct, void> {
   let left = count;
@@ -49,7 +49,7 @@ export function* streamDemoProducts(count: number, seed = DEMO_SEED): Generator<
   }
 }
 
-/** Takes one group of every line in turn, so that a short stream holds all departments too. */
+/** Adds one group of every line in turn, so that even a few products cover all departments. */
 function* streamRound(round: number, seed: number): Generator<DemoProduct, void> {
   const turns = Math.max(...LINES.map((line) => line.groupsPerRound));
   for (let turn = 0; turn < turns; turn++) {

@@ -16,7 +16,7 @@ interface VariantPlan {
 export interface GroupPlan {
   readonly brand: string;
   readonly model: string;
-  /** The kind of product, e.g. "Inner tube"; also the value of the attribute Product type. */
+  /** The kind of product, such as "Inner tube". It is also the value of the attribute Product type. */
   readonly kind: string;
   readonly path: readonly string[];
   readonly euros: number;
@@ -31,7 +31,7 @@ export interface ProductLine {
   readonly code: string;
   /** The number of the line's groups in a round of the catalog. */
   readonly groupsPerRound: number;
-  /** Walks the standards of the line by `ordinal`, so that each has products; the rest is random. */
+  /** Selects the standards of the line by `ordinal`, so that each standard has products. The rest is random. */
   planGroup(ordinal: number, random: SeededRandom): GroupPlan;
 }
 
@@ -77,7 +77,7 @@ export function yesNo(answer: boolean): string {
   return answer ? 'true' : 'false';
 }
 
-/** Brand and model of a group: each word belongs to one brand, in several editions, then as "Mark 2". */
+/** Brand and model of a group. Each word belongs to one brand, in several editions and then as "Mark 2". */
 export function nameModel(ordinal: number, brands: readonly string[], words: readonly string[]) {
   const repetition = Math.floor(ordinal / words.length);
   const mark = 1 + Math.floor(repetition / EDITIONS.length);
@@ -88,7 +88,7 @@ export function nameModel(ordinal: number, brands: readonly string[], words: rea
   };
 }
 
-/** Every first choice with every second one: sizes with colours. */
+/** Every first choice with every second one, such as sizes with colours. */
 export function combine<A, B, C>(first: readonly A[], second: readonly B[], join: (a: A, b: B) => C): C[] {
   return first.flatMap((a) => second.map((b) => join(a, b)));
 }
@@ -135,7 +135,7 @@ function roundToRetail(euros: number): number {
   return euros < 100 ? Math.floor(euros) + 0.9 : Math.round(euros / 10) * 10 - 1;
 }
 
-/** "Brake pads" inside a name is "brake pads", but "UV filter" stays. */
+/** "Brake pads" inside a name becomes "brake pads", but "UV filter" stays. */
 function lowerFirst(text: string): string {
   return /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }

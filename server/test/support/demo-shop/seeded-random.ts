@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-/** A random source that repeats itself for the same seed. */
+/** A random source that gives the same sequence for the same seed. */
 export interface SeededRandom {
   /** True for about `share` (0 to 1) of all calls. */
   chance(share: number): boolean;

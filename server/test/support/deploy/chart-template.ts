@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { stringify } from 'yaml';
 
 /**
- * The part of Go's templates and of Helm's functions that the chart uses; everything else is refused. Where Go is installed,
+ * The functions of Go templates and of Helm that the chart uses. Everything else is refused. If Go is installed,
  * render-chart.go renders the same with Go's own engine, and the test compares both.
  */
 
@@ -22,7 +22,7 @@ type Node =
     };
 type Block = Extract<Node, { body: Node[] }>;
 
-/** A block without its end so far, and the list that the following nodes belong to. */
+/** A block whose end is not read yet, and the list that receives the following nodes. */
 interface Open {
   block: Block;
   readonly into: Node[];
@@ -66,7 +66,7 @@ function parse(text: string): Node[] {
   return root;
 }
 
-/** @returns the list that the following nodes belong to */
+/** @returns the list that receives the following nodes */
 function readAction(code: string, into: Node[], open: Open[]): Node[] {
   const [word = ''] = code.split(/\s/, 1);
   if (word === 'end') return (open.pop() ?? assert.fail('an end too much')).into;
@@ -139,7 +139,7 @@ function evaluate(code: string, scope: Scope): Value {
   return value;
 }
 
-/** Reads the tokens of a pipeline: the result of a command is the last argument of the next. */
+/** Evaluates the tokens of a pipeline. The result of a command is the last argument of the next one. */
 function readPipe(tokens: string[], scope: Scope): Value {
   let value = readCommand(tokens, scope, []);
   while (tokens[0] === '|') {

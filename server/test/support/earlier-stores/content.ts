@@ -4,7 +4,7 @@ import { signIn, signUpOwner } from '../people.ts';
 import { byUrl } from '../pipelines/pipeline-project.ts';
 import type { TestService } from '../test-service.ts';
 
-/** Fills the store of a release for the tests of later ones, with a little of each kind, and reads it again. */
+/** Fills the store of a release for the tests of later releases, with a few rows of each kind, and reads it again. */
 
 /** The data that a caller of the release remembers. */
 export interface Remembered {
@@ -97,7 +97,7 @@ export async function readStore(service: TestService, kept: Remembered): Promise
 }
 
 /**
- * Tests everything that only use shows: keys, passwords, accepted bodies.
+ * Tests everything that only use reveals: keys, passwords, accepted bodies.
  * @param stated the accepted batches, as parameters of the commit
  */
 export async function useStore(service: TestService, kept: Remembered, stated = ''): Promise<void> {

@@ -6,7 +6,7 @@ import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import program from '../../../package.json' with { type: 'json' };
 import { listReleases } from './packed-store.ts';
 
-/** The program of a release in one file, so that clones without history have it: it runs next to the new one. */
+/** The program of a release in one file, so that a clone without history has it. It runs beside the new program. */
 
 const pathOf = (release: string) => fileURLToPath(new URL(`./${release}/program.json.br`, import.meta.url));
 

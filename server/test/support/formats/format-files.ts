@@ -73,7 +73,7 @@ export interface ZipPart {
   readonly content: Iterable<string>;
 }
 
-/** Writes a zip with the sizes after each part, like programs that do not know them in advance. */
+/** Writes a zip with the sizes after each part, like programs that do not know the sizes in advance. */
 export async function writeZip(path: string, parts: readonly ZipPart[]): Promise<void> {
   const file = createWriteStream(path);
   const directory: Buffer[] = [];
@@ -181,7 +181,7 @@ const MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const FIRST_OWN_FORMAT = 164;
 
-/** Writes a workbook with the parts that Excel writes; rows and texts are given as XML. */
+/** Writes a workbook with the parts that Excel writes. Rows and texts are given as XML. */
 export function writeBook(path: string, book: BookParts): Promise<void> {
   return writeZip(path, bookParts(book));
 }

@@ -1,6 +1,6 @@
 /**
  * Reads one large file and prints its memory use as JSON: `node format-memory.ts csv 1024` (MB) or `node
- * format-memory.ts xlsx book.xlsx`. It runs in a process of its own, so that nothing else is measured.
+ * format-memory.ts xlsx book.xlsx`. It runs in a separate process, so that nothing else is measured.
  */
 import { createReadStream, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ export interface Measurement {
   readonly megabytes: number;
   readonly seconds: number;
   readonly cpuSeconds: number;
-  /** Largest growth of the process's memory since before the first byte, and of the heap in it. */
+  /** The largest growth of the process's memory since before the first byte, and of its heap. */
   readonly rssGrowthMb: number;
   readonly heapGrowthMb: number;
 }

@@ -70,7 +70,7 @@ export function listProblems(rows: readonly SourceRow[]): string[] {
   );
 }
 
-/** Reads the content in one piece and in pieces of every small size; all results must be equal. */
+/** Reads the content in one part and in parts of every small size. All results must be equal. */
 export async function readInEveryWay(
   format: InputFormatSettings,
   content: string | Uint8Array,
@@ -88,7 +88,7 @@ export async function readInEveryWay(
   return whole;
 }
 
-/** Reads the content in two pieces, cut at every possible place. */
+/** Reads the content in two parts, cut at every possible position. */
 export async function readCutAnywhere(
   format: InputFormatSettings,
   content: string | Uint8Array,

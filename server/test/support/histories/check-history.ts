@@ -1,6 +1,6 @@
 /**
- * The clients' view of projects in which each write gives all products one new value, and checks that the service kept
- * its promises (docs/interface §3.3, §7.5). Times are of one clock, in ms.
+ * The clients' view of projects in which each write gives all products one new value. The check verifies that the
+ * service kept its promises (docs/interface §3.3, §7.5). All times are from one clock, in ms.
  */
 export interface History {
   readonly writes: readonly Write[];
@@ -19,7 +19,7 @@ interface Call {
 export interface Write extends Call {
   readonly value: string;
   readonly outcome: 'accepted' | 'refused' | 'unknown';
-  /** One for each answered attempt. */
+  /** One entry for each answered attempt. */
   readonly taskIds: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export interface TaskLook extends Call {
 
 const ENDS: ReadonlySet<string> = new Set(['FINISHED', 'FAILED', 'CANCELLED']);
 
-/** @returns the broken promises in words; the last looks must be taken after everything has recovered */
+/** @returns the broken promises in words. The last reads of tasks must be made after everything has recovered. */
 export function checkHistory({ writes, reads, looks }: History): string[] {
   const projects = new Set(writes.map(({ project }) => project));
   const ends = findEnds(looks);
@@ -52,7 +52,7 @@ export function checkHistory({ writes, reads, looks }: History): string[] {
   ];
 }
 
-/** @returns the first look that showed the end of each task */
+/** @returns for each task the first read that showed its end */
 function findEnds(looks: readonly TaskLook[]): ReadonlyMap<string, TaskLook> {
   const ends = new Map<string, TaskLook>();
   for (const look of looks) {
@@ -77,7 +77,7 @@ function checkWrites(writes: readonly Write[], ends: ReadonlyMap<string, TaskLoo
   });
 }
 
-/** Once the end of a task was shown, later looks show the same end. */
+/** Once a read showed the end of a task, later reads show the same end. */
 function checkEnds(looks: readonly TaskLook[]): string[] {
   const ends = findEnds(looks);
   return looks.flatMap(({ taskId, status, begunAt }) => {
@@ -125,7 +125,10 @@ function shownEnds(writes: readonly Write[], ends: ReadonlyMap<string, TaskLook>
   });
 }
 
-/** If a read or look before this read showed a write, this read shows nothing accepted before that write began. */
+/**
+ * If a read of products or tasks before this read showed a write, this read shows no value accepted before that write
+ * began.
+ */
 function checkOrder(
   reads: readonly Read[],
   known: ReadonlyMap<string, Write>,
@@ -161,7 +164,7 @@ function newestOf(moments: readonly Moment[]): (time: number) => Write | undefin
   };
 }
 
-/** A value with the time for which it certainly existed, from the first moment to the last. */
+/** A value with the time during which it certainly existed, from the first moment to the last. */
 interface Zone {
   readonly value: string;
   readonly from: number;

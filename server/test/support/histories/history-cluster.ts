@@ -9,10 +9,10 @@ import { type ServiceProcess, startProcess } from '../service-process.ts';
 import { postgresStoreOn, type TestStore } from '../test-store.ts';
 import type { Cluster } from './play-history.ts';
 
-/** Three processes on a database of their own, which they reach through a proxy, with all possible faults. */
+/** Three processes on their own database, which they reach through a proxy, with all possible faults. */
 
 const PROCESSES = 3;
-/** A cut comes within this many bytes on each connection. */
+/** A cut occurs within this many bytes on each connection. */
 const CUT_WITHIN_BYTES = 4_000;
 
 /** Forwards connections to a database, and cuts them at any byte. */
@@ -87,10 +87,10 @@ interface ClusterParts {
   readonly random: () => number;
 }
 
-/** More failures in a row are no accident. */
+/** More failures in a row are not a coincidence. */
 const STARTS = 10;
 
-/** A pause longer than a lease (15 s) makes other processes take over running work. */
+/** A pause longer than a lease (15 s), after which other processes take over running work. */
 const LONG_PAUSE_MS = 20_000;
 
 export class HistoryCluster implements Cluster {
@@ -151,7 +151,7 @@ export class HistoryCluster implements Cluster {
     this.replacing = this.replace();
   }
 
-  /** A start ends if its connections are cut; a supervisor then starts the service again. */
+  /** A start fails if its connections are cut. A supervisor then starts the service again. */
   private async replace(): Promise<void> {
     for (let start = 1; ; start += 1) {
       const started = await startProcess(this.store).catch((error: Error) => error);
@@ -165,7 +165,7 @@ export class HistoryCluster implements Cluster {
     await this.replacing;
   }
 
-  /** @param ms sometimes longer than a lease */
+  /** @param ms may be longer than a lease */
   private async pause(ms: number): Promise<void> {
     const victim = this.pick();
     victim?.pause();
@@ -179,14 +179,14 @@ export class HistoryCluster implements Cluster {
     this.counts.cuts = this.proxy.cuts;
   }
 
-  /** Immediate mode: sessions end where they are, and the database recovers from its log. */
+  /** Immediate mode: sessions end without finishing, and the database recovers from its log. */
   private async restart(): Promise<void> {
     await this.primary.halt();
     await this.primary.start();
     this.counts.restarts += 1;
   }
 
-  /** Makes a standby that has each commit before it is answered. */
+  /** Makes a standby that has each commit before the commit is answered. */
   async prepareFailover(): Promise<void> {
     this.standby = await this.primary.startReplica();
     await query(this.primary.url, "alter system set synchronous_standby_names = '*'");

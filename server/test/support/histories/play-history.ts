@@ -3,12 +3,12 @@ import { createRandom } from '../catalogs/catalog-model.ts';
 import { PROCESS_KEY, type ServiceProcess } from '../service-process.ts';
 import { checkHistory, type Read, type TaskLook, type Write } from './check-history.ts';
 
-/** Clients of several projects write, read and look at tasks while processes, connections and the database fail. */
+/** Clients of several projects write, read and check tasks while processes, connections and the database fail. */
 
 const PROJECTS = 2;
 const PRODUCTS = ['P0', 'P1', 'P2', 'P3', 'P4'];
 const ANSWER_MS = 15_000;
-/** The time for recovery: leases end, databases recover. */
+/** The time for recovery: leases expire and databases recover. */
 const SETTLE_MS = 180_000;
 /** At least one failover. */
 const FAIL_OVER_EVERY_S = 60;
@@ -19,14 +19,14 @@ export interface PlayedHistory {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** The clients' service, and the faults that can happen to it. */
+/** The service that the clients use, and the faults that can happen to it. */
 export interface Cluster {
   readonly counts: Readonly<Record<string, number>>;
-  /** A process that takes changes, if all is well with it. */
+  /** A process that accepts changes, if it works. */
   pick(): ServiceProcess | undefined;
-  /** `behindMs`: the largest age of the state that it may answer with. */
+  /** `behindMs`: the largest age of the state in its answers. */
   pickReader(): { readonly process: ServiceProcess | undefined; readonly behindMs: number };
-  /** The faults, to be caused in turn. */
+  /** The faults, caused in turn. */
   listFaults(isLong: boolean): readonly (() => unknown)[];
   prepareFailover(): Promise<void>;
   /** @returns the time from which answers may be lost, in ms of this process; undefined: none are */
@@ -39,7 +39,7 @@ export interface Cluster {
 /** A shorter history has no room for many long pauses. */
 const LONG_S = 60;
 
-/** @param start  makes the cluster, with its source of random choices */
+/** @param start  makes the cluster and gets its source of random choices */
 export async function playHistory(
   start: (random: () => number) => Promise<Cluster>,
   seconds: number,
@@ -107,7 +107,7 @@ async function fail(
 interface Call {
   readonly body?: object | undefined;
   readonly key?: string;
-  /** Default: one that takes changes. */
+  /** Default: a process that accepts changes. */
   readonly process?: ServiceProcess | undefined;
 }
 
@@ -154,7 +154,7 @@ class Recorder {
     return this.write(project, { path: '/products', body: (value) => productsOf(PRODUCTS, value) });
   }
 
-  /** Sends two batches in parallel: a read that shows only one of them shows half a version. */
+  /** Sends two batches in parallel, because a read that shows only one of them shows half a version. */
   async commit(project: number): Promise<void> {
     const batches = `/products/batch/upload?projectId=${project}`;
     this.count += 1;
@@ -194,7 +194,7 @@ class Recorder {
     this.reads.push({ project, begunAt, endedAt: performance.now(), values });
   }
 
-  /** Looks at an open task, or again at an ended one. */
+  /** Reads an open task, or an ended one again. */
   async look(): Promise<void> {
     const written = this.writes.filter(({ taskIds }) => taskIds.length > 0);
     const old = written[Math.floor(this.random() * written.length)];
@@ -211,7 +211,7 @@ class Recorder {
       for (const taskId of taskIds) await this.lookAt(taskId, project);
   }
 
-  /** A slow machine still has many to do: progress is what counts. */
+  /** A slow machine may still have many tasks to run, so progress counts. */
   private async untilTasksEnded(): Promise<void> {
     let left = this.open.size;
     for (let since = performance.now(); left > 0 && performance.now() - since < SETTLE_MS; await delay(100)) {
@@ -248,7 +248,7 @@ class Recorder {
     const answeredAt = performance.now();
     // Repeating a write yields the first answer again.
     if (answers[0]?.status === 200 && this.random() < 0.2) answers.push(await send());
-    // If something was lost since the answer, its write may be gone.
+    // If something was lost since the answer, its write may be lost as well.
     const known = losses === this.losses ? judge(answers) : UNKNOWN;
     const endedAt = known === UNKNOWN ? Number.POSITIVE_INFINITY : answeredAt;
     const { taskIds } = known;
@@ -256,7 +256,7 @@ class Recorder {
     for (const taskId of taskIds) this.open.set(taskId, project);
   }
 
-  /** Asks one process after another until one answers. @returns undefined if none did */
+  /** Calls one process after another until one answers. @returns undefined if none did */
   private async insist(method: string, path: string, call: Call) {
     for (; performance.now() < this.giveUpAt; await delay(20 + this.random() * 100)) {
       const answer = await this.ask(method, path, call);
@@ -265,7 +265,7 @@ class Recorder {
     return undefined;
   }
 
-  /** @returns undefined if the connection broke; some clients do not wait */
+  /** @returns undefined if the connection broke. Some clients do not wait for the answer. */
   private async ask(
     method: string,
     path: string,
@@ -299,7 +299,7 @@ function dropEndedAfter(since: number, seen: { readonly endedAt: number }[]): vo
 
 const UNKNOWN: Pick<Write, 'outcome' | 'taskIds'> = { outcome: 'unknown', taskIds: [] };
 
-/** @param answers  to a write and its repetition */
+/** @param answers  the answers to a write and its repetition */
 function judge(answers: readonly (Answer | undefined)[]): Pick<Write, 'outcome' | 'taskIds'> {
   if (answers[0] === undefined) return UNKNOWN;
   const taskIds = answers.flatMap((answer) =>

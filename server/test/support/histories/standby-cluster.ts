@@ -8,11 +8,11 @@ import { type ServiceProcess, startProcess, startProgram } from '../service-proc
 import { embeddedStoreAt, type TestStore } from '../test-store.ts';
 import type { Cluster } from './play-history.ts';
 
-/** A service on the embedded store with a continuous backup, and a standby that follows and takes over, again and again. */
+/** A service on the embedded store with a continuous backup, and a standby that follows and replaces it, repeatedly. */
 
-/** A standby's answers are a second or so old; more on a busy machine. */
+/** The answers of a standby are about a second old, and older on a busy machine. */
 const BEHIND_MS = 15_000;
-/** Answers this shortly before the loss of a directory may be lost with it. */
+/** Answers given so shortly before the loss of a directory may be lost with it. */
 const LOST_MS = 5_000;
 
 interface Member {
@@ -83,7 +83,7 @@ export class StandbyCluster implements Cluster {
     };
   }
 
-  /** By turns, the primary hands over, or is killed and loses its directory. */
+  /** In turn, the primary hands over, or is killed and loses its directory. */
   async failOver(): Promise<number | undefined> {
     const { writer, standby } = this;
     if (standby === undefined) return undefined;

@@ -26,7 +26,7 @@ export interface Known {
   readonly tools: readonly { readonly name: string; readonly inputSchema: object }[];
 }
 
-/** What requests are made of. */
+/** The texts and values that requests are made of. */
 export interface Ingredients {
   readonly random: Random;
   readonly known: Known;
@@ -35,7 +35,7 @@ export interface Ingredients {
 
 const PROJECT = '/management/projects/{id}';
 
-/** Makes paths and queries, from well meant to hostile. */
+/** Makes paths and queries, from valid to hostile. */
 export class HostileAddresses {
   readonly #random: Random;
   readonly #known: Known;
@@ -85,12 +85,12 @@ export class HostileAddresses {
     return parts;
   }
 
-  /** Most requests are about the first thing, so that their effects add up. */
+  /** Most requests use the first thing, so that their effects add up. */
   #pickKnown(paths: readonly string[]): string {
     return this.#chance(0.6) ? (paths[0] ?? '') : pick(this.#random, paths);
   }
 
-  /** Node's client sends no blank as it is. */
+  /** Node's client does not send a blank unchanged. */
   #encodePart(text: string): string {
     if (this.#chance(0.05))
       return pick(this.#random, ['%', '%00', '%zz', '%c0%af', '%ed%a0%80', '..', '%2e%2e', '%2F', '']);
@@ -110,7 +110,7 @@ export class HostileAddresses {
     return [pick(random, [name, `${name}[]`, `${name}[0]`, `${name}[a]`]), makeText(random)];
   }
 
-  /** Lists in a parameter, as JSON. */
+  /** Lists in a parameter, written as JSON. */
   #makeListed(name: string): string | undefined {
     const random = this.#random;
     const limit = pick(random, [1, 10, 100, 101]);
@@ -138,7 +138,7 @@ export class HostileAddresses {
   }
 }
 
-/** Without a project, almost nothing is checked; a made-up cursor is never one from the service. */
+/** Without a project, almost nothing is checked. An invented cursor is never a cursor of the service. */
 const shareOf = ({ name }: ApiParameter, isHostile: boolean) =>
   name === 'projectId' ? 0.98 : name === 'cursor' && !isHostile ? 0.02 : 0.4;
 

@@ -14,7 +14,7 @@ import {
 } from './hostile-values.ts';
 import type { SchemaValues } from './schema-values.ts';
 
-/** A body with more broken places has nothing left of its operation. */
+/** A body with more broken places would have nothing in common with its operation. */
 export const MOST_BROKEN = 3;
 
 /** Makes bodies with a number of broken places, from none to `MOST_BROKEN`. */

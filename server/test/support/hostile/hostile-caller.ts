@@ -12,12 +12,12 @@ export interface Answer {
   readonly body: any;
 }
 
-/** Time limit for event streams, as those of an unfinished task do not end. */
+/** Time limit for event streams, because the stream of an unfinished task does not end. */
 const STREAM_MS = 300;
 /** Some requests start threads, which took more than a minute at the lowest priority on a busy machine. */
 const ANSWER_MS = 600_000;
 
-/** Sends bytes unchanged, with the key of everything, as a signed-in user, or anonymously. */
+/** Sends bytes unchanged, with the account key, as a signed-in user, or anonymously. */
 export async function createHostileCaller(service: TestService) {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const { hostname, port } = new URL(service.address);
@@ -44,7 +44,10 @@ export async function createHostileCaller(service: TestService) {
   return {
     ask,
     read: (path: string) => ask({ method: 'GET', path, headers: {}, body: undefined, caller: 'key' }),
-    /** If two callers are signed out at once, only one signs in: a new link invalidates the one before. */
+    /**
+     * If two callers are signed out at the same time, only one signs in, because a new link invalidates the previous
+     * one.
+     */
     signInAgain(): Promise<void> {
       signingIn ??= signUpOwner(service).then(({ browser }) => {
         owner = browser;

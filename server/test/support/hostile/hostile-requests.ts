@@ -13,11 +13,11 @@ export interface HostileRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
-  /** The identity of the request: the key of everything, a session, or none. */
+  /** The credential of the request: the account key, a session, or none. */
   readonly caller: 'key' | 'session' | 'stranger';
 }
 
-/** Headers, the share of requests that have them, and their values, well meant and hostile. */
+/** Headers, the share of requests that have them, and their values, valid and hostile. */
 type Header = readonly [string, number, readonly string[]];
 const CLAIMS: readonly Header[] = [
   ['accept-encoding', 0.05, ['gzip', 'br', 'zstd', 'identity;q=0, *', 'x;q=9']],
@@ -37,7 +37,7 @@ const LIES: readonly Header[] = [
 const ENDS_SESSION = /^DELETE \/management\/sessions?$/;
 const OF_SESSION = /^(GET|POST|DELETE) \/management\/(session(s|\/password|\/passkeys.*)?|sessions\/.*)$/;
 
-/** Makes requests of all operations of the document, from well meant to hostile; a seed repeats them. */
+/** Makes requests of all operations of the document, from valid to hostile. The same seed makes the same requests. */
 export class HostileRequests {
   readonly #random: Random;
   readonly #operations: readonly Operation[];

@@ -11,7 +11,7 @@ import { KnownThings } from './known-things.ts';
 import { readStored, type StoredParts, writeBack } from './stored-things.ts';
 
 const DOCUMENT = new URL('../../../../docs/openapi.json', import.meta.url);
-/** Refusals for a temporary state, which are no faults. Source: docs/interface §7.7. */
+/** Refusals for a temporary state, which do not count as faults. Source: docs/interface §7.7. */
 const NOT_NOW = new Set([
   ...['not_ready', 'search_not_ready', 'provider_unavailable', 'company_sign_in_absent'],
 ]);
@@ -51,7 +51,9 @@ export async function sendHostile(service: TestService, options: RunOptions): Pr
   return run.counts;
 }
 
-/** Sends all stored things back as read: the service must accept them. @returns them, for a check after a restart */
+/**
+ * Sends all stored things back as read, and the service must accept them. @returns them, for a check after a restart
+ */
 export async function sweepStored(service: TestService): Promise<Map<string, unknown>> {
   return withStored(service, async (parts) => {
     await writeBack(parts, await readStored(parts));
@@ -96,7 +98,7 @@ class HostileRun {
     this.known = new KnownThings(document, caller);
   }
 
-  /** The requests must not change their own key and user. */
+  /** The requests must not change the key and the user that they use. */
   async prepare(projectId: number): Promise<void> {
     for (const name of ['api-keys', 'users']) {
       const { body } = await this.caller.read(`/management/${name}`);

@@ -34,7 +34,7 @@ export const below = (random: Random, limit: number): number => Math.floor(rando
 
 const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
 
-/** No host names that resolve: whatever the service would fetch, nothing leaves the machine. */
+/** No host names that resolve, so the service cannot send anything to another machine. */
 const ADDRESSES = [
   'http://127.0.0.1:9/',
   'https://shop.invalid/a.csv',

@@ -8,7 +8,7 @@ const PROJECT = '/management/projects/{id}';
 /** Addresses that only answers reveal. */
 const SECRET_PATHS = /\/(?:channels\/[\w-]{20,}\/[\w.-]+|etl-triggers\/webhook\/[\w-]{8,})/g;
 
-/** Things created by the requests: their paths, by the document's path template. */
+/** Things that the requests created: their paths, by the path template of the document. */
 export class KnownThings {
   private readonly document: OpenApiDocument;
   private readonly caller: HostileCaller;
@@ -51,7 +51,7 @@ export class KnownThings {
     if (typeof task?.id === 'string') this.remember(`/tasks/${task.id}`);
   }
 
-  /** Deletes the oldest things above the limit of their kind; not the first, which most requests are about. */
+  /** Deletes the oldest things above the limit of their kind. It keeps the first, which most requests use. */
   async forgetOldest(): Promise<void> {
     for (const [template, list] of this.found) {
       const [first, oldest] = list;

@@ -12,7 +12,7 @@ import {
 const list = (prefix: string) => Array.from({ length: 12 }, (_, at) => `${prefix}${at}`);
 const ATTRIBUTES = ['Brand', 'Length', 'Colour', 'Weight', 'Width', 'Fits'];
 
-/** By member name, which is more specific than its type. */
+/** Values by member name, which is more specific than the type. */
 const KNOWN: Readonly<Record<string, readonly (string | number)[]>> = {
   identifier: list('A-'),
   identifiers: list('A-'),
@@ -42,7 +42,7 @@ const KNOWN: Readonly<Record<string, readonly (string | number)[]>> = {
   timeoutSeconds: [1],
 };
 
-/** Matches for the patterns of the document. */
+/** Values that match the patterns of the document. */
 const SAMPLES: Readonly<Record<string, string>> = {
   '^\\*$': '*',
   '^[^\\r\\n"\\u0000\\uFEFF]$': ';',
@@ -58,7 +58,7 @@ const OPERATORS = ['equals', 'notEquals', 'less', 'greaterOrEqual', 'in', 'conta
 
 const MOST_DEPTH = 8;
 
-/** Makes values that a schema of the document allows, mostly at its limits, of things that may exist. */
+/** Makes values that a schema of the document allows, mostly at its limits. Ids are of things that may exist. */
 export class SchemaValues {
   readonly #document: OpenApiDocument;
   readonly #random: Random;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { OpenApiDocument } from '../../../openapi/document.ts';
 import type { Answer } from './hostile-caller.ts';
 
-/** The traces of hostile requests: all of them can be read, and the service accepts them when sent back. */
+/** The results of hostile requests: all of them can be read, and the service accepts them when they are sent back. */
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are read field by field.
 type AnyBody = any;
@@ -30,7 +30,7 @@ const DEFINITIONS: Readonly<Record<string, string>> = {
   pipelines: 'PipelineDefinition',
   channels: 'ChannelDefinition',
 };
-/** Its prerequisites may be gone: an attribute, a relation, the key of a secret. */
+/** Something that it needs may be deleted: an attribute, a relation, the key of a secret. */
 const REFUSED_LATER = new Set([
   'request_invalid',
   'not_found',

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server with the used part of S3, which checks signatures as AWS Signature Version 4 specifies. */
+/** A server with the part of S3 that the service uses. It checks signatures as AWS Signature Version 4 specifies. */
 export interface S3TestServer {
   readonly endpoint: string;
   readonly port: number;
@@ -25,7 +25,7 @@ export interface S3TestServer {
 
 export const S3_KEYS = { accessKeyId: 'AKIDTEST', secretAccessKey: 'secret/of+the=test' } as const;
 const REGION = 'eu-test-1';
-/** Keys per page of a list: few enough for several pages. */
+/** Keys per page of a list. The number is small so that lists have several pages. */
 const PAGE = 2;
 
 export async function startS3Server(bucket: string): Promise<S3TestServer> {

@@ -8,13 +8,13 @@ import ssh2, { type Algorithms, type AuthContext, type Connection, type SFTPWrap
 const { Server, utils } = ssh2;
 const { STATUS_CODE } = utils.sftp;
 
-/** A server of the files in a folder, over SSH on loopback. */
+/** An SFTP server for the files in a folder, over SSH on loopback. */
 export interface SftpTestServer {
   readonly port: number;
   readonly hostKey: string;
   /** The names of the received calls, in order. */
   readonly calls: string[];
-  /** Paths that SFTP's own rename leaves in place. */
+  /** Paths that the rename of SFTP does not replace. */
   readonly stuck: Set<string>;
   /** The number of logins. */
   readonly signedIn: () => number;
@@ -24,13 +24,13 @@ export interface SftpTestServer {
 export interface SftpTestUser {
   readonly user: string;
   readonly password?: string;
-  /** As `makeKeys` makes it. */
+  /** A pair from `makeKeys`. */
   readonly publicKey?: string;
-  /** What the server offers; default everything. */
+  /** The algorithms that the server offers. Default: all. */
   readonly algorithms?: Algorithms;
 }
 
-/** An Ed25519 pair. One in 300 made by ssh2 lacks a leading zero, and no program can read it. */
+/** An Ed25519 pair. One in 300 pairs made by ssh2 lacks a leading zero, and no program can read it. */
 export function makeKeys(passphrase?: string): { readonly private: string; readonly public: string } {
   for (;;) {
     const keys =
@@ -44,7 +44,7 @@ export function makeKeys(passphrase?: string): { readonly private: string; reado
   }
 }
 
-/** The response to OpenSSH's rename, which replaces an existing file; `unknown`: it is not announced. */
+/** The response to OpenSSH's rename, which replaces an existing file. `unknown`: the server does not announce it. */
 export type PosixRename = 'unknown' | 'unsupported' | 'refused' | 'done';
 
 export async function startSftpServer(
@@ -140,7 +140,7 @@ class ServedFiles {
     );
     sftp.on('READ', (...[id, handle, offset, length]) =>
       this.#answer('read', id, async () => {
-        // Fewer bytes than requested, as servers may.
+        // Fewer bytes than requested, which servers are allowed to send.
         const piece = Buffer.alloc(Math.min(length, 20_000));
         const { bytesRead } = await this.#fileOf(handle).read(piece, 0, piece.length, offset);
         if (bytesRead === 0) sftp.status(id, STATUS_CODE.EOF);

@@ -12,7 +12,7 @@ export interface SentSpan {
   readonly attributes: { key: string; value: Record<string, unknown> }[];
 }
 
-/** Receives spans as a collector of traces does. `settings`: those of the service that sends them. */
+/** Receives spans like a collector of traces. `settings`: the settings of the service that sends them. */
 export async function startCollector(t: Stopping) {
   const spans: SentSpan[] = [];
   const paths = new Set<string>();

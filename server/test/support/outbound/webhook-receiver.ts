@@ -24,7 +24,7 @@ export interface Receiver {
     status: number | ((event: ReceivedEvent) => number | Promise<number>),
     headers?: Record<string, string>,
   ): void;
-  /** Waits until `look` finds something in the received events. */
+  /** Waits until `look` finds its event among the received events. */
   until<Found>(look: (received: readonly ReceivedEvent[]) => Found | undefined | false): Promise<Found>;
   /** Waits for the events of a type. */
   of(type: string, count?: number): Promise<ReceivedEvent[]>;
@@ -80,7 +80,7 @@ async function readEvent(request: IncomingMessage): Promise<ReceivedEvent> {
   return { id: headers['webhook-id'] ?? '', headers, body, payload: JSON.parse(body) };
 }
 
-/** @throws if there is no event, or it is not signed with the secret, by the check of receivers */
+/** @throws if there is no event, or if the receiver's check finds no signature with the secret */
 export function verify(secret: string, event: ReceivedEvent | undefined): unknown {
   if (event === undefined) throw new Error('no event was received');
   return new Webhook(secret).verify(event.body, event.headers);

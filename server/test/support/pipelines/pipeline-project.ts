@@ -9,13 +9,13 @@ import type { Answer, CallOptions, TestService } from '../test-service.ts';
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
 
-/** The sources of tests are on this machine, from which pipelines may not fetch otherwise. */
+/** The sources of tests are on this machine, which pipelines may not read without this setting. */
 export const FETCH_HERE = { RELATA_FETCH_ALLOW: '127.0.0.1' };
 
 export const CSV = 'sku,title,Length\nA1,Drill,12.5 in\nB4,Bit set,2 in\n';
 export const MAPPING = { identifier: 'sku', name: 'title', attributes: '*' };
 
-/** The smallest accepted definitions. */
+/** The smallest definitions that the service accepts. */
 export const byUpload = (more: object = {}) => ({
   name: 'Files',
   source: { type: 'upload' },
@@ -84,7 +84,7 @@ export interface TestSource {
   hold(): () => void;
 }
 
-/** A source on loopback, which ends after the tests of the file. */
+/** A source on loopback that ends after the tests of the file. */
 export async function startSource(text = CSV): Promise<TestSource> {
   let content = text;
   let free = Promise.resolve();

@@ -1,4 +1,7 @@
-/** Loops that are right, by the beginning of their statement, with the reason. An exception that no statement needs is a fault. */
+/**
+ * Allowed loops, by the beginning of their statement, each with a reason. An exception that no statement needs is a
+ * fault.
+ */
 export const ALLOWED_LOOPS = {
   sqlite: {
     'select b.value from json_each(?) b where (select 1 from relation_entry':

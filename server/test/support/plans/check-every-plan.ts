@@ -9,13 +9,14 @@ import { openPlanner } from './postgres-planner.ts';
 import { readSeen, watching } from './seen-statements.ts';
 
 /**
- * `npm run test:plans` runs the tests of both stores, records every statement that they and the services they start send to
- * SQLite and PostgreSQL, and refuses a statement that reads a list or a table again for each row of another one.
- * Failed tests do not matter here, because `npm test` and `npm run test:deep` report them; watching makes them slower.
+ * `npm run test:plans` runs the tests of both stores. It records every statement that they and the services they start
+ * send to SQLite and PostgreSQL, and refuses a statement that reads a list or a table again for each row of another
+ * one. Failed tests do not matter here, because `npm test` and `npm run test:deep` report them, and the watch slows
+ * tests down.
  */
 
 const RUNNER = fileURLToPath(new URL('../../runner/run-tests.ts', import.meta.url));
-/** Fewer means that the watch did not reach a store. The tests send more than this many different statements. */
+/** With fewer statements, the watch did not reach a store. The tests send more different statements than this. */
 const LEAST = { sqlite: 600, postgres: 600 };
 
 const print = (text: string) => process.stdout.write(`${text}\n`);

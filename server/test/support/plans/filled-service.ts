@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestService } from '../test-service.ts';
 
-/** Enough products that a plan that reads all of them differs from one that finds a few. */
+/** Enough products that a plan that reads all of them differs from a plan that reads a few. */
 const PRODUCTS = 3_000;
 
 export const productsOf = (count: number, version: number) =>
@@ -40,7 +40,7 @@ export async function relateBits(service: TestService): Promise<void> {
   }
 }
 
-/** Loads a catalog twice, so that old versions of rows are gone, and relates its products. */
+/** Loads a catalog twice, so that old row versions are removed, and relates its products. */
 export async function fillService(service: TestService): Promise<void> {
   await service.loadCatalog(productsOf(PRODUCTS, 1));
   await service.loadCatalog(productsOf(PRODUCTS, 2));

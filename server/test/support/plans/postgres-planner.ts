@@ -19,8 +19,8 @@ export interface Planner extends AsyncDisposable {
 export interface JudgedPlans {
   readonly judged: readonly RefusedLoops[];
   /**
-   * Statements that the database cannot plan, each with its reason: it has no temporary table and no table of another test,
-   * and the type of some parameters follows from their values.
+   * Statements that the database cannot plan, each with its reason. The database lacks temporary tables and tables of
+   * other tests, and the types of some parameters depend on their values.
    */
   readonly unplanned: readonly { readonly sql: string; readonly reason: string }[];
 }
@@ -29,8 +29,8 @@ export interface JudgedPlans {
 const shapeOf = (sql: string) => sql.replaceAll(/\$\d+(?:::[\w[\]]+)?(?:, ?\$\d+(?:::[\w[\]]+)?)+/g, '$…');
 
 /**
- * PostgreSQL plans with `generic_plan`, that is, without values, as a connection does that keeps a plan. Without sequential
- * scans a plan shows whether any index serves, whatever the number of rows.
+ * PostgreSQL plans with `generic_plan`, without values, like a connection that reuses a plan. Without sequential scans
+ * a plan shows whether any index can be used, whatever the number of rows.
  */
 export async function openPlanner(): Promise<Planner> {
   const server = await startPostgres({});

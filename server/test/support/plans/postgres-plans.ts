@@ -5,8 +5,8 @@ import { query } from '../postgres/postgres-server.ts';
 import { SELECTIVE, SMALL } from './small-tables.ts';
 
 /**
- * Reads the plans that PostgreSQL ran from its log, so that they include those that a connection keeps from earlier, and refuses
- * a plan that reads a list or a table again for each row of another one.
+ * Reads the plans that PostgreSQL ran from its log, so they include plans that a connection reuses. It refuses a plan
+ * that reads a list or a table again for each row of another one.
  */
 
 /** Settings of a server that logs every plan. */
@@ -42,7 +42,7 @@ export interface LoggedPlan {
   readonly Plan: PlanNode;
 }
 
-/** @returns the plans that the server logged, in order; `from` leaves out those before */
+/** @returns the plans that the server logged, in order, beginning at `from` */
 export async function readPlans(url: string, from = 0): Promise<LoggedPlan[]> {
   const [place] = await query<{ folder: string; file: string }>(
     url,
@@ -59,17 +59,20 @@ export async function readPlans(url: string, from = 0): Promise<LoggedPlan[]> {
   return plans.slice(from);
 }
 
-/** @returns the loops of a plan that grow with the square of a catalog, e.g. `Function Scan of unnest > Seq Scan of product` */
+/**
+ * @returns the loops of a plan that grow with the square of a catalog, such as `Function Scan of unnest > Seq Scan of
+ * product`
+ */
 export function judgePlan({ Plan }: LoggedPlan): string[] {
   const refused: string[] = [];
   walk(Plan, { sources: [], aliases: new Set() }, refused);
   return refused;
 }
 
-/** The rows for each of which a part of a plan runs. */
+/** The rows for which a part of a plan runs, once for each. */
 interface Around {
   readonly sources: readonly string[];
-  /** The names of the innermost ones: a function of these reads each list once. */
+  /** The names of the innermost rows. A function of these rows reads each list once. */
   readonly aliases: ReadonlySet<string>;
 }
 
@@ -86,7 +89,7 @@ function walk(node: PlanNode, around: Around, refused: string[]): void {
 
 const relationOf = (child: PlanNode) => child['Parent Relationship'];
 
-/** @returns the rows for each of which a child runs; `outer`: the first side of a nested loop */
+/** @returns the rows for which a child runs, once for each. `outer`: the first side of a nested loop */
 function aroundChild(
   node: PlanNode,
   child: PlanNode,
@@ -112,7 +115,7 @@ const isHashed = (node: PlanNode, { 'Subplan Name': name }: PlanNode) =>
 
 const isOfNode = (child: PlanNode) => !/^(?:InitPlan|SubPlan)$/.test(relationOf(child) ?? '');
 
-/** What the rows of a node come from, if they are many. */
+/** The source of a node's rows, if there are many. */
 const listSources = (node: PlanNode): string[] => [
   ...[sourceOf(node) ?? []].flat(),
   ...(node.Plans ?? []).filter(isOfNode).flatMap(listSources),
@@ -130,7 +133,7 @@ function listLast(node: PlanNode): Set<string> {
 const SCANS = /Scan$/;
 const catalogTables = new Set<string>(DISTRIBUTED);
 
-/** @returns undefined unless a node reads many rows: all, or those of a project */
+/** @returns undefined unless a node reads many rows, which are all rows or those of a project */
 function sourceOf(node: PlanNode): string | undefined {
   const { 'Node Type': type, 'Relation Name': table, 'Function Name': called } = node;
   if (called !== undefined) return `${type} of ${called}`;

@@ -5,7 +5,7 @@ const CHANGES_OR_READS = /^(?:select|with|insert|update|delete|merge)\b/i;
 /** The service begins each statement with the number of its project, so that a pooler keeps them apart. */
 export const withoutProject = (sql: string) => sql.replace(/^\/\* \d+ \*\//, '').trim();
 
-/** Reports each text of a statement once that this thread sends to PostgreSQL. */
+/** Reports each statement text that this thread sends to PostgreSQL, once. */
 export function watchPostgres(report: (sql: string) => void): void {
   const { query } = pg.Client.prototype;
   const seen = new Set<string>();

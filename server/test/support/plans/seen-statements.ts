@@ -2,14 +2,17 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A statement that a program sent, with the loops that are refused of its plan. PostgreSQL has no plan until it is asked. */
+/**
+ * A statement that a program sent, with the loops of its plan that are refused. PostgreSQL makes a plan only on
+ * request.
+ */
 export type SeenStatement =
   | { readonly engine: 'sqlite'; readonly sql: string; readonly refused: readonly string[] }
   | { readonly engine: 'postgres'; readonly sql: string };
 
 const WATCH = fileURLToPath(new URL('./watch-statements.ts', import.meta.url));
 
-/** The environment of a program whose statements, and those of the programs that it starts, are written to a folder. */
+/** The environment of a program whose statements are written to a folder, with those of the programs that it starts. */
 export const watching = (folder: string): Readonly<Record<string, string>> => ({
   STATEMENTS_FOLDER: folder,
   NODE_OPTIONS: `--import=${WATCH}`,

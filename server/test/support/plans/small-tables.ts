@@ -1,4 +1,4 @@
-/** Tables whose number of rows does not follow the number of products, of both engines. */
+/** Tables of both engines whose number of rows does not grow with the number of products. */
 export const SMALL: Readonly<Record<string, string>> = {
   staged_batch: 'a row for each batch of the open full updates',
   undo_log: 'as many as commits can be undone',
@@ -13,7 +13,7 @@ export const SMALL: Readonly<Record<string, string>> = {
   webhook_endpoint: 'as many as people define',
 };
 
-/** Columns of which few rows of any table have the same value. */
+/** Columns in which few rows of any table have the same value. */
 export const SELECTIVE: ReadonlySet<string> = new Set([
   ...['id', 'identifier', 'document_id', 'product_id', 'match_key', 'path', 'name', 'lexeme', 'word'],
   ...['number', 'source', 'target', 'line', 'group_identifier', 'message_number'],

@@ -1,19 +1,25 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /**
- * A loop of an SQLite statement, read from its bytecode (`explain`). `explain query plan` omits the worst loops: to find that a
- * pair is `not in` a list, SQLite compares it with the whole list, and the plan does not mention it. Source: sqlite.org/opcode.html.
+ * A loop of an SQLite statement, read from its bytecode (`explain`). `explain query plan` omits the worst loops. To
+ * check that a pair is `not in` a list, SQLite compares it with the whole list, and the plan does not mention this.
+ * Source: sqlite.org/opcode.html.
  */
 export interface SqliteLoop {
-  /** The table that it reads, `(virtual)`, such as `json_each`, or `(temporary)`, a list that the statement made. */
+  /**
+   * The table that the loop reads. `(virtual)`: a function such as `json_each`. `(temporary)`: a list that the
+   * statement made.
+   */
   readonly source: string;
-  /** `scan`: all rows; `range`: rows that an index finds by its first columns. */
+  /** `scan`: all rows. `range`: rows that an index finds by its first columns. */
   readonly kind: 'scan' | 'range';
   /** The columns of a range. */
   readonly columns: readonly string[];
-  /** Whether it reads a list of the row around it, such as the products of a batch: then each list is read once. */
+  /**
+   * Whether the loop reads a list of the row around it, such as the products of a batch. Then each list is read once.
+   */
   readonly isOfRow: boolean;
-  /** Whether its rows differ and are only used to find others: then each of those is found once. */
+  /** Whether the rows differ and are only used to find other rows. Then each of these is found once. */
   readonly isDistinct: boolean;
   /** The loops around it, outermost first. */
   readonly outer: readonly SqliteLoop[];
@@ -31,10 +37,10 @@ type Op = {
 type Query = (sql: string) => Record<string, unknown>[];
 type Prepare = (this: DatabaseSync, sql: string) => StatementSync;
 
-/** What a cursor reads, with the columns of its index. */
+/** The object that a cursor reads, with the columns of its index. */
 type Source = Pick<SqliteLoop, 'source' | 'columns'>;
 
-/** @param prepare the method of the driver, because a watched one would report the statements of this function */
+/** @param prepare the method of the driver, because a watched method would report the statements of this function */
 export function listLoops(database: DatabaseSync, prepare: Prepare, sql: string): SqliteLoop[] {
   const query: Query = (text) => prepare.call(database, text).all() as Record<string, unknown>[];
   const ops = query(`explain ${sql}`) as Op[];
@@ -46,7 +52,7 @@ const TEMPORARY: Source = { source: '(temporary)', columns: [] };
 /** A single row in memory. */
 const PSEUDO: Source = { source: '', columns: [] };
 
-/** @returns by cursor what it reads */
+/** @returns the object that each cursor reads, by cursor */
 function listSources(ops: readonly Op[], query: Query): ReadonlyMap<number, Source> {
   const roots = listRoots(query);
   const sources = new Map<number, Source>();
@@ -72,7 +78,7 @@ function listRoots(query: Query): ReadonlyMap<string, Source> {
           ? `select name from pragma_table_info('${of}') where pk > 0 order by pk`
           : `select name from pragma_index_info('${name}') order by seqno`,
       );
-      // An index of some rows, such as `task_open`, stands for these.
+      // An index of some rows, such as `task_open`, stands for these rows.
       const source = isPartial(query, String(of), String(name)) ? String(name) : String(of);
       roots.set(`${at}:${rootpage}`, { source, columns: columns.map((column) => String(column.name)) });
     }
@@ -85,7 +91,7 @@ const isPartial = (query: Query, table: string, name: string): boolean =>
 
 interface Range extends Omit<SqliteLoop, 'outer' | 'isOfRow'> {
   readonly cursor: number;
-  /** The cursor that a list of a row comes from. */
+  /** The cursor of the row that contains the list. */
   readonly listOf: number | undefined;
   readonly start: number;
   readonly end: number;
@@ -99,7 +105,7 @@ const BOUNDS = /^Idx(?:GT|GE|LT|LE)$/;
 function findRanges(ops: readonly Op[], sources: ReadonlyMap<number, Source>): Range[] {
   return ops.flatMap((op): Range[] => {
     const { opcode, addr: end, p2: start } = op;
-    // A consumer of a coroutine returns to its `Yield`; the loops within the coroutine are found by themselves.
+    // A consumer of a coroutine returns to its `Yield`. The loops within the coroutine are found separately.
     if (opcode === 'Goto' && start < end && ops[start]?.opcode === 'Yield')
       return [{ ...TEMPORARY, kind: 'scan', start, end, cursor: -1, listOf: undefined, isDistinct: false }];
     return STEPS.test(opcode) ? [readStep(ops, op, sources.get(op.p1) ?? TEMPORARY)] : [];
@@ -129,11 +135,11 @@ function readStep(
   return { ...range, kind: 'range', columns: columns.slice(0, Number(bound?.p4 ?? 0)) };
 }
 
-/** @returns the cursor whose column is the first argument of a virtual table, if it is a column */
+/** @returns the cursor whose column is the first argument of a virtual table, if that argument is a column */
 const findArgument = (ops: readonly Op[], { addr, p3 }: Op): number | undefined =>
   ops.slice(0, addr).findLast((op) => /^V?Column$/.test(op.opcode) && op.p3 === p3 + 2)?.p1;
 
-/** Whether a loop steps or looks up the row of a cursor each time. */
+/** Whether a loop advances a cursor, or looks up its row, each time. */
 const isReadIn = (ops: readonly Op[], cursor: number, loop: Range | undefined): boolean =>
   loop !== undefined &&
   (loop.cursor === cursor ||
@@ -141,7 +147,7 @@ const isReadIn = (ops: readonly Op[], cursor: number, loop: Range | undefined): 
       .slice(loop.start, loop.end)
       .some(({ opcode, p1 }) => p1 === cursor && /^(?:SeekRowid|NotExists|SeekGE)$/.test(opcode)));
 
-/** Finds the loops around each; `Once` guards what runs once, however often the loop around it does. */
+/** Finds the loops around each loop. `Once` guards code that runs once, however often the loop around it runs. */
 function nest(ops: readonly Op[], ranges: readonly Range[]): SqliteLoop[] {
   const onces = ops
     .filter(({ opcode }) => opcode === 'Once')

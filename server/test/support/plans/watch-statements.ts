@@ -5,8 +5,9 @@ import { watchPostgres } from './postgres-statements.ts';
 import { watchSqlite } from './sqlite-plans.ts';
 
 /**
- * Imported before a program: writes the statements of all threads of its process to the folder that a setting names.
- * The name has no RELATA_, because tests start services without such settings of their caller.
+ * Imported before a program. It writes the statements of all threads of its process to the folder that a setting names.
+ * The name of the setting does not begin with RELATA_, because tests start services without such settings of their
+ * caller.
  */
 
 const folder = process.env.STATEMENTS_FOLDER;

@@ -22,7 +22,9 @@ export async function findWorker(url: string, projectId: number): Promise<string
   return found;
 }
 
-/** Kills the server and all its sessions at once, like a crash of its machine. @returns a function that starts it again */
+/**
+ * Kills the server and all its sessions immediately, like a crash of its machine. @returns a function that restarts it
+ */
 export async function killWorker(url: string): Promise<() => Promise<void>> {
   const [row] = await query<{ folder: string }>(url, "select current_setting('data_directory') as folder");
   const folder = row?.folder ?? '';
@@ -31,7 +33,7 @@ export async function killWorker(url: string): Promise<() => Promise<void>> {
   const [program = '', ...args] = [
     ...(await readFile(join(folder, 'postmaster.opts'), 'utf8')).matchAll(/"([^"]*)"|(\S+)/g),
   ].map(([, quoted, plain]) => quoted ?? plain ?? '');
-  // Its child processes notice that the parent is gone, and end.
+  // Its child processes notice that the parent ended, and end.
   process.kill(pid, 'SIGKILL');
   return async () => {
     const log = openSync(join(folder, 'server.log'), 'a');
@@ -39,7 +41,7 @@ export async function killWorker(url: string): Promise<() => Promise<void>> {
       const child = spawn(program, args, { cwd: '/', uid, gid, detached: true, stdio: ['ignore', log, log] });
       child.unref();
       if (await answers(url, child)) return;
-      // Sessions of the killed server may not have ended.
+      // The sessions of the killed server may still be open.
       if (Date.now() > end) throw new Error(`the worker in ${folder} does not start again`);
     }
   };

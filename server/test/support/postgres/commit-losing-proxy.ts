@@ -1,10 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A proxy in front of a database that loses the answers to chosen commits. */
+/** A proxy in front of a database that drops the answers to chosen commits. */
 export interface CommitLosingProxy {
-  /** The database through the proxy. */
+  /** The address of the database through the proxy. */
   readonly url: string;
-  /** The next transaction with a statement that contains this text is stored, but its answer is lost. */
+  /** The next transaction with a statement that contains this text is stored, but its answer is dropped. */
   loseNext(statement: string): void;
   /** The number of commits that were stored without an answer. */
   readonly lost: () => number;

@@ -3,8 +3,8 @@ import { readMigrations } from '../../../src/storage/migrations/migrations.ts';
 import { DISTRIBUTED } from '../../../src/storage/postgres/distribution.ts';
 
 /**
- * Finds SQL in a source that a distributed database refuses, or answers by asking every worker, without one at hand. It reads
- * SQL literals as written, so a statement is judged piece by piece: a piece that names a catalog table must also state the
+ * Finds SQL in a source that a distributed database refuses or sends to every worker, without such a database. It reads
+ * SQL literals as written and judges a statement by its parts: a part that names a catalog table must also name the
  * project. Source: docs.citusdata.com, "SQL Support and Workarounds", and the answers of 13.2.2.
  */
 export interface RefusedSql {
@@ -25,7 +25,7 @@ export const coordinated: ReadonlySet<string | undefined> = new Set([
 /** A table in a statement, with its alias. */
 const NAMED =
   /\b(from|join|update|into|copy)\s+(\w+)(?:\s+(?:as\s+)?(?!where\b|set\b|on\b|order\b|cross\b|join\b|left\b|limit\b|values\b|select\b|union\b|group\b|for\b)(\w+))?/g;
-/** Whether a file is worth parsing. */
+/** Whether the file is worth parsing. */
 const MENTIONS = new RegExp(
   `(?:\\b(?:from|join|update|into|copy|table)\\s|From|Into|Table|Join)\\W*(?:${DISTRIBUTED.join('|')})\\b|force_generic_plan|set_config`,
 );
@@ -38,7 +38,7 @@ export function findRefused(path: string, source: string): RefusedSql[] {
   const conditions = listConditions(file);
   const found: RefusedSql[] = [];
   const visit = (node: ts.Node): void => {
-    // The statements of files are their own.
+    // Files have their own statements.
     if (ts.isPropertyAssignment(node) && node.name.getText(file) === 'sqlite') return;
     const { rules, text } = judgeNode(node, file, conditions);
     const line = file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
@@ -62,7 +62,7 @@ function judgeNode(node: ts.Node, file: ts.SourceFile, conditions: ReadonlyMap<s
   };
 }
 
-/** The text as it is in the statement: `own('p')` is a condition on the project. */
+/** The text as it is in the statement. `own('p')` is a condition on the project. */
 function writeLiteral(
   node: ts.TemplateLiteral | ts.StringLiteral,
   file: ts.SourceFile,
@@ -72,7 +72,7 @@ function writeLiteral(
   const holes = node.templateSpans.map(({ expression, literal }) => {
     const hole = expression.getText(file);
     const named = conditions.get(/^\w+/.exec(hole)?.[0] ?? '') ?? '';
-    // A nested literal is judged on its own.
+    // A nested literal is judged separately.
     return `${hole === 'PROJECT' ? '$1' : `$0 ${readConditions(hole)}${named}`}${literal.text}`;
   });
   return node.head.text + holes.join('');
@@ -84,7 +84,7 @@ const readConditions = (text: string): string =>
     .map(([, own, alias]) => ` ${own ?? alias ?? ''}${(own ?? alias) ? '.' : ''}project_id = `)
     .join('');
 
-/** @returns the conditions in each constant and function of a file, by name: statements with that name include them */
+/** @returns the conditions in each constant and function of a file, by name. Statements with that name include them. */
 function listConditions(file: ts.SourceFile): Map<string, string> {
   const declared: (readonly [string, string])[] = [];
   const visit = (node: ts.Node): void => {
@@ -95,7 +95,7 @@ function listConditions(file: ts.SourceFile): Map<string, string> {
   visit(file);
   const found = new Map<string, string>();
   if (!/\bown\(|project_id/.test(file.text)) return found;
-  // Declarations inherit conditions from each other.
+  // Declarations inherit the conditions of other declarations.
   for (let before = -1; before < found.size; ) {
     before = found.size;
     for (const [name, text] of declared) {
@@ -123,7 +123,7 @@ interface NamedTable {
   readonly alias: string | undefined;
 }
 
-/** Patterns in any text. */
+/** Patterns that are refused in any text. */
 const OF_TEXTS: readonly (readonly [string, (text: string) => boolean])[] = [
   [
     'a plan without values does not know the worker',
@@ -132,7 +132,7 @@ const OF_TEXTS: readonly (readonly [string, (text: string) => boolean])[] = [
   ['workers are told settings by `set local` alone', (text) => text.includes("set_config('enable_")],
 ];
 
-/** Patterns in statements on rows of catalogs; `table` is one of those. */
+/** Patterns that are refused in statements on rows of catalogs. `table` is one of those tables. */
 const OF_STATEMENTS: readonly ((statement: Statement, table: string) => string | false | undefined)[] = [
   ({ other }, table) => other && `${table} is joined with ${other.table}, whose rows lie on the coordinator`,
   ({ text }, table) => /\bskip locked\b/.test(text) && `rows of ${table} are locked with skip locked`,
@@ -179,7 +179,7 @@ function findBuilderTable(node: ts.CallExpression, file: ts.SourceFile): string 
   return first.text.split(' ')[0];
 }
 
-/** Finds the same in the `create table` statements of migrations, unless a later one drops the table. */
+/** Finds the same in the `create table` statements of migrations, unless a later migration drops the table. */
 export function findRefusedTables(migrations: string): string[] {
   const tables = [...migrations.matchAll(/^create table (\w+) \(\n(.*?)^\)/gms)].map(
     ([, name = '', body = '']) => ({ name, body }),

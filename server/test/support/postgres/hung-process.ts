@@ -4,7 +4,7 @@ import { until } from '../task-process.ts';
 import type { TestStore } from '../test-store.ts';
 import { query } from './postgres-server.ts';
 
-/** Many times the usual, for busy machines. */
+/** Many times the usual time, for busy machines. */
 const LONG_MS = 60_000;
 
 /** @returns the process ids of the database's sessions that wait for a lock */
@@ -25,9 +25,9 @@ export async function makeProject(service: ServiceProcess): Promise<number> {
 }
 
 export interface Hang {
-  /** The database, on the connection of the test. */
+  /** The database, through the connection of the test. */
   readonly direct: TestStore;
-  /** The database, on the connections of the processes. */
+  /** The database, through the connections of the processes. */
   readonly used: TestStore;
   readonly settings?: Record<string, string>;
   /** Between two statements, or within a COPY. */
@@ -35,7 +35,7 @@ export interface Hang {
 }
 
 /**
- * Hangs a process in the middle of a transaction that has the lock of a project.
+ * Hangs a process in the middle of a transaction that holds the lock of a project.
  * @returns the seconds until another process had ended the task
  */
 export async function passOverHung({ direct, used, settings = {}, at }: Hang): Promise<number> {
@@ -45,7 +45,7 @@ export async function passOverHung({ direct, used, settings = {}, at }: Hang): P
   const productsOf = (identifier: string) => ({ products: [{ identifier, name: identifier }] });
   const first = await hung.call('POST', path, { body: productsOf('first') });
   await hung.call('GET', `/tasks/${first.body.task.id}?wait=60`);
-  // It must not take the task first.
+  // This process must not claim the task first.
   other.pause();
   const accept = () => hung.call('POST', path, { body: productsOf('A') });
   const held =

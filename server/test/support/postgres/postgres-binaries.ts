@@ -5,12 +5,12 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 
-/** The user that runs PostgreSQL, which refuses root; undefined: the user that runs the tests. */
+/** The user that runs PostgreSQL, which refuses root. Undefined: the user that runs the tests. */
 export type ProcessOwner = { readonly name: string; readonly uid: number; readonly gid: number } | undefined;
 
 /**
  * @returns `nobody`, or else the first other user of the machine, if the tests run as root
- * @throws Error if root is the only user; initdb requires one with a name
+ * @throws Error if root is the only user, because initdb requires a user with a name
  */
 export async function findProcessOwner(): Promise<ProcessOwner> {
   if (process.getuid?.() !== 0) return undefined;
@@ -31,7 +31,8 @@ export async function findProcessOwner(): Promise<ProcessOwner> {
 }
 
 /**
- * PostgreSQL programs that the owner can run: those in RELATA_TEST_POSTGRES_BIN, or else a copy of the npm package's.
+ * PostgreSQL programs that the owner can run: those in RELATA_TEST_POSTGRES_BIN, or else a copy of the npm package's
+ * programs.
  * @returns the folder of initdb and postgres
  * @throws Error that names the missing part
  */
@@ -57,7 +58,7 @@ export async function provideBinaries(folder: string, owner: ProcessOwner): Prom
   return bin;
 }
 
-/** @returns the folder for temporary files, or the system's if the owner may not enter that one */
+/** @returns the folder for temporary files, or the system's folder if the owner may not enter that one */
 export function findTemporaryFolder(owner: ProcessOwner): string {
   const wanted = tmpdir();
   return owner === undefined || isOpen(wanted) ? wanted : '/tmp';

@@ -26,31 +26,31 @@ import {
 } from './postgres-binaries.ts';
 
 /**
- * A real PostgreSQL for tests: on loopback, in a temporary folder, and removed with the process that started it,
- * however that ends. Everyone who can reach the loopback address has full access.
+ * A real PostgreSQL for tests: on loopback and in a temporary folder. It is removed with the process that started it,
+ * however that process ends. Every program that can reach the loopback address has full access.
  */
 export interface PostgresServer {
-  /** The URL of its superuser, on the database `postgres`. */
+  /** The URL of its superuser for the database `postgres`. */
   readonly url: string;
-  /** e.g. 15 */
+  /** The major version, such as 15. */
   readonly version: number;
-  /** Ends it and its sessions at once, with its data preserved; `crash`: as a power cut would. */
+  /** Ends the server and its sessions immediately and keeps its data. `crash`: like a power cut. */
   halt(how?: 'crash'): Promise<void>;
   /** After `halt`, on the same port. */
   start(): Promise<void>;
-  /** Suspends it without ending connections, which hang. */
+  /** Suspends the server without ending its connections, which then hang. */
   pause(): void;
   continue(): void;
-  /** @returns a streaming standby, once it answers; it is stopped with its primary */
+  /** @returns a streaming standby, once it answers. It is stopped with its primary. */
   startReplica(): Promise<PostgresServer>;
-  /** Makes a standby a primary. */
+  /** Promotes a standby to primary. */
   promote(): Promise<void>;
-  /** Ends it and its replicas, and removes the data. */
+  /** Ends the server and its replicas, and removes the data. */
   stop(): Promise<void>;
 }
 
 export interface PostgresOptions {
-  /** For tests that crash it: commits survive. Otherwise nothing waits for the disk. */
+  /** For tests that crash the server: commits survive. Otherwise the server does not wait for the disk. */
   readonly isDurable?: boolean;
   /** Parameters of postgresql.conf in addition to those of all tests. */
   readonly parameters?: Readonly<Record<string, string>>;
@@ -108,8 +108,9 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 }
 
 /**
- * Memory, if there is plenty: a database is 300 files, made in 20 ms there and in 200 to 400 ms on a slow disk (2 cores,
- * ext4 in a virtual machine), where tests also wait for each other's syncs. The writes of a killed process survive in both.
+ * Memory, if there is plenty. A database has 300 files, which are made in 20 ms there and in 200 to 400 ms on a slow
+ * disk (2 cores, ext4 in a virtual machine), where tests also wait for each other's syncs. The writes of a killed
+ * process survive in both.
  */
 export function findFastFolder(disk: string): string {
   const memory = '/dev/shm';
@@ -123,14 +124,14 @@ const toConf = (parameters: Readonly<Record<string, string>>) =>
     .map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`)
     .join('');
 
-/** Without the caller's environment: PGDATA, PGPORT and the like belong to another server. */
+/** Without the caller's environment, because its PGDATA, PGPORT and similar variables belong to another server. */
 const runAs = ({ folder, owner }: Place) => ({
   cwd: folder,
   env: { PATH: process.env.PATH, LC_ALL: 'C' },
   ...(owner && { uid: owner.uid, gid: owner.gid }),
 });
 
-/** Waits for the end of the process that made the folders, then stops the servers in them and removes them. */
+/** Waits for the end of the process that made the folders, then stops the servers in them and removes the folders. */
 const GUARD = `
 trap '' HUP INT QUIT TERM
 cat > /dev/null
@@ -146,7 +147,7 @@ for folder; do
 done
 rm -rf "$@"`;
 
-/** @returns a function that ends the guard; processes are known by the `.pid` files of the folders */
+/** @returns a function that ends the guard. The `.pid` files of the folders name the processes. */
 export function guardFolders(...folders: string[]): () => Promise<void> {
   const guard = spawn('/bin/sh', ['-c', GUARD, 'guard', ...folders], {
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -173,7 +174,7 @@ async function startInstance(place: Place, data: string): Promise<PostgresServer
     async halt(how) {
       if (how === 'crash') await killAll(running);
       else await signal(running, 'SIGQUIT');
-      // Another process with its number must not be mistaken for the server.
+      // Another process with this number must not be mistaken for the server.
       await rm(join(data, 'postmaster.pid'), { force: true });
     },
     async start() {
@@ -240,7 +241,10 @@ async function signal(child: ChildProcess, name: NodeJS.Signals): Promise<void> 
   await ended;
 }
 
-/** The server's processes have groups of their own, so each is signalled; the first one last, as it restarts others. */
+/**
+ * The processes of the server have their own groups, so each is signalled. The first one is signalled last, because it
+ * restarts the others.
+ */
 function signalFamily(child: ChildProcess, name: NodeJS.Signals): void {
   const parent = child.pid as number;
   if (name !== 'SIGCONT') process.kill(parent, 'SIGSTOP');
@@ -254,7 +258,7 @@ async function killAll(child: ChildProcess): Promise<void> {
   child.ref();
   signalFamily(child, 'SIGKILL');
   await ended;
-  // As long as one lives, the next start is refused.
+  // As long as one of them lives, the next start is refused.
   while (listProcesses().some(({ pid }) => family.includes(pid))) await delay(10);
 }
 
@@ -269,7 +273,7 @@ interface RunningProcess {
   readonly state: string;
 }
 
-/** @returns living processes: ended ones can stay in the list until their parent reaps them */
+/** @returns living processes. Ended ones may stay in the list until their parent reaps them. */
 function listProcesses(): RunningProcess[] {
   const listed = process.platform === 'linux' ? readProcesses() : askProcesses();
   return listed.filter(({ state }) => state !== '' && !state.startsWith('Z'));
@@ -305,12 +309,12 @@ function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    // It has ended by itself.
+    // The process has ended without the signal.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a new connection. */
 export async function query<Row extends pg.QueryResultRow>(
   url: string,
   sql: string,
@@ -363,7 +367,7 @@ async function copyRunning({ url, data, copy, slot }: Copying): Promise<void> {
   await writeFile(join(copy, 'standby.signal'), '');
 }
 
-/** Excluded from backups; the log comes from the primary. */
+/** These are excluded from backups. The log comes from the primary. */
 const NOT_COPIED = /^(?:postmaster\..*|pg_internal\.init.*|pgsql_tmp.*)$/;
 const COPIED_EMPTY =
   /^(?:pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)$/;
@@ -379,7 +383,7 @@ async function copyFolder(from: string, to: string): Promise<void> {
   }
 }
 
-/** A running server removes files; its log makes up for it. */
+/** A running server removes files, and its log contains their changes. */
 function ignoreRemoved(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error;
 }

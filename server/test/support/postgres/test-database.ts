@@ -15,7 +15,7 @@ export interface TestDatabase {
 
 /**
  * @param adminUrl a database of the server, with a user who may create others
- * @returns a database with the newest schema, copied from one that is migrated once, or an empty one
+ * @returns a database with the newest schema, copied from a template that is migrated once, or an empty database
  */
 export async function createDatabase(
   adminUrl: string,
@@ -34,10 +34,10 @@ export async function createDatabase(
   };
 }
 
-/** Enough to spread projects over the workers: a database of 32 shards takes eight times as long to make. */
+/** Enough to spread projects over the workers. A database of 32 shards takes eight times as long to make. */
 const SHARDS = 4;
 
-/** A database on the coordinator of Citus and its workers; distributed unless it is empty. */
+/** A database on the coordinator of Citus and its workers. It is distributed unless it is empty. */
 async function createCluster(adminUrl: string, { isEmpty }: { isEmpty: boolean }): Promise<TestDatabase> {
   const name = `relata_test_${randomBytes(8).toString('hex')}`;
   const { coordinator, workers } = await listNodes(adminUrl);
@@ -60,7 +60,10 @@ async function createCluster(adminUrl: string, { isEmpty }: { isEmpty: boolean }
 
 const ADDS = 5;
 
-/** Roles are shared by all databases of a node: two test files that add it at once fail with "tuple concurrently updated". */
+/**
+ * All databases of a node share their roles. Two test files that add a role at the same time fail with "tuple
+ * concurrently updated".
+ */
 async function addNode(url: string, add: string, node: string): Promise<void> {
   const { hostname, port } = new URL(node);
   for (let at = 1; ; at += 1) {
@@ -93,7 +96,9 @@ function onDatabase(adminUrl: string, name: string): string {
 
 const versions = new Map<string, Promise<number>>();
 
-/** @returns e.g. 15; file_copy copies a database in half the time, and 14 has no other strategy */
+/**
+ * @returns the major version, such as 15. file_copy copies a database in half the time, and 14 has no other strategy.
+ */
 function readVersion(adminUrl: string): Promise<number> {
   const known =
     versions.get(adminUrl) ??
@@ -113,7 +118,7 @@ function provideTemplate(adminUrl: string): Promise<string> {
   return known;
 }
 
-/** Test files that run at the same time share one; its name changes with the schema. */
+/** Test files that run at the same time share one template. Its name changes with the schema. */
 async function createTemplate(adminUrl: string): Promise<string> {
   const name = `relata_template_${hashMigrations()}`;
   const admin = new pg.Client({ connectionString: adminUrl });
@@ -126,7 +131,7 @@ async function createTemplate(adminUrl: string): Promise<string> {
     await admin.query(`create database ${name} template template0`);
     const postgres = openPostgres({ url: onDatabase(adminUrl, name), connections: 1, prepares: false });
     await migratePostgres(postgres).finally(() => postgres.close());
-    // Connections to a template, even autovacuum's, prevent copies.
+    // Connections to a template prevent copies, even those of autovacuum.
     await admin.query(`alter database ${name} with is_template true allow_connections false`);
     return name;
   } finally {
@@ -134,7 +139,7 @@ async function createTemplate(adminUrl: string): Promise<string> {
   }
 }
 
-/** Any number without other uses. */
+/** Any number that is not used elsewhere. */
 const TEMPLATE_LOCK = 8_135_772_001;
 
 function hashMigrations(): string {

@@ -15,7 +15,9 @@ const REFUSALS: Readonly<Record<number, { reason: string; message: string }>> = 
   507: { reason: 'storage_full', message: 'The disk is full, nothing of this request was stored' },
 };
 
-/** Writes of all kinds to one project, one after another, on a failing disk: refused with one code, or accepted. */
+/**
+ * Writes of all kinds to one project, one after another, on a failing disk. Each is refused with one code, or accepted.
+ */
 export class DiskWriter {
   service: ServiceProcess;
   readonly projectId: number;

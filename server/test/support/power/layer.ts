@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { findFastFolder } from '../postgres/postgres-server.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
 
-/** The reason why no layer can be tested below the service here; false: it can. */
+/** The reason why the layer cannot run below the service on this machine, or false if it can. */
 export const noLayers = findObstacle();
 
 function findObstacle(): string | false {
@@ -22,7 +22,7 @@ function findObstacle(): string | false {
 
 const builtLayers = new Map<string, string>();
 
-/** @returns the layer built from a source next to this file, once per process */
+/** @returns the layer, built once per process from a source next to this file */
 export function buildLayer(name: 'unsynced' | 'failing'): string {
   const known = builtLayers.get(name);
   if (known !== undefined) return known;

@@ -3,7 +3,7 @@ import { CatalogFiles } from '../../../src/storage/sqlite/sqlite.ts';
 /** A process on a failing disk: prints the results of writes to a catalog that was opened while the disk was read-only. */
 const [folder = ''] = process.argv.slice(2);
 const [others, own] = [new CatalogFiles(folder), new CatalogFiles(folder)];
-// Later openers of the catalog share this WAL, and so can open it for reading only.
+// Later openers of the catalog share this WAL, so they can open it only for reading.
 others.open(1);
 process.on('message', () => {
   try {

@@ -5,9 +5,9 @@ import { FileBytes } from './file-bytes.ts';
 import { type JournalRecord, readJournal } from './journal.ts';
 
 /**
- * A disk that preserves everything synced and may lose everything else: bytes written since the last fsync of the file, and
- * folder entries changed since the last fsync of the folder, each independently. A power cut leaves any part of the unsynced
- * changes, with writes torn between two sectors. No file system preserves less.
+ * A disk that preserves everything synced and may lose everything else: bytes written since the last fsync of the file,
+ * and folder entries changed since the last fsync of the folder, each independently. A power cut leaves any part of the
+ * unsynced changes, and may tear writes between two sectors. No file system preserves less.
  */
 
 class FileNode {
@@ -41,7 +41,7 @@ interface Entry {
   readonly node: Node;
 }
 
-/** A change of one folder, or of two by a rename, which takes effect whole or not at all. */
+/** A change of one folder, or of two by a rename, which takes effect completely or not at all. */
 interface EntryChange {
   readonly removed?: Entry;
   readonly added?: Entry;
@@ -61,7 +61,7 @@ export class SimulatedDisk {
   private unsynced: EntryChange[] = [];
   private bytesRead = 0;
 
-  /** @param root its present content is durable */
+  /** @param root a folder whose present content counts as synced */
   constructor(root: string, journal: string) {
     this.root = root;
     this.journal = journal;
@@ -80,7 +80,7 @@ export class SimulatedDisk {
   }
 
   /**
-   * Applies the recorded calls since the last time. @param stopAt maximum number of records
+   * Applies the calls recorded since the last time. @param stopAt maximum number of records
    * @returns the number of applied records
    */
   follow(stopAt = Number.POSITIVE_INFINITY): number {
@@ -94,12 +94,12 @@ export class SimulatedDisk {
     return count;
   }
 
-  /** The number of records not applied yet. */
+  /** The number of records that are not applied yet. */
   countRecords(): number {
     return [...readJournal(readFileSync(this.journal).subarray(this.bytesRead))].length;
   }
 
-  /** The state visible to all processes while the power is on. */
+  /** The state that all processes see while the power is on. */
   current(): DiskState {
     return listState(
       this.rootNode,
@@ -258,7 +258,7 @@ function tearFile(file: FileNode, leaves: Leaves, random: () => number): FileByt
 const WHOLE_WRITES = 0.7;
 const SECTOR_BYTES = [512, 4_096];
 
-/** Leaves some sectors of a write; a file system may store the size of a file without its bytes. */
+/** Keeps only some sectors of a write. A file system may store the size of a file without its bytes. */
 function tear(
   bytes: FileBytes,
   change: FileChange,

@@ -70,7 +70,7 @@ const term = fc.record(
   { requiredKeys: ['attribute'] },
 );
 const side = fc.oneof(fc.constantFrom(...NUMERIC), term);
-/** Pairs that go together, of a source and a target. */
+/** Pairs of a source and a target that fit. */
 export const TABLES = {
   tones: [
     ['red', 'blue'],

@@ -1,6 +1,6 @@
 /**
- * A second implementation of whether products fit, as plain as possible: every pair by every rule, with words for true,
- * false and unknown. It shares nothing with the service. Source: docs/interface §12.3, §12.10.
+ * A second implementation of whether products fit, as simple as possible: every pair by every rule, with words for
+ * true, false and unknown. It shares no code with the service. Source: docs/interface §12.3, §12.10.
  */
 
 type Truth = 'false' | 'unknown' | 'true';
@@ -58,14 +58,14 @@ interface Read {
   readonly row: number | undefined;
 }
 
-/** Numbers are counted in ten-thousandths: more digits than any number here has. */
+/** Numbers are counted in ten-thousandths, because no number here has more digits. */
 const PARTS = 10_000n;
 const toParts = (number: string | number): bigint => {
   const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(String(number)) ?? [];
   return BigInt(`${sign}${whole}${fraction.padEnd(4, '0')}`);
 };
 
-/** `numeric`: attributes with the unit mm; all others are text. */
+/** `numeric`: attributes with the unit mm. All other attributes are text. */
 export class FitOracle {
   private readonly numeric: ReadonlySet<string>;
   private readonly tables: Readonly<Record<string, Pairs>>;
@@ -129,7 +129,7 @@ export class FitOracle {
     const targets = set.filter((one) => this.holds(definition.target, one) !== 'false');
     if (targets.length === 0) return [];
     const wantsLess = operator.startsWith('less');
-    /** What each product adds; undefined: its value is missing. */
+    /** The number that each product adds. Undefined: its value is missing. */
     const parts = targets.map((one) => {
       const values = this.read(one, total.attribute).map(({ value }) => value as bigint);
       // With a negative factor, the largest value makes the smallest sum.
@@ -159,7 +159,7 @@ export class FitOracle {
     });
   }
 
-  /** What a missing value may be: a few numbers, with the least and the largest that matter here. */
+  /** The values that a missing value may have: a few numbers, with the smallest and the largest that matter here. */
   private completionsOf(name: string): readonly bigint[] {
     const values = [...this.products.values()].flatMap((one) => this.read(one, name));
     const isAnyNegative = values.some(({ value }) => typeof value === 'bigint' && value < 0n);
@@ -203,7 +203,7 @@ export class FitOracle {
     )}`;
   }
 
-  /** Each named row, or a single one, with one value per attribute: of the row, or without a row. */
+  /** Each named row, or a single row, with one value per attribute: that of the row, or one without a row. */
   private listRows(product: FitProduct, terms: readonly (string | Term)[]): (readonly Read[])[][] {
     const names = [...new Set(terms.map(nameOf))];
     const all = names.flatMap((name) => this.read(product, name));

@@ -6,7 +6,7 @@ import type { Held } from '../test-store.ts';
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
 
-/** A relation of an answer; `groups` holds identifiers, in the single form one group per entry. */
+/** A relation of an answer. `groups` contains identifiers, in the single form one group per entry. */
 export interface Related {
   readonly id: number;
   readonly matchType: string;
@@ -17,19 +17,19 @@ export interface Related {
 export interface RelationCatalog extends TestCatalog {
   /** A call below `/management/projects/{id}/relations`. */
   manage(method: string, path?: string, body?: unknown): Promise<Answer<AnyBody>>;
-  /** Creates a relation; `rule` supplies missing fields. @returns it once all work has ended */
+  /** Creates a relation. `rule` supplies missing fields. @returns the relation once all work has ended */
   relate(definition: object): Promise<AnyBody>;
   /** @returns the relation in its present state */
   read(id: number): Promise<AnyBody>;
   /** Waits until only open full updates are left. */
   settled(): Promise<void>;
-  /** Replaces the ontology. The following extraction may still be running. */
+  /** Replaces the ontology. The following re-extraction may still be running. */
   putOntology(mode: 'automatic' | 'own', ...attributes: readonly object[]): Promise<AnyBody>;
   bulk(request: object): Promise<AnyBody>;
   single(request: object): Promise<AnyBody>;
-  /** @returns the relation's answer for a product; undefined if it is left out */
+  /** @returns the relation's answer for a product, or undefined if it is omitted */
   related(identifier: string, id: number): Promise<Related | undefined>;
-  /** Makes a change, and makes its tasks wait. Reads continue. */
+  /** Makes a change and lets its tasks wait. Reads continue. */
   holdBack<Result>(change: () => Promise<Result>): Promise<Held<Result>>;
 }
 
@@ -113,7 +113,7 @@ export async function createRelationCatalog(
 export const BULK = '/search/relations/bulk-results';
 export const SINGLE = '/search/relations/result';
 
-/** @returns a query string; values other than texts as JSON */
+/** @returns a query string, in which values other than texts are JSON */
 export const encode = (parameters: Readonly<Record<string, unknown>>) =>
   Object.entries(parameters)
     .map(([name, value]) => {

@@ -1,9 +1,9 @@
 /**
- * A second implementation of the rules of relations, as plain as possible: for a product, check every product of the
- * other side. It shares nothing with the service. Source: docs/interface §4.8, §11.3, §11.7, §12.
+ * A second implementation of the rules of relations, as simple as possible: for a product, check every product of the
+ * other side. It shares no code with the service. Source: docs/interface §4.8, §11.3, §11.7, §12.
  */
 
-/** The upload shape of §2.3 with the integer id of the product. */
+/** The upload form of §2.3 with the integer id of the product. */
 export interface OracleProduct {
   readonly id: number;
   readonly identifier: string;
@@ -39,7 +39,7 @@ export type Filter =
   | { readonly identifiers: readonly string[] }
   | Condition;
 
-/** An attribute, or a value computed from one: times first. */
+/** An attribute, or a value computed from it: first times, then plus. */
 export type MatchedSide =
   | string
   | { readonly attribute: string; readonly times?: number; readonly plus?: number | string };
@@ -62,7 +62,7 @@ export interface Sort {
   readonly direction: 'asc' | 'desc';
 }
 
-/** The shape of §12.1. */
+/** The form of §12.1. */
 export interface Definition {
   readonly name: string;
   readonly tag: string;
@@ -80,13 +80,13 @@ export interface Definition {
 /** The related products, as identifiers. */
 export interface Related {
   readonly matchType: 'FIRST_WAY' | 'SECOND_WAY';
-  /** All related groups, the best first, and in each the best variant first. */
+  /** All related groups with the best group first, and in each group the best variant first. */
   readonly groups: readonly (readonly string[])[];
 }
 
 type Value = string | number | boolean | bigint;
 
-/** Some units of the table (§11.7), in whole parts of the smallest. */
+/** Some units of the table (§11.7), as multiples of the smallest unit. */
 const UNITS: Readonly<Record<string, readonly [dimension: string, parts: bigint]>> = {
   mm: ['length', 10n],
   cm: ['length', 100n],
@@ -107,10 +107,10 @@ const UNITS: Readonly<Record<string, readonly [dimension: string, parts: bigint]
   ns: ['time', 1n],
   ms: ['time', 1_000_000n],
 };
-/** More decimals than any number here has. */
+/** No number here has more decimals. */
 const DECIMALS = 30;
 
-/** @returns the exact number in whole parts */
+/** @returns the exact number as a multiple of the smallest unit */
 function countParts(number: string, unit: string): bigint {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(number) ?? [];
   const shift = DECIMALS - fraction.length + Number(exponent);
@@ -178,8 +178,8 @@ export class RelationOracle {
   }
 
   /**
-   * @returns a function that answers for an identifier, even an unknown one; undefined if the target side has no
-   * products, in which case answers leave the relation out (§4.8 rule 5)
+   * @returns a function that answers for any identifier, even an unknown one. It answers undefined if the target side
+   * has no products, because answers then omit the relation (§4.8 rule 5).
    */
   relate(definition: Definition): ((identifier: string) => Related) | undefined {
     const { twoWay } = definition;
@@ -222,7 +222,7 @@ export class RelationOracle {
     );
   }
 
-  /** One matching pair of values suffices (§12.2 rule 9). */
+  /** One matching pair of values is sufficient (§12.2 rule 9). */
   private fitMatch(match: Match, targets: readonly RowedValue[], sources: readonly RowedValue[]): Fit {
     if (targets.length === 0 || sources.length === 0) return match.missing === 'passes' ? 'assumed' : 'no';
     const pairs = targets.flatMap((target) => sources.map((source) => [target.value, source.value] as const));
@@ -283,7 +283,7 @@ export class RelationOracle {
     return values;
   }
 
-  /** Times first, then plus: a number in the attribute's unit, or with a unit of its dimension. */
+  /** First times, then plus: a number in the attribute's unit, or with a unit of its dimension. */
   private computeValues(entry: Entry, side: MatchedSide): readonly RowedValue[] {
     if (typeof side === 'string') return entry.values.get(side) ?? [];
     const { attribute, times = 1, plus = 0 } = side;
@@ -329,7 +329,7 @@ export class RelationOracle {
   }
 }
 
-/** @returns the value as its attribute reads it; undefined if it does not fit (§11.3) */
+/** @returns the value as its attribute reads it, or undefined if it does not fit (§11.3) */
 function readValue(text: string, { type, unitName = '', decimal }: OracleAttribute): Value | undefined {
   if (type === 'BOOLEAN_ATTRIBUTE') {
     const word = text.toLowerCase();
@@ -373,8 +373,8 @@ const leastOf = (fits: readonly Fit[]): Fit => FITS.find((fit) => fits.includes(
 const greatestOf = (fits: readonly Fit[]): Fit => FITS.findLast((fit) => fits.includes(fit)) ?? 'no';
 
 /**
- * @returns for each row of a product the values for each match, one attribute at a time: the row's and those without a
- * row
+ * @returns for each row of a product the values for each match, one attribute at a time: those of the row and those
+ * without a row
  */
 function listRows(
   matches: readonly Match[],
@@ -398,7 +398,7 @@ function listRows(
   });
 }
 
-/** Neither the same product nor, unless the definition allows it, one of its group (§12.3 rule 2). */
+/** Neither the same product nor a product of its group, unless the definition allows the group (§12.3 rule 2). */
 function isApart(a: Entry, b: Entry, { excludeSameGroup = true }: Definition): boolean {
   return a.product !== b.product && !(excludeSameGroup && a.group === b.group);
 }

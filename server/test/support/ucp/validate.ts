@@ -5,7 +5,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 const FOLDER = join(import.meta.dirname, 'schemas');
 const ROOT = 'https://ucp.dev/schemas';
 
-/** @returns the validator with the protocol's schemas and the given ones */
+/** @returns the validator with the schemas of the protocol and the given ones */
 export function openUcpSchemas(...more: readonly object[]) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   // RFC 3986: ASCII only, no spaces.
@@ -15,7 +15,7 @@ export function openUcpSchemas(...more: readonly object[]) {
     if (file.endsWith('.json')) ajv.addSchema(JSON.parse(readFileSync(join(FOLDER, file), 'utf8')));
   for (const schema of more) ajv.addSchema(schema);
   return {
-    /** @param name path below the schemas, with the definition after `#` */
+    /** @param name path below the schemas, followed by the definition after `#` */
     list(name: string, value: unknown): readonly ErrorObject[] {
       const url = name.startsWith('http') ? name : `${ROOT}/${name}`;
       const validate = ajv.getSchema(url) as ValidateFunction | undefined;
