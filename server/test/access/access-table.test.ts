@@ -246,7 +246,7 @@ const isHidden = ({ status, text, isOurs }: Answered & { isOurs: boolean }) =>
 
 test('every route has exactly one row of the table, and every pattern matches a route', () => {
   const without = routes.filter((route) => findRow(route) === undefined);
-  assert.deepEqual(without, [], 'SECURITY.md says who may call it');
+  assert.deepEqual(without, [], 'SECURITY.md lists who may call it');
   const patterns = table.flatMap((row) => row.patterns.map((pattern) => ({ row, pattern })));
   const idle = patterns.filter(
     ({ row, pattern }) => !routes.some((route) => fits(route, pattern) && findRow(route) === row),

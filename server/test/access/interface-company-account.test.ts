@@ -102,7 +102,7 @@ test('the first sign-in with a company account creates a user with the role of i
     cookies[0] ?? '',
     /^relata_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=604800$/,
   );
-  assert.match(cookies[1] ?? '', /^relata_sign_in=; .*Max-Age=0$/, 'an attempt is good for one sign-in');
+  assert.match(cookies[1] ?? '', /^relata_sign_in=; .*Max-Age=0$/, 'a sign-in attempt works once');
   assert.equal(await isSignedIn(browser), 200);
   const made = await browser.call('POST', '/management/project-groups', { body: { name: 'By an editor' } });
   assert.equal(made.status, 201);
@@ -116,7 +116,7 @@ test('groups set the roles for project groups and projects again at each sign-in
   const browser = new CompanyBrowser();
   const roles = [{ scope: { type: 'project-group', id: 1 }, role: 'editor' }];
   const { user } = (await browser.signIn(subject)).body;
-  assert.deepEqual([user.role, user.roles], ['none', roles], 'what does not exist is left out');
+  assert.deepEqual([user.role, user.roles], ['none', roles], 'groups that do not exist are ignored');
   const { items } = await browser.succeed('GET', '/management/projects');
   assert.ok(items.length > 0 && items.every((one: { projectGroupId: number }) => one.projectGroupId === 1));
   assert.equal(
@@ -178,7 +178,7 @@ test('each sign-in derives the role from the groups again, and an account withou
   const stranger = employ('Others');
   assertRefused(await new CompanyBrowser().signIn(stranger.subject), 403);
   const users = (await service().call('GET', '/management/users?limit=1000')).body.items;
-  assert.ok(!users.some(({ email }: { email: string }) => email === stranger.email), 'no user was made');
+  assert.ok(!users.some(({ email }: { email: string }) => email === stranger.email), 'no user was created');
 });
 
 test('an answer of the provider works once, in the browser that began the sign-in, from a page of the service (§5.7 rule 4)', async () => {
@@ -272,7 +272,7 @@ test('signing out returns the sign-out address of the provider, only for users o
   assert.equal(url.origin, provider.issuer);
   assert.equal(url.searchParams.get('post_logout_redirect_uri'), RETURN_URL);
   assert.equal(url.searchParams.get('client_id'), 'relata');
-  assert.equal((await fetch(url)).status, 200, 'the provider takes it');
+  assert.equal((await fetch(url)).status, 200, 'the provider accepts it');
   assert.equal(await isSignedIn(browser), 401);
   const { browser: local } = await signUpOwner(service(), { origin: ORIGIN });
   assert.deepEqual(await local.succeed('DELETE', '/management/session'), { status: 'success' });

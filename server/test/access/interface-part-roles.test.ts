@@ -73,7 +73,7 @@ test('a user with roles for some projects sees only these and changes what each 
   assert.equal((await start(other.id)).status, 404);
   for (const path of ['/tasks', '/management/statistics', '/management/audit-log'])
     assert.equal((await browser.call('GET', `${path}?projectId=${other.id}`)).status, 401, path);
-  assert.equal((await browser.call('GET', '/tasks')).status, 400, 'more than one project is in reach');
+  assert.equal((await browser.call('GET', '/tasks')).status, 400, 'more than one project is in the scope');
 
   const rename = async (project: number) =>
     (await browser.call('PATCH', `/management/projects/${project}`, { body: { tags: ['x'] } })).status;

@@ -131,7 +131,7 @@ test('a page key reads related products and fit, and nothing else (§5.2 rule 2)
   const scope = { type: 'project', id: first };
   const made = { name: 'Page', scope, page: true, access: 'write' };
   const refused = await service().call('POST', '/management/api-keys', { body: made });
-  assert.equal(refused.status, 400, 'a key that visitors see writes nothing');
+  assert.equal(refused.status, 400, 'a page key writes nothing');
   const { id, key } = await createKey(scope, { page: true });
   const { body } = await service().call('GET', `/management/api-keys/${id}`);
   assert.deepEqual([body.access, body.page], ['read', true]);

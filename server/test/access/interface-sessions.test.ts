@@ -45,11 +45,7 @@ test('a user lists their own sessions and ends one or all of the others (§5.6 r
 
   const end = (browser: Browser, id: number, options = {}) =>
     browser.call('DELETE', `/management/sessions/${id}`, options);
-  assert.equal(
-    (await end(stranger.browser, other.id)).status,
-    404,
-    'a session of somebody else is not there',
-  );
+  assert.equal((await end(stranger.browser, other.id)).status, 404, 'a session of another user is not found');
   assertRefused(await end(owner.browser, other.id, { csrf: null }), 403, /X-CSRF-Token/);
   assert.equal((await end(owner.browser, other.id)).status, 200);
   assert.deepEqual([await isSignedIn(second), await isSignedIn(third)], [401, 200]);

@@ -72,7 +72,7 @@ test('an owner link lets an owner who lost the password set a new one (§14.5 ru
   const back = await signUpOwner(service(), { email: editor.email.toUpperCase() });
   assert.equal(back.id, editor.id);
   assert.equal(back.answer.user.role, 'owner');
-  assert.equal(await isSignedIn(editor.browser), 401, 'whoever had a session has it no more');
+  assert.equal(await isSignedIn(editor.browser), 401, 'all sessions have ended');
 });
 
 test('a user signs in with the address in upper or lower case, and signs out (§5.6)', async () => {
@@ -120,7 +120,7 @@ test('the cookie is HttpOnly and SameSite=Strict, and with https also Secure and
   );
   assert.equal(await isSignedIn(browser), 200);
   browser.cookie = browser.cookie?.replace('__Host-', '');
-  assert.equal(await isSignedIn(browser), 401, 'a cookie that a neighbour could have set counts for nothing');
+  assert.equal(await isSignedIn(browser), 401, 'a cookie that a neighbouring site could have set is ignored');
 });
 
 test('a cookie value set before the sign-in does not sign in afterwards (session fixation)', async () => {
@@ -160,7 +160,7 @@ test('the session cookie is found among other cookies, and invented values are r
   const hash = createHash('sha256')
     .update(value.split('=')[1] ?? '')
     .digest('hex');
-  assert.equal(await ask(`relata_session=${hash}`), 401, 'what is stored signs nobody in');
+  assert.equal(await ask(`relata_session=${hash}`), 401, 'the stored hash does not sign in');
 });
 
 test('a session expires 12 hours after its last use and 7 days after it began (§5.6 rule 6)', async (t) => {
@@ -174,7 +174,7 @@ test('a session expires 12 hours after its last use and 7 days after it began (�
     if (hours === 11) assert.equal(await isSignedIn(idle.browser), 200);
     if (hours === 33) assert.equal(await isSignedIn(idle.browser), 401, '22 hours without use');
     const { items } = await owner.browser.succeed('GET', '/management/sessions');
-    assert.equal(items.length, hours < 33 ? 2 : 1, 'one that has ended is not listed');
+    assert.equal(items.length, hours < 33 ? 2 : 1, 'an ended session is not listed');
   }
   clock.pass(11 * HOUR_MS);
   assert.equal(await isSignedIn(owner.browser), 401, 'after 7 days');
@@ -293,9 +293,13 @@ test('after ten attempts in 15 minutes even the right password is refused (§5.6
     return browser.call('POST', '/management/session', { body: { email: who, password } });
   };
   for (let count = 0; count < 9; count += 1) assert.equal((await tryIt('wrong', '10.0.0.1')).status, 401);
-  assert.equal((await tryIt(PASSWORD, '10.0.0.1')).status, 200, 'a right one clears the count');
+  assert.equal((await tryIt(PASSWORD, '10.0.0.1')).status, 200, 'a right password clears the count');
   const atOnce = await inRounds(25, async (at) => (await tryIt('wrong', `10.0.0.1:${5000 + at}`)).status);
-  assert.equal(atOnce.filter((status) => status === 401).length, 10, 'also at once, and with ports');
+  assert.equal(
+    atOnce.filter((status) => status === 401).length,
+    10,
+    'also with simultaneous attempts and other ports',
+  );
   const refused = await tryIt(PASSWORD, '10.0.0.1');
   assertRefused(refused, 429, 'Too many attempts with a password, try again later');
   assert.equal(refused.headers.get('retry-after'), '900');
@@ -355,7 +359,7 @@ test('changing the password ends all sessions and opens a new one (§5.6)', asyn
   assert.equal(await isSignedIn(other), 401);
   const thief = new Browser(service().address);
   thief.cookie = before.cookie;
-  assert.equal(await isSignedIn(thief), 401, 'a copy of the old cookie is worth nothing');
+  assert.equal(await isSignedIn(thief), 401, 'a copy of the old cookie does not work');
   assert.equal((await signIn(service(), owner.email)).answer.status, 401);
   assert.equal((await signIn(service(), owner.email, 'another Password 12')).answer.status, 200);
 });
@@ -451,7 +455,7 @@ test('a key in the request takes precedence over the session (§5.1 rule 11)', a
     csrf: null,
     headers: { authorization, origin: 'https://evil.example' },
   });
-  assert.equal(made.status, 201, 'no token is needed: the page had to know the key');
+  assert.equal(made.status, 201, 'no token is needed, because the page had to have the key');
   const wrong = await browser.call('GET', '/management/projects', { headers: { authorization: 'Bearer x' } });
   assertRefused(wrong, 401, 'You are not allowed to access the requested resource');
   const alone = await service().call('GET', '/management/session');
@@ -541,7 +545,7 @@ test('the last owner of an account cannot be removed (§14.6 rule 3)', async (t)
     demote(second.browser, first.id),
     first.browser.call('DELETE', `/management/users/${first.id}`),
   ]);
-  assert.equal(answers.filter(({ status }) => status === 200).length, 1, 'of three at once');
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1, 'of three simultaneous requests');
   const { items } = (await running.call('GET', '/management/users')).body;
   assert.equal(items.filter(({ role }: { role: string }) => role === 'owner').length, 1);
 });
@@ -575,7 +579,7 @@ test('an invitation creates one user, with its address and role (§14.6 rule 4)'
     ['invitation', 'editor', email.toLowerCase()],
   );
   assert.equal((await accept({ ...given, password: 'short' })).status, 400);
-  assert.equal((await accept({ ...given, role: 'owner' })).status, 400, 'nobody names their own role');
+  assert.equal((await accept({ ...given, role: 'owner' })).status, 400, 'no user names their own role');
   const accepted = await accept(given);
   assert.equal(accepted.body.user.role, 'editor');
   assertRefused(await check(given.token), 400, /^The link is not valid/);

@@ -73,7 +73,7 @@ test('the categories of a catalog are listed by path, each parent before its chi
   assert.deepEqual(
     await list(await createCatalog(service())),
     [],
-    'those of another project are not its own',
+    'a key does not list those of another project',
   );
 });
 
@@ -101,7 +101,7 @@ test('category names may contain any characters and are returned unchanged (§14
     new Set(expected.map((path) => JSON.stringify(path))),
   );
   assert.equal(found.length, expected.length);
-  assert.deepEqual(await list(catalog, { limit: 1 }), found, 'a page each, in the same order');
+  assert.deepEqual(await list(catalog, { limit: 1 }), found, 'one per page, in the same order');
   for (const top of expected.filter((path) => JSON.stringify(path).length < 5_000)) {
     const below = found.filter(
       (path) => path.length > top.length && top.every((name, at) => path[at] === name),
@@ -152,7 +152,10 @@ test('categories appear and disappear with their products (§14.3 rule 13)', asy
   assert.deepEqual(await list(catalog), [['Lamps'], ['Sale'], ['Tools'], ['Tools', 'Saws']]);
   await catalog.post('/products/batch/initiate');
   await catalog.post('/products/batch/upload', { products: [product('A', ['New'])] });
-  assert.ok(!(await list(catalog)).flat().includes('New'), 'of an open full update nothing is listed');
+  assert.ok(
+    !(await list(catalog)).flat().includes('New'),
+    'categories of an open full update are not listed',
+  );
   await catalog.done(await catalog.post('/products/batch/start'));
   assert.deepEqual(await list(catalog), [['New']]);
 });

@@ -175,7 +175,7 @@ const EFFECTS: readonly { why: string; attribute: object; kept: number; gained: 
       lost: [],
     },
     {
-      why: 'an attribute is new',
+      why: 'a new attribute',
       attribute: { name: 'Width', type: 'TEXT_ATTRIBUTE' },
       kept: 0,
       gained: ['E'],
@@ -274,7 +274,7 @@ test('a large catalog is sampled, or counted completely with progress (§11.6 ru
 
   const answer = await service().call('GET', pathOf(catalog, '/coverage?sample=all'), { headers: NDJSON });
   const lines = linesOf(answer.body);
-  assert.ok(lines.length > 10, 'progress comes as it goes');
+  assert.ok(lines.length > 10, 'progress is reported during the work');
   assert.ok(lines.every(({ scanned, of }) => of === 60_000 && scanned <= of));
   const { result } = lines.at(-1);
   assert.deepEqual([result.sampled, result.sampledProducts], [false, 60_000]);

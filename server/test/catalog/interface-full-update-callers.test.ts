@@ -98,7 +98,7 @@ test('a caller that names a session with fullUpdateId may continue it with anoth
   await a.upload(product('A1'));
   const session = `?fullUpdateId=${fullUpdateId}`;
   assert.equal((await b.call('POST', `/products/batch/upload${session}`, [product('A2')])).status, 200);
-  assert.equal((await b.call('GET', '/products/batch')).body.batches, 2, 'anybody may look at it');
+  assert.equal((await b.call('GET', '/products/batch')).body.batches, 2, 'any caller may read it');
   await catalog.done(await b.start(session));
   assert.deepEqual(await catalog.list(), ['A1', 'A2']);
 });

@@ -37,7 +37,7 @@ test('initiate accepts no body, {} and [], and answers its text and the id (§4.
     assert.deepEqual(rest, { message: 'You can now send batches of the full update', status: 'success' });
     ids.add(fullUpdateId);
   }
-  assert.equal(ids.size, 4, 'each begins a new one');
+  assert.equal(ids.size, 4, 'each begins a new session');
 });
 
 test('upload and start answer their texts, counts and tasks (§4.4 rules 4 and 12, §2.4)', async () => {
@@ -90,7 +90,7 @@ test('upload and start answer their texts, counts and tasks (§4.4 rules 4 and 1
   assert.deepEqual(
     repeated.map(({ identifier }) => identifier),
     ['A'],
-    'the commit reports for its uploads',
+    'the commit reports the lines of its uploads',
   );
 });
 
@@ -116,7 +116,7 @@ test('a second initiate discards the open full update and cancels its uploads (�
   assertRefused(await catalog.post('/products/batch/start'), 400, /no products/);
   await upload(catalog, 'C');
   await catalog.done(await catalog.post('/products/batch/start'));
-  assert.deepEqual(await catalog.list(), ['C'], 'nothing of the discarded one is committed');
+  assert.deepEqual(await catalog.list(), ['C'], 'nothing of the discarded session is committed');
 });
 
 test('fullUpdateId refuses upload, preview and start of another full update (§4.4 rule 20)', async () => {
@@ -173,7 +173,7 @@ test('a commit without an uploaded product is refused, and the session stays ope
   await catalog.load({ identifier: 'A' });
   await initiate(catalog);
   assertRefused(await catalog.post('/products/batch/start'), 400);
-  assert.deepEqual(await catalog.list(), ['A'], 'an empty commit empties nothing');
+  assert.deepEqual(await catalog.list(), ['A'], 'an empty commit deletes nothing');
   await upload(catalog, 'B');
   await catalog.done(await catalog.post('/products/batch/start'));
   assert.deepEqual(await catalog.list(), ['B']);
@@ -463,7 +463,7 @@ test('the delete guard checks again when the commit runs: FAILED, same text, unc
   await initiate(catalog);
   const uploaded = await upload(catalog, 'A');
   const started = await catalog.post('/products/batch/start');
-  assert.equal(started.status, 200, 'at the call one of two would go');
+  assert.equal(started.status, 200, 'at the call, one of two products would be deleted');
   await release();
   await catalog.done(between);
   const task = await catalog.done(started);
@@ -508,7 +508,7 @@ test('a restore undoes the last commit: ids stay, later changes are overwritten,
     ['A', 'B', 'C', 'D'],
   );
   for (const at of [0, 1, 3]) assert.deepEqual(after[at], before[at]);
-  assert.equal(after[2].name, 'later', 'left alone by the commit, so its later update stays');
+  assert.equal(after[2].name, 'later', 'the commit did not change it, so its later update stays');
   const overwritten = (await catalog.report(task)).filter(({ code }) => code === 'overwritten_later');
   assert.deepEqual(
     overwritten.map(({ identifier }) => identifier),

@@ -158,7 +158,7 @@ test('identifiers is a JSON array, or each value is one identifier exactly as se
   assert.deepEqual(
     await ask(catalog, `identifiers=A&${json(['B'])}`),
     ['A'],
-    'not read as JSON beside another',
+    'not read as JSON if there are several values',
   );
   assert.deepEqual(await ask(catalog, 'identifiers=[]'), []);
   for (const one of odd.filter((name) => !/^[[{]/.test(name))) {
@@ -343,7 +343,7 @@ test('a longer request line is 431 in the error format, even while the client is
     assert.match(failure.requestId, /^[0-9a-f-]{36}$/);
     assert.ok(
       service().log.some((line) => line.includes(failure.requestId)),
-      'the log has the same',
+      'the log has the same text',
     );
   }
 });

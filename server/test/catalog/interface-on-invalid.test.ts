@@ -112,7 +112,7 @@ test('a full update leaves products that it could not read unchanged, and the de
   const task = await catalog.done(await catalog.post('/products/batch/start'));
   assert.equal(task.taskStatus, 'FINISHED');
   assert.deepEqual(await catalog.list(), ['A', 'B', 'C', 'D', 'F']);
-  assert.equal((await catalog.stored('A')).name, 'new', 'the batch that could be read counts');
+  assert.equal((await catalog.stored('A')).name, 'new', 'the readable batch counts');
   assert.equal((await catalog.stored('B')).name, 'good in a later batch');
   const [after] = await catalog.find('C');
   assert.deepEqual([after.id, after.link], [before.id, 'https://shop.example/c'], 'as it is at the commit');

@@ -110,8 +110,8 @@ test('an empty catalog has an automatic ontology without attributes (§11.1)', a
 const TYPES: readonly { values: readonly string[]; type: string; why: string }[] = [
   { values: ['1', '-2.5', '+3', '0', '0.75', '100'], type: 'NUMERIC_ATTRIBUTE', why: 'plain numbers' },
   { values: ['1 in', '2.5 in'], type: 'NUMERIC_ATTRIBUTE in', why: 'numbers of one unit' },
-  { values: ['1 %', '2 %'], type: 'NUMERIC_ATTRIBUTE %', why: 'a unit need not be letters' },
-  { values: ['5 m3', '6 m3'], type: 'NUMERIC_ATTRIBUTE m3', why: 'a digit may stand inside a unit' },
+  { values: ['1 %', '2 %'], type: 'NUMERIC_ATTRIBUTE %', why: 'a unit without letters' },
+  { values: ['5 m3', '6 m3'], type: 'NUMERIC_ATTRIBUTE m3', why: 'a digit inside a unit' },
   { values: ['1 abcdefghijkl'], type: 'NUMERIC_ATTRIBUTE abcdefghijkl', why: 'a unit of 12 characters' },
   { values: ['1 abcdefghijklm'], type: 'TEXT_ATTRIBUTE', why: 'a unit of 13 characters' },
   { values: ['1 2in'], type: 'TEXT_ATTRIBUTE', why: 'a unit that begins with a digit' },
@@ -676,7 +676,7 @@ test('a change of the ontology re-extracts the catalog without an upload, in a t
     [[['Colour', 'blue']], [['Colour', 'blue']], [['Colour', 'red']]],
   );
   for (const at of [0, 1]) assert.ok(after[at].lastUpdateTs > before[at].lastUpdateTs, 'its facts changed');
-  assert.deepEqual(after[2], before[2], 'no fact of this one changed');
+  assert.deepEqual(after[2], before[2], 'no fact of this product changed');
   assert.deepEqual(
     after.map(({ id }) => id),
     before.map(({ id }) => id),
@@ -722,7 +722,7 @@ test('updates accepted after a change use the new ontology, and the re-extractio
     (await catalog.find(...MANY.slice(from, from + 100).map(({ identifier }) => identifier))).map(
       ({ facts }) => facts.map(({ value }: Fact) => value).join(),
     );
-  assert.deepEqual(new Set(await colours(0)), new Set(['round 0']), 'cm is not the unit any more');
+  assert.deepEqual(new Set(await colours(0)), new Set(['round 0']), 'cm is no longer the unit');
   assert.deepEqual(new Set(await colours(100)), new Set(['round 1']));
   assert.deepEqual(new Set(await colours(200)), new Set(['2 in,round 2']));
   assert.equal((await colours(300))[0], '300 in,red');

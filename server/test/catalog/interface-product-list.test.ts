@@ -239,7 +239,7 @@ test('paging returns every hit exactly once (§14.3 rule 6)', async () => {
   const catalog = await createCatalog(service());
   await catalog.load(...MANY);
   const everything = await listAll(catalog, { category: category('Farm'), format: 'table', limit: 1000 });
-  assert.deepEqual(identifiersOf(everything.items), identifiersOf(MANY), 'in the order of their upload');
+  assert.deepEqual(identifiersOf(everything.items), identifiersOf(MANY), 'in the order of upload');
   // A page also ends after a time, so a busy machine has more pages.
   assert.ok(everything.pages >= 21, `${everything.pages} pages`);
   const thousandths = identifiersOf(MANY.filter(({ name }) => name === 'a thousandth'));

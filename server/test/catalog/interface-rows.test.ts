@@ -93,7 +93,7 @@ test('a relation by rows follows uploads, partial updates and the ontology (§12
   const results = async () => (await catalog.related('B1', id))?.groups.flat();
   assert.deepEqual(await results(), ['E-2280', 'M-2280']);
   await catalog.patch({ identifier: 'B1', attributes: { Size: [{ value: '2230', row: 1 }] } });
-  assert.deepEqual(await results(), ['M-2230'], 'the second slot has no size any more');
+  assert.deepEqual(await results(), ['M-2230'], 'the second slot no longer has a size');
   const { body } = await catalog.call('GET', '/product-service/product-by-sku?identifier=B1');
   assert.equal(body.facts.find(({ attribute }: { attribute: string }) => attribute === 'Size').row, 1);
 });

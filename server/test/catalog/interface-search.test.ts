@@ -235,7 +235,7 @@ test('a first search that waits too long for its index returns a part, and calls
   const release = hold();
   const begun = performance.now();
   const first = await lagging.call('GET', '/search/products?q=drill');
-  assert.ok(performance.now() - begun >= HELD_WAIT_MS - 1, 'it waits for the index');
+  assert.ok(performance.now() - begun >= HELD_WAIT_MS - 1, 'the search waits for the index');
   const { partial, isComplete, isTotalExact, nextCursor, items } = first.body;
   assert.deepEqual([partial, isComplete, isTotalExact, nextCursor], [true, false, false, null]);
   assert.deepEqual(
@@ -278,7 +278,7 @@ test('a first search over many products returns a part immediately, and all hits
   assert.equal((await search('nail')).items.length, 20);
   const shop = await lagging.call('GET', '/search?query=nail');
   assert.deepEqual([shop.body.partial, shop.body.searchResults[0].results.length], [true, 20]);
-  assert.ok(performance.now() - begun < LONG_WAIT_MS, 'it does not wait for the index');
+  assert.ok(performance.now() - begun < LONG_WAIT_MS, 'the search does not wait for the index');
   release();
   let body = await search('nail');
   for (; body.partial; body = await search('nail')) await setTimeout(50);
@@ -322,7 +322,7 @@ test('an index that is far behind shows no outdated hits and reports that hits m
   assert.deepEqual([items, isComplete], [[{ path: ['Tools'] }], false]);
   const refused = await list('q=drill');
   assertRefused(refused, 503);
-  assert.equal(refused.body.reason, 'search_not_ready', 'a list lacks nothing');
+  assert.equal(refused.body.reason, 'search_not_ready', 'a complete list');
   release();
   let body = await search('drill');
   for (; !body.isComplete; body = await search('drill')) await setTimeout(100);

@@ -132,7 +132,7 @@ const TYPED: Readonly<
     'a sign without a space': [['19,99€', '5 €'], 'NUMERIC € comma'],
     'plain numbers': [['12.5', '1000.25'], 'NUMERIC'],
     'both forms': [['12,5', '13.5'], 'TEXT'],
-    'the form of others': [['1,234.50'], 'TEXT'],
+    'the notation of other locales': [['1,234.50'], 'TEXT'],
     'one unit in several spellings': [['1 in', '2 INCH', '3 Zoll', '4 "', '5"'], 'NUMERIC in'],
     'two units of a dimension': [['1 m', '2 cm'], 'TEXT'],
     'leading zeros': [['007', '12'], 'TEXT'],
@@ -257,7 +257,7 @@ test('a task whose changes remove existing facts reports them with a count and a
   assert.deepEqual(task.warnings, [dropped], 'D had no fact');
   const log = (await catalog.call('GET', `/tasks/${task.id}/log`)).body.log as { line: string }[];
   assert.ok(log.some(({ line }) => line === dropped));
-  assert.equal((await commitBatches(catalog, first)).warnings, undefined, 'nothing more was dropped');
+  assert.equal((await commitBatches(catalog, first)).warnings, undefined, 'no more facts were removed');
 
   const patched = await catalog.patch({ identifier: 'A', attributes: { Price: 'on request' } });
   assert.match(

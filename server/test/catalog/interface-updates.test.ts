@@ -119,7 +119,7 @@ const partialCases: { rule: string; attributes: unknown; leaves: object[] }[] = 
     leaves: [{ key: 'Colour', value: 'blue' }, length, { key: 'Price', value: '8', userGroups: ['b2b'] }],
   },
   {
-    rule: 'a list gives exactly its values',
+    rule: 'a list replaces all values',
     attributes: { Colour: ['blue', { value: 'green', userGroups: ['trade'] }] },
     leaves: [
       { key: 'Colour', value: 'blue' },

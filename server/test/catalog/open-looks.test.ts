@@ -61,5 +61,5 @@ test('one key can have four counts and previews in progress (§14.3 rule 14)', a
   assert.equal(other.status, 200);
   let again = await call('GET', pathOf(large, '/ontology/coverage'));
   while (again.status === 429) again = await call('GET', pathOf(large, '/ontology/coverage'));
-  assert.equal(again.status, 200, 'those that ended count no more');
+  assert.equal(again.status, 200, 'calls that have ended no longer count');
 });

@@ -122,7 +122,7 @@ test('every page except the last has as many hits as its limit, however long the
     const page: FoundPage = await search(50, { filter: 'Weight > 0', ...(cursor && { cursor }) });
     sizes.push(page.items.length);
     found.push(...page.items.map(({ identifier }) => identifier));
-    assert.ok(!page.isTotalExact && page.total < PRODUCTS, 'the count had no time for all');
+    assert.ok(!page.isTotalExact && page.total < PRODUCTS, 'the count had no time for all products');
     cursor = page.nextCursor;
   }
   assert.deepEqual(
@@ -146,7 +146,11 @@ test('a page continues where the count ended, and is refused for its time if it 
     ['P0041'],
   );
   const three = await search(70, { ...rare, limit: 3 });
-  assert.deepEqual([three.items.length, three.total], [3, 2], 'two in the time of the count, one in its own');
+  assert.deepEqual(
+    [three.items.length, three.total],
+    [3, 2],
+    'two pages in the time of the count, one in its own time',
+  );
   await assert.rejects(search(50, { ...rare, limit: 20 }), isTooLong(0.05));
   const whole = await search(1_000, { ...rare, limit: 20 });
   assert.deepEqual([whole.items.length, whole.nextCursor, whole.isTotalExact], [8, null, true]);
@@ -221,7 +225,7 @@ test('comparing words has a time limit, and an answer that misses some words is 
   const whole = await search(1_000, misspelt);
   assert.equal(whole.isComplete, true);
   const exact = await search(100, 'drill');
-  assert.equal(exact.isComplete, true, 'few words are near this one');
+  assert.equal(exact.isComplete, true, 'few words are similar to this one');
 });
 
 /** @returns two letters */

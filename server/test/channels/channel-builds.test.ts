@@ -50,7 +50,7 @@ test('a build that shrank or lacks too much fails, and the published files stay 
   );
   const { lastBuild } = await project.read(channel);
   assert.deepEqual([lastBuild.error.code, lastBuild.counts.leftOut], ['channel_rows_left_out', 5]);
-  assert.equal(await (await project.fetch(channel.url)).text(), before, 'what is published stays');
+  assert.equal(await (await project.fetch(channel.url)).text(), before, 'the published files stay');
   assert.equal((await listPieces(channel)).length, 1, 'a failed build leaves nothing behind');
   const { body } = await project.manage('PUT', `/${channel.id}`, {
     body: { ...GOOGLE, maxDeletePercent: 100, filter: { identifiers: ['P0'] } },
@@ -124,7 +124,7 @@ test('a change of the catalog starts one build per version, and not too often (ย
     ['change', 'change', 'change'],
     'without a change nothing is built',
   );
-  assert.equal((await project.read(rest)).published.rows, 1, 'its time has not come');
+  assert.equal((await project.read(rest)).published.rows, 1, 'it is not due yet');
 });
 
 test('a failure after a build was published does not affect the served files (ยง16.3 rule 5)', async (t) => {
@@ -201,13 +201,13 @@ test('when a process is killed during a build, the published files stay and the 
     if (store.kind === 'postgres') await store.change('update payload set created_at = 0');
     running = await startProcess(store);
     const [first, ...others] = await read();
-    assert.ok(first?.startsWith('{'), 'whole lines are served at once');
+    assert.ok(first?.startsWith('{'), 'whole lines are served immediately');
     assert.ok([KILLED_PRODUCTS + kill - 2, KILLED_PRODUCTS + kill - 1].includes(others.length));
     const ended = await running.call('GET', `/tasks/${task.id}?wait=60`);
     assert.equal(ended.body.task.taskStatus, 'FINISHED', JSON.stringify(ended.body));
     assert.equal((await read()).length, KILLED_PRODUCTS + kill);
   }
-  assert.equal((await store.listBodies()).length, Math.min(1 + KILLS, 4), 'only what is kept has files');
+  assert.equal((await store.listBodies()).length, Math.min(1 + KILLS, 4), 'only kept snapshots have files');
   assert.equal(await running.stop(), 0);
 });
 

@@ -108,7 +108,7 @@ test('idle channels cost nothing, and a change reads only its own project (§16.
   await passRounds(seen, 2);
   const before = { rows: seen.rows, versions: seen.versions.length };
   await passRounds(seen, 5);
-  assert.deepEqual({ rows: seen.rows, versions: seen.versions.length }, before, 'nothing is read of them');
+  assert.deepEqual({ rows: seen.rows, versions: seen.versions.length }, before, 'nothing of them is read');
 
   await service.loadCatalog([sold('A1')], projects[7]);
   const { id } = (await service.call('GET', `/management/projects/${projects[7]}/channels`)).body.items[0];

@@ -80,7 +80,7 @@ test('an excluded product is not named even by products that come long before it
   assert.equal(text.match(/<item>/g)?.length, count - 2);
   assert.equal(text.match(/<link>https:\/\/shop.test<\/link>/g)?.length, 1, 'a file begins once');
   assert.doesNotMatch(text, />L8(80|95)</);
-  assert.match(text, /<g:id>L280<.*>L580<.*\n/, 'others are named as before');
+  assert.match(text, /<g:id>L280<.*>L580<.*\n/, 'other products are named as before');
   const { products: read, rows, leftOut, related, relatedLeftOut } = task.counts;
   assert.deepEqual([read, rows, leftOut], [count, count - 2, 2]);
   assert.deepEqual([related, relatedLeftOut], [2 * count - 8, 4]);
@@ -89,7 +89,7 @@ test('an excluded product is not named even by products that come long before it
   assert.deepEqual(lines, ['value_shortened L7', ...lacking, 'related_absent undefined']);
   const stored = await service().store.listBodies();
   const pieces = stored.filter((name) => name.startsWith(`channel-${channel.id}-`));
-  assert.equal(pieces.length, 2, 'what was written before it was known is gone');
+  assert.equal(pieces.length, 2, 'the names written before are removed');
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.

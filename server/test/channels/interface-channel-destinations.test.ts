@@ -67,7 +67,7 @@ test('secrets are write-only, kept while the address stays, and never sent to an
   const put = (list: AnyBody) =>
     project.manage('PUT', `/${channel.id}`, { body: { ...channel, destinations: list } });
   const same = await put(masked);
-  assert.equal(same.body.updatedAt, channel.updatedAt, 'what changes nothing is no change');
+  assert.equal(same.body.updatedAt, channel.updatedAt, 'a change without effect is not a change');
   // Another order, another folder and one more destination on the same server: each keeps its own secrets.
   const moved = await put([masked[1], masked[0], { ...masked[0], folder: 'b' }]);
   assert.equal(moved.status, 200, JSON.stringify(moved.body));

@@ -97,7 +97,7 @@ test('a search answers one product per group with its variants and prices in min
   assert.deepEqual(
     all.products.map(({ id }: AnyBody) => id),
     ['B1', 'B2', 'G', 'Y'],
-    'neither without a price, nor for some customers only, nor what the filter takes out',
+    'it excludes products without a price, for some customers only, or outside the filter',
   );
   const group = all.products[2];
   assert.deepEqual(group.price_range, {
@@ -206,7 +206,7 @@ test('related products and fit use the extension, whose schema the service serve
     ['G-M', 'B2', 'does_not_fit'],
   ]);
   const wrong = { ...body, product: { ...body.product, compatibility: { related: [{ name: 'x' }] } } };
-  assert.notDeepEqual(schemas.list(definition, wrong), [], 'the schema says something');
+  assert.notDeepEqual(schemas.list(definition, wrong), [], 'the schema is not empty');
 });
 
 test('a channel that is served is not built, and requires no settings of a build (§16.9 rule 1)', async () => {

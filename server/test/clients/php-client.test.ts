@@ -83,7 +83,7 @@ test(`PHP: ${REPEATED}`, options, async (t) => {
   assert.equal(await runPhp([TESTS], { ...place, url }, REPEATED), `ok ${REPEATED}\n`);
   assert.deepEqual(keys, ['night-0', 'night-0', 'night-0', 'night-0']);
   const { body } = (await theService?.().call('GET', `/tasks?projectId=${place.projectId}`)) ?? assert.fail();
-  assert.equal(body.tasks.length, 1, 'the answer was lost, and the update not done again');
+  assert.equal(body.tasks.length, 1, 'the answer was lost, and the update was not repeated');
 });
 
 test('PHP: the examples of the README work when pasted', options, async () => {

@@ -78,7 +78,7 @@ test('a task that ends during a backup is completely in it: it neither runs twic
   assert.equal(
     await statusOf(copy, failed),
     'FAILED',
-    'what failed in between, for nothing was left, is no success',
+    'a restore that failed, because nothing was left, does not succeed later',
   );
   assert.equal(await nameOf(copy, catalog.projectId, 'A'), 'unknown to the copy');
   assert.equal(await nameOf(copy, catalog.projectId, 'C'), 'first');
@@ -88,7 +88,7 @@ test('a task that ends during a backup is completely in it: it neither runs twic
   const path = `/products?projectId=${catalog.projectId}`;
   const next = await copy.call('POST', path, { body: [product('D', 'after the restore')] });
   assert.equal((await copy.ended(next.body.task.id)).taskStatus, 'FINISHED');
-  assert.equal(await nameOf(copy, catalog.projectId, 'D'), 'after the restore', 'its number is a new one');
+  assert.equal(await nameOf(copy, catalog.projectId, 'D'), 'after the restore', 'its number is new');
 });
 
 test('tasks that are open during a backup run after the restore', async (t) => {
@@ -186,7 +186,7 @@ test('a backup contains exactly the bodies and files that a start would keep', a
   const stored = await readdir(join(service.store.dataDir, 'payloads'));
   await release();
   assert.deepEqual(kept, copied);
-  assert.deepEqual(stored.toSorted(), copied.toSorted(), 'what is stored is needed');
+  assert.deepEqual(stored.toSorted(), copied.toSorted(), 'everything stored is needed');
   // Bodies of the uploaded file, its pieces read so far, the links, the channel, and the open full update.
   assert.ok(copied.length >= 5, copied.join());
 });
@@ -201,20 +201,20 @@ test('a full update that is committed during a backup is not open in it', async 
     await catalog.done(await catalog.post('/products/batch/start'));
     await catalog.post('/products/batch/initiate');
     await catalog.post('/products/batch/upload', {
-      products: [product('Z', 'of a session that nobody knows')],
+      products: [product('Z', 'of an unknown session')],
     });
   });
 
   const copy = await startRestored(t, backup);
   const path = (step: string) => `/products/batch/${step}?projectId=${catalog.projectId}`;
   assert.equal(await nameOf(copy, catalog.projectId, 'A'), 'committed');
-  assert.equal(await statusOf(copy, upload.body.task.id), 'CANCELLED', 'it waits for no commit any more');
+  assert.equal(await statusOf(copy, upload.body.task.id), 'CANCELLED', 'it no longer waits for a commit');
   assert.equal((await copy.call('POST', path('start'))).status, 400);
   await copy.loadCatalog([product('B', 'new')], catalog.projectId);
   assert.deepEqual(
     (await copy.lookUp(['A', 'B', 'Z'], catalog.projectId)).map(({ identifier }) => identifier),
     ['B'],
-    'no batch of the unknown session is taken for one of the new one',
+    'no batch of the unknown session counts for the new one',
   );
 });
 
@@ -288,19 +288,19 @@ test('one project is restored while the service runs: lookups show it immediatel
     said: `the catalog of project ${catalog.projectId} holds the 2 products of the backup now`,
   });
   const [after, gone] = await catalog.find('A', 'C');
-  assert.deepEqual(after, before, 'as it was, id and instant included');
+  assert.deepEqual(after, before, 'unchanged, including id and instant');
   assert.equal(gone, undefined);
-  assert.equal(await nameOf(service, other.projectId, 'A'), 'now', 'the other project is left alone');
+  assert.equal(await nameOf(service, other.projectId, 'A'), 'now', 'the other project is unchanged');
 
   await catalog.update(product('A', 'changed again'), product('F', 'new'));
   assert.equal(await nameOf(service, catalog.projectId, 'A'), 'changed again', 'later tasks take effect');
   const ids = (await catalog.find('A', 'B', 'F')).map(({ id }) => id);
   assert.equal(new Set(ids).size, 3);
-  assert.ok(ids[2] > 3, 'the ids that were given meanwhile are not given again');
+  assert.ok(ids[2] > 3, 'ids given in between are not given again');
   await catalog.done(await catalog.post('/products/batch/start'));
-  assert.deepEqual(await catalog.list(), ['E'], 'the batch of the open full update was staged anew');
+  assert.deepEqual(await catalog.list(), ['E'], 'the batch of the open full update was staged again');
   await catalog.done(await catalog.post('/products/batch/restore'));
-  assert.deepEqual(await catalog.list(), ['A', 'B', 'F'], 'the undo log goes on');
+  assert.deepEqual(await catalog.list(), ['A', 'B', 'F'], 'the undo log continues');
 });
 
 test('an update in progress while its project is restored is applied to the restored catalog', async (t) => {
@@ -340,7 +340,7 @@ test('a restored project does not run the updates that waited at the backup, and
     end.said,
     `the catalog of project ${catalog.projectId} holds the 1 products of the backup now\n` +
       'changes that were still waiting when the backup was made are not in it (3): send them again',
-    'both updates, and what held them back',
+    'both updates, and the task that blocked them',
   );
   assert.deepEqual([await nameOf(service, catalog.projectId, 'A'), await catalog.list()], ['then', ['A']]);
 });
@@ -377,7 +377,7 @@ test('a backup never overwrites another folder, and an incomplete one is not a b
     const end = await runRelata(service.store.dataDir, ...args);
     assert.equal(end.code, 1);
     assert.match(end.said, said);
-    assert.equal(end.said.split('\n').length, 1, 'a mistake is one line');
+    assert.equal(end.said.split('\n').length, 1, 'a mistake is reported in one line');
   }
   await assert.rejects(
     createBackup(join(folder, 'nowhere'), join(folder, 'backup')),
@@ -385,7 +385,7 @@ test('a backup never overwrites another folder, and an incomplete one is not a b
   );
   const cut = async () => assert.fail('the power is cut');
   await assert.rejects(createBackup(service.store.dataDir, join(folder, 'cut'), cut), /the power is cut/);
-  assert.deepEqual(await readdir(folder), ['filled'], 'nothing is left of a backup that failed');
+  assert.deepEqual(await readdir(folder), ['filled'], 'a failed backup leaves nothing');
 });
 
 test('a restore is refused where it would overwrite or mix data', async (t) => {

@@ -199,7 +199,7 @@ test('the intact projects of a damaged backup can be restored one by one, and a 
   const brought = await runRelata(dataDir, 'restore', backup, '--project', `${other}`);
   assert.equal(brought.code, 0, brought.said);
   const service = await startTestService(t, { store: embeddedStoreAt(dataDir) });
-  assert.equal((await service.lookUp(['P399'], filled)).length, 1, 'what is there stays');
+  assert.equal((await service.lookUp(['P399'], filled)).length, 1, 'existing data stays');
 });
 
 test('a damaged catalog is restored while the service is stopped, and its file is moved aside', async (t) => {

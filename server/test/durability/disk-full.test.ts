@@ -118,7 +118,7 @@ for (const part of ['payloads', 'control'] as const) {
     assert.deepEqual(await listBodies(), []);
     assert.deepEqual((await catalog.find('A')).length, 1, 'lookups go on');
     full[part] = false;
-    assert.deepEqual(await catalog.tasks(), before, 'no task is left of what was refused');
+    assert.deepEqual(await catalog.tasks(), before, 'refused writes leave no task');
     await catalog.update({ identifier: 'B', name: 'B' });
     assert.deepEqual(await catalog.list(), ['A', 'B']);
   });
@@ -166,7 +166,7 @@ test('on a full disk a signed-in user can continue, and signing in with a passwo
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     break;
   }
-  assert.ok(full.control, 'the disk was full by then');
+  assert.ok(full.control, 'the disk was full at the end');
 });
 
 test('an initiate is answered as stored although the previous full update cannot be closed', async (t) => {
@@ -182,14 +182,14 @@ test('an initiate is answered as stored although the previous full update cannot
     assert.equal(status, 200);
     break;
   }
-  assert.ok(full.control, 'the disk was full when the old one was to be closed');
+  assert.ok(full.control, 'the disk was full when the previous full update was to be closed');
   delete full.controlWritesLeft;
   full.control = false;
   assert.equal((await catalog.post('/products/batch/upload', batchOf('C'))).status, 200);
   await catalog.done(await catalog.post('/products/batch/start'));
   assert.deepEqual(await catalog.list(), ['C']);
   await catalog.post('/products/batch/initiate');
-  assert.equal((await service.ended(old)).taskStatus, 'CANCELLED', 'closed with the next');
+  assert.equal((await service.ended(old)).taskStatus, 'CANCELLED', 'closed with the next one');
 });
 
 test('accepted updates wait while their catalog has no space, and take effect in order once it has', async (t) => {
@@ -208,7 +208,7 @@ test('accepted updates wait while their catalog has no space, and take effect in
   assert.deepEqual(
     (await catalog.find('A', 'B', 'E')).map(({ identifier }) => identifier),
     ['A'],
-    'lookups go on, and see the catalog as it is',
+    'lookups continue and show the current catalog',
   );
   full.catalogs = false;
   for (const { body } of accepted) {
@@ -276,14 +276,14 @@ class Ballast {
   }
 }
 
-const onFiles = embeddedOnly('a server of PostgreSQL has a disk of its own');
+const onFiles = embeddedOnly('a PostgreSQL server has its own disk');
 
 test(
   'on a file system that really fills up each write is answered 507 or accepted, and none is lost or stored by half',
   onFiles,
   async (t) => {
     const small = await startOnSmallDisk(t);
-    if (small === undefined) return t.skip('no file system may be mounted here');
+    if (small === undefined) return t.skip('no file system can be mounted on this machine');
     const { service, ballast, target } = small;
     const group = await service.call('POST', '/management/project-groups', { body: { name: 'Group' } });
     const body = { name: 'Project', projectGroupId: group.body.id, locale: 'de-DE' };
@@ -322,6 +322,10 @@ test(
     assert.equal(back.code, 0, back.said);
     const again = await startProcess(restored);
     t.after(() => again.kill());
-    assert.equal((await again.call('GET', path)).text, products, 'the backup has what was accepted');
+    assert.equal(
+      (await again.call('GET', path)).text,
+      products,
+      'the backup has everything that was accepted',
+    );
   },
 );

@@ -220,7 +220,7 @@ test('a commit is refused while a batch is arriving: it names their number and d
   assert.match(refused.body.message, /^2 batches .* still arriving/);
   assert.equal(refused.headers.get('retry-after'), '1');
   const counted = await service.call('POST', `${path('start')}&batches=1`);
-  assert.match(counted.body.message, /^2 batches .* still arriving/, 'a count does not leave it out');
+  assert.match(counted.body.message, /^2 batches .* still arriving/, 'a count does not skip it');
   const shown = (await service.call('GET', path('').replace('/?', '?'))).body;
   assert.deepEqual([shown.batches, shown.arriving, shown.lastBatch], [1, 2, 'accepted']);
 
@@ -268,7 +268,9 @@ test('a full update during which a process stopped normally is committed (§3.1 
 });
 
 const onlyShared = {
-  skip: testedStore !== 'postgres' && 'the embedded store has one process and no database to go away',
+  skip:
+    testedStore !== 'postgres' &&
+    'the embedded store has one process and no database that can be unreachable',
 };
 
 test('a commit counts a batch that arrives at another process (§3.1 rule 10)', onlyShared, async (t) => {
@@ -301,7 +303,7 @@ test(
     await killed.kill();
     assert.equal((await service.call('POST', path('upload'), batchOf('B'))).status, 200);
     const early = await service.call('POST', `${path('start')}&batches=2`);
-    assert.equal(early.body.reason, 'full_update_arriving', 'nothing shows yet that the process went');
+    assert.equal(early.body.reason, 'full_update_arriving', 'the end of the process is not visible yet');
     const uncounted = await startInTime(service, path('start'));
     assert.equal(uncounted.body.reason, 'full_update_in_doubt');
     const started = await startInTime(service, `${path('start')}&batches=2`);

@@ -12,7 +12,7 @@ import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
 /** Stored data is only accessible to its owner (docs/operating/install.md, "First start"). */
 
-const ofFiles = embeddedOnly('PostgreSQL keeps its own files');
+const ofFiles = embeddedOnly('PostgreSQL manages its own files');
 
 async function makeFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'relata-modes-'));
@@ -112,5 +112,5 @@ test('a start warns in one line of files and folders that remain readable for ot
   const { paths, count } = JSON.parse(warnings[0] ?? '');
   assert.deepEqual(paths, isRoot ? [dataDir, strange] : [dataDir]);
   assert.equal(count, paths.length);
-  assert.equal(statSync(dataDir).mode & 0o777, 0o755, 'whoever drops files into import has to get there');
+  assert.equal(statSync(dataDir).mode & 0o777, 0o755, 'programs that write into import need access to it');
 });

@@ -69,7 +69,11 @@ test('a history that keeps every promise has no violation', () => {
 
 const PLANTED: readonly { fault: string; with: Partial<History>; found: RegExp }[] = [
   { fault: 'a read of two versions', with: { reads: [read(60, 'B', 'C')] }, found: /several versions: B, C/ },
-  { fault: 'a value of nobody', with: { reads: [read(60, 'X')] }, found: /X was read, and nobody wrote it/ },
+  {
+    fault: 'a value that was never written',
+    with: { reads: [read(60, 'X')] },
+    found: /X was read, and nobody wrote it/,
+  },
   {
     fault: 'a refused write that took effect',
     with: { reads: [read(60, 'D')] },
@@ -81,12 +85,12 @@ const PLANTED: readonly { fault: string; with: Partial<History>; found: RegExp }
     found: /B was read before it was written/,
   },
   {
-    fault: 'a reader that goes back',
+    fault: 'a reader that sees an older version',
     with: { reads: [read(24, 'B'), read(30, 'A')], looks: [] },
     found: /A was read after B had taken effect/,
   },
   {
-    fault: 'nothing where something was',
+    fault: 'a read of nothing after a value took effect',
     with: { reads: [read(14, 'A'), read(18)] },
     found: /nothing was read after A had taken effect/,
   },
@@ -101,7 +105,7 @@ const PLANTED: readonly { fault: string; with: Partial<History>; found: RegExp }
     found: /B was there before and after C/,
   },
   {
-    fault: 'two writes in turn',
+    fault: 'two writes that alternate',
     with: { reads: [read(24, 'B'), read(26, 'C'), read(28, 'B'), read(30, 'C')] },
     found: /before and after/,
   },
@@ -121,12 +125,12 @@ const PLANTED: readonly { fault: string; with: Partial<History>; found: RegExp }
     found: /its task is FAILED/,
   },
   {
-    fault: 'an end that is taken back',
+    fault: 'an end that is reverted',
     with: { looks: [...GOOD.looks, look('A', 90, 'RUNNING')] },
     found: /task A ended FINISHED and was RUNNING later/,
   },
   {
-    fault: 'an end that becomes another',
+    fault: 'an end that changes to another one',
     with: { looks: [...GOOD.looks, look('B', 90, 'CANCELLED')] },
     found: /task B ended FINISHED and was CANCELLED later/,
   },

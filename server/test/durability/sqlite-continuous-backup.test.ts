@@ -141,7 +141,7 @@ class Writer {
     );
     const last = names.get('last') ?? 0;
     for (let number = Math.max(1, last - 39); number <= last; number += 1)
-      assert.equal(names.get(`P${number % 40}`), number, 'a product is of another update than the last one');
+      assert.equal(names.get(`P${number % 40}`), number, 'a product does not have the last update');
     this.sent = last;
     return last;
   }
@@ -255,13 +255,13 @@ test('a standby answers reads and refuses writes; once promoted it accepts them,
   await writing;
   const { sent: accepted } = writer;
   await changeUntil(standby, writer.projectId, undefined);
-  assert.equal(await writer.check(standby), accepted, 'what the former one accepted to its end is there');
+  assert.equal(await writer.check(standby), accepted, 'everything that the former writer accepted is there');
   t.diagnostic(`promoted within ${Math.round(performance.now() - begun)} ms`);
   await changeUntil(former, writer.projectId, 'superseded');
-  assert.ok((await lookUp(former)) > 0, 'the former one answers reads');
+  assert.ok((await lookUp(former)) > 0, 'the former writer answers reads');
   assert.equal(await former.stop(), 0);
   const again = await relata(place, 'serve');
-  assert.equal(again.code, 1, 'what was left behind does not start as the writer');
+  assert.equal(again.code, 1, 'the old directory does not start as the writer');
   assert.match(again.said, /left behind/);
 
   await writer.write(standby);
@@ -318,7 +318,7 @@ test('a standby of another schema version refuses and names its version', async 
   await sendVersion(place, newestOf('control') + 1);
   while (!/newer schema/.test(await problemsOf(standby))) await delay(50);
   const path = `/product-service/products-by-sku?projectId=${writer.projectId}&identifiers=last`;
-  assert.equal((await standby.call('GET', path)).status, 200, 'it answers with what it has');
+  assert.equal((await standby.call('GET', path)).status, 200, 'it answers with its present data');
   // A separate timer writes the log.
   while (!/control\.db comes from a service with schema \d+, and this program knows \d+/.test(standby.log()))
     await delay(50);
@@ -379,7 +379,11 @@ test('an earlier instant can be restored, and a changed byte is detected and rep
   const again = ['restore', '--from', place.url, `${place.target}-a`];
   const unread = await runRelataWith(otherKey, place.store.dataDir, ...again);
   assert.match(unread.said, /is damaged, or was encrypted with another RELATA_BACKUP_KEY/);
-  assert.match((await relata(place, ...again)).said, /are in .*-a now, as of 20/, 'what failed left nothing');
+  assert.match(
+    (await relata(place, ...again)).said,
+    /are in .*-a now, as of 20/,
+    'the failed attempt left nothing',
+  );
   const filled = await relata(place, 'restore', '--from', place.url, place.target);
   assert.match(filled.said, /is not empty/);
   const keyless = await runRelataWith(
@@ -411,7 +415,7 @@ test('an earlier instant can be restored, and a changed byte is detected and rep
   assert.deepEqual(
     (await readdir(place.store.dataDir)).filter((name) => name === 'control.db'),
     [],
-    'what is left looks like no store',
+    'the remains do not look like a store',
   );
 });
 

@@ -118,7 +118,7 @@ test('the file check detects a key that differs only in the index, and the catal
   const { store, path, neighbour, projectId } = await openShop(t);
   changeIndexKeys(path);
   const service = await restart(t, store);
-  assert.deepEqual(await service.lookUp(['PRODUCT-100']), [], 'SQLite answers so without an error');
+  assert.deepEqual(await service.lookUp(['PRODUCT-100']), [], 'SQLite answers this without an error');
   await service.app.watch.checkAll();
   const { status, headers, body } = await service.call(
     'GET',
@@ -184,7 +184,7 @@ test('a damaged catalog stays refused after a restart, and is served again after
   await service.app.watch.checkAll();
   assert.deepEqual(new Set(await lookUpAll(service, projectId)), new Set(['found']));
   assert.equal((await service.call('GET', '/health/ready')).body.problems, undefined);
-  assert.deepEqual(readFileSync(`${path}.damaged`), damaged, 'the file is there to be examined');
+  assert.deepEqual(readFileSync(`${path}.damaged`), damaged, 'the file is kept for examination');
 });
 
 test('a file that SQLite cannot open as a database is refused the same way', async (t) => {
@@ -212,5 +212,5 @@ test('an intact catalog passes its check, with an undo log, an index of search a
   assert.equal((await service.lookUp(['PRODUCT-100'])).length, 1);
   assert.equal((await service.call('GET', '/health/ready')).body.problems, undefined);
   const lines = service.log.filter((line) => line.includes('a catalog could not be checked'));
-  assert.deepEqual(lines, [], 'only catalogs are checked, not what SQLite keeps beside them');
+  assert.deepEqual(lines, [], 'only catalogs are checked, not the files that SQLite keeps beside them');
 });

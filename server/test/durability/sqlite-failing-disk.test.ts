@@ -154,7 +154,7 @@ async function openShop(t: TestContext) {
     async play(one: Case) {
       await prepare(one);
       await failDuring(one, () => actAt(writer, one.step));
-      if (WANTED === undefined) assert.ok(disk.met() > 0, 'the fault was met');
+      if (WANTED === undefined) assert.ok(disk.met() > 0, 'the fault occurred');
       // Unreadable pages can look like damage until a check has read the file.
       while (`${(await service.call('GET', '/health/ready')).body.problems}`.includes('catalog'))
         await delay(50);

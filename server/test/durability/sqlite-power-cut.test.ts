@@ -113,7 +113,7 @@ test(`nothing that was answered is lost in ${CUTS} power cuts (seed ${SEED})`, {
   await waitUntilTidy(machine.store, caller.projectId);
   assert.equal(await service.stop(), 0);
   disk.disk.follow();
-  assertSame(disk.disk.current(), readState(disk.disk.root), 'every write was followed');
+  assertSame(disk.disk.current(), readState(disk.disk.root), 'the disk recorded every write');
   await checkStore(machine.store, caller.projectId);
   await checkBackup(machine, caller.projectId);
   t.diagnostic(JSON.stringify({ ...caller.counts, backed: machine.backed }));
@@ -202,7 +202,7 @@ test('a power cut keeps a finished backup, and leaves a restore complete or abse
   const stored = new Map([...whole].filter(([name]) => name !== 'manifest.json'));
   do {
     const left = data(disk.leave('any changes', random));
-    if (left.has('control.db')) assertSame(left, stored, 'what looks like data is whole');
+    if (left.has('control.db')) assertSame(left, stored, 'everything that looks like data is complete');
   } while (disk.follow(1) > 0);
   for (let cut = 0; cut < 30; cut += 1) {
     assertSame(data(disk.leave(cut === 0 ? 'nothing' : 'any changes', random)), stored, 'what was restored');

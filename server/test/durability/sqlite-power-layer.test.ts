@@ -149,7 +149,11 @@ for (const { says, program, read, promised, isKept } of PLANTED) {
     const { disk, settings } = createDisk(t);
     await run(disk.root, program, settings);
     disk.follow();
-    assert.deepEqual([...disk.current()].sort(byName), [...readState(disk.root)], 'every write was followed');
+    assert.deepEqual(
+      [...disk.current()].sort(byName),
+      [...readState(disk.root)],
+      'the layer recorded every write',
+    );
     const random = createRandom(1);
     const found = Array.from({ length: CUTS }, (_, cut) =>
       read(disk.leave(cut === 0 ? 'nothing' : 'any changes', random), join(disk.root, `../cut-${cut}`)),

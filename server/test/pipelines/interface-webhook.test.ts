@@ -261,10 +261,10 @@ test('the rate limit of the key is checked before the window, and a refused call
   await service().ended(first.body.task.id);
   const window = await webhook.call({ key });
   assertRefused(window, 429, 'Too Many Requests');
-  assert.ok(Number(window.headers.get('retry-after')) > 3_500, 'of the window of the pipeline');
+  assert.ok(Number(window.headers.get('retry-after')) > 3_500, 'by the window of the pipeline');
   const rate = await webhook.call({ key });
   assertRefused(rate, 429, 'Too Many Requests');
-  assert.ok(Number(rate.headers.get('retry-after')) <= 60, 'of the rate of the key');
+  assert.ok(Number(rate.headers.get('retry-after')) <= 60, 'by the rate limit of the key');
   assertRefused(await webhook.call({ key, path: `${webhook.path}x` }), 404);
 });
 
@@ -321,7 +321,7 @@ test('a call during a run is 429 with at least 30 seconds and does not count (§
   const releaseLong = long.source.hold();
   const { body } = await long.call();
   const inBoth = Number((await long.call()).headers.get('retry-after'));
-  assert.ok(inBoth > HOUR_S - 60, 'the window goes on longer than the run');
+  assert.ok(inBoth > HOUR_S - 60, 'the window is longer than the run');
   releaseLong();
   await service().ended(body.task.id);
 });

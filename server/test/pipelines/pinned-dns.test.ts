@@ -26,7 +26,7 @@ writeFileSync(join(folder, 'resolv.conf'), 'nameserver 127.0.0.1\n');
 writeFileSync(join(folder, 'nsswitch.conf'), 'hosts: files dns\n');
 const runThere = (...command: readonly string[]) =>
   spawnSync('unshare', ['-rmn', 'sh', '-c', SET_UP, 'sh', folder, ...command], { encoding: 'utf8' });
-const skip = runThere('true').status === 0 ? false : 'the system does not let us make a network of our own';
+const skip = runThere('true').status === 0 ? false : 'the system does not allow a network of its own';
 
 interface Fetched {
   readonly url: string;
@@ -54,11 +54,7 @@ test('a connection uses the address that was checked, whatever the name server a
   ]);
   assert.match(plain?.outcome ?? '', /^plain\.example:8080 at (::ffff:93\.184\.216\.34|2606:2800:220:1::1)$/);
   assert.equal(first?.outcome, 'rebind.example:8080 at ::ffff:93.184.216.34');
-  assert.deepEqual(
-    first?.asked,
-    askedOnce('rebind'),
-    'looked up once: nothing asks again before it connects',
-  );
+  assert.deepEqual(first?.asked, askedOnce('rebind'), 'looked up once, and not again before the connection');
   for (const [name, later] of Object.entries({ rebind: second, turn: turned, loopback: elsewhere }))
     assert.match(later?.outcome ?? '', new RegExp(`^${name}.example is refused: it leads to a loopback`));
   assert.deepEqual(turned?.asked, [...askedOnce('turn'), ...askedOnce('turn')], 'and again for a redirect');
@@ -87,6 +83,6 @@ test('a connection uses the address that was checked, whatever the name server a
   const addresses = [...spelled, '[::1]', '[::ffff:7f00:1]', '[64:ff9b::7f00:1]', 'localhost', 'localhost.'];
   for (const { url, outcome, asked } of fetchThere(addresses.map((host) => `http://${host}:8080/`))) {
     assert.match(outcome, /is refused: it leads to an? (loopback|unspecified|address that stands)/, url);
-    assert.deepEqual(asked, [], `${url} is an address, and no name is asked for`);
+    assert.deepEqual(asked, [], `${url} is an address, so no name is looked up`);
   }
 });

@@ -57,7 +57,7 @@ test('the run of a killed process resumes, and its file becomes the complete cat
   if (store.kind === 'postgres') await store.change('update payload set created_at = 0');
   service = await startProcess(store);
   await waitForNoBodies(store);
-  assert.deepEqual(await store.listBodies(), [], 'nothing of a file outlives its run');
+  assert.deepEqual(await store.listBodies(), [], 'nothing of a file remains after its run');
   assert.equal(await service.stop(), 0);
 });
 

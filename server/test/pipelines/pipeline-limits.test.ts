@@ -53,7 +53,7 @@ test('patterns of a definition never block the serving thread, and a pattern tha
     const busyMs = (user + system) / 1_000;
     assert.ok(
       busyMs < 1_000,
-      `the thread that serves was busy for ${busyMs.toFixed(0)} ms, 5 s if it compiles them`,
+      `the serving thread was busy for ${busyMs.toFixed(0)} ms; compiling the patterns takes 5 s`,
     );
   }
 });
@@ -202,7 +202,7 @@ test('a caller that disconnects before its definition is checked frees the slot 
   const began = performance.now();
   await project.create(calculated(0));
   await waitFor(() => countChecks() === 0);
-  assert.ok(performance.now() - began < 30_000, 'those that left are not checked');
+  assert.ok(performance.now() - began < 30_000, 'definitions of disconnected callers are not checked');
 });
 
 const previewOf = (url: string) => ({ source: { type: 'http', url }, format: { type: 'csv' } });
@@ -247,7 +247,7 @@ test('runs of one account use at most four of the six slots of a process, and ru
   const { task } = await stranger.call('POST', `${stranger.root}/${pipeline.id}/run`);
   const ended = await stranger.call('GET', `/tasks/${task.id}?wait=60`);
   assert.equal(ended.task.taskStatus, 'FINISHED', JSON.stringify(ended.task.error));
-  assert.equal(dripping.requests.length, 4, 'two wait, although two places are free');
+  assert.equal(dripping.requests.length, 4, 'two wait although two slots are free');
   release();
   for (const { project, task } of held) {
     const { taskStatus } = await project.done(task);

@@ -156,7 +156,7 @@ test('a rejected row stops the run, is skipped, or is tolerated up to a share; t
   assert.deepEqual(await pipeline.list(), []);
   const written = { created: 0, changed: 0, unchanged: 0, deleted: 0 };
   const read = { rows: 4, products: 2, filtered: 0, rejected: 2 };
-  assert.deepEqual(await pipeline.counts(), { ...read, ...written }, 'all figures, also of a run that fails');
+  assert.deepEqual(await pipeline.counts(), { ...read, ...written }, 'all figures, even of a failed run');
 
   await pipeline.change({ mapping: PRICED, onRejectedRow: 0.5 });
   assert.equal((await pipeline.upload(BAD)).taskStatus, 'FINISHED');
@@ -180,7 +180,7 @@ test('a run that finds fewer products than required changes nothing (§13.1)', a
   assert.deepEqual(await pipeline.list(), ['A1', 'A2']);
   await pipeline.change({ minProducts: 1 });
   const none = await pipeline.upload('sku;name\n');
-  assert.equal(none.error.code, 'products_too_few', 'a catalog is never emptied by an empty file');
+  assert.equal(none.error.code, 'products_too_few', 'an empty file never empties a catalog');
 });
 
 test('the delete guard of the pipeline applies in the modes full and delete (§13.1)', async () => {
@@ -216,7 +216,7 @@ test('a run ends with nothing new for an unchanged file, and a changed definitio
   const pipeline = await createPipeline(service(), HTTP(feed.url));
   const before = feed.requests.length;
   assert.equal((await pipeline.run()).taskStatus, 'FINISHED');
-  assert.equal(feed.requests.length, before + 1, 'one GET a run');
+  assert.equal(feed.requests.length, before + 1, 'one GET per run');
   const again = await pipeline.run();
   assert.equal(again.taskStatus, 'FINISHED');
   assert.ok((await pipeline.log(again)).some((line) => line.startsWith('nothing new')));
@@ -224,7 +224,7 @@ test('a run ends with nothing new for an unchanged file, and a changed definitio
   await pipeline.update({ identifier: 'A1', name: 'Changed by a call' });
   const forced = await service().call('POST', `${pipeline.path}/run?force=true`);
   assert.equal((await service().ended(forced.body.task.id)).taskStatus, 'FINISHED');
-  assert.equal((await pipeline.find('A1'))[0].name, 'Lamp', 'who asks for it has it read all the same');
+  assert.equal((await pipeline.find('A1'))[0].name, 'Lamp', 'a run on request reads it anyway');
   await pipeline.change({ ...HTTP(feed.url), mapping: { ...CSV_MAPPING, attributes: {} } });
   await pipeline.run();
   assert.deepEqual((await pipeline.stored('A1')).attributes, []);
@@ -301,11 +301,11 @@ test('a run that is cancelled during a slow source ends immediately and changes 
   assert.equal(cancelled.body.task.taskStatus, 'CANCELLED');
   assert.deepEqual(await pipeline.list(), []);
   feed.serve(CSV);
-  assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not in its way');
+  assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not blocked');
 });
 
 test('cancelling a run ends the process that evaluates its expressions (§13.2)', {
-  skip: !existsSync('/proc/self/task') && 'only Linux says which processes there are',
+  skip: !existsSync('/proc/self/task') && 'only Linux lists the processes',
 }, async () => {
   // More than the run reads before it maps the first rows.
   const much = CSV + 'A3;Chair;green\n'.repeat(20_000);
@@ -333,7 +333,7 @@ test('a run whose source or mapping takes over half a day fails and frees its sl
   assert.deepEqual([task.taskStatus, task.error?.code], ['FAILED', 'source_unreadable']);
   assert.match(JSON.stringify(task.error), /Reading and mapping it took longer than 12 hours/);
   feed.serve(CSV);
-  assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not in its way');
+  assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not blocked');
 });
 
 test('a run gets its position in the order when it begins to write, and can be cancelled while it waits (§4.7)', async () => {
@@ -348,7 +348,7 @@ test('a run gets its position in the order when it begins to write, and can be c
   const patched = await pipeline.post('/products', { products: [{ identifier: 'P1', name: 'Later' }] });
   await release();
   await service().ended(patched.body.task.id);
-  assert.equal((await pipeline.find('P1'))[0].name, 'Later', 'the call that came behind takes effect behind');
+  assert.equal((await pipeline.find('P1'))[0].name, 'Later', 'a later call takes effect later');
   assert.equal((await service().ended(first.body.task.id)).taskStatus, 'FINISHED');
   assert.equal((await pipeline.counts()).created, 10_001, 'both batches of the run');
 

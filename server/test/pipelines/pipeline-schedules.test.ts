@@ -32,7 +32,7 @@ const HOLDS_MS = 300_000;
 
 async function untilHolds(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (const start = performance.now(); !(await holds()); await delay(50))
-    assert.ok(performance.now() - start < HOLDS_MS, `${what} did not hold within ${HOLDS_MS} ms`);
+    assert.ok(performance.now() - start < HOLDS_MS, `${what} was not true within ${HOLDS_MS} ms`);
 }
 
 const start = (t: TestContext, options: Parameters<typeof startTestService>[1] = {}) =>
@@ -89,7 +89,7 @@ test('a due schedule starts one run, and the next time is planned (§13.3)', asy
   const { nextRunAt } = await project.read(pipeline);
   assert.equal(new Date(nextRunAt).toISOString().slice(4), '-01-01T00:00:00.000Z');
   assert.ok(nextRunAt > Date.now());
-  assert.deepEqual(await listRuns(project, other), [], 'what is not due is left alone');
+  assert.deepEqual(await listRuns(project, other), [], 'pipelines that are not due do not run');
 });
 
 test('scheduled times that passed while the service was down start one run (§13.3)', async (t) => {

@@ -28,7 +28,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'from relation_link_source s': 'a part, completed with the project by its uses',
   'select p.id as "productId", p.document_id as document': 'the same',
   'union select project_id from catalog_event':
-    'projects with events, of all workers: a few rows each half second',
+    'projects with events, from all workers: a few rows every half second',
   'select distinct project_id as "projectId", name from payload': 'old payloads of all workers, at a start',
 };
 

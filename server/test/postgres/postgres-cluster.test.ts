@@ -20,7 +20,7 @@ import { createTestStore, embeddedStoreAt, findServer, makeTestStore } from '../
 const coordinator = process.env.RELATA_TEST_CITUS;
 const isClustered = coordinator !== undefined && process.env.RELATA_TEST_DATABASE_URL === coordinator;
 const onCluster = {
-  skip: !isClustered && 'RELATA_TEST_CITUS names no coordinator, or this pass is of another server',
+  skip: !isClustered && 'RELATA_TEST_CITUS names no coordinator, or this pass uses another server',
 };
 
 /** Used in place of a project in `storage/postgres/trial-writes.ts`. */

@@ -92,14 +92,14 @@ test(
       [...new Set(refused.map((found) => `${found.refused.join()}: ${found.sql.slice(0, 300)}`))],
       [],
     );
-    assert.deepEqual(unused, [], 'exceptions without a use');
+    assert.deepEqual(unused, [], 'exceptions that no statement needs');
     assert.ok(loaded > before && plans.length > 100, `${plans.length} plans were read`);
     const unknown = await query(
       database.url,
       "select relname from pg_class where relname in ('product', 'document') and reltuples < $1",
       [MANY],
     );
-    assert.deepEqual(unknown, [], 'the statistics of what was loaded are made');
+    assert.deepEqual(unknown, [], 'the loaded tables have statistics');
   },
 );
 

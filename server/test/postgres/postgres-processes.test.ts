@@ -44,7 +44,7 @@ async function untilHolds(what: string, holds: () => Promise<boolean>, withinMs:
     const isTrue = await holds();
     const passed = performance.now() - start;
     if (isTrue) return passed;
-    assert.ok(passed < withinMs, `${what} did not hold within ${withinMs} ms`);
+    assert.ok(passed < withinMs, `${what} was not true within ${withinMs} ms`);
     await delay(50);
   }
 }
@@ -174,7 +174,7 @@ suite('two services on one database answer the same', () => {
       await owner.succeed('DELETE', '/management/session');
       const out = await untilHolds('the end', async () => (await statusOf(ownerThere)) === 401, 3_000);
       t.diagnostic(
-        `the other process knew after ${[promoted, demoted, deleted, out].map(Math.round).join(', ')} ms`,
+        `the other process applied it after ${[promoted, demoted, deleted, out].map(Math.round).join(', ')} ms`,
       );
     },
   );
@@ -303,7 +303,7 @@ test('a process with --role api accepts work, and one with --role worker does it
   const { body: done } = await api.call('GET', `/tasks/${accepted.task.id}?wait=60`);
   assert.equal(done.task.taskStatus, 'FINISHED');
   assert.equal((await worker.call('GET', '/health/ready')).status, 200);
-  assert.equal((await worker.call('GET', '/projects')).status, 404, 'a worker takes no requests');
+  assert.equal((await worker.call('GET', '/projects')).status, 404, 'a worker accepts no requests');
 });
 
 test('other processes continue the tasks of a killed process (§3.3)', onlyShared, async (t) => {
@@ -383,7 +383,7 @@ test('a list of links survives the process that was running its task (§12.8)', 
   const { body: again } = await second.call('GET', `/tasks/${await put(second, 1)}?wait=60`);
   assert.equal(again.task.taskStatus, 'FINISHED', JSON.stringify(again.task));
   await untilHolds(
-    'no link of a list that is gone is left',
+    'no link of the removed list is left',
     async () =>
       (await ask('select from relation_link where build_id not in (select id from relation_build) limit 1'))
         .length === 0,
@@ -607,7 +607,7 @@ test(
     assert.equal(
       (await service.lookUp(['A', 'B0', 'B19', 'C', 'D'])).length,
       4,
-      'what was refused was not stored',
+      'refused requests stored nothing',
     );
   },
 );

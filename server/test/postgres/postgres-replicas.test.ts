@@ -77,7 +77,7 @@ test(
         const found = await Promise.all([first, second].map((service) => service.lookUp(['A'])));
         for (const [product] of found) assert.equal(product.name, `paused ${round}`);
       }
-      assert.ok((await readLag(second)) >= MAX_DELAY_MS / 1000, 'the metrics say by how much it is behind');
+      assert.ok((await readLag(second)) >= MAX_DELAY_MS / 1000, 'the metrics show how far it is behind');
       await query(onServer(primary.url, replica), 'select pg_wal_replay_resume()');
       await rename(second, 'resumed');
       assert.equal((await first.lookUp(['A']))[0].name, 'resumed');

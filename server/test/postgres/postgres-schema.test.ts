@@ -90,7 +90,7 @@ test('the keys of every table begin with project_id, or the table is global and 
   assert.deepEqual(
     Object.keys(GLOBAL_TABLES).filter((name) => !present.includes(name)),
     [],
-    'every table that is called global is there',
+    'every table that is listed as global exists',
   );
 });
 

@@ -102,7 +102,7 @@ async function checkReceived(
     return found.size >= 2 * taskIds.length && found;
   });
   const repeated = received.length - once.size;
-  assert.ok(repeated <= projects.length, `only what was under way is repeated, not ${repeated}`);
+  assert.ok(repeated <= projects.length, `only deliveries in progress are repeated, not ${repeated}`);
   checkBodies(received, secret);
   for (const projectId of projects) checkOrder([...firstOf(received)], projectId);
   const told = [...once.values()].filter(({ payload }) => payload.type === 'task.finished');
@@ -113,7 +113,7 @@ function checkBodies(received: readonly ReceivedEvent[], secret: string): void {
   const bodies = new Map(received.map(({ id, body }) => [id, body]));
   for (const event of received) {
     verify(secret, event);
-    assert.equal(event.body, bodies.get(event.id), 'a repetition says the same');
+    assert.equal(event.body, bodies.get(event.id), 'a repetition has the same content');
   }
 }
 

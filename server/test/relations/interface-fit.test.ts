@@ -141,12 +141,12 @@ const IS_RED = { attribute: 'Colour', operator: 'equals', value: 'red' };
 const FILTERS: readonly [string, object, string][] = [
   ['a condition on a missing value is unknown', IS_RED, 'unknown'],
   ['exists is never unknown', HAS_COLOUR, 'no_rule'],
-  ['not turns around, and leaves unknown what is', { not: IS_RED }, 'unknown'],
+  ['not inverts, and keeps unknown', { not: IS_RED }, 'unknown'],
   ['not of exists is true', { not: HAS_COLOUR }, 'fits'],
-  ['all is the least: true and unknown', { all: [under('Tyres'), IS_RED] }, 'unknown'],
-  ['all is the least: false and unknown', { all: [under('Bells'), IS_RED] }, 'no_rule'],
-  ['any is the greatest: true and unknown', { any: [under('Tyres'), IS_RED] }, 'fits'],
-  ['any is the greatest: false and unknown', { any: [under('Bells'), IS_RED] }, 'unknown'],
+  ['all takes the least: true and unknown', { all: [under('Tyres'), IS_RED] }, 'unknown'],
+  ['all takes the least: false and unknown', { all: [under('Bells'), IS_RED] }, 'no_rule'],
+  ['any takes the greatest: true and unknown', { any: [under('Tyres'), IS_RED] }, 'fits'],
+  ['any takes the greatest: false and unknown', { any: [under('Bells'), IS_RED] }, 'unknown'],
   ['all of nothing is true', { all: [] }, 'fits'],
   ['any of nothing is false', { any: [] }, 'no_rule'],
 ];

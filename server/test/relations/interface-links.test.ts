@@ -65,7 +65,7 @@ test('links relate products in the listed order once both products exist, and su
     ['links', 'ready', { all: [] }, []],
   );
   await catalog.load(product('A1', 'X'), product('B1', 'X'), product('B2', 'X'));
-  assert.equal(await groupsOf(catalog, 'A1', relation), undefined, 'a list of nothing is left out');
+  assert.equal(await groupsOf(catalog, 'A1', relation), undefined, 'an empty list is left out');
   const task = await write(catalog, `PUT ${relation.id}/links`, [
     line('A1', 'B3', 'B2', 'A1', 'B1'),
     line('Z', 'B1'),
@@ -101,7 +101,7 @@ test('PUT replaces all links, PATCH those of its sources, and GET exports them i
   assert.equal(await exported(catalog, relation.id), second);
   const packed = await send(catalog, `PUT ${path}`, gzipSync(second));
   assert.match(await logOf(await catalog.done(packed)), /created 0, deleted 0, unchanged 5 pairs/);
-  assert.equal(await exported(catalog, relation.id), second, 'what is exported can be sent back');
+  assert.equal(await exported(catalog, relation.id), second, 'an export can be sent back');
   await write(catalog, `PUT ${path}`, [line('A1')]);
   assert.equal(await exported(catalog, relation.id), '');
 });
@@ -165,10 +165,10 @@ test('a quantity of a target is kept, exported and explained, and does not creat
     lineOf('A1', 'B2', counted('B1', 3), 'B3', counted('B4', 2)),
     lineOf('A2', counted('B1', 1_000_000)),
   );
-  assert.equal(await exported(catalog, relation.id), first, 'of a target that repeats the first counts');
+  assert.equal(await exported(catalog, relation.id), first, 'of a repeated target the first counts');
   const again = await catalog.done(await send(catalog, `PUT ${path}`, first));
   assert.match(await logOf(again), /created 0, deleted 0, unchanged 5 pairs/);
-  assert.equal(await exported(catalog, relation.id), first, 'what is exported can be sent back');
+  assert.equal(await exported(catalog, relation.id), first, 'an export can be sent back');
   const changed = await write(catalog, `PATCH ${path}`, [lineOf('A2', counted('B1', 2))]);
   assert.match(await logOf(changed), /created 0, deleted 0, unchanged 1 pairs/);
   assert.equal(await exported(catalog, relation.id, '?source=A2'), listOf(lineOf('A2', counted('B1', 2))));

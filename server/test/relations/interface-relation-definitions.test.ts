@@ -99,7 +99,7 @@ test('a relation is created with its defaults and an id of its project (§12.1 r
   const full = await catalog.relate(FULL);
   assert.deepEqual([full.id, full.state, definitionOf(full)], [2, 'ready', FULL]);
   assert.equal((await catalog.manage('DELETE', '/2')).status, 200);
-  assert.equal((await catalog.relate(FULL)).id, 3, 'an id is never given twice');
+  assert.equal((await catalog.relate(FULL)).id, 3, 'an id is never reused');
 });
 
 test('relations are listed, read, replaced and deleted, and unknown ones are 404 (§12.1, §14.2 rules 2 and 8)', async () => {
@@ -113,7 +113,7 @@ test('relations are listed, read, replaced and deleted, and unknown ones are 404
   assert.equal(status, 200);
   assert.deepEqual([body.id, body.createdAt, body.updatedAt], [fits.id, fits.createdAt, clock.now()]);
   await catalog.settled();
-  assert.deepEqual(definitionOf(await catalog.read(fits.id)), FULL, 'what is left out is gone');
+  assert.deepEqual(definitionOf(await catalog.read(fits.id)), FULL, 'fields that are left out are reset');
   const deleted = await catalog.manage('DELETE', `/${fits.id}`);
   assert.deepEqual([deleted.status, deleted.body], [200, { status: 'success' }]);
   assert.deepEqual((await catalog.manage('GET')).body.items, made.slice(1));
@@ -305,7 +305,7 @@ test('a change of the ontology repairs or breaks a relation once its task is FIN
   assert.equal(await extract(numeric('Size', 'kg')), 'misconfigured');
   assert.match((await catalog.read(relation.id)).problem, /"1 in"/, 'the reason follows');
   assert.equal(await extract(numeric('Size', 'in')), 'ready');
-  assert.deepEqual(await listOf(catalog, 'D1', relation), ['B2', 'B3'], 'it answers at once');
+  assert.deepEqual(await listOf(catalog, 'D1', relation), ['B2', 'B3'], 'it answers immediately');
   const { release } = await catalog.holdBack(() => catalog.putOntology('own', ...others));
   assert.equal((await catalog.read(relation.id)).state, 'ready', 'until the extraction has ended');
   assert.deepEqual(await listOf(catalog, 'D1', relation), ['B2', 'B3']);
@@ -513,7 +513,7 @@ test('an import matches the list by id first, then by the remaining names, and a
       [first.id, 'Spare parts'],
       [second.id, 'Accessories'],
     ],
-    'two change names with each other',
+    'two relations exchange names',
   );
   assert.deepEqual(
     await take(named('Accessories'), named('Accessories old', second.id), named('Spare parts', 4711)),
@@ -522,7 +522,7 @@ test('an import matches the list by id first, then by the remaining names, and a
       [second.id, 'Accessories old'],
       [3, 'Accessories'],
     ],
-    'a name is free once an id gives its relation another one; an unknown id stands for nothing',
+    'a name is free once an id gives its relation another one, and an unknown id matches nothing',
   );
   assert.deepEqual(
     await take(named('Accessories'), named('Accessories')),
@@ -530,7 +530,7 @@ test('an import matches the list by id first, then by the remaining names, and a
       [3, 'Accessories'],
       [4, 'Accessories'],
     ],
-    'one relation is met once',
+    'one relation is matched once',
   );
   const twice = await catalog.manage('POST', '/import', {
     relations: [named('A', 3), named('B'), named('C', 3)],

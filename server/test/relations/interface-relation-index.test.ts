@@ -68,7 +68,7 @@ test('an incremental update adds products to answers, moves them and removes the
   const bits = () => groupsOf(catalog, 'D', fits);
   assert.deepEqual(await bits(), [['B1'], ['B2'], ['B3']]);
   await catalog.update(bit('B0', '0.5 in'), bit('B1', '9 in'));
-  assert.deepEqual(await bits(), [['B0'], ['B2'], ['B3'], ['B1']], 'a new one, another place');
+  assert.deepEqual(await bits(), [['B0'], ['B2'], ['B3'], ['B1']], 'a new product, and another place');
   await catalog.update(bit('B0', '0.5 in', { group: 'G' }), bit('B3', '3 in', { group: 'G' }));
   assert.deepEqual(await bits(), [['B0', 'B3'], ['B2'], ['B1']], 'in a group');
   await catalog.update(product('B2', 'Bits'), product('B0', 'Saws', { Shank: 'SDS', group: 'G' }));
@@ -76,7 +76,7 @@ test('an incremental update adds products to answers, moves them and removes the
   await catalog.update(product('D', 'Drills', { Chuck: 'HEX' }));
   assert.deepEqual(await bits(), []);
   await catalog.update(DRILL, bit('B2', '2'));
-  assert.deepEqual(await bits(), [['B3'], ['B1'], ['B2']], 'a value without its unit is none (§11.3)');
+  assert.deepEqual(await bits(), [['B3'], ['B1'], ['B2']], 'a value without its unit does not count (§11.3)');
 });
 
 test('a partial update moves products according to the attributes that it sends (§3.3)', async () => {
@@ -286,7 +286,7 @@ async function watch(catalog: RelationCatalog, relation: { id: number }): Promis
     const [{ matchType, searchResult }] = answer[asked].tags[0].relations;
     const items: AnyBody[] = searchResult.flat();
     const [version = -1, ...others] = new Set(items.map(versionOf));
-    assert.deepEqual(others, [], 'an answer is of one moment');
+    assert.deepEqual(others, [], 'an answer shows one moment');
     assert.ok(before <= version && version <= after, `${before} <= ${version} <= ${after}`);
     for (const { identifier, name, dataPoints } of items) {
       assert.equal(name, `${identifier} v${version}`);

@@ -190,7 +190,7 @@ test('explain gives the reason why a product is not a result (§12.6 rule 2)', a
   assert.deepEqual(
     outcome(back),
     [...none, null, false, false, false],
-    'the other way round of a one-way relation',
+    'the opposite direction of a one-way relation',
   );
   assert.equal(back.matchType, 'FIRST_WAY');
 });
@@ -296,7 +296,7 @@ test('a preview tries a definition on the current catalog and stores nothing (§
   assert.match(broken.problem, /"No"/);
   assert.deepEqual([(await catalog.manage('GET')).body, await catalog.tasks()], before);
   await catalog.update(product('D3', 'Drills', { Chuck: 'HEX' }));
-  assert.equal((await preview(FITS)).withResults, 3, 'the catalog as it is');
+  assert.equal((await preview(FITS)).withResults, 3, 'the catalog is unchanged');
 });
 
 test('a preview with cards shows products with reasons, and the nearest candidates of one without results (§12.6 rule 7)', async () => {
@@ -338,7 +338,7 @@ test('a preview with cards shows products with reasons, and the nearest candidat
   );
   const heavy = { target: 'Weight', operator: 'lessOrEqual', source: 'Holds' };
   const held = await preview({ source: under('Stands'), target: under('Vices'), match: [heavy] });
-  assert.deepEqual(held.cards.map(inShort), [['S1', [], 'W2']], 'the number that misses by least');
+  assert.deepEqual(held.cards.map(inShort), [['S1', [], 'W2']], 'the number that misses by the least');
 });
 
 test('the health of a stored relation equals the preview of its definition (§12.6 rule 4)', async () => {

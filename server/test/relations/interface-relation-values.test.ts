@@ -160,7 +160,7 @@ test('a match may name the identifier, group and name of a product, and an attri
       say: 'O2 = O2',
     },
   ]);
-  assert.equal((await by('Name')).misconfigured, true, 'an attribute, which is not there');
+  assert.equal((await by('Name')).misconfigured, true, 'an attribute that does not exist');
   assert.equal((await by({ field: 'identifier' }, 'Length')).misconfigured, true);
   assert.equal(
     (
@@ -237,7 +237,11 @@ test('units of a dimension convert exactly in matches, filters and sorts (§11.7
     });
     const [[first]] = answer.D.tags[0].relations[0].searchResult;
     const { value: text, parsedValue, unit } = first.dataPoints[0];
-    assert.deepEqual([parsedValue, unit], [Number.parseFloat(text), unitName], 'as the attribute has them');
+    assert.deepEqual(
+      [parsedValue, unit],
+      [Number.parseFloat(text), unitName],
+      'in the notation of the attribute',
+    );
   }
 });
 
@@ -276,6 +280,6 @@ test('a project adds names of units for types, facts and relations (§11.7 rule 
   const changed = await put({}, attributes);
   assert.equal('unitAliases' in changed.body, false);
   const facts = await catalog.find('12.5 Daumen');
-  assert.equal(facts[0].facts.length, 0, 'answers follow at once');
+  assert.equal(facts[0].facts.length, 0, 'answers change immediately');
   await until('relations follow', async () => (await found()).join(' and ') === '12.5 in and ');
 });

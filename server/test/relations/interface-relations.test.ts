@@ -90,7 +90,11 @@ test('a two-way relation is searched in the second direction only if the first l
     match: [{ target: 'Price', operator: 'less', source: 'Price' }],
     sort: [{ attribute: 'Price', direction: 'desc' }],
   });
-  assert.deepEqual(await ask(catalog, 'B1', cheaper), first('B2', 'B3'), 'on both sides: the way as defined');
+  assert.deepEqual(
+    await ask(catalog, 'B1', cheaper),
+    first('B2', 'B3'),
+    'on both sides: the direction as defined',
+  );
   assert.deepEqual(await ask(catalog, 'B2', cheaper), first('B3'));
   assert.deepEqual(await ask(catalog, 'B3', cheaper), second('B1', 'B2'));
   assert.deepEqual(await ask(catalog, 'D1', cheaper), first());
@@ -114,8 +118,12 @@ test('a relation without target products is omitted, and so is its tag (§4.8 ru
     ['blades', [unused.id]],
     ['accessories', [unmatched.id]],
   ]);
-  assert.deepEqual(await ask(catalog, 'D1', unused), first(), 'an empty source side is no reason');
-  assert.deepEqual(await ask(catalog, 'D1', unmatched), first(), 'nor are targets that nothing can match');
+  assert.deepEqual(await ask(catalog, 'D1', unused), first(), 'an empty source side is not a reason');
+  assert.deepEqual(
+    await ask(catalog, 'D1', unmatched),
+    first(),
+    'targets that nothing can match are not a reason either',
+  );
   await catalog.manage('DELETE', `/${unused.id}`);
   assert.deepEqual(outline(await catalog.single(request)), [['accessories', [unmatched.id]]]);
   await catalog.update(product('S1', 'Tools/Blades'));
@@ -675,7 +683,7 @@ test('without priorities the first category is the main one, and without a LARGE
     categories: [{ path: ['A'] }, { path: ['C'], priority: 9 }],
     image: 'front.jpg',
   });
-  assert.deepEqual(await show(), ['C', 'front.jpg'], 'a priority goes before none');
+  assert.deepEqual(await show(), ['C', 'front.jpg'], 'a category with a priority precedes one without');
   await catalog.patch({
     identifier: 'T',
     categories: [
@@ -755,7 +763,7 @@ test('keys with read access may ask for relations of their own project only (§5
     assertRefused(await service().call('GET', path), 400, /projectId/);
     assertRefused(await service().call('GET', `${path.split('?')[0]}?projectId=4711`), 401, REFUSED);
     const [empty] = Object.values((await other.call('GET', path)).body);
-    assert.deepEqual((empty as AnyBody).tags ?? empty, [], 'the relations of a project are its own');
+    assert.deepEqual((empty as AnyBody).tags ?? empty, [], 'a project has its own relations');
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const answer = await service().call(method, path, { key: null });
       assertRefused(answer, 405);

@@ -243,7 +243,7 @@ test('an export of relations whose tables have more than 32 MiB is refused (§12
 });
 
 test('a relation that starts to use a table while the table changes is built (§12.9 rule 3)', {
-  ...embeddedOnly('a statement here stands for what another process does'),
+  ...embeddedOnly('a statement here does what another process would do'),
 }, async () => {
   const catalog = await createCameras();
   await onTables(catalog, 'POST', { body: MOUNTS });

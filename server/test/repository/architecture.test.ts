@@ -130,7 +130,7 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     lines: `import type { relations } from '../relations/relations.ts'; export type Facts = typeof relations;`,
   },
   {
-    refused: 'R1: an import that knows what goes out',
+    refused: 'R1: an import that knows the outputs',
     rule: 'pipelines-imports-left-only',
     file: 'pipelines/outgoing.ts',
     lines: `import '../channels/channels.ts';`,
@@ -142,19 +142,19 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     lines: `import '../app/app.ts';`,
   },
   {
-    refused: 'R1: the outbox that imports who sends it',
+    refused: 'R1: the outbox that imports its sender',
     rule: 'events-imports-left-only',
     file: 'events/outbox-store.ts',
     lines: `import '../webhooks/webhooks.ts';`,
   },
   {
-    refused: 'R1: a request to an address that imports what is sent',
+    refused: 'R1: a connection to an address that imports the sent content',
     rule: 'outbound-imports-left-only',
     file: 'outbound/outbound.ts',
     lines: `import '../events/events.ts';`,
   },
   {
-    refused: 'R1: a format that imports what fills a catalog',
+    refused: 'R1: a format that imports code that fills a catalog',
     rule: 'formats-imports-left-only',
     file: 'formats/catalog-format.ts',
     lines: `import '../catalog/catalog.ts';`,
@@ -328,7 +328,7 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     lines: `import '../catalog/catalog-routes.ts';`,
   },
   {
-    refused: 'R3: endpoints that kinds share used by what is no route',
+    refused: 'R3: shared endpoints that a file other than a route uses',
     rule: 'http-lives-in-routes',
     file: 'relations/relation-kind.ts',
     lines: `import '../http/server/server.ts';`,
@@ -377,7 +377,7 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     lines: `import type { channels } from '../channels/channels.ts';`,
   },
   {
-    refused: 'R4: a port whose types come from a room that names the types of the port',
+    refused: 'R4: a port whose types come from a room that uses the types of the port',
     rule: 'no-cycles',
     file: 'catalog/port.ts',
     lines: `import type { readName } from './products/products.ts'; export type Read = typeof readName;`,
@@ -415,7 +415,7 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     }),
   ),
   {
-    refused: 'a console that takes something of Node to the browser',
+    refused: 'a console that uses a module of Node in the browser',
     rule: 'console-needs-no-test',
     file: 'console/src/read.ts',
     lines: `import 'node:fs';`,
@@ -427,7 +427,7 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     lines: `import './catalog.test.ts';`,
   },
   ...['api', 'sdk-trace'].map((name) => ({
-    refused: `R3: a folder that makes spans of its own with the ${name} of OpenTelemetry`,
+    refused: `R3: a folder that makes its own spans with the ${name} of OpenTelemetry`,
     rule: 'traces-live-in-one-file',
     file: `catalog/${name}-spans.ts`,
     lines: `import '@opentelemetry/${name}';`,

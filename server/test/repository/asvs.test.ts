@@ -34,6 +34,6 @@ test('a requirement that is met names the test that shows it, and every named te
     );
     if (state === 'met') assert.ok(named.length > 0, `${id} names no test`);
     else assert.ok(how.length > 0, `${id} gives no reason`);
-    if (state === 'open') assert.match(`${how} ${id}`, /Cost: |As \d/, `${id} does not say what it costs`);
+    if (state === 'open') assert.match(`${how} ${id}`, /Cost: |As \d/, `${id} does not state its cost`);
   }
 });

@@ -72,7 +72,7 @@ test('the image is built only from the service and the console', () => {
   const lines = read('.dockerignore')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
-  assert.equal(lines[0], '*', 'what nobody names stays out, e.g. .env and data');
+  assert.equal(lines[0], '*', 'unlisted files stay out, such as .env and data');
   for (const [, path = ''] of read('Dockerfile').matchAll(/^COPY (?!--from)(\S+)/gm)) {
     assert.ok(
       lines.some((line) => line.startsWith('!') && path.split('/')[0] === line.slice(1)),
@@ -158,7 +158,7 @@ test('the systemd service runs the Node of the package directly on the program, 
     `set -a; . ${folder}/relata.env; ${serve.replace(/ serve'$/, " serve --role api'")}`,
   );
   assert.deepEqual([status, /--role api needs PostgreSQL/.test(said)], [1, true], said);
-  assert.match(serve, /^\/bin\/sh -c 'exec /, 'the shell is gone when the signals come');
+  assert.match(serve, /^\/bin\/sh -c 'exec /, 'the shell has ended when the signals arrive');
   assert.doesNotMatch(serve, /package\/relata\.js/);
 });
 
@@ -205,7 +205,7 @@ exec "$@"
   assert.deepEqual(
     runShell(folder, command, { RELATA_DATA_DIR: elsewhere, PGPASSWORD: "it's a 'secret'" }),
     refusedAt(elsewhere),
-    'what the caller says counts',
+    'the text of the caller counts',
   );
   const password = "it's a long one";
   const shown = runShell(

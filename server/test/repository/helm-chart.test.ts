@@ -53,7 +53,7 @@ const ALL = {
 const INSTALLATIONS: Readonly<Record<string, object>> = {
   'the least': LEAST,
   'all there is': ALL,
-  'one that is stopped': { ...ALL, stopped: true },
+  'a stopped installation': { ...ALL, stopped: true },
 };
 
 function merge(usual: Any, given: Any): Any {
@@ -174,7 +174,7 @@ for (const [name, given] of Object.entries(INSTALLATIONS)) {
     for (const { spec, metadata } of ofKind(objects, 'HorizontalPodAutoscaler')) {
       assert.equal(spec.scaleTargetRef.name, metadata.name);
       const target = deployments.find((one) => one.metadata.name === metadata.name);
-      assert.equal(target?.spec.replicas, undefined, 'an upgrade would undo what it scaled');
+      assert.equal(target?.spec.replicas, undefined, 'an upgrade would revert the scaling');
     }
   });
 }
@@ -193,7 +193,7 @@ test('values set autoscaling, the ingress and the stop before an upgrade', () =>
   assert.deepEqual(replicas(LEAST), [2, 2]);
   const stopped = { ...ALL, stopped: true };
   assert.deepEqual(replicas(stopped), [0, 0]);
-  assert.ok(!kinds(stopped).includes('HorizontalPodAutoscaler'), 'it would start them again');
+  assert.ok(!kinds(stopped).includes('HorizontalPodAutoscaler'), 'the upgrade would start them again');
   const [ingress] = ofKind(install(ALL), 'Ingress');
   assert.deepEqual(ingress.spec.tls, [{ secretName: 'relata-tls', hosts: ['relata.example'] }]);
 });
@@ -268,7 +268,7 @@ test('containers have no privileges and write only where the service does', () =
       volumeMounts.map(({ name }: Any) => name),
       volumes.map(({ name }: Any) => name),
     );
-    assert.ok(resources.requests.cpu, 'autoscaling is by the part of it that is used');
+    assert.ok(resources.requests.cpu, 'autoscaling measures the used share');
     assert.ok(resources.limits.memory);
   }
 });
@@ -276,7 +276,7 @@ test('containers have no privileges and write only where the service does', () =
 test('the probes request paths that the service answers without a key', async () => {
   for (const deployment of ofKind(install(LEAST), 'Deployment')) {
     const { startupProbe, livenessProbe, readinessProbe, ports } = containerOf(deployment);
-    assert.equal(livenessProbe.httpGet.path, '/health/live', 'a start that migrates must not end it');
+    assert.equal(livenessProbe.httpGet.path, '/health/live', 'a start that migrates must not be ended');
     for (const { httpGet } of [startupProbe, livenessProbe, readinessProbe]) {
       assert.equal(httpGet.port, ports[0].name);
       assert.equal((await service().call('GET', httpGet.path, { key: null })).status, 200);

@@ -50,7 +50,7 @@ test('no statement on files reads a table or a list again for each row of anothe
   assert.ok(statements.length > 400, `${statements.length} statements were read`);
   const { refused, unused } = compareWithAllowed('sqlite', statements);
   assert.deepEqual(refused, []);
-  assert.deepEqual(unused, [], 'exceptions without a use');
+  assert.deepEqual(unused, [], 'exceptions that no statement needs');
 });
 
 /** Each statement reads a list again for each row of another one, except the last. */

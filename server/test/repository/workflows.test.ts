@@ -41,9 +41,11 @@ function lint(name: string, text: string): string[] {
     .map(([, action = '']) => action)
     .filter((action) => !/^[\w/.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action));
   return [
-    ...pinned.map((action) => `${action} is not named by its commit, with the version behind it`),
-    ...(JSON.stringify(permissions) === '{}' ? [] : ['the workflow gives rights to all of its jobs']),
-    ...('pull_request_target' in on ? ['a change of a stranger runs with the rights of the repository'] : []),
+    ...pinned.map((action) => `${action} is not pinned to a commit, with its version as a comment`),
+    ...(JSON.stringify(permissions) === '{}' ? [] : ['the workflow gives permissions to all of its jobs']),
+    ...('pull_request_target' in on
+      ? ['the change of a stranger runs with the permissions of the repository']
+      : []),
     ...Object.entries(jobs).flatMap(([job, about]) => lintJob(`${name} ${job}`, about)),
   ];
 }
@@ -53,9 +55,9 @@ function lintJob(name: string, { permissions, steps, ...job }: Job): string[] {
   const writes = given.filter(([, right]) => right !== 'read').map(([what]) => what);
   const needless = writes.filter((what) => !WRITES[name]?.includes(what));
   return [
-    ...(typeof permissions === 'object' ? [] : [`${name} does not say which rights it needs`]),
-    ...needless.map((what) => `${name} may write ${what} and needs not`),
-    ...(job['timeout-minutes'] === undefined ? [`${name} has no limit of time`] : []),
+    ...(typeof permissions === 'object' ? [] : [`${name} does not state its permissions`]),
+    ...needless.map((what) => `${name} may write ${what} without need`),
+    ...(job['timeout-minutes'] === undefined ? [`${name} has no time limit`] : []),
     ...steps.flatMap((step) => lintStep(name, step)),
   ];
 }

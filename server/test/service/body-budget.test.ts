@@ -74,7 +74,7 @@ test('announced bodies that do not arrive do not lock other callers out (§7.2 r
     paths.flatMap((path) => [send(path, length, '{'), send(path, CHUNKED, chunk(1))]),
   );
   t.after(() => held.map(({ socket }) => socket.destroy()));
-  await assertRoom('six bodies are half here');
+  await assertRoom('six bodies are half received');
 });
 
 test('a body that is refused during the upload gives its memory back, announced or not (§7.2)', async (t) => {
@@ -85,7 +85,7 @@ test('a body that is refused during the upload gives its memory back, announced 
   const silent = await send(path, CHUNKED, chunk(MIB).concat(chunk(1)));
   t.after(() => [announced, silent].map(({ socket }) => socket.destroy()));
   assert.deepEqual([await announced.answered, await silent.answered], [413, 413]);
-  await assertRoom('both senders are still there');
+  await assertRoom('both senders are still connected');
 });
 
 test('a file that no pipeline accepts gives its memory back before the upload ends (§13.1)', async (t) => {
@@ -95,7 +95,7 @@ test('a file that no pipeline accepts gives its memory back before the upload en
   const { socket, answered } = await send(path, CHUNKED, chunk(1));
   t.after(() => socket.destroy());
   assert.equal(await answered, 400);
-  await assertRoom('the sender is still there');
+  await assertRoom('the sender is still connected');
 });
 
 test('a caller that disconnects while its body waits for memory uses none and starts nothing (§7.2)', async () => {
@@ -116,7 +116,7 @@ test('a caller that disconnects while a thread checks its pipeline gives its mem
   for (const path of [project.path, `${project.path}/preview`]) {
     const gone = await Promise.all(Array.from({ length: 5 }, () => send(path, header, body)));
     for (const { socket } of gone) socket.destroy();
-    await assertRoom(`all have left ${path}`);
+    await assertRoom(`all have disconnected from ${path}`);
   }
 });
 
@@ -161,7 +161,7 @@ test('the unpacked size of a small body counts for its key and account until the
   const group = { key, body: { name: 'G' } };
   for (let answered = 0; answered < 10; answered += 1)
     assert.equal((await service().call('POST', '/management/project-groups', group)).status, 201);
-  assert.equal(isServed, false, 'the account has all that it may hold');
+  assert.equal(isServed, false, 'the account has used its whole share');
   release();
   assert.equal((await preview).status, 200);
   assert.equal((await beside).status, 201);

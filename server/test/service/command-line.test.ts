@@ -577,7 +577,7 @@ test('a push whose commit ended finds it, even if another full update has begun 
   assert.deepEqual([code, out], [0, 'pushed 10 products in 1 batch\n'], said);
   assert.match(said, /^There is nothing to preview/);
   const open = await shop.service.call('GET', `/products/batch?projectId=${projectId}`);
-  assert.equal(open.body.fullUpdateId, body.fullUpdateId, 'it is not touched');
+  assert.equal(open.body.fullUpdateId, body.fullUpdateId, 'the session is unchanged');
 });
 
 test('a push resumes after kills of client and service and broken connections, and the catalog equals the file', async (t) => {

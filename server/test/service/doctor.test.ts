@@ -214,7 +214,7 @@ test('doctor warns of a backup that is old or was never made', ofFiles, async (t
   const at = Date.now() - 9 * 86_400_000;
   writeFileSync(join(store.dataDir, 'last-backup.json'), JSON.stringify({ at, directory }));
   const { code, of } = await runDoctor(store);
-  assert.equal(code, 0, 'warnings are no problem');
+  assert.equal(code, 0, 'warnings do not count as problems');
   assert.match(of('backup')?.message ?? '', /\/backup\/old: 9 days ago$/);
 });
 

@@ -50,7 +50,7 @@ test('the commands of "First start" start a service whose owner link leads to th
   const cwd = cloneRepository(t);
   const env = shellEnvironment({ RELATA_PORT: '0' });
   await promisify(execFile)('sh', ['-c', install], { cwd, env, timeout: 600_000 });
-  assert.ok(!existsSync(join(cwd, 'node_modules/vite')), 'what only builds is gone');
+  assert.ok(!existsSync(join(cwd, 'node_modules/vite')), 'the build packages are removed');
 
   const child = spawn('sh', ['-c', start], {
     cwd,

@@ -119,11 +119,11 @@ for (const [kind, make] of Object.entries(bodies)) {
         assert.equal(health.status, 200);
         const { status, body: answer } = await checked;
         assert.ok(status < 500, `${name}: ${status} ${JSON.stringify(answer).slice(0, 500)}`);
-        assert.notEqual(status, 413, `${name} takes a body of this size`);
+        assert.notEqual(status, 413, `${name} accepts a body of this size`);
         const length = Buffer.byteLength(JSON.stringify(answer));
         assert.ok(length < LARGEST_ANSWER, `${name}: an answer of ${length} bytes`);
       });
-      assert.ok(pause < LONGEST_PAUSE_MS, `${name}: nobody else was served for ${pause} ms`);
+      assert.ok(pause < LONGEST_PAUSE_MS, `${name}: no other caller was served for ${pause} ms`);
     }
   });
 }
@@ -138,7 +138,7 @@ test('5 simultaneous deletes that unpack to the maximum size delay no other call
     const answers = await Promise.all(Array.from({ length: 5 }, remove));
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([400]), 'none is known');
   });
-  assert.ok(pause < LONGEST_PAUSE_MS, `nobody else was served for ${pause} ms`);
+  assert.ok(pause < LONGEST_PAUSE_MS, `no other caller was served for ${pause} ms`);
 });
 
 test('page views that contain empty objects delay no other caller (§4.11)', async () => {
@@ -149,5 +149,5 @@ test('page views that contain empty objects delay no other caller (§4.11)', asy
     const sent = await service().call('POST', `/content?projectId=${projectId}`, { body, headers });
     assert.deepEqual([sent.status, sent.body.nrOfSent], [200, undefined]);
   });
-  assert.ok(pause < LONGEST_PAUSE_MS, `nobody else was served for ${pause} ms`);
+  assert.ok(pause < LONGEST_PAUSE_MS, `no other caller was served for ${pause} ms`);
 });

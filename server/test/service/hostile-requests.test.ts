@@ -19,11 +19,9 @@ test(`every random request is answered as documented and leaves nothing behind (
   const { faults, requests, accepted } = await sendHostile(service, { seed: SEED, requests: REQUESTS });
   assert.deepEqual(faults.slice(0, 5), []);
   const kept = await sweepStored(service);
-  assert.deepEqual(service.log, [], 'nothing was a fault of the service');
+  assert.deepEqual(service.log, [], 'no request caused a fault of the service');
   await service.stop();
   const again = await startTestService(t, { store, settings: LOG_LEVELS });
-  assert.deepEqual(await readKept(again), kept, 'a restart finds the same');
-  t.diagnostic(
-    `${requests} requests, ${accepted.size} operations did what was asked, ${kept.size} things kept`,
-  );
+  assert.deepEqual(await readKept(again), kept, 'the data is the same after a restart');
+  t.diagnostic(`${requests} requests, ${accepted.size} operations succeeded, ${kept.size} things kept`);
 });

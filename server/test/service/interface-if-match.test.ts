@@ -163,7 +163,7 @@ test('a build of a relation does not change its ETag, and an old ETag does not d
   const path = `/management/projects/${catalog.projectId}/relations/${created.body.id}`;
   const tag = created.headers.get('etag') ?? '';
   await catalog.settled();
-  assert.equal(await readTag(path), tag, 'what the service itself notes of it is no change of a person');
+  assert.equal(await readTag(path), tag, 'notes of the service itself do not count as a change by a person');
   const remove = (ifMatch: string) => service().call('DELETE', path, { headers: { 'if-match': ifMatch } });
   await put(path, rule({ tag: 'other' }));
   assertRefused(await remove(tag), 412);

@@ -78,7 +78,7 @@ function runProgram(t: TestContext, settings: Record<string, string>, command = 
   };
 }
 
-const sameOnEach = embeddedOnly('the program has a data folder of its own, whichever store the file has');
+const sameOnEach = embeddedOnly('the program has its own data folder, whichever store the file has');
 
 test(
   'each start logs an owner link until an owner exists, and a command makes one (§14.5)',
@@ -496,7 +496,7 @@ test('the audit log names who deleted products and who changed an ontology (§14
   assert.deepEqual(changed.actor, deleted.actor);
   assert.ok(
     others.every(({ action }: { action: string }) => action !== 'ontology.changed'),
-    'what changes nothing is no change',
+    'a change without effect is not a change',
   );
 });
 
@@ -530,7 +530,11 @@ test(
     const other = runProgram(t, { RELATA_DATA_DIR: service().store.dataDir });
     const { code, output } = await other.ended;
     assert.equal(code, 1);
-    assert.match(output, /^Another server uses the data folder .*\n$/, 'a mistake of the owner is one line');
+    assert.match(
+      output,
+      /^Another server uses the data folder .*\n$/,
+      'a mistake of the owner is reported in one line',
+    );
     assert.equal((await service().call('GET', '/projects')).status, 200);
   },
 );
@@ -616,7 +620,7 @@ test('a stop finishes requests in progress, and accepted work resumes at the nex
   await call('GET', `${taskPath}?wait=1`);
   const begun = performance.now();
   const stopped = first.stop();
-  assert.equal((await waiting).body.task.taskStatus, 'RUNNING', 'who waits is answered');
+  assert.equal((await waiting).body.task.taskStatus, 'RUNNING', 'a waiting request is answered');
   while (await isAccepted(`${address}/health/live`));
   inFlight.end('"name":"late"}]');
   const [answer] = await once(inFlight, 'response');
@@ -624,7 +628,7 @@ test('a stop finishes requests in progress, and accepted work resumes at the nex
   for await (const chunk of answer) text += chunk;
   assert.equal(answer.statusCode, 200, text);
   await stopped;
-  assert.ok(performance.now() - begun < 30_000, 'it does not wait for who waits');
+  assert.ok(performance.now() - begun < 30_000, 'the stop does not wait for waiting requests');
 
   const second = await startStoppable({ store });
   t.after(() => second.stop());
@@ -672,7 +676,7 @@ for (const { why, settings, names } of WRONG) {
   );
 }
 
-const keyFile = embeddedOnly('on one of several machines nobody finds the file');
+const keyFile = embeddedOnly('on one of several machines the file would not be found');
 
 test(
   'the program writes a first key to a file, serves, and stops cleanly on SIGTERM (§10.2 rule 1, §10.4 rule 1)',

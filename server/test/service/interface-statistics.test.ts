@@ -94,7 +94,7 @@ test('hours and days add up minutes, and the requested time span sets the step (
       [25, 1],
     ],
   ];
-  assert.deepEqual(await count(''), lastDay, 'the last day by whole hours, when nothing is said');
+  assert.deepEqual(await count(''), lastDay, 'by default the last day in whole hours');
 });
 
 test('catalog sizes and updates are given over time, for one project or all in the scope (§14.7 rules 4 and 5)', async () => {

@@ -70,7 +70,7 @@ test('each kind of task has its name, increment type and status as soon as it is
     assert.match(task.id, /^[0-9a-f]{24}$/);
     const fresh = { finishTime: null, progress: 0, logCounter: 0, failure: false, origin: 'LIVE-API' };
     for (const [field, value] of Object.entries(fresh)) assert.equal(Reflect.get(task, field), value, field);
-    assert.deepEqual(await readTask(task.id), task, 'while it waits for its turn it is what it was');
+    assert.deepEqual(await readTask(task.id), task, 'the task does not change while it waits');
   }
   await release();
   for (const { id } of Object.values(accepted)) {
@@ -111,7 +111,7 @@ test('a task has exactly the documented fields, and `error` if it failed (§2.4)
   assert.deepEqual([failed.taskStatus, failed.failure], ['FAILED', true]);
   assert.deepEqual(Object.keys(failed).sort(), ['error', ...fields]);
   assert.match(JSON.stringify(failed), /significantly lower than before/);
-  assert.equal((await service().ended(after.id)).taskStatus, 'FINISHED', 'it does not stop those behind it');
+  assert.equal((await service().ended(after.id)).taskStatus, 'FINISHED', 'it does not stop later tasks');
   assert.equal((await catalog.list()).length, 31);
 });
 
@@ -581,6 +581,6 @@ test('ended tasks are removed after the configured days, and open tasks never ar
     assertRefused(await running.call('GET', `/tasks/${old}/report`), 404);
     assert.equal((await running.call('GET', `/tasks/${recent}`)).body.task.taskStatus, 'FINISHED');
     assert.equal((await running.call('GET', `/tasks/${open}`)).body.task.taskStatus, 'PENDING');
-    assert.equal((await running.lookUp(['P0', 'P1'])).length, 2, 'what they did stays');
+    assert.equal((await running.lookUp(['P0', 'P1'])).length, 2, 'their effect stays');
   });
 });

@@ -77,7 +77,7 @@ test('events and exports end within seconds once their key or session loses its 
   await allEnded;
   const told = once(kept.resume(), 'data');
   await release();
-  assert.match(String(await told), /FINISHED/, 'who still may is told on');
+  assert.match(String(await told), /FINISHED/, 'a caller that keeps its access receives the rest');
 });
 
 const WITH_VALUES = (identifier: string, characters: number) => ({
@@ -223,7 +223,7 @@ test('the page of a large product has the same form as any other and does not de
   }
   assert.equal((await service().call('GET', `${path}/${encodeURIComponent('\u0000')}`)).status, 404);
   const pause = await findPauseOf([`${path}/B`, `${path}/B`]);
-  assert.ok(pause < LONGEST_PAUSE_MS, `no other was served for ${pause} ms`);
+  assert.ok(pause < LONGEST_PAUSE_MS, `no other caller was served for ${pause} ms`);
 });
 
 test('pages of lists and exports read a limited number of bytes and continue where they ended (§14.3)', async () => {
@@ -251,7 +251,7 @@ test('pages of lists and exports read a limited number of bytes and continue whe
   assert.equal(text.split('\n').length, 31);
   for (const query of [...filters, '&format=table', '&category=["Large"]&format=table', '&format=ndjson']) {
     const pause = await findPauseOf([`${path}?limit=100${query}`]);
-    assert.ok(pause < LONGEST_PAUSE_MS, `${query}: no other was served for ${pause} ms`);
+    assert.ok(pause < LONGEST_PAUSE_MS, `${query}: no other caller was served for ${pause} ms`);
   }
 });
 
@@ -290,7 +290,7 @@ test('a shop search returns as much of large products as an answer may contain (
     few.text = (await measure(`${path}&limit=3`)).text;
   });
   assert.equal(JSON.parse(few.text ?? '').searchResults[0].results.length, 3);
-  assert.ok(pause < LONGEST_PAUSE_MS, `no other was served for ${pause} ms`);
+  assert.ok(pause < LONGEST_PAUSE_MS, `no other caller was served for ${pause} ms`);
 });
 
 test('the memory of long answers is reused once they are sent (§8)', async () => {

@@ -63,6 +63,6 @@ test('npm run relata bundles the program again only if a source is newer', async
   const longAgo = new Date(0);
   utimesSync(bundled, longAgo, longAgo);
   const bundledAt = await run();
-  assert.ok(bundledAt > 0, 'it is made anew');
+  assert.ok(bundledAt > 0, 'it is bundled again');
   assert.equal(await run(), bundledAt, 'it stays');
 });

@@ -75,7 +75,7 @@ test('neither the log nor the noted requests contain a part of a key or channel 
     mapping: { id: { field: 'identifier' } },
   });
   const real = new URL(channel.url).pathname.split('/')[2] ?? '';
-  assert.equal(real.length, SECRETS.token.length, 'the token is made as this test makes its own');
+  assert.equal(real.length, SECRETS.token.length, 'the service makes the token like this test');
   const secrets = { ...SECRETS, real };
   for (const secret of Object.values(secrets)) {
     for (const written of new Set([secret, encodeURIComponent(secret)]))
@@ -85,7 +85,7 @@ test('neither the log nor the noted requests contain a part of a key or channel 
   await service().app.statistics.flush();
   const requests = await service().call('GET', `/management/projects/${project.projectId}/requests`);
   const noted = requests.body.items.map((item: object) => JSON.stringify(item));
-  assert.ok(service().log.length > 1_000 && noted.length > 20, 'there is something to search');
+  assert.ok(service().log.length > 1_000 && noted.length > 20, 'there is a text to search');
   assertWithout(secrets, { log: service().log, noted });
   // The store contains the address of the channel.
   assertWithout(SECRETS, { store: [(await service().store.readAll()).toString('latin1')] });

@@ -132,7 +132,7 @@ test('typing errors match after exact hits: one from 4 letters, two from 8, neve
     assert.deepEqual(groupsOf(await search(catalog, { query: q })).flat(), found, q);
   }
   await catalog.update(product('E', 'Telescope'));
-  assert.deepEqual(await find('telescpoe'), ['E'], 'also of a product that came a moment ago');
+  assert.deepEqual(await find('telescpoe'), ['E'], 'including a product that was just uploaded');
 });
 
 test('the PHP core: search parameters, filters, sort orders and the fields that it reads (§4.14)', async () => {

@@ -52,7 +52,7 @@ test('a caller that loses its access during a slow body is refused (§7.2 rule 1
   await owner.browser.succeed('DELETE', `/management/users/${user.id}`);
   await owner.browser.succeed('DELETE', `/management/api-keys/${key.id}`);
   assert.deepEqual(await Promise.all(held.map(end)), ['401', '401']);
-  assert.equal(await end(kept), '201', 'who still may is served');
+  assert.equal(await end(kept), '201', 'a caller that keeps its access is served');
 });
 
 test('an uploaded file whose caller has lost its access by the end starts no run (§7.2 rule 1, §13.1)', async (t) => {

@@ -28,7 +28,7 @@ export function checkAnswer({ method, path, status, body }: CheckedAnswer): void
   if (check(body)) return;
   const { instancePath, message, params } = check.errors?.[0] ?? {};
   const field = JSON.stringify(params);
-  assert.fail(`${asked} is not as docs/openapi.json says: ${instancePath || '/'} ${message} ${field}`);
+  assert.fail(`${asked} does not match docs/openapi.json: ${instancePath || '/'} ${message} ${field}`);
 }
 
 /** @returns a reference to the schema of the answer */
@@ -46,7 +46,7 @@ function findSchema(
   const found = [String(status), range].find((one) => operation.responses[one] !== undefined);
   assert.ok(found, `${asked}: the operation has no such status in docs/openapi.json`);
   const { schema } = operation.responses[found]?.content?.['application/json'] ?? {};
-  assert.ok(schema, `${asked}: docs/openapi.json has no JSON there`);
+  assert.ok(schema, `${asked}: docs/openapi.json has no JSON answer there`);
   const place = ['paths', template, method.toLowerCase(), 'responses', found, 'content', 'application/json'];
   return schema.$ref ?? `#/${place.map(escapePart).join('/')}/schema`;
 }

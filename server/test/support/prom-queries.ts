@@ -51,6 +51,6 @@ function assertMatches(
   if (label === 'status' && pattern?.test('500')) return;
   assert.ok(
     [...values].some((one) => pattern?.test(one) ?? one === value),
-    `${matcher} is never so: ${query}`,
+    `${matcher} never matches: ${query}`,
   );
 }

@@ -37,10 +37,10 @@ export function shareService(
     assert.deepEqual(
       [...new Set(faults)],
       [],
-      'whatever the tests sent, nothing was a fault of the service (§7.4)',
+      'no request of the tests caused a fault of the service (§7.4)',
     );
   });
-  return () => service ?? assert.fail('the service is not started yet');
+  return () => service ?? assert.fail('the service has not started yet');
 }
 
 function describeFault(line: string): string {

@@ -53,7 +53,7 @@ export type StoreKind = 'embedded' | 'postgres';
 export const testedStore = readKind(process.env.RELATA_TEST_STORE || 'embedded');
 
 function readKind(text: string): StoreKind {
-  assert.ok(text === 'embedded' || text === 'postgres', `RELATA_TEST_STORE=${text} is no store`);
+  assert.ok(text === 'embedded' || text === 'postgres', `RELATA_TEST_STORE=${text} is not a store`);
   return text;
 }
 

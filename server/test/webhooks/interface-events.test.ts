@@ -192,7 +192,7 @@ test('a build that publishes sends an event, even if a delivery fails (§6.2, §
   assert.deepEqual(
     next.map(({ payload }) => payload.data.task.error.code),
     ['channel_shrunk'],
-    'what is not published is not told',
+    'unpublished files send no event',
   );
 });
 

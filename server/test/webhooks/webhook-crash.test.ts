@@ -62,7 +62,7 @@ test('a process killed at any moment loses no event, and no event reports a chan
   }
   assert.deepEqual([...held].toSorted(), (await listProducts(service, id)).toSorted(), about);
   const created = changes.flatMap((data) => data.created as string[]);
-  assert.equal(new Set(created).size, created.length, `each change is told once: ${about}`);
+  assert.equal(new Set(created).size, created.length, `each change is reported once: ${about}`);
   const order = created.filter((name) => name !== 'last').map((name) => Number(name.slice(1)));
   assert.deepEqual(
     order,

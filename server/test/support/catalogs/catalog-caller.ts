@@ -329,10 +329,7 @@ export class Caller {
     this.lastAccepted = tasks.map(({ id }) => id);
     this.counts.unanswered += this.inFlight.length;
     this.counts.unansweredAccepted += tasks.length;
-    assert.ok(
-      tasks.length <= this.inFlight.length,
-      `no call made some of these tasks: ${JSON.stringify(tasks)}`,
-    );
+    assert.ok(tasks.length <= this.inFlight.length, `no call explains these tasks: ${JSON.stringify(tasks)}`);
     const ofUploads = tasks.filter(({ name }) => name === NAMES.upload);
     const uploads = await this.findAccepted(ofUploads.length, tasks.length > ofUploads.length);
     for (const [at, { wish }] of uploads.entries()) this.accept(wish, ofUploads[at]?.id as string);
@@ -342,7 +339,7 @@ export class Caller {
       assert.equal(task, undefined, 'initiate makes no task');
       if (await this.hasBegunAnew()) this.open();
     } else if (task !== undefined) {
-      assert.ok(other !== undefined, 'an unanswered call made it');
+      assert.ok(other !== undefined, 'the unanswered call made it');
       assert.equal(task.name, NAMES[other.wish.kind], 'the task is that of the unanswered call');
       this.accept(other.wish, task.id);
     }
@@ -355,7 +352,7 @@ export class Caller {
   private async findAccepted(count: number, isCommitted: boolean): Promise<readonly UploadCall[]> {
     const uploads = this.inFlight.filter((call): call is UploadCall => call.wish.kind === 'upload');
     if (count === 0 || count === uploads.length) return uploads.slice(0, count);
-    assert.ok(!isCommitted, 'a commit holds every batch that its count names');
+    assert.ok(!isCommitted, 'a commit has every batch that its count includes');
     const path = `/products/batch?projectId=${this.projectId}`;
     const { products } = (await this.service.call('GET', path)).body;
     const sumOf = (lists: readonly { length: number }[]) =>
@@ -430,7 +427,7 @@ export class Caller {
     const isOne = states.some((state) =>
       identifiers.every((identifier) => state.get(identifier)?.name === seen.get(identifier)),
     );
-    assert.ok(isOne, `a lookup answered a mixture: none of ${states.length} states fits`);
+    assert.ok(isOne, `a lookup answered a mixture: none of ${states.length} states matches`);
   }
 
   private possibleStates(): ModelCatalog[] {
@@ -470,9 +467,9 @@ export class Caller {
       .map(({ id, taskStatus }) => [id, taskStatus] as const)
       .filter(([id]) => this.known.has(id));
     const expected = actual.map(([id]) => [id, this.known.get(id)] as const);
-    assert.deepEqual(actual, expected, 'every task ended as its kind says');
-    assert.equal(actual.length, tasks.length, 'no task is there that nobody asked for');
-    assert.equal(tasks.length, this.known.size, 'every accepted task is there');
+    assert.deepEqual(actual, expected, 'every task ended as its kind requires');
+    assert.equal(actual.length, tasks.length, 'every task has a call');
+    assert.equal(tasks.length, this.known.size, 'every accepted task exists');
   }
 
   /** @returns all tasks of this caller, newest first */

@@ -126,7 +126,7 @@ export class CatalogWorld {
   private async twice<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = await work();
     const before = await this.catalog.readAll();
-    assert.deepEqual(await work(), result, 'a repetition answers what the first run did');
+    assert.deepEqual(await work(), result, 'a repetition gives the same result as the first run');
     assert.deepEqual(await this.catalog.readAll(), before, 'a repetition changes nothing');
     return result;
   }
@@ -178,7 +178,7 @@ export class CatalogWorld {
       this.store.stageBatch(this.projectId, { ...staged, packed, derivationRevision });
     const wasStaged = await this.isStaged(fullUpdateId, batch.batch);
     const isTaken = await put(await this.extract(batch.products), 1);
-    assert.equal(isTaken, wasStaged, 'what was derived otherwise is not staged');
+    assert.equal(isTaken, wasStaged, 'a batch with another derivation is not staged');
     const isStaged =
       (await put(batch.packed ?? (await this.extract(batch.products)))) ||
       (await put(await this.extract(batch.products)));
@@ -237,7 +237,7 @@ export class CatalogWorld {
             })
             .then(({ kind }) => kind === 'stale');
     const staged = async () => (await this.rowsOf('staged_batch', fullUpdateId)).length;
-    assert.equal(await noticed(), (await staged()) < batches.length, 'what does not fit is dropped');
+    assert.equal(await noticed(), (await staged()) < batches.length, 'a batch that does not fit is dropped');
     for (const batch of batches) await this.stage(session, batch);
     assert.equal(await this.store.dropOutdated(this.projectId, { fullUpdateId }), false);
     assert.equal(await staged(), batches.length);
@@ -386,16 +386,16 @@ export class CatalogWorld {
     const effect = last && (await this.read((snapshot) => snapshot.weighRestore(last.id)));
     const { result } = await this.twice(() => this.store.restore(this.projectId, order));
     const entry = this.undo.pop();
-    assert.equal(result === null, entry === undefined, 'an entry is in the log or not');
+    assert.equal(result === null, entry === undefined, 'an entry is in the undo log or not');
     if (entry === undefined || result === null) return;
     const after = await this.readRows();
     const expected = { commits: 1, last: last?.id, changedSince: overwritten.length };
-    assert.deepEqual(effect, { ...expected, ...compareRows(before, after) }, 'as was said before');
+    assert.deepEqual(effect, { ...expected, ...compareRows(before, after) }, 'as the preview reported');
     const model = new Map(this.model);
     for (const [identifier, product] of entry.before) {
       if (product === undefined) model.delete(identifier);
       else model.set(identifier, product);
-      assert.deepEqual(after.get(identifier), product && entry.rows.get(identifier), 'it is as it was');
+      assert.deepEqual(after.get(identifier), product && entry.rows.get(identifier), 'it is unchanged');
     }
     const others = [...before].filter(([identifier]) => !entry.before.has(identifier));
     for (const [identifier, row] of others) assert.deepEqual(after.get(identifier), row, 'others stay');
@@ -426,7 +426,7 @@ export class CatalogWorld {
     assert.ok(effect !== undefined);
     const { changedSince: _, ...told } = effect;
     const expected = { commits: depth, last: kept[0]?.id, ...compareRows(before, after) };
-    assert.deepEqual(told, expected, 'as was said before');
+    assert.deepEqual(told, expected, 'as the preview reported');
     const model = new Map(this.model);
     for (const entry of this.undo.splice(-depth).reverse())
       for (const [identifier, product] of entry.before)
@@ -468,10 +468,10 @@ export class CatalogWorld {
     assert.equal(ontology.revision, revision + 1);
     assert.deepEqual(await this.readOntology(), ontology);
     const past = await this.read((snapshot) => snapshot.readPastOntology(revision));
-    assert.deepEqual(past, attributes, 'how it was is known');
+    assert.deepEqual(past, attributes, 'the former ontology is known');
     this.learnIds(new Map(ontology.attributes.map(({ name, id }) => [name, id])));
     const again = await this.store.replaceOntology(this.projectId, wanted);
-    assert.deepEqual(again, { ontology, changed: false }, 'the same ontology is no change');
+    assert.deepEqual(again, { ontology, changed: false }, 'the same ontology is not a change');
     this.isOutdated = true;
   }
 
@@ -487,7 +487,7 @@ export class CatalogWorld {
     for (const [name, id] of ids) {
       const known = this.reserved.get(name);
       if (known === undefined) assert.ok(![...this.reserved.values()].includes(id), `${id} is another's`);
-      else assert.equal(id, known, `${name} has its id for ever`);
+      else assert.equal(id, known, `${name} keeps its id forever`);
       this.reserved.set(name, id);
     }
   }
@@ -500,7 +500,7 @@ export class CatalogWorld {
     assert.deepEqual(
       rows.map(({ id }) => id),
       expected.map(({ id }) => id).sort((a, b) => a - b),
-      'all whose facts are outdated, by id',
+      'all products whose facts are outdated, by id',
     );
     for (const row of rows)
       assert.equal(row.revision, expected.find(({ id }) => id === row.id)?.ontology_revision);
@@ -540,7 +540,7 @@ export class CatalogWorld {
       const left = await this.catalog.rows(table);
       assert.ok(
         left.every((row) => live.includes(row.full_update_id)),
-        `${table} is tidied up`,
+        `${table} is cleaned up`,
       );
     }
     return false;
@@ -572,8 +572,8 @@ export class CatalogWorld {
   ): ModelProduct | undefined {
     if (content === undefined || content === old?.content) return content === undefined ? undefined : old;
     if (old !== undefined) return { id: old.id, content };
-    assert.ok(id !== undefined, 'a created product is there');
-    assert.ok(!this.ids.has(id), `the id ${id} was another product's`);
+    assert.ok(id !== undefined, 'a created product exists');
+    assert.ok(!this.ids.has(id), `the id ${id} belonged to another product`);
     this.ids.add(id);
     return { id, content };
   }
@@ -593,12 +593,12 @@ export class CatalogWorld {
       [...this.model]
         .sort()
         .map(([identifier, { id, content }]) => ({ id, raw: rawOf(identifier, content) })),
-      'every product is what the model says, and its document is there',
+      'every product equals the model, and its document exists',
     );
     for (const { identifier, text: raw } of stored) {
       const { ontology_revision: followed = 0, hash } = rows.get(identifier) ?? {};
       assert.equal(hash, hashOf(raw), 'a hash is that of its upload');
-      assert.ok(followed === revision || this.isOutdated, 'nobody would extract the facts again');
+      assert.ok(followed === revision || this.isOutdated, 'no run would extract the facts again');
     }
     await this.checkLookups(rows, ontology);
     const documents = new Map((await this.catalog.rows('document')).map((row) => [row.id, row]));
@@ -644,11 +644,11 @@ export class CatalogWorld {
   private checkDerived(rows: ProductRows, documents: ReadonlyMap<number, CatalogTables['document']>): void {
     const { derived } = this.catalog;
     for (const { id, document_id: document } of rows.values()) {
-      assert.equal(documents.get(document)?.product_id, id, 'a document knows its product');
-      assert.equal(derived.get(document), id, 'so does what was derived for it');
+      assert.equal(documents.get(document)?.product_id, id, 'a document names its product');
+      assert.equal(derived.get(document), id, 'so does its derivation');
     }
     for (const document of derived.keys())
-      assert.ok(documents.has(document), 'nothing is derived of nothing');
+      assert.ok(documents.has(document), 'no derivation without a document');
   }
 
   private async checkUndo(documents: ReadonlyMap<number, CatalogTables['document']>): Promise<void> {
@@ -668,7 +668,7 @@ export class CatalogWorld {
         raw: documents.get(row.document_before ?? 0)?.raw ?? 'gone',
       })),
       expected,
-      'what a restore would bring back is there',
+      'everything that a restore would bring back exists',
     );
   }
 
@@ -682,20 +682,23 @@ export class CatalogWorld {
     for (const { batch, hashes, created, changed, first_document: first } of rows) {
       const raws = listRaws(batches.find((one) => one.batch === batch)?.products ?? new Map());
       const found = hashes.match(/.{32}/g) ?? [];
-      assert.deepEqual([...found].sort(), raws.map(hashOf).sort(), 'staged is what the batch held');
+      assert.deepEqual(
+        [...found].sort(),
+        raws.map(hashOf).sort(),
+        'the staged products are those of the batch',
+      );
       const fresh = Array.from(
         { length: created + changed },
         (_, at) => documents.get(first + at)?.raw ?? '',
       );
-      assert.deepEqual(fresh.map(hashOf), found.slice(0, created + changed), 'its documents are there');
+      assert.deepEqual(fresh.map(hashOf), found.slice(0, created + changed), 'its documents exist');
     }
   }
 
   /** Ends everything, removes all garbage, and checks that only the needed rows remain. */
   async finish(): Promise<void> {
     this.sessions = [];
-    for (let steps = 0; await this.collect(); steps += 1)
-      assert.ok(steps < 1_000, 'the removal comes to an end');
+    for (let steps = 0; await this.collect(); steps += 1) assert.ok(steps < 1_000, 'the removal ends');
     await this.check();
     const undone = await this.catalog.rows('undo_change');
     const kept = (await this.catalog.rows('undo_log')).map(({ id }) => id);
@@ -711,7 +714,7 @@ export class CatalogWorld {
     assert.deepEqual(
       new Set(documents.map(({ id }) => id)),
       new Set(needed),
-      'no other document is left, and each of these is',
+      'no other document is left, and each of these exists',
     );
     for (const table of ['garbage_document', 'staged_batch'] as const)
       assert.deepEqual(await this.catalog.rows(table), [], `${table} is empty`);

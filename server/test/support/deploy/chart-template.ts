@@ -69,7 +69,7 @@ function parse(text: string): Node[] {
 /** @returns the list that receives the following nodes */
 function readAction(code: string, into: Node[], open: Open[]): Node[] {
   const [word = ''] = code.split(/\s/, 1);
-  if (word === 'end') return (open.pop() ?? assert.fail('an end too much')).into;
+  if (word === 'end') return (open.pop() ?? assert.fail('an end without its block')).into;
   if (word === 'else') return openElse(open.at(-1) ?? assert.fail(code), code);
   if (!['if', 'with', 'range', 'define'].includes(word)) {
     into.push({ kind: 'print', code });

@@ -152,7 +152,7 @@ class HostileRun {
     const { location } = headers;
     if (status !== 201 || location === undefined || !this.known.remember(location)) return;
     const found = await this.caller.read(location);
-    assert.ok([200, 404].includes(found.status), `${location} was made and is ${found.status}`);
+    assert.ok([200, 404].includes(found.status), `${location} was created and is ${found.status}`);
     checkJson('GET', location, found);
   }
 
@@ -180,7 +180,7 @@ function checkJson(method: string, path: string, { status, body }: Answer): void
 function checkRefusal({ status, body }: Answer): void {
   if (status !== 400 || !NAMES_A_PLACE.has(body?.reason)) return;
   const said = [...(body.details ?? []), ...(body.validation ?? [])];
-  assert.ok(said.length > 0, `nothing says what was wrong: ${JSON.stringify(body)}`);
+  assert.ok(said.length > 0, `the refusal does not name the fault: ${JSON.stringify(body)}`);
 }
 
 function describe({ method, path, headers, body, caller }: HostileRequest, error: Error): string {

@@ -13,7 +13,7 @@ export const ALLOWED_LOOPS = {
     'select p.identifier from (select id, row_number() over (order by id) as place from (select m.product_id as id from relation_entry m':
       'the same',
     'select p.identifier from (select m.product_id as id from relation_entry m': 'the same',
-    'delete from catalog_count where step_seconds = 3600': 'looks for one later hour, which is the next row',
+    'delete from catalog_count where step_seconds = 3600': 'finds one later hour, which is the next row',
   },
   postgres: {
     'select b.value from unnest($1::bigint[]) b (value)':

@@ -66,7 +66,7 @@ export class DiskWriter {
     if (this.session === undefined) return false;
     const { products, isLastFailed } = this.session;
     const answer = await this.call('POST', '/products/batch/start');
-    if (isLastFailed) assert.notEqual(answer.status, 200, 'a failed batch holds up the commit');
+    if (isLastFailed) assert.notEqual(answer.status, 200, 'a failed batch blocks the commit');
     if (answer.status === 200) this.session = undefined;
     return this.note(answer, {
       kind: 'commit',
@@ -104,7 +104,7 @@ export class DiskWriter {
         this.model.catalog,
       ),
       [],
-      'what was accepted is there, and nothing else',
+      'exactly the accepted writes are stored',
     );
   }
 

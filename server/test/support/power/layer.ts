@@ -11,7 +11,7 @@ import { SimulatedDisk } from './simulated-disk.ts';
 export const noLayers = findObstacle();
 
 function findObstacle(): string | false {
-  if (process.platform !== 'linux') return 'the layers between the service and its disk are for Linux';
+  if (process.platform !== 'linux') return 'the layers between the service and its disk need Linux';
   try {
     execFileSync('cc', ['--version'], { stdio: 'ignore' });
     return false;
