@@ -49,6 +49,18 @@ function refuseForeign(
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
 
+const loadAgents = () => import('./agents.ts');
+
+/**
+ * Loads the protocol and its schemas, which takes the serving thread a third of a second. A service calls this before it
+ * listens, because the first question of an agent would otherwise delay all other requests by as much. Commands and tests
+ * load them with the first question.
+ */
+export async function prepareAgents(): Promise<void> {
+  const { warmAgents } = await loadAgents();
+  await warmAgents();
+}
+
 /** Source: docs/interface §15. */
 export const agentRoutes =
   ({ version, limitScans, config, findBaseUrl, ...parts }: AgentRouteParts): Routes =>
@@ -73,9 +85,7 @@ export const agentRoutes =
             limitScans: () => limitScans(request, reply),
           };
           const describeFailure = (error: unknown) => describe(error, request);
-          // Imported on demand, because loading the protocol and the schemas takes a tenth of a start and few
-          // services have agents.
-          const { createAgentHandler } = await import('./agents.ts');
+          const { createAgentHandler } = await loadAgents();
           const { fetch } = createAgentHandler(context, { version, describeFailure });
           const response = await fetch(toWebRequest(request), { parsedBody: request.body });
           reply.code(response.status);

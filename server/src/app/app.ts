@@ -9,6 +9,7 @@ import { addRoutes } from './app-routes.ts';
 import { Lifecycle, type Readiness } from './lifecycle.ts';
 import { type AppOptions, openParts, type Parts } from './parts.ts';
 
+export { prepareAgents } from '../agents/agent-routes.ts';
 export { isConsoleBuilt } from '../http/server/server.ts';
 export { baseUrlOf } from './app-routes.ts';
 export type { Replacements } from './parts.ts';

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { ownerLinkUrl } from '../access/users/users.ts';
-import { type App, baseUrlOf, createApp, isConsoleBuilt, type Role } from '../app/app.ts';
+import { type App, baseUrlOf, createApp, isConsoleBuilt, prepareAgents, type Role } from '../app/app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/folder/folder.ts';
 
@@ -17,6 +17,7 @@ export async function serveCommand(flags: { role?: Role; standby?: string } = {}
   const app = await createApp({ config, role, isStandby, takesAddress, emptyRefusal: refuseEmpty(config) });
   if (!isStandby) await makeFirstKey(app, config);
   warnOfReaders(app, config);
+  if (role !== 'worker') await prepareAgents();
   const address = await app.start();
   app.startThreads();
   if (role !== 'worker' && config.showsOwnerLink && !isStandby) await showOwnerLink(app, config);
