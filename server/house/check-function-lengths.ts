@@ -27,16 +27,16 @@ function listFunctions(root: string, file: string): Found[] {
   const text = readFileSync(join(root, file), 'utf8');
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line;
-  const found: Found[] = [];
+  const functions: Found[] = [];
   const visit = (node: ts.Node): void => {
     if (isFunction(node)) {
       const lines = lineOf(node.end) - lineOf(node.getStart()) + 1;
-      found.push({ function: `${file} ${nameOf(node)}`, lines });
+      functions.push({ function: `${file} ${nameOf(node)}`, lines });
     }
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return found;
+  return functions;
 }
 
 const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>
@@ -58,8 +58,8 @@ function listBreaches(root: string): string[] {
   const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: root })).filter(
     (file) => !LEFT_OUT.test(file),
   );
-  const found = files.sort().flatMap((file) => listFunctions(root, file));
-  const long = found.filter(({ lines }) => lines > LINES);
+  const functions = files.sort().flatMap((file) => listFunctions(root, file));
+  const long = functions.filter(({ lines }) => lines > LINES);
   const named = new Set(long.map(({ function: name }) => name));
   const breaches = long.flatMap(({ function: name, lines }) => {
     if (lines > MOST_LINES) return `${name} has ${lines} lines, more than ${MOST_LINES}`;

@@ -32,8 +32,8 @@ function isParse(node: ts.Node): boolean {
 /** @returns the breaches of the rule, a line each */
 function listBreaches(folder: string): string[] {
   const files = globSync('**/*.ts', { cwd: folder }).filter((file) => !file.endsWith('.test.ts'));
-  const known = new Set(files);
-  const found = files.flatMap((file) => {
+  const present = new Set(files);
+  const excess = files.flatMap((file) => {
     const lines = listParses(join(folder, file));
     const most = PLACES.get(file) ?? 0;
     if (lines.length === most) return [];
@@ -41,10 +41,10 @@ function listBreaches(folder: string): string[] {
       `${file} parses JSON in ${lines.length} places (lines ${lines.join(', ')}), and server/house/json-parses.ts lists ${most}`,
     ];
   });
-  const gone = [...PLACES.keys()].filter((file) => !known.has(file));
+  const missing = [...PLACES.keys()].filter((file) => !present.has(file));
   return [
-    ...found,
-    ...gone.map((file) => `${file} is listed in server/house/json-parses.ts and is not there`),
+    ...excess,
+    ...missing.map((file) => `${file} is listed in server/house/json-parses.ts and is not there`),
   ];
 }
 

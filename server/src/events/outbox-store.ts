@@ -29,9 +29,9 @@ const readTypes = (events: string) => JSON.parse(events) as EventType[];
 
 /** @returns enabled endpoints whose scope includes the project, with their event types */
 export async function listListening(rows: Rows, projectId: number) {
-  const found = await kyselySql<{ id: number; events: string }>`select e.id, e.events
+  const endpoints = await kyselySql<{ id: number; events: string }>`select e.id, e.events
     from ${kyselySql.raw(LISTENING)} and p.id = ${projectId}`.execute(rows);
-  return found.rows.map(({ id, events }) => ({ id, types: new Set<string>(readTypes(events)) }));
+  return endpoints.rows.map(({ id, events }) => ({ id, types: new Set<string>(readTypes(events)) }));
 }
 
 /** Records the subscribed events in the transaction of the change. */
@@ -49,8 +49,8 @@ export async function recordEvents(tx: ControlTransaction, projectId: number, dr
  */
 export function* listSubscribed(): Program<ReadonlySet<EventType>> {
   const listening = sql`select e.events from ${text(LISTENING)} and p.id = ${PROJECT}`;
-  const found = yield* controlRows<{ events: string }>(listening);
-  return new Set(found.flatMap(({ events }) => readTypes(events)));
+  const endpoints = yield* controlRows<{ events: string }>(listening);
+  return new Set(endpoints.flatMap(({ events }) => readTypes(events)));
 }
 
 const COLUMNS = { place: 'bigint', id: 'text', type: 'text', at: 'bigint', data: 'text' } as const;
@@ -60,7 +60,7 @@ export function* insertEvents(drafts: readonly EventDraft[]): Program<void> {
   if (drafts.length === 0) return;
   const cells = drafts
     .map(toRow)
-    .map(({ id, type, at, data }, place) => [place + 1, id, type, at, data] as const);
+    .map(({ id, type, at, data }, index) => [index + 1, id, type, at, data] as const);
   yield* run`${insertInto('catalog_event', 'number, id, type, at, data')}
     (select coalesce(max(c.number), 0) from catalog_event c where ${own('c')}) + e.place,
     e.id, e.type, e.at, e.data from ${tabled('e', COLUMNS, cells)} where true`;
@@ -106,11 +106,11 @@ export async function dropServiceEvents(
 /** @returns projects with events; the embedded store keeps events of catalogs in their files */
 export async function listProjectsWithEvents(database: Database, limit: number): Promise<number[]> {
   const catalogs = kyselySql`union select project_id from catalog_event`;
-  const found = await kyselySql<{ id: number }>`select distinct project_id as id from (
+  const projects = await kyselySql<{ id: number }>`select distinct project_id as id from (
     select project_id from service_event ${database.isShared ? catalogs : kyselySql``}) e limit ${limit}`.execute(
     database.read,
   );
-  return found.rows.map(({ id }) => Number(id));
+  return projects.rows.map(({ id }) => Number(id));
 }
 
 /** The closed list of event types that an endpoint can subscribe to. Source: docs/interface §6.2. */

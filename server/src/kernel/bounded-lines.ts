@@ -26,8 +26,8 @@ export function boundLines(lines: readonly string[], { most, bytes }: { most: nu
     if (left < 0) break;
     shown.push(cut);
   }
-  const rest = lines.length - shown.length;
-  return rest > 0 ? [...shown, `and ${rest} more`] : shown;
+  const omitted = lines.length - shown.length;
+  return omitted > 0 ? [...shown, `and ${omitted} more`] : shown;
 }
 
 export const countBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

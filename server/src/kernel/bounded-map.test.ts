@@ -6,7 +6,7 @@ import { BoundedMap } from './bounded-map.ts';
 
 test('a full map evicts the entry that was set first', () => {
   const map = new BoundedMap<string, number>({ most: 2 });
-  for (const [at, key] of ['a', 'b', 'c'].entries()) map.set(key, at);
+  for (const [index, key] of ['a', 'b', 'c'].entries()) map.set(key, index);
   assert.deepEqual([map.get('a'), map.get('b'), map.get('c'), map.size], [undefined, 1, 2, 2]);
 });
 
@@ -68,14 +68,14 @@ class ModelOfMap {
   }
 
   get(key: number): number | undefined {
-    const entry = this.list.find((one) => one.key === key);
+    const entry = this.list.find((candidate) => candidate.key === key);
     if (entry !== undefined) entry.isUsed = true;
     return entry?.weight;
   }
 
   set(key: number, weight: number): void {
     this.delete(key);
-    while (this.list.length > 0 && this.list.reduce((sum, one) => sum + one.weight, weight) > this.most) {
+    while (this.list.length > 0 && this.list.reduce((sum, entry) => sum + entry.weight, weight) > this.most) {
       const [first] = this.list.splice(0, 1);
       if (first?.isUsed) this.list.push({ ...first, isUsed: false });
       else this.evicted.push(first?.key ?? -1);
@@ -84,8 +84,8 @@ class ModelOfMap {
   }
 
   delete(key: number): void {
-    const at = this.list.findIndex((one) => one.key === key);
-    if (at >= 0) this.list.splice(at, 1);
+    const index = this.list.findIndex((entry) => entry.key === key);
+    if (index >= 0) this.list.splice(index, 1);
   }
 
   clear(): void {
@@ -93,7 +93,7 @@ class ModelOfMap {
   }
 
   get weight(): number {
-    return this.list.reduce((sum, one) => sum + one.weight, 0);
+    return this.list.reduce((sum, entry) => sum + entry.weight, 0);
   }
 }
 
@@ -124,8 +124,8 @@ test('a map behaves like a list of entries in random series of reads, writes and
       const onEvict = (_: number, key: number) => void evicted.push(key);
       const map = new BoundedMap<number, number>({ most, weigh: (weight) => weight, onEvict });
       const model = new ModelOfMap(most);
-      for (const one of steps) {
-        assert.equal(take(map, one), take(model, one));
+      for (const current of steps) {
+        assert.equal(take(map, current), take(model, current));
         assert.deepEqual([map.size, map.weight, evicted], [model.list.length, model.weight, model.evicted]);
         assert.ok(map.weight <= most || map.size === 1);
       }

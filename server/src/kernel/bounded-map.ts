@@ -76,9 +76,9 @@ export class BoundedMap<Key, Value> {
       entry.isUsed = true;
       return entry.value;
     }
-    const made = make(key);
-    this.set(key, made);
-    return made;
+    const value = make(key);
+    this.set(key, value);
+    return value;
   }
 
   /** @returns whether the map had the entry */

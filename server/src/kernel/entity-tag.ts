@@ -4,4 +4,5 @@
  * @param tag the state's tag, in quotes
  */
 export const namesTag = (ifNoneMatch: string, tag: unknown): boolean =>
-  ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((one) => one.trim().replace(/^W\//, '') === tag);
+  ifNoneMatch.trim() === '*' ||
+  ifNoneMatch.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === tag);

@@ -28,9 +28,12 @@ export class ServiceError extends Error {
   readonly code: FailureCode;
   readonly facts: FailureFacts;
 
-  /** @param known the facts, or the only detail, to which `more` adds other facts */
-  constructor(code: FailureCode, known: FailureFacts | string = {}, more: FailureFacts = {}) {
-    const facts = { ...(typeof known === 'string' ? { details: [known] } : known), ...more };
+  /** @param factsOrDetail the facts, or the only detail, to which `otherFacts` adds other facts */
+  constructor(code: FailureCode, factsOrDetail: FailureFacts | string = {}, otherFacts: FailureFacts = {}) {
+    const facts = {
+      ...(typeof factsOrDetail === 'string' ? { details: [factsOrDetail] } : factsOrDetail),
+      ...otherFacts,
+    };
     super([code, ...(facts.values ?? []), ...(facts.details ?? [])].join(': '), { cause: facts.cause });
     this.code = code;
     this.facts = facts;

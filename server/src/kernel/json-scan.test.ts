@@ -18,12 +18,12 @@ interface Counted {
 /** Makes the same counts from the parsed value. */
 function countParsed(value: unknown): Counted {
   const counted = { commas: 0, opened: 0, names: 0, widest: 1 };
-  const visit = (one: unknown) => {
-    if (typeof one !== 'object' || one === null) return;
-    const members = Object.values(one);
+  const visit = (part: unknown) => {
+    if (typeof part !== 'object' || part === null) return;
+    const members = Object.values(part);
     counted.opened += 1;
     counted.commas += Math.max(0, members.length - 1);
-    if (!Array.isArray(one)) counted.names += members.length;
+    if (!Array.isArray(part)) counted.names += members.length;
     counted.widest = Math.max(counted.widest, members.length);
     for (const member of members) visit(member);
   };

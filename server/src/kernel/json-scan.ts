@@ -20,13 +20,13 @@ export function countJson(bytes: Uint8Array, limits: JsonLimits): JsonCounts {
   const counts = new JsonCounts(limits);
   const { length } = bytes;
   const longest = limits.text + 1;
-  for (let at = 0; at < length; at += 1) {
-    const byte = bytes[at] as number;
+  for (let offset = 0; offset < length; offset += 1) {
+    const byte = bytes[offset] as number;
     if (byte === QUOTE) {
-      const end = findEndOfString(bytes, at + 1);
-      if (end - at > longest && !counts.stop('text')) break;
-      at = end;
-    } else if (!counts.take(byte, at)) break;
+      const end = findEndOfString(bytes, offset + 1);
+      if (end - offset > longest && !counts.stop('text')) break;
+      offset = end;
+    } else if (!counts.take(byte, offset)) break;
   }
   return counts;
 }
@@ -34,10 +34,10 @@ export function countJson(bytes: Uint8Array, limits: JsonLimits): JsonCounts {
 /** A loop, because most strings are short and a native search for the quote takes 50 ns to start. */
 function findEndOfString(bytes: Uint8Array, from: number): number {
   const { length } = bytes;
-  for (let at = from; at < length; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) return at;
-    if (byte === BACKSLASH) at += 1;
+  for (let offset = from; offset < length; offset += 1) {
+    const byte = bytes[offset];
+    if (byte === QUOTE) return offset;
+    if (byte === BACKSLASH) offset += 1;
   }
   return length;
 }
@@ -59,7 +59,7 @@ export class JsonCounts {
   private widestDepth = 0;
   private widestMembers = 1;
   private readonly limits: JsonLimits;
-  private readonly places = new Int32Array(JSON_DEPTH + 2);
+  private readonly openingOffsets = new Int32Array(JSON_DEPTH + 2);
   private readonly members = new Int32Array(JSON_DEPTH + 2);
 
   constructor(limits: JsonLimits) {
@@ -75,10 +75,10 @@ export class JsonCounts {
   }
 
   /** @returns whether all limits are still respected */
-  take(byte: number, at: number): boolean {
+  take(byte: number, offset: number): boolean {
     if (byte === COMMA) return this.addMember();
     if (byte === COLON) return this.addName();
-    if (byte === OPENS_LIST || byte === OPENS_OBJECT) return this.open(at);
+    if (byte === OPENS_LIST || byte === OPENS_OBJECT) return this.open(offset);
     if ((byte === CLOSES_LIST || byte === CLOSES_OBJECT) && this.depth > 0) this.depth -= 1;
     return true;
   }
@@ -93,16 +93,16 @@ export class JsonCounts {
     const members = (this.members[depth] as number) + 1;
     this.members[depth] = members;
     if (members > this.widestMembers) {
-      this.widestAt = this.places[depth] as number;
+      this.widestAt = this.openingOffsets[depth] as number;
       this.widestDepth = depth;
       this.widestMembers = members;
     }
     return this.addValue();
   }
 
-  private open(at: number): boolean {
+  private open(offset: number): boolean {
     this.depth += 1;
-    this.places[this.depth] = at;
+    this.openingOffsets[this.depth] = offset;
     this.members[this.depth] = 1;
     return this.depth > JSON_DEPTH ? this.stop('depth') : this.addValue();
   }
@@ -147,9 +147,9 @@ export function weighJson(most: number, value: unknown): number {
   let weight = 0;
   const open = [value];
   while (open.length > 0 && weight <= most) {
-    const one = open.pop();
-    weight += typeof one === 'string' ? 1 + one.length / 1_024 : 1;
-    const members = membersOf(one);
+    const part = open.pop();
+    weight += typeof part === 'string' ? 1 + part.length / 1_024 : 1;
+    const members = membersOf(part);
     if (weight + members.length > most) weight += members.length;
     else open.push(...members);
   }

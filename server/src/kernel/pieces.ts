@@ -12,15 +12,15 @@ export async function* cutPieces(
   let piece = Buffer.allocUnsafeSlow(Math.min(size, FIRST_BYTES));
   let filled = 0;
   for await (const chunk of bytes) {
-    for (let at = 0; at < chunk.length; ) {
-      const taken = Math.min(size - filled, chunk.length - at);
-      if (filled + taken > piece.length) {
-        const needed = Math.min(size, Math.max(filled + taken, 2 * piece.length));
-        piece = Buffer.concat([piece.subarray(0, filled)], needed);
+    for (let offset = 0; offset < chunk.length; ) {
+      const copied = Math.min(size - filled, chunk.length - offset);
+      if (filled + copied > piece.length) {
+        const length = Math.min(size, Math.max(filled + copied, 2 * piece.length));
+        piece = Buffer.concat([piece.subarray(0, filled)], length);
       }
-      piece.set(chunk.subarray(at, at + taken), filled);
-      filled += taken;
-      at += taken;
+      piece.set(chunk.subarray(offset, offset + copied), filled);
+      filled += copied;
+      offset += copied;
       if (filled < size) continue;
       yield piece;
       filled = 0;

@@ -12,14 +12,17 @@ export interface Recognisable {
  * @returns the definition of each entry (undefined for a new one), and the definitions without an entry
  */
 export function recognise<Present extends Recognisable>(
-  sent: readonly Recognisable[],
+  entries: readonly Recognisable[],
   present: readonly Present[],
-): { readonly met: readonly (Present | undefined)[]; readonly missing: readonly Present[] } {
+): { readonly matched: readonly (Present | undefined)[]; readonly missing: readonly Present[] } {
   const free = new Set(present);
-  const take = (one: Present | undefined) => (one !== undefined && free.delete(one) ? one : undefined);
-  const byId = new Map(present.map((one) => [one.id, one]));
-  const identified = sent.map(({ id }) => (id === undefined ? undefined : take(byId.get(id))));
+  const take = (definition: Present | undefined) =>
+    definition !== undefined && free.delete(definition) ? definition : undefined;
+  const byId = new Map(present.map((definition) => [definition.id, definition]));
+  const identified = entries.map(({ id }) => (id === undefined ? undefined : take(byId.get(id))));
   const byName = Map.groupBy(free, ({ name }) => name);
-  const met = identified.map((one, at) => one ?? take(byName.get(sent[at]?.name ?? '')?.shift()));
-  return { met, missing: [...free] };
+  const matched = identified.map(
+    (definition, index) => definition ?? take(byName.get(entries[index]?.name ?? '')?.shift()),
+  );
+  return { matched, missing: [...free] };
 }

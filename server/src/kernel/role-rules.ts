@@ -17,9 +17,9 @@ export function readRoleRules(text: string): RoleRule[] | undefined {
   return Array.isArray(rules) && rules.length > 0 && rules.every(isRule) ? rules : undefined;
 }
 
-function isRule(given: unknown): given is RoleRule {
-  if (!isObjectOf(given, ['group', 'role', 'scope'])) return false;
-  const { group, role, scope } = given;
+function isRule(value: unknown): value is RoleRule {
+  if (!isObjectOf(value, ['group', 'role', 'scope'])) return false;
+  const { group, role, scope } = value;
   const isNamed = typeof group === 'string' && group !== '';
   if (scope === undefined) return isNamed && ROLES.includes(role);
   return isNamed && PART_ROLES.includes(role) && isPart(scope);
@@ -30,8 +30,8 @@ function isPart(scope: unknown): boolean {
   return PARTS.includes(scope.type) && Number.isSafeInteger(scope.id) && Number(scope.id) > 0;
 }
 
-function isObjectOf(given: unknown, members: readonly string[]): given is Partial<Record<string, unknown>> {
+function isObjectOf(value: unknown, members: readonly string[]): value is Partial<Record<string, unknown>> {
   return (
-    typeof given === 'object' && given !== null && Object.keys(given).every((name) => members.includes(name))
+    typeof value === 'object' && value !== null && Object.keys(value).every((name) => members.includes(name))
   );
 }

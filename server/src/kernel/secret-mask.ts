@@ -87,18 +87,18 @@ const MEMBER = /"((?:[^"\\]|\\.)*)"(\s*:\s*)?/gs;
 
 function maskMembers(text: string, plainName: string | undefined): string {
   let masked = '';
-  let done = 0;
+  let copiedTo = 0;
   MEMBER.lastIndex = 0;
-  for (let found = MEMBER.exec(text); found !== null; found = MEMBER.exec(text)) {
-    const [all, name = '', colon] = found;
+  for (let match = MEMBER.exec(text); match !== null; match = MEMBER.exec(text)) {
+    const [all, name = '', colon] = match;
     if (colon === undefined || !isSecretName(readName(name), plainName)) continue;
-    const from = found.index + all.length;
+    const from = match.index + all.length;
     const end = findEndOfValue(text, from);
-    masked += `${text.slice(done, from)}"${MASK}"`;
-    done = end;
+    masked += `${text.slice(copiedTo, from)}"${MASK}"`;
+    copiedTo = end;
     MEMBER.lastIndex = end;
   }
-  return masked + text.slice(done);
+  return masked + text.slice(copiedTo);
 }
 
 /** Unescapes a name, because `pass\u0077ord` also means password. */
@@ -120,9 +120,9 @@ const DEEPER: Readonly<Record<string, number>> = { '[': 1, '{': 1, ']': -1, '}':
 function findEndOfValue(text: string, from: number): number {
   let depth = 0;
   PART.lastIndex = from;
-  for (let found = PART.exec(text); found !== null; found = PART.exec(text)) {
-    depth += DEEPER[found[0]] ?? 0;
-    if (depth < 0 || (depth === 0 && found[0] === ',')) return found.index;
+  for (let match = PART.exec(text); match !== null; match = PART.exec(text)) {
+    depth += DEEPER[match[0]] ?? 0;
+    if (depth < 0 || (depth === 0 && match[0] === ',')) return match.index;
   }
   return text.length;
 }

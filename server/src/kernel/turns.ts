@@ -33,17 +33,17 @@ export class FairQueue<Work extends Owned> {
     return next;
   }
 
-  private isSooner(one: Work, other: Work): boolean {
+  private isSooner(first: Work, second: Work): boolean {
     const servedAt = ({ owner }: Work) => this.served.get(owner) ?? 0;
     const partServedAt = ({ part = 0 }: Work) => this.servedParts.get(part) ?? 0;
-    return (servedAt(one) - servedAt(other) || partServedAt(one) - partServedAt(other)) < 0;
+    return (servedAt(first) - servedAt(second) || partServedAt(first) - partServedAt(second)) < 0;
   }
 
   /** @returns whether the work was waiting */
   drop(work: Work): boolean {
-    const at = this.waiting.indexOf(work);
-    if (at >= 0) this.waiting.splice(at, 1);
-    return at >= 0;
+    const index = this.waiting.indexOf(work);
+    if (index >= 0) this.waiting.splice(index, 1);
+    return index >= 0;
   }
 
   dropAll(): Work[] {

@@ -97,7 +97,7 @@ test('a refused IPv4 address is also refused in each of its IPv6 forms', () => {
   fc.assert(
     fc.property(fc.tuple(byte, byte, byte, byte), (bytes) => {
       const plain = bytes.join('.');
-      const hex = (at: number) => ((bytes[at] ?? 0) * 256 + (bytes[at + 1] ?? 0)).toString(16);
+      const hex = (offset: number) => ((bytes[offset] ?? 0) * 256 + (bytes[offset + 1] ?? 0)).toString(16);
       for (const form of [`::ffff:${plain}`, `64:ff9b::${plain}`, `2002:${hex(0)}:${hex(2)}::1`]) {
         assert.ok(isRefused(form), form);
         assert.equal(isRefused(form, allows), isRefused(plain), form);

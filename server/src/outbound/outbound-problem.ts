@@ -79,8 +79,8 @@ const WAITS: Readonly<Record<Waiting, string>> = {
 
 export type Timeouts = ReturnType<typeof createTimeouts>;
 
-/** @param who the subject of the texts, such as `The source` */
-export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, who: string) {
+/** @param subject the subject of the texts, such as `The source` */
+export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, subject: string) {
   let leftMs = wholeMs;
   return {
     /**
@@ -98,7 +98,7 @@ export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, who: 
           ownMs < leftMs
             ? `${WAITS[what]} for ${ownMs / 1000} s`
             : `took longer than ${wholeMs / 1000} s in all`;
-        const expire = () => reject(new OutboundProblem('timeout', `${who} ${problem}`));
+        const expire = () => reject(new OutboundProblem('timeout', `${subject} ${problem}`));
         timer = setTimeout(expire, Math.min(ownMs, leftMs));
       });
       try {

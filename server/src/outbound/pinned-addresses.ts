@@ -30,16 +30,16 @@ const resolveBySystem: Resolve = (host) => lookup(host, { all: true, order: 'ver
  * addresses
  */
 export async function findAddresses(host: string, { allows, resolve = resolveBySystem, timeouts }: Outbound) {
-  const found = isIP(host) === 0 ? await lookUp(host, resolve, timeouts) : [{ address: host }];
-  if (found.length === 0) throw describeConnection({ code: 'ENOTFOUND' }, { host });
-  for (const { address } of found) {
+  const candidates = isIP(host) === 0 ? await lookUp(host, resolve, timeouts) : [{ address: host }];
+  if (candidates.length === 0) throw describeConnection({ code: 'ENOTFOUND' }, { host });
+  for (const { address } of candidates) {
     const kind = refuseAddress(address, allows);
     if (kind === undefined) continue;
     const only = 'only public addresses are fetched from, or those in RELATA_FETCH_ALLOW';
     const text = `${host} is refused: it leads to ${kind}, and ${only}`;
     throw new OutboundProblem('address', text, { note: `${host} has the address ${address}` });
   }
-  return found.map(({ address }) => ({ address, family: isIP(address) }));
+  return candidates.map(({ address }) => ({ address, family: isIP(address) }));
 }
 
 async function lookUp(host: string, resolve: Resolve, timeouts: Timeouts) {

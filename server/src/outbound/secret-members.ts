@@ -10,26 +10,26 @@ export interface SecretMembers<Place> {
   /** The names of members that are strings, or records of strings. */
   readonly members: readonly string[];
   /** @returns where the secrets are sent; undefined for an invalid address */
-  sentTo(place: Place): string | undefined;
+  sentTo(address: Place): string | undefined;
 }
 
 type Value = string | Readonly<Record<string, string>>;
 
-const asMembers = (place: object) => place as Readonly<Record<string, Value | undefined>>;
+const asMembers = (address: object) => address as Readonly<Record<string, Value | undefined>>;
 
-export function maskMembers<Place extends object>(place: Place, secrets: SecretMembers<never> | undefined) {
-  const masked = presentMembers(place, secrets).map(([name, value]) => [name, maskValue(value)]);
-  return { ...place, ...Object.fromEntries(masked) };
+export function maskMembers<Place extends object>(address: Place, secrets: SecretMembers<never> | undefined) {
+  const masked = presentMembers(address, secrets).map(([name, value]) => [name, maskValue(value)]);
+  return { ...address, ...Object.fromEntries(masked) };
 }
 
-export function listMasked(place: object, secrets: SecretMembers<never> | undefined): string[] {
-  const present = presentMembers(place, secrets);
+export function listMasked(address: object, secrets: SecretMembers<never> | undefined): string[] {
+  const present = presentMembers(address, secrets);
   return present.filter(([, value]) => valuesOf(value).includes(MASK)).map(([name]) => name);
 }
 
 /** @returns undefined if all secrets are masked or there are none */
-export function pickSecrets(place: object, secrets: SecretMembers<never> | undefined): object | undefined {
-  const open = presentMembers(place, secrets).filter(([, value]) =>
+export function pickSecrets(address: object, secrets: SecretMembers<never> | undefined): object | undefined {
+  const open = presentMembers(address, secrets).filter(([, value]) =>
     valuesOf(value).some((text) => text !== MASK),
   );
   return open.length === 0 ? undefined : Object.fromEntries(open);
@@ -48,8 +48,11 @@ export function fillMembers<Place extends object>(
   if (secrets === undefined || listMasked(sent, secrets).length === 0) return sent;
   const address = secrets.sentTo(sent);
   if (stored === undefined || address === undefined || address !== secrets.sentTo(stored)) return undefined;
-  const known = asMembers(stored);
-  const filled = presentMembers(sent, secrets).map(([name, value]) => [name, fillValue(value, known[name])]);
+  const storedMembers = asMembers(stored);
+  const filled = presentMembers(sent, secrets).map(([name, value]) => [
+    name,
+    fillValue(value, storedMembers[name]),
+  ]);
   const isWhole = filled.every(([, value]) => value !== undefined);
   return isWhole ? { ...sent, ...Object.fromEntries(filled) } : undefined;
 }
@@ -58,9 +61,9 @@ export function fillMembers<Place extends object>(
 export const describeMasked = (path: string): string =>
   `${path}: ${MASK} stands for a value that is stored for the same address; there is none, send the value itself`;
 
-function presentMembers(place: object, secrets: SecretMembers<never> | undefined) {
+function presentMembers(address: object, secrets: SecretMembers<never> | undefined) {
   return (secrets?.members ?? []).flatMap((name) => {
-    const value = asMembers(place)[name];
+    const value = asMembers(address)[name];
     return value === undefined ? [] : [[name, value] as const];
   });
 }
@@ -71,9 +74,9 @@ const maskValue = (value: Value): Value =>
   typeof value === 'string' ? MASK : Object.fromEntries(Object.keys(value).map((name) => [name, MASK]));
 
 /** The names in a record are names of headers, so their case is ignored. */
-function fillValue(value: Value, known: Value | undefined): Value | undefined {
-  if (typeof value === 'string') return value === MASK ? textOf(known) : value;
-  const stored = Object.entries(typeof known === 'object' ? known : {});
+function fillValue(value: Value, storedValue: Value | undefined): Value | undefined {
+  if (typeof value === 'string') return value === MASK ? textOf(storedValue) : value;
+  const stored = Object.entries(typeof storedValue === 'object' ? storedValue : {});
   const texts = new Map(stored.map(([name, text]) => [name.toLowerCase(), text]));
   const filled = Object.entries(value).map(
     ([name, text]) => [name, text === MASK ? texts.get(name.toLowerCase()) : text] as const,

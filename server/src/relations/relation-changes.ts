@@ -72,12 +72,12 @@ export class RelationChanges {
   async importAll(project: ChosenProject, sent: readonly SentRelation[]): Promise<readonly Relation[]> {
     refuseRepeatedIds(sent);
     const present = await this.store.list(project.id);
-    const { met, missing } = recognise(
+    const { matched, missing } = recognise(
       sent.map(identityOf),
       present.map((one) => ({ ...identityOf(one), relationId: one.id })),
     );
     for (const [at, { definition }] of sent.entries())
-      await this.save(project, definition, { id: met[at]?.relationId });
+      await this.save(project, definition, { id: matched[at]?.relationId });
     for (const { relationId: id } of missing)
       await this.store.deleteRelation(project.id, { id, at: this.clock.now() });
     void this.builds.dropOld(project.id);

@@ -26,15 +26,15 @@ test('the cache returns an entry until its space has another version', () => {
 
 test('findAll returns the same positions as find, also for missing keys', () => {
   const space = createByteCache(MIB).of('one', 1);
-  const keys = Array.from({ length: 5_000 }, (_, at) => `key ${at}`);
-  for (const [at, key] of keys.entries()) if (at % 3 > 0) space.keep(key, bytesOf(at % 50));
-  const asked = [...keys, 'key 1', '', 'unknown', '__proto__', '\u{1F600}', '\ud800'];
+  const keys = Array.from({ length: 5_000 }, (_, index) => `key ${index}`);
+  for (const [index, key] of keys.entries()) if (index % 3 > 0) space.keep(key, bytesOf(index % 50));
+  const requestedKeys = [...keys, 'key 1', '', 'unknown', '__proto__', '\u{1F600}', '\ud800'];
   assert.deepEqual(
-    [...space.findAll(asked)],
-    asked.map((key) => space.find(key)),
+    [...space.findAll(requestedKeys)],
+    requestedKeys.map((key) => space.find(key)),
   );
-  for (const [at, key] of keys.entries())
-    assert.equal(read(space, key)?.length, at % 3 > 0 ? at % 50 : undefined);
+  for (const [index, key] of keys.entries())
+    assert.equal(read(space, key)?.length, index % 3 > 0 ? index % 50 : undefined);
 });
 
 test('the cache stores nothing below a limit of 1 MiB, and no entry of 256 KiB or more', () => {
@@ -58,7 +58,7 @@ test('mark returns true only for the first mark of a request', () => {
 test('a full cache admits one miss in eight and evicts unused entries first', () => {
   const space = createByteCache(2 * MIB).of('one', 1);
   const size = MIB / 8;
-  const keys = Array.from({ length: 14 }, (_, at) => `${at}`);
+  const keys = Array.from({ length: 14 }, (_, index) => `${index}`);
   for (const key of keys) space.keep(key, bytesOf(size));
   assert.ok(keys.every((key) => read(space, key) !== undefined));
   space.mark(space.find('1'), 1);
@@ -85,19 +85,19 @@ test('the cache evicts entries of a replaced version first, even used ones', () 
 
 test('new versions reuse the memory of replaced ones, also beside a space that rarely changes', () => {
   const cache = createByteCache(512 * MIB);
-  const keys = Array.from({ length: 16 }, (_, at) => `${at}`);
+  const keys = Array.from({ length: 16 }, (_, index) => `${index}`);
   const quiet = cache.of('quiet', 1);
   // The test reuses its own arrays, because their garbage would count as growth.
-  const [kept, found] = [bytesOf(MIB / 8), bytesOf(MIB / 8)];
+  const [stored, copied] = [bytesOf(MIB / 8), bytesOf(MIB / 8)];
   const before = process.memoryUsage().rss;
   for (let version = 1; version <= 200; version += 1) {
     const space = cache.of('one', version);
     quiet.keep(`${version}`, bytesOf(100, version));
-    kept.fill(version);
-    for (const key of keys) space.keep(key, kept);
+    stored.fill(version);
+    for (const key of keys) space.keep(key, stored);
     for (const key of keys) {
-      assert.equal(space.copy(space.find(key), found, 0), kept.length);
-      assert.equal(Buffer.compare(found, kept), 0);
+      assert.equal(space.copy(space.find(key), copied, 0), stored.length);
+      assert.equal(Buffer.compare(copied, stored), 0);
     }
   }
   const grown = (process.memoryUsage().rss - before) / MIB;
@@ -115,13 +115,13 @@ test('an entry of another origin replaces the former one, and an entry reports t
   assert.equal(space.seenIn(space.find('A')), 1);
   space.see(space.find('A'), 2);
   assert.equal(space.seenIn(space.find('A')), 2);
-  for (const other of [
+  for (const otherOrigin of [
     { ...origin, document: 2 ** 40 + 1 },
     { ...origin, at: 0 },
   ]) {
-    assert.ok(!space.isOf(space.find('A'), other));
-    space.keep('A', bytesOf(5, other.at % 7), other);
-    assert.deepEqual(read(space, 'A'), bytesOf(5, other.at % 7));
+    assert.ok(!space.isOf(space.find('A'), otherOrigin));
+    space.keep('A', bytesOf(5, otherOrigin.at % 7), otherOrigin);
+    assert.deepEqual(read(space, 'A'), bytesOf(5, otherOrigin.at % 7));
   }
 });
 
@@ -140,7 +140,7 @@ interface Step {
 class Comparison {
   private readonly cache = createByteCache(2 * MIB);
   private readonly versions = new Map<string, CacheSpace[]>();
-  private readonly kept = new Map<string, Uint8Array>();
+  private readonly storedById = new Map<string, Uint8Array>();
   private steps = 0;
 
   run({ space: name, newVersion, age, key, length, isUsed, document }: Step): void {
@@ -152,12 +152,12 @@ class Comparison {
     const space = versions[version] ?? assert.fail();
     const id = `${name} ${version} ${key} ${document}`;
     const origin = { state: this.steps, document, at: version };
-    const found = read(space, key);
-    if (found === undefined || !space.isOf(space.find(key), origin)) {
-      this.kept.set(id, bytesOf(length, this.steps % 251));
+    const cached = read(space, key);
+    if (cached === undefined || !space.isOf(space.find(key), origin)) {
+      this.storedById.set(id, bytesOf(length, this.steps % 251));
       space.keep(key, bytesOf(length, this.steps % 251), origin);
     } else {
-      assert.deepEqual(found, this.kept.get(id));
+      assert.deepEqual(cached, this.storedById.get(id));
       if (isUsed) space.mark(space.find(key), this.steps);
     }
   }
@@ -176,7 +176,7 @@ test('a lookup in the cache returns nothing or the bytes stored for its key and 
   fc.assert(
     fc.property(fc.array(step, { minLength: 100, maxLength: 400 }), (steps) => {
       const comparison = new Comparison();
-      for (const one of steps) comparison.run(one);
+      for (const current of steps) comparison.run(current);
     }),
     { numRuns: 60 },
   );

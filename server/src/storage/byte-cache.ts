@@ -26,7 +26,7 @@ class PositionTable {
 
   add(hash: number, position: number): void {
     if (2 * (this.count + 1) > this.mask) this.grow();
-    this.place(hash, position + 1);
+    this.insert(hash, position + 1);
     this.count += 1;
   }
 
@@ -55,7 +55,7 @@ class PositionTable {
     return slot;
   }
 
-  private place(hash: number, stored: number): void {
+  private insert(hash: number, stored: number): void {
     let slot = hash & this.mask;
     while (this.slots[2 * slot + 1] !== 0) slot = (slot + 1) & this.mask;
     this.slots[2 * slot] = hash;
@@ -66,9 +66,9 @@ class PositionTable {
     const old = this.slots;
     this.slots = new Int32Array(2 * old.length);
     this.mask = old.length - 1;
-    for (let at = 0; at < old.length; at += 2) {
-      const stored = old[at + 1] as number;
-      if (stored !== 0) this.place(old[at] as number, stored);
+    for (let index = 0; index < old.length; index += 2) {
+      const stored = old[index + 1] as number;
+      if (stored !== 0) this.insert(old[index] as number, stored);
     }
   }
 }
@@ -176,8 +176,8 @@ class SlabRing {
 
   /** Makes the memory of a version's entries reusable. Until it is reused, readers of this version still find them. */
   endVersion(space: number): void {
-    for (const [at, slab] of this.slabs.entries())
-      if (slab.invalidate(space) && slab.isStale) this.staleSlabs.add(at);
+    for (const [index, slab] of this.slabs.entries())
+      if (slab.invalidate(space) && slab.isStale) this.staleSlabs.add(index);
   }
 
   find(space: number, key: string): number {
@@ -186,21 +186,24 @@ class SlabRing {
 
   /** Three short loops without dependent branches, so that the processor loads many cache lines at the same time. */
   findAll(space: number, keys: readonly string[]): Int32Array {
-    const places = new Int32Array(keys.length);
-    for (let at = 0; at < keys.length; at += 1) places[at] = this.hash(space, keys[at] as string);
-    for (let at = 0; at < keys.length; at += 1) places[at] = this.table.guess(places[at] as number);
-    this.touch(places);
-    for (let at = 0; at < keys.length; at += 1) {
-      const place = places[at] as number;
-      const key = keys[at] as string;
-      if (place >= 0 && !this.isKey(place, space, key)) places[at] = this.find(space, key);
+    const positions = new Int32Array(keys.length);
+    for (let index = 0; index < keys.length; index += 1)
+      positions[index] = this.hash(space, keys[index] as string);
+    for (let index = 0; index < keys.length; index += 1)
+      positions[index] = this.table.guess(positions[index] as number);
+    this.touch(positions);
+    for (let index = 0; index < keys.length; index += 1) {
+      const position = positions[index] as number;
+      const key = keys[index] as string;
+      if (position >= 0 && !this.isKey(position, space, key)) positions[index] = this.find(space, key);
     }
-    return places;
+    return positions;
   }
 
-  private touch(places: Int32Array): void {
+  private touch(positions: Int32Array): void {
     let touched = 0;
-    for (const place of places) if (place >= 0) touched ^= this.slabOf(place).integers[headerOf(place)] ?? 0;
+    for (const position of positions)
+      if (position >= 0) touched ^= this.slabOf(position).integers[headerOf(position)] ?? 0;
     this.touched = touched;
   }
 
@@ -210,9 +213,9 @@ class SlabRing {
     { bytes, origin = NO_ORIGIN }: { bytes: Uint8Array; origin: Origin | undefined },
   ): void {
     const size = alignedSize(key.length, bytes.length);
-    const known = this.find(space, key);
-    if (known >= 0 && this.isOf(known, origin)) return;
-    if (known >= 0) this.drop(known);
+    const existing = this.find(space, key);
+    if (existing >= 0 && this.isOf(existing, origin)) return;
+    if (existing >= 0) this.drop(existing);
     if (this.most === 0 || size > LARGEST_BYTES) return;
     const slab = this.makeRoom(size);
     if (slab === undefined) return;
@@ -221,7 +224,7 @@ class SlabRing {
     slab.integers.set([hash, space, 0, key.length, bytes.length, origin.state], header);
     slab.numbers.set([origin.document, origin.at], (slab.used + ORIGIN_BYTES) >> 3);
     const units = (slab.used + HEADER_BYTES) >> 1;
-    for (let at = 0; at < key.length; at += 1) slab.units[units + at] = key.charCodeAt(at);
+    for (let index = 0; index < key.length; index += 1) slab.units[units + index] = key.charCodeAt(index);
     slab.bytes.set(bytes, slab.used + HEADER_BYTES + 2 * key.length);
     this.table.add(hash, (this.present << SLAB_POSITION_BITS) | (slab.used >> ALIGN_BITS));
     slab.add(space, size);
@@ -238,8 +241,8 @@ class SlabRing {
   }
 
   isOf(position: number, { document, at }: Origin): boolean {
-    const known = this.originOf(position);
-    return known.document === document && known.at === at;
+    const present = this.originOf(position);
+    return present.document === document && present.at === at;
   }
 
   originOf(position: number): Omit<Origin, 'state'> {
@@ -260,18 +263,18 @@ class SlabRing {
     return this.slabOf(position).integers[headerOf(position) + BYTE_LENGTH] as number;
   }
 
-  copy(position: number, target: Uint8Array, at: number): number {
+  copy(position: number, target: Uint8Array, offset: number): number {
     const { integers, bytes } = this.slabOf(position);
     const header = headerOf(position);
     const start = header * 4 + HEADER_BYTES + 2 * (integers[header + KEY_LENGTH] as number);
-    return bytes.copy(target, at, start, start + (integers[header + BYTE_LENGTH] as number));
+    return bytes.copy(target, offset, start, start + (integers[header + BYTE_LENGTH] as number));
   }
 
   mark(position: number, request: number): boolean {
     const { integers } = this.slabOf(position);
-    const at = headerOf(position) + MARK;
-    if (integers[at] === request) return false;
-    integers[at] = request;
+    const markIndex = headerOf(position) + MARK;
+    if (integers[markIndex] === request) return false;
+    integers[markIndex] = request;
     return true;
   }
 
@@ -284,14 +287,16 @@ class SlabRing {
     const header = headerOf(position);
     if (integers[header + SPACE] !== space || integers[header + KEY_LENGTH] !== key.length) return false;
     const start = (header * 4 + HEADER_BYTES) >> 1;
-    for (let at = 0; at < key.length; at += 1) if (units[start + at] !== key.charCodeAt(at)) return false;
+    for (let index = 0; index < key.length; index += 1)
+      if (units[start + index] !== key.charCodeAt(index)) return false;
     return true;
   }
 
   /** The hash is seeded, so that callers cannot construct identifiers that collide. */
   private hash(space: number, key: string): number {
     let hash = this.seed ^ Math.imul(space, 0x9e3779b1);
-    for (let at = 0; at < key.length; at += 1) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
+    for (let index = 0; index < key.length; index += 1)
+      hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
     hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
     hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
     return hash ^ (hash >>> 16);
@@ -301,18 +306,18 @@ class SlabRing {
   private makeRoom(size: number): Slab | undefined {
     const slab = this.slabs[this.present] ?? this.addSlab();
     if (slab.used + size <= SLAB_BYTES) return slab;
-    for (const at of this.staleSlabs) {
-      this.staleSlabs.delete(at);
-      if (this.slabs[at]?.isStale) return this.reuse(at);
+    for (const index of this.staleSlabs) {
+      this.staleSlabs.delete(index);
+      if (this.slabs[index]?.isStale) return this.reuse(index);
     }
     if (this.slabs.length < this.most) return this.addSlab();
     this.misses += 1;
     return this.misses % ADMIT_ONE_IN === 0 ? this.reuse((this.present + 1) % this.most) : undefined;
   }
 
-  private reuse(at: number): Slab {
-    const slab = this.slabs[at] as Slab;
-    this.present = at;
+  private reuse(index: number): Slab {
+    const slab = this.slabs[index] as Slab;
+    this.present = index;
     this.compact(slab);
     return slab;
   }
@@ -333,8 +338,8 @@ class SlabRing {
     const { used: end, isStale } = slab;
     const valid = new Set(slab.spaces.keys());
     slab.clear();
-    for (let at = 0; at < end; ) {
-      const header = at >> 2;
+    for (let offset = 0; offset < end; ) {
+      const header = offset >> 2;
       const hash = slab.integers[header + HASH] as number;
       const keyLength = slab.integers[header + KEY_LENGTH] as number;
       const size = alignedSize(keyLength, slab.integers[header + BYTE_LENGTH] as number);
@@ -342,11 +347,11 @@ class SlabRing {
       const isUsed = slab.integers[header + MARK] !== 0 && slab.used + size <= SLAB_BYTES / 2;
       if ((isStale || isUsed) && valid.has(space)) {
         if (!isStale) slab.integers[header + MARK] = 0;
-        slab.bytes.copyWithin(slab.used, at, at + size);
-        this.table.move(hash, base | (at >> ALIGN_BITS), base | (slab.used >> ALIGN_BITS));
+        slab.bytes.copyWithin(slab.used, offset, offset + size);
+        this.table.move(hash, base | (offset >> ALIGN_BITS), base | (slab.used >> ALIGN_BITS));
         slab.add(space, size);
-      } else this.forget(hash, space, base | (at >> ALIGN_BITS));
-      at += size;
+      } else this.forget(hash, space, base | (offset >> ALIGN_BITS));
+      offset += size;
     }
   }
 
@@ -384,7 +389,7 @@ const openSpace = (ring: SlabRing, id: number, isOver: () => boolean) => ({
   see: (position: number, state: number) => ring.see(position, state),
   lengthAt: (position: number) => ring.lengthAt(position),
   /** @returns the number of bytes written to `target`, beginning at `at` */
-  copy: (position: number, target: Uint8Array, at: number) => ring.copy(position, target, at),
+  copy: (position: number, target: Uint8Array, offset: number) => ring.copy(position, target, offset),
   /**
    * Marks the entry as used by a request.
    * @returns false when this request has marked it before
@@ -413,9 +418,9 @@ export function createByteCache(limitBytes: number) {
      * @returns the cache of this version
      */
     of(name: string, version: number): CacheSpace {
-      const known = spaces.get(name);
-      if (known?.version === version) return known.space;
-      if (known !== undefined) ring.endVersion(known.id);
+      const entry = spaces.get(name);
+      if (entry?.version === version) return entry.space;
+      if (entry !== undefined) ring.endVersion(entry.id);
       lastId += 1;
       const id = lastId | 0;
       const space = openSpace(ring, id, () => spaces.get(name)?.id !== id);
@@ -431,8 +436,8 @@ export function createByteCache(limitBytes: number) {
       present: { readonly name: string; readonly version: number },
       areRight: (space: CacheSpace) => boolean,
     ): void {
-      const known = spaces.get(present.name);
-      if (known?.version === present.version && areRight(known.space)) known.version = version;
+      const entry = spaces.get(present.name);
+      if (entry?.version === present.version && areRight(entry.space)) entry.version = version;
     },
   };
 }

@@ -231,6 +231,6 @@ export interface Database {
  * @returns epoch milliseconds
  */
 export async function readNow(rows: Rows, { now }: Pick<Database, 'now'>): Promise<number> {
-  const { rows: found } = await sql<{ now: number }>`select ${now} as now`.execute(rows);
-  return Number(found[0]?.now);
+  const { rows: clock } = await sql<{ now: number }>`select ${now} as now`.execute(rows);
+  return Number(clock[0]?.now);
 }

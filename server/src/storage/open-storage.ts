@@ -49,8 +49,10 @@ export type ThreadPlace =
   | ({ readonly kind: 'postgres' } & ReplicatedSettings);
 
 /** Accepted bodies, for a thread that reads some of them. */
-export const openPayloads = (place: CatalogPlace): PayloadFiles =>
-  place.kind === 'embedded' ? createPayloadFiles(place.payloads) : createPayloadRows(openPostgres(place));
+export const openPayloads = (catalogPlace: CatalogPlace): PayloadFiles =>
+  catalogPlace.kind === 'embedded'
+    ? createPayloadFiles(catalogPlace.payloads)
+    : createPayloadRows(openPostgres(catalogPlace));
 
 export interface Storage {
   readonly place: CatalogPlace;

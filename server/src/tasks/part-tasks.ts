@@ -44,8 +44,8 @@ export function createPartTasks(work: TaskWork) {
     ): Promise<readonly Task[]> {
       const project = { id: task.projectId, name: task.projectName };
       const parts = await database.write(task.projectId, async (tx) => {
-        const known = await listParts(tx, task);
-        if (known.length > 0) return known;
+        const earlier = await listParts(tx, task);
+        if (earlier.length > 0) return earlier;
         const accepted = await Array.fromAsync(requests, async ({ definition, payload, alongside }) => {
           const request = { project, payload, origin: task.origin, parent: task };
           const part = await insertTask(tx, describeTask(definition, request, clock.now()));
@@ -61,12 +61,12 @@ export function createPartTasks(work: TaskWork) {
 
     /** @returns the ended parts @throws PartFailed, PartCancelled; AbortError when the run must stop */
     waitFor: (run: TaskRun, parts: readonly Task[]): Promise<Task[]> =>
-      Array.fromAsync(parts, async (part, at) => {
-        const done = await waitForPart(work, part, run.signal);
-        if (done.status === 'CANCELLED') throw new PartCancelled();
-        if (done.failure !== undefined) throw new PartFailed(done.failure);
-        await run.progress(60 + (40 * (at + 1)) / parts.length);
-        return done;
+      Array.fromAsync(parts, async (part, index) => {
+        const ended = await waitForPart(work, part, run.signal);
+        if (ended.status === 'CANCELLED') throw new PartCancelled();
+        if (ended.failure !== undefined) throw new PartFailed(ended.failure);
+        await run.progress(60 + (40 * (index + 1)) / parts.length);
+        return ended;
       }),
 
     /** Passes on the log and the report of a part. */

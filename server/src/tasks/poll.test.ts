@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDueWatch } from './tasks.ts';
 
-const DUE = Array.from({ length: 200 }, (_, at) => at);
+const DUE = Array.from({ length: 200 }, (_, index) => index);
 
 test('a watch of due work yields to other work between two starts', async () => {
   let turns = 0;
@@ -19,9 +19,9 @@ test('a watch of due work yields to other work between two starts', async () => 
     logger: { debug: fail, info: fail, warn: fail, error: fail },
     subject: 'tests',
     listDue: async (after) => (after === undefined ? DUE : []),
-    async startDue(found) {
-      started.push(found);
-      if (found === DUE.at(-1)) ended.resolve();
+    async startDue(due) {
+      started.push(due);
+      if (due === DUE.at(-1)) ended.resolve();
     },
   });
   setImmediate(turn);

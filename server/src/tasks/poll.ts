@@ -120,7 +120,7 @@ export function logTrouble(logger: Logger, text: string, facts: { err: unknown; 
 export interface DueWatchParts<Found> extends Pick<PollParts, 'logger' | 'subject'> {
   /** @returns the next due elements after `after`; none at the end */
   listDue(after: Found | undefined): Promise<readonly Found[]>;
-  startDue(found: Found): Promise<void>;
+  startDue(due: Found): Promise<void>;
 }
 
 /** Thrown when nothing is left to start, because another process made the start or the due element has changed. */
@@ -135,10 +135,10 @@ export const createDueWatch = <Found>({ listDue, startDue, ...parts }: DueWatchP
     restMs: 1_000,
     async round(signal) {
       let failure: { readonly error: unknown } | undefined;
-      for await (const found of pagesOf(listDue)) {
+      for await (const due of pagesOf(listDue)) {
         if (signal.aborted) return;
         // A failed start must not delay the others. It remains due until it succeeds.
-        await startDue(found).catch((error: unknown) => {
+        await startDue(due).catch((error: unknown) => {
           failure ??= { error };
         });
         // Reads of the embedded store never wait, so a round of a thousand starts would block the event loop.

@@ -23,7 +23,7 @@ async function startTwo(t: TestContext, options?: { runs: boolean }) {
     insert into project_group (id, account_id, name, created_at) values (1, 1, 'Group', 0);
     insert into project (id, account_id, project_group_id, name, locale, tags, settings, created_at)
       select id, 1, 1, 'Project', 'de-DE', '[]', '{}', 0 from generate_series(1, 20) as id`);
-  return { store, one: await startTaskProcess(store, options), two: await startTaskProcess(store) };
+  return { store, processA: await startTaskProcess(store, options), processB: await startTaskProcess(store) };
 }
 
 async function endOf({ tasks }: TaskProcess, task: Task): Promise<Task> {
@@ -46,32 +46,36 @@ async function runnerOf(text: string, ...processes: readonly TaskProcess[]): Pro
 }
 
 /** Runs two tasks of another project one after the other. By then their process has looked for further tasks. */
-async function runTwoBeside(one: TaskProcess): Promise<void> {
-  for (const text of ['beside 1', 'beside 2']) await endOf(one, await one.accept('short', 2, { text }));
+async function runTwoBeside(processA: TaskProcess): Promise<void> {
+  for (const text of ['beside 1', 'beside 2'])
+    await endOf(processA, await processA.accept('short', 2, { text }));
 }
 
 test('ordered tasks of two processes run once, in order of acceptance', async (t) => {
-  const { one, two } = await startTwo(t);
+  const { processA, processB } = await startTwo(t);
   const accepted = await Promise.all(
-    Array.from({ length: 200 }, async (_, at) => {
-      await delay(at * 3);
-      return (at % 2 === 0 ? one : two).accept('short', 1 + (at % 4), { text: `${at}` });
+    Array.from({ length: 200 }, async (_, index) => {
+      await delay(index * 3);
+      return (index % 2 === 0 ? processA : processB).accept('short', 1 + (index % 4), { text: `${index}` });
     }),
   );
-  for (const task of accepted) assert.equal((await endOf(one, task)).status, 'FINISHED');
-  const begun = [...one.begun, ...two.begun];
-  assert.deepEqual(begun.toSorted(), accepted.map((_, at) => `${at}`).toSorted());
-  assert.ok(one.begun.length > 0 && two.begun.length > 0, `${one.begun.length} and ${two.begun.length}`);
+  for (const task of accepted) assert.equal((await endOf(processA, task)).status, 'FINISHED');
+  const begun = [...processA.begun, ...processB.begun];
+  assert.deepEqual(begun.toSorted(), accepted.map((_, index) => `${index}`).toSorted());
+  assert.ok(
+    processA.begun.length > 0 && processB.begun.length > 0,
+    `${processA.begun.length} and ${processB.begun.length}`,
+  );
   for (const projectId of [1, 2, 3, 4]) {
-    const listed = await one.tasks.list({ projectId, limit: 100 });
+    const listed = await processA.tasks.list({ projectId, limit: 100 });
     const ends = listed.toReversed().map(({ finishedAt }) => Number(finishedAt));
     assert.deepEqual(
       ends,
       ends.toSorted((a, b) => a - b),
     );
-    for (const { begun } of [one, two]) {
-      const order = begun.map(Number).filter((at) => 1 + (at % 4) === projectId);
-      const numbers = order.map((at) => accepted[at]?.number ?? 0);
+    for (const { begun } of [processA, processB]) {
+      const order = begun.map(Number).filter((index) => 1 + (index % 4) === projectId);
+      const numbers = order.map((index) => accepted[index]?.number ?? 0);
       assert.deepEqual(
         numbers,
         numbers.toSorted((a, b) => a - b),
@@ -81,20 +85,23 @@ test('ordered tasks of two processes run once, in order of acceptance', async (t
 });
 
 test('two processes share long tasks', async (t) => {
-  const { store, one, two } = await startTwo(t, { runs: false });
-  const three = await startTaskProcess(store);
+  const { store, processA, processB } = await startTwo(t, { runs: false });
+  const processC = await startTaskProcess(store);
   for (let projectId = 1; projectId <= 20; projectId += 1)
-    await one.accept('gated', projectId, { text: `${projectId}` });
-  await until('all tasks run', () => two.begun.length + three.begun.length === 20);
-  assert.ok(two.begun.length >= 4 && three.begun.length >= 4, `${two.begun.length}, ${three.begun.length}`);
+    await processA.accept('gated', projectId, { text: `${projectId}` });
+  await until('all tasks run', () => processB.begun.length + processC.begun.length === 20);
+  assert.ok(
+    processB.begun.length >= 4 && processC.begun.length >= 4,
+    `${processB.begun.length}, ${processC.begun.length}`,
+  );
 });
 
 test('another process resumes the tasks of a process that is gone within 15 s, in order', async (t) => {
-  const { one, two } = await startTwo(t, { runs: true });
-  const first = await one.accept('gated', 1, { text: 'first' });
-  const behind = await one.accept('short', 1, { text: 'behind' });
-  const dead = await runnerOf('first', one, two);
-  const alive = dead === one ? two : one;
+  const { processA, processB } = await startTwo(t, { runs: true });
+  const first = await processA.accept('gated', 1, { text: 'first' });
+  const behind = await processA.accept('short', 1, { text: 'behind' });
+  const dead = await runnerOf('first', processA, processB);
+  const alive = dead === processA ? processB : processA;
   const { run } = dead.gates.get('first') ?? assert.fail();
   const goneAt = performance.now();
   dead.cut();
@@ -113,8 +120,8 @@ test('another process resumes the tasks of a process that is gone within 15 s, i
   );
   assert.equal((await alive.tasks.find(first.id))?.status, 'RUNNING');
   alive.gates.get('first')?.open();
-  assert.equal((await endOf(one, first)).status, 'FINISHED');
-  assert.equal((await endOf(two, behind)).status, 'FINISHED');
+  assert.equal((await endOf(processA, first)).status, 'FINISHED');
+  assert.equal((await endOf(processB, behind)).status, 'FINISHED');
   assert.deepEqual(
     [await alive.tasks.readLog(first), dead.ended.length],
     [[], alive.ended.length === 2 ? 0 : 1],
@@ -122,9 +129,9 @@ test('another process resumes the tasks of a process that is gone within 15 s, i
 });
 
 test('a process that hung confirms its lease before a task takes effect', async (t) => {
-  const { store, one, two } = await startTwo(t);
-  await one.accept('gated', 1, { text: 'first' });
-  const runner = await runnerOf('first', one, two);
+  const { store, processA, processB } = await startTwo(t);
+  await processA.accept('gated', 1, { text: 'first' });
+  const runner = await runnerOf('first', processA, processB);
   const { run } = runner.gates.get('first') ?? assert.fail();
   const { leasedUntil } = await readLease(store);
   runner.cut();
@@ -143,30 +150,30 @@ test('a process that hung confirms its lease before a task takes effect', async 
 });
 
 test('a process renews its lease as long as it runs', async (t) => {
-  const { store, one, two } = await startTwo(t);
-  const task = await one.accept('gated', 1, { text: 'long' });
-  const held = await one.accept('beside', 1, { text: 'held', isHeld: true });
-  const runner = await runnerOf('long', one, two);
+  const { store, processA, processB } = await startTwo(t);
+  const task = await processA.accept('gated', 1, { text: 'long' });
+  const held = await processA.accept('beside', 1, { text: 'held', isHeld: true });
+  const runner = await runnerOf('long', processA, processB);
   const { leasedUntil } = await readLease(store);
   await until('the first lease has expired', () => Date.now() > leasedUntil + 2_000, 60_000);
-  assert.deepEqual([...one.begun, ...two.begun], ['long']);
+  assert.deepEqual([...processA.begun, ...processB.begun], ['long']);
   runner.gates.get('long')?.open();
-  await endOf(two, task);
-  await one.tasks.release(held);
-  await runnerOf('held', one, two);
+  await endOf(processB, task);
+  await processA.tasks.release(held);
+  await runnerOf('held', processA, processB);
 });
 
 test('a cancel reaches a task in another process, and is refused while the task takes effect', async (t) => {
-  const { one, two } = await startTwo(t);
+  const { processA, processB } = await startTwo(t);
   const begin = async (kind: 'gated' | 'effect', projectId: number) => {
-    const task = await one.accept(kind, projectId, { text: kind });
-    const runner = await runnerOf(kind, one, two);
-    return { task, runner, other: runner === one ? two : one };
+    const task = await processA.accept(kind, projectId, { text: kind });
+    const runner = await runnerOf(kind, processA, processB);
+    return { task, runner, other: runner === processA ? processB : processA };
   };
   const gated = await begin('gated', 1);
-  const asked = performance.now();
+  const requestedAt = performance.now();
   assert.equal((await gated.other.tasks.cancel(gated.task)).status, 'CANCELLED');
-  assert.ok(performance.now() - asked < 3_000);
+  assert.ok(performance.now() - requestedAt < 3_000);
   assert.deepEqual([gated.runner.ended.length, gated.other.ended.length], [1, 0]);
 
   const effect = await begin('effect', 2);
@@ -182,11 +189,11 @@ test('a cancel reaches a task in another process, and is refused while the task 
 const LEASES_RUN_OUT = 'update task set lease_until = 0 where leased_by is not null';
 
 test('a task of a process that is gone can be cancelled after its lease has expired', async (t) => {
-  const { store, one, two } = await startTwo(t);
-  const task = await one.accept('gated', 1, { text: 'first' });
-  const waiting = await one.accept('short', 1, { text: 'waiting' });
-  const dead = await runnerOf('first', one, two);
-  const alive = dead === one ? two : one;
+  const { store, processA, processB } = await startTwo(t);
+  const task = await processA.accept('gated', 1, { text: 'first' });
+  const waiting = await processA.accept('short', 1, { text: 'waiting' });
+  const dead = await runnerOf('first', processA, processB);
+  const alive = dead === processA ? processB : processA;
   assert.equal((await alive.tasks.cancel(waiting)).status, 'CANCELLED');
   dead.cut();
   await store.change(LEASES_RUN_OUT);
@@ -195,20 +202,20 @@ test('a task of a process that is gone can be cancelled after its lease has expi
 });
 
 test('a waiting caller sees changes that another process makes', async (t) => {
-  const { one, two } = await startTwo(t, { runs: false });
-  const task = await one.accept('gated', 1, { text: 'first' });
+  const { processA, processB } = await startTwo(t, { runs: false });
+  const task = await processA.accept('gated', 1, { text: 'first' });
   const states: string[] = [];
   const following = (async () => {
     const { signal } = new AbortController();
-    for await (const { status, progress, logCounter } of one.tasks.watch.follow(
-      () => one.tasks.find(task.id),
+    for await (const { status, progress, logCounter } of processA.tasks.watch.follow(
+      () => processA.tasks.find(task.id),
       signal,
     ))
       states.push(`${status} ${progress} ${logCounter}`);
   })();
-  const waiting = endOf(one, task);
-  const brief = one.tasks.waitUntilEnded(task, 300);
-  const { gates } = await runnerOf('first', two);
+  const waiting = endOf(processA, task);
+  const brief = processA.tasks.waitUntilEnded(task, 300);
+  const { gates } = await runnerOf('first', processB);
   const { run, open } = gates.get('first') ?? assert.fail();
   assert.equal((await brief).status, 'RUNNING');
   await run.log('a line');
@@ -219,57 +226,61 @@ test('a waiting caller sees changes that another process makes', async (t) => {
   assert.ok(performance.now() - endedAt < 3_000);
   await following;
   assert.deepEqual(states, ['RUNNING 0 0', 'RUNNING 0 1', 'FINISHED 100 1']);
-  assert.deepEqual(one.begun, [], 'the role of the first is to serve');
+  assert.deepEqual(processA.begun, [], 'the role of the first is to serve');
 });
 
 test('a waiting caller gets an answer in time while the database is unreachable, and the end after it returns', async (t) => {
-  const { one, two } = await startTwo(t, { runs: false });
-  const task = await one.accept('gated', 1, { text: 'first' });
-  const waiting = endOf(one, task);
-  const brief = one.tasks.waitUntilEnded(task, 1_000);
-  const { gates } = await runnerOf('first', two);
-  one.cut();
+  const { processA, processB } = await startTwo(t, { runs: false });
+  const task = await processA.accept('gated', 1, { text: 'first' });
+  const waiting = endOf(processA, task);
+  const brief = processA.tasks.waitUntilEnded(task, 1_000);
+  const { gates } = await runnerOf('first', processB);
+  processA.cut();
   assert.equal((await brief).status, 'RUNNING');
   gates.get('first')?.open();
-  await until('the process has failed to read more than three times', () => one.countFailures() > 3, 30_000);
-  one.mend();
+  await until(
+    'the process has failed to read more than three times',
+    () => processA.countFailures() > 3,
+    30_000,
+  );
+  processA.mend();
   assert.equal((await waiting).status, 'FINISHED');
 });
 
 test('a held task runs in no process until its release', async (t) => {
-  const { one, two } = await startTwo(t, { runs: false });
-  const held = await one.accept('beside', 1, { text: 'held', isHeld: true });
-  await two.accept('beside', 1, { text: 'behind' });
-  await runTwoBeside(one);
-  assert.deepEqual(two.begun, ['beside 1', 'beside 2']);
-  assert.equal(await one.tasks.release(held), true);
-  const { gates } = await runnerOf('held', two);
+  const { processA, processB } = await startTwo(t, { runs: false });
+  const held = await processA.accept('beside', 1, { text: 'held', isHeld: true });
+  await processB.accept('beside', 1, { text: 'behind' });
+  await runTwoBeside(processA);
+  assert.deepEqual(processB.begun, ['beside 1', 'beside 2']);
+  assert.equal(await processA.tasks.release(held), true);
+  const { gates } = await runnerOf('held', processB);
   gates.get('held')?.open();
-  await runnerOf('behind', two);
+  await runnerOf('behind', processB);
 });
 
 test('a held task of a process that is gone runs, and a later release returns false', async (t) => {
-  const { store, one, two } = await startTwo(t, { runs: false });
-  const held = await one.accept('beside', 1, { text: 'held', isHeld: true });
-  one.cut();
+  const { store, processA, processB } = await startTwo(t, { runs: false });
+  const held = await processA.accept('beside', 1, { text: 'held', isHeld: true });
+  processA.cut();
   await store.change(LEASES_RUN_OUT);
-  await runnerOf('held', two);
-  one.mend();
-  assert.equal(await one.tasks.release(held), false);
+  await runnerOf('held', processB);
+  processA.mend();
+  assert.equal(await processA.tasks.release(held), false);
 });
 
 test('an ordered task of an unknown kind keeps its place', async (t) => {
-  const { store, one, two } = await startTwo(t, { runs: false });
-  await one.accept('gated', 1, { text: 'unknown' });
-  const { gates } = await runnerOf('unknown', two);
-  const behind = await one.accept('short', 1, { text: 'behind' });
+  const { store, processA, processB } = await startTwo(t, { runs: false });
+  await processA.accept('gated', 1, { text: 'unknown' });
+  const { gates } = await runnerOf('unknown', processB);
+  const behind = await processA.accept('short', 1, { text: 'behind' });
   await store.change(
     "update task set kind = 'of.a.newer.program', leased_by = null, lease_until = null where kind = 'gated'",
   );
   await until('the task is handed back', () => gates.size === 0);
-  await runTwoBeside(one);
-  assert.deepEqual(two.begun, ['unknown', 'beside 1', 'beside 2']);
-  const unknown = (await one.tasks.listOpen(1)).find(({ kind }) => kind === 'of.a.newer.program');
-  assert.equal((await one.tasks.cancel(unknown ?? assert.fail())).status, 'CANCELLED');
-  assert.equal((await endOf(one, behind)).status, 'FINISHED');
+  await runTwoBeside(processA);
+  assert.deepEqual(processB.begun, ['unknown', 'beside 1', 'beside 2']);
+  const unknown = (await processA.tasks.listOpen(1)).find(({ kind }) => kind === 'of.a.newer.program');
+  assert.equal((await processA.tasks.cancel(unknown ?? assert.fail())).status, 'CANCELLED');
+  assert.equal((await endOf(processA, behind)).status, 'FINISHED');
 });

@@ -72,10 +72,10 @@ async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly
   const { database, clock } = work.parts;
   const end = { status: 'CANCELLED', finishedAt: clock.now() } as const;
   const ended = await work.ends.end(async (tx) => {
-    const found = await Array.fromAsync(tasks, (task) => endUnclaimed(database, tx, { task, ...end }));
-    const done = found.filter((task) => task !== undefined);
-    if (done.length > 0 && done.length < tasks.length) throw new ServiceError('task_taking_effect');
-    return done;
+    const cancelled = await Array.fromAsync(tasks, (task) => endUnclaimed(database, tx, { task, ...end }));
+    const ended = cancelled.filter((task) => task !== undefined);
+    if (ended.length > 0 && ended.length < tasks.length) throw new ServiceError('task_taking_effect');
+    return ended;
   });
   // The lane is free now, because the cancelled task may have been its first.
   for (const task of ended.slice(0, 1)) work.wake(task);

@@ -52,9 +52,9 @@ export class TaskEnds {
    */
   async end(work: (tx: ControlTransaction) => Promise<Task[]>): Promise<readonly Task[]> {
     const ended = await this.parts.database.write('rows', async (tx) => {
-      const done = await work(tx);
-      await this.recordEvents(tx, done);
-      return done;
+      const ended = await work(tx);
+      await this.recordEvents(tx, ended);
+      return ended;
     });
     for (const task of ended) await this.follow(task);
     return ended;

@@ -61,10 +61,10 @@ export async function claimNext(
 
 /** Whether a row is one of these tasks. The list is padded, because each length makes another statement. */
 function isOneOf(tasks: readonly TaskKey[]) {
-  const places = padToPowerOfTwo(tasks).map(
+  const keys = padToPowerOfTwo(tasks).map(
     ({ projectId, number }) => sql`(task.project_id = ${projectId} and task.number = ${number})`,
   );
-  return sql<boolean>`(${sql.join(places, sql` or `)})`;
+  return sql<boolean>`(${sql.join(keys, sql` or `)})`;
 }
 
 /** @returns the numbers of the tasks that the owner still holds; the others have ended or were taken over */
@@ -159,13 +159,13 @@ export async function countUnclaimed(database: Database, kinds: readonly string[
 
 /** @returns when the oldest open task was accepted, for each of these kinds */
 export async function findOldest(database: Database, kinds: readonly string[]) {
-  const found = await database.read
+  const oldest = await database.read
     .selectFrom('task')
     .select(({ fn }) => ['kind', fn.min<number>('request_time').as('at')])
     .where(isOpen)
     .groupBy('kind')
     .execute();
-  const ages = new Map(found.map(({ kind, at }) => [kind, Number(at)]));
+  const ages = new Map(oldest.map(({ kind, at }) => [kind, Number(at)]));
   return Object.fromEntries(kinds.map((kind) => [kind, ages.get(kind)]));
 }
 

@@ -46,10 +46,10 @@ function serveList(server: Server, { tasks }: TaskRouteParts): void {
     async handle({ project, query }) {
       const { limit = 100, cursor, ...filter } = query;
       const below = cursor === undefined ? undefined : readCursor(cursor);
-      const found = await tasks.list({ ...filter, projectId: project.id, below, limit: limit + 1 });
-      const page = found.slice(0, limit);
+      const listed = await tasks.list({ ...filter, projectId: project.id, below, limit: limit + 1 });
+      const page = listed.slice(0, limit);
       const last = page.at(-1);
-      const nextCursor = found.length > limit && last !== undefined ? String(last.number) : null;
+      const nextCursor = listed.length > limit && last !== undefined ? String(last.number) : null;
       return { status: 'success' as const, tasks: page.map(toWireTask), nextCursor };
     },
   });
@@ -94,7 +94,7 @@ function serveLog(server: Server, parts: TaskRouteParts): void {
     async handle(request) {
       const lines = await parts.tasks.readLog(await getTask(parts, request));
       // An index can be a cursor, because lines are only added at the end and never removed.
-      const { page, nextCursor } = cutPage(lines, request.query, (_, at) => at);
+      const { page, nextCursor } = cutPage(lines, request.query, (_, index) => index);
       const isPage = request.query.limit !== undefined || request.query.cursor !== undefined;
       return { status: 'success' as const, log: page, ...(isPage && { nextCursor }) };
     },
@@ -160,9 +160,9 @@ function readCursor(cursor: string): number {
 }
 
 async function* followAsEvents(tasks: Tasks, task: Task, request: FastifyRequest): AsyncGenerator<string> {
-  const gone = new AbortController();
-  request.raw.once('close', () => gone.abort());
-  const changes = tasks.watch.follow(() => tasks.find(task.id), gone.signal);
+  const disconnected = new AbortController();
+  request.raw.once('close', () => disconnected.abort());
+  const changes = tasks.watch.follow(() => tasks.find(task.id), disconnected.signal);
   let next = changes.next();
   for (;;) {
     const pulse = delay(EVENT_PULSE_MS, 'pulse' as const, { ref: false });

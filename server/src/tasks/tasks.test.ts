@@ -6,7 +6,8 @@ import { createTestStore } from '../../test/support/test-store.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Task } from './tasks.ts';
 
-const texts = (count: number, prefix = '') => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+const texts = (count: number, prefix = '') =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
 async function endOf({ tasks }: TaskProcess, task: Task): Promise<Task> {
   return tasks.waitUntilEnded(task, 300_000);
@@ -39,7 +40,7 @@ test('ordered tasks of a project run one after another, and those of other proje
 test('a process runs at most 64 tasks, in order of acceptance, and a project with many tasks delays no other', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   for (const text of texts(20, 'many ')) await process.accept('gated', 1, { text });
-  for (const [at, text] of texts(70).entries()) await process.accept('gated', at + 2, { text });
+  for (const [index, text] of texts(70).entries()) await process.accept('gated', index + 2, { text });
   await until('64 run', () => process.gates.size === 64);
   const expected = ['many 0', ...texts(63)];
   assert.deepEqual(process.begun.toSorted(), expected.toSorted());
@@ -82,8 +83,8 @@ test('a held task waits for its release, and so does the task behind it', async 
   await process.accept('beside', 1, { text: 'behind' });
   await endOf(process, await process.accept('short', 1));
   assert.deepEqual([held.status, process.begun], ['PENDING', ['']]);
-  const given = await process.tasks.list({ projectId: 1, status: 'PENDING', limit: 10 });
-  assert.equal(given.length, 2);
+  const pending = await process.tasks.list({ projectId: 1, status: 'PENDING', limit: 10 });
+  assert.equal(pending.length, 2);
   assert.equal(await process.tasks.release(held), true);
   await until('the held task runs', () => process.gates.has('held'));
   process.gates.get('held')?.open();

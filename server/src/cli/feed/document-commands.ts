@@ -196,12 +196,12 @@ function readJson(file: string, member: string): unknown {
 
 /** Compares the parts, which it matches in the same way as the service. */
 function compare(present: readonly Part[], sent: readonly Part[]) {
-  const { met, missing } = recognise(sent, present);
+  const { matched, missing } = recognise(sent, present);
   const labelsOf = (parts: readonly Part[]) => parts.map(({ label }) => label);
   return {
-    created: labelsOf(sent.filter((_, at) => met[at] === undefined)),
+    created: labelsOf(sent.filter((_, at) => matched[at] === undefined)),
     changed: labelsOf(
-      sent.filter(({ value }, at) => met[at] !== undefined && write(met[at].value) !== write(value)),
+      sent.filter(({ value }, at) => matched[at] !== undefined && write(matched[at].value) !== write(value)),
     ),
     deleted: labelsOf(missing.filter(({ stays }) => stays !== true)),
   };

@@ -49,8 +49,8 @@ async function startProcess(store: TestStore) {
     return answerOnce(request, async (record) => {
       gate.arrived += 1;
       await gate.pass;
-      const known = database.read.selectFrom('account').select('id').where('name', '=', name);
-      if ((await known.executeTakeFirst()) !== undefined) throw new ServiceError('task_ended');
+      const sameName = database.read.selectFrom('account').select('id').where('name', '=', name);
+      if ((await sameName.executeTakeFirst()) !== undefined) throw new ServiceError('task_ended');
       return database.write('rows', async (tx) => {
         const row = { name: `${name} ${Math.random()}`, created_at: 0 };
         const { id } = await tx.insertInto('account').values(row).returning('id').executeTakeFirstOrThrow();
@@ -82,29 +82,30 @@ async function startProcess(store: TestStore) {
       signal,
     });
   const countAccounts = async () => (await database.read.selectFrom('account').select('id').execute()).length;
-  const kept = database.read.selectFrom('idempotent_answer');
-  const listKept = () => kept.select(['idempotency_key as key', 'answer']).orderBy('created_at').execute();
+  const storedAnswers = database.read.selectFrom('idempotent_answer');
+  const listKept = () =>
+    storedAnswers.select(['idempotency_key as key', 'answer']).orderBy('created_at').execute();
   return { send, wait, gate, countAccounts, database, listKept };
 }
 
 async function startTwo(t: TestContext) {
   const store = await createTestStore(t);
-  return { one: await startProcess(store), two: await startProcess(store) };
+  return { processA: await startProcess(store), processB: await startProcess(store) };
 }
 
 /** Both requests have found no stored answer and now start their work. */
 async function sendTogether(
-  { one, two }: Awaited<ReturnType<typeof startTwo>>,
+  { processA, processB }: Awaited<ReturnType<typeof startTwo>>,
   names: [string, string],
   key: string,
 ) {
   const { promise, resolve } = Promise.withResolvers<void>();
-  for (const { gate } of [one, two]) {
+  for (const { gate } of [processA, processB]) {
     gate.arrived = 0;
     gate.pass = promise;
   }
-  const answers = Promise.all([one.send(names[0], key), two.send(names[1], key)]);
-  while (one.gate.arrived + two.gate.arrived < 2) await new Promise(setImmediate);
+  const answers = Promise.all([processA.send(names[0], key), processB.send(names[1], key)]);
+  while (processA.gate.arrived + processB.gate.arrived < 2) await new Promise(setImmediate);
   resolve();
   return answers;
 }
@@ -115,7 +116,7 @@ test('two processes with the same concurrent request do its work once and return
     const [first, second] = await sendTogether(processes, [`A${round}`, `A${round}`], `key ${round}`);
     assert.deepEqual([first.status, second.status], [200, 200]);
     assert.deepEqual(first.body, second.body);
-    assert.equal(await processes.one.countAccounts(), round);
+    assert.equal(await processes.processA.countAccounts(), round);
   }
 });
 
@@ -123,72 +124,72 @@ test('of two different requests with one key, one is done and the other is refus
   const processes = await startTwo(t);
   const answers = await sendTogether(processes, ['A', 'B'], 'key');
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 422]);
-  assert.equal(await processes.two.countAccounts(), 1);
+  assert.equal(await processes.processB.countAccounts(), 1);
 });
 
 test('a request that fails because another process did it first gets the first answer (§7.5 rule 2)', async (t) => {
-  const { one, two } = await startTwo(t);
+  const { processA, processB } = await startTwo(t);
   const { promise, resolve } = Promise.withResolvers<void>();
-  two.gate.pass = promise;
-  const second = two.send('A', 'key');
-  while (two.gate.arrived === 0) await new Promise(setImmediate);
-  const first = await one.send('A', 'key');
+  processB.gate.pass = promise;
+  const second = processB.send('A', 'key');
+  while (processB.gate.arrived === 0) await new Promise(setImmediate);
+  const first = await processA.send('A', 'key');
   resolve();
   assert.deepEqual([first.status, await second], [200, first]);
 });
 
 test('a refused request can be corrected and sent again with its key, to any process (§7.5)', async (t) => {
-  const { one, two } = await startTwo(t);
-  await one.send('A', 'key');
-  assert.equal((await two.send('A', 'other key')).status, 409);
-  assert.equal((await one.send('B', 'other key')).status, 200);
+  const { processA, processB } = await startTwo(t);
+  await processA.send('A', 'key');
+  assert.equal((await processB.send('A', 'other key')).status, 409);
+  assert.equal((await processA.send('B', 'other key')).status, 200);
 });
 
 test('a key can be reused after 24 hours in each process (§7.5 rule 2)', async (t) => {
-  const { one, two } = await startTwo(t);
-  const first = await one.send('A', 'key');
+  const { processA, processB } = await startTwo(t);
+  const first = await processA.send('A', 'key');
   clock.time += DAY_MS;
-  const second = await two.send('B', 'key');
+  const second = await processB.send('B', 'key');
   assert.deepEqual([second.status, second.body.id === first.body.id], [200, false]);
-  assert.deepEqual(await one.send('B', 'key'), second);
+  assert.deepEqual(await processA.send('B', 'key'), second);
 });
 
 test('a large stored answer is packed (§7.5 rule 9)', async (t) => {
-  const { one, two } = await startTwo(t);
+  const { processA, processB } = await startTwo(t);
   const echo = 'Schraube '.repeat(50_000);
-  const first = await one.send('A', 'key', echo);
+  const first = await processA.send('A', 'key', echo);
   assert.deepEqual([first.status, first.body.echo], [200, echo]);
-  assert.deepEqual(await two.send('A', 'key', echo), first);
-  assert.equal(await one.countAccounts(), 1);
-  const [kept] = await one.listKept();
-  assert.ok((kept?.answer.length ?? Infinity) < 10_000);
+  assert.deepEqual(await processB.send('A', 'key', echo), first);
+  assert.equal(await processA.countAccounts(), 1);
+  const [storedAnswer] = await processA.listKept();
+  assert.ok((storedAnswer?.answer.length ?? Infinity) < 10_000);
 });
 
 test('a repetition is refused if the first answer was too large to store, and its work is done once (§7.5 rule 9)', async (t) => {
-  const { one, two } = await startTwo(t);
+  const { processA, processB } = await startTwo(t);
   const echo = randomBytes(220_000).toString('hex');
-  assert.deepEqual((await one.send('A', 'key', echo)).status, 200);
-  const second = await two.send('A', 'key', echo);
+  assert.deepEqual((await processA.send('A', 'key', echo)).status, 200);
+  const second = await processB.send('A', 'key', echo);
   assert.equal(second.status, 409);
-  assert.equal((await one.send('B', 'key', echo)).status, 422);
-  assert.equal(await one.countAccounts(), 1);
-  const [kept] = await one.listKept();
-  assert.ok((kept?.answer.length ?? Infinity) < 100);
+  assert.equal((await processA.send('B', 'key', echo)).status, 422);
+  assert.equal(await processA.countAccounts(), 1);
+  const [storedAnswer] = await processA.listKept();
+  assert.ok((storedAnswer?.answer.length ?? Infinity) < 100);
 });
 
 test('a key with too many stored answers loses the oldest, and other keys lose none (§7.5 rule 10)', async (t) => {
-  const { one } = await startTwo(t);
+  const { processA } = await startTwo(t);
   const others = { request_hash: '', answer: '{}', created_at: clock.time - 9 };
   const row = { ...others, caller: 'key 2', idempotency_key: 'other' };
-  await one.database.write('rows', (tx) => tx.insertInto('idempotent_answer').values(row).execute());
+  await processA.database.write('rows', (tx) => tx.insertInto('idempotent_answer').values(row).execute());
   for (const key of ['c', 'a', 'b']) {
-    await one.send(key, key);
+    await processA.send(key, key);
     clock.time += 1;
   }
-  const keys = async () => (await one.listKept()).map(({ key }) => key);
-  await dropOldAnswers(one.database, clock.time - DAY_MS, 3_000);
+  const keys = async () => (await processA.listKept()).map(({ key }) => key);
+  await dropOldAnswers(processA.database, clock.time - DAY_MS, 3_000);
   assert.deepEqual(await keys(), ['other', 'c', 'a', 'b']);
-  await dropOldAnswers(one.database, clock.time - DAY_MS, 1_200);
+  await dropOldAnswers(processA.database, clock.time - DAY_MS, 1_200);
   assert.deepEqual(await keys(), ['other', 'a', 'b']);
 });
 

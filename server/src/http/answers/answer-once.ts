@@ -92,15 +92,15 @@ class FirstAnswers {
   }
 
   private async find<Answer extends object>(keyed: KeyedRequest): Promise<Answer | undefined> {
-    const known = await findAnswer(this.database, { ...keyed, since: this.clock.now() - STORED_MS });
-    if (known === undefined) return undefined;
-    refuseOther(known.requestHash, keyed.requestHash);
-    return (await unpackAnswer(known.answer)) as Answer;
+    const first = await findAnswer(this.database, { ...keyed, since: this.clock.now() - STORED_MS });
+    if (first === undefined) return undefined;
+    refuseOther(first.requestHash, keyed.requestHash);
+    return (await unpackAnswer(first.answer)) as Answer;
   }
 
-  private async record(tx: ControlTransaction, keyed: KeyedRequest, given: object): Promise<void> {
+  private async record(tx: ControlTransaction, keyed: KeyedRequest, answer: object): Promise<void> {
     const now = this.clock.now();
-    const row = { ...keyed, answer: await packAnswer(given), now, since: now - STORED_MS };
+    const row = { ...keyed, answer: await packAnswer(answer), now, since: now - STORED_MS };
     if (!(await saveAnswer(tx, row))) throw new AnsweredElsewhere();
   }
 

@@ -29,14 +29,14 @@ export async function saveAnswer(
   tx: ControlTransaction,
   row: AnswerKey & { requestHash: string; answer: string; since: number; now: number },
 ): Promise<boolean> {
-  const given = { request_hash: row.requestHash, answer: row.answer, created_at: row.now };
+  const columns = { request_hash: row.requestHash, answer: row.answer, created_at: row.now };
   const stored = await tx
     .insertInto('idempotent_answer')
-    .values({ caller: row.caller, idempotency_key: row.idempotencyKey, ...given })
+    .values({ caller: row.caller, idempotency_key: row.idempotencyKey, ...columns })
     .onConflict((conflict) =>
       conflict
         .columns(['caller', 'idempotency_key'])
-        .doUpdateSet(given)
+        .doUpdateSet(columns)
         .where('idempotent_answer.created_at', '<=', row.since),
     )
     .returning('caller')

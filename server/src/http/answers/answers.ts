@@ -55,7 +55,7 @@ export interface FailureBody {
 /** @returns the text of a refusal with its values filled in, as on the wire and in a failed task */
 export function describeRefusal(error: ServiceError): { status: number; message: string } {
   const { status, message } = REFUSALS[error.code];
-  const fill = (_: string, place: string) => String(error.facts.values?.[Number(place) - 1] ?? '');
+  const fill = (_: string, digit: string) => String(error.facts.values?.[Number(digit) - 1] ?? '');
   return { status, message: message.replace(/\$(\d)/g, fill) };
 }
 
@@ -289,13 +289,13 @@ export const PageQuery = pageQuery({ description: 'elements of a page; default: 
 export function cutPage<Element>(
   all: readonly Element[],
   { limit = all.length, cursor }: { limit?: number; cursor?: string },
-  placeOf: (element: Element, at: number) => number,
+  placeOf: (element: Element, index: number) => number,
 ): { page: Element[]; nextCursor: string | null } {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
     throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the page before');
   const after = cursor === undefined ? -1 : Number(cursor);
   const rest = all
-    .map((element, at) => ({ element, place: placeOf(element, at) }))
+    .map((element, index) => ({ element, place: placeOf(element, index) }))
     .filter(({ place }) => place > after);
   const page = rest.slice(0, limit);
   const last = page.at(-1);
@@ -321,13 +321,13 @@ export function readIfMatch(request: FastifyRequest): ExpectedStates {
   const header = request.headers['if-match']?.trim();
   if (header === undefined || header === '' || header === '*') return undefined;
   const marks: string[] = [];
-  for (let rest = header; rest !== ''; ) {
-    const found = TAG.exec(rest);
-    if (found === null) {
+  for (let remaining = header; remaining !== ''; ) {
+    const match = TAG.exec(remaining);
+    if (match === null) {
       throw new ServiceError('query_invalid', 'If-Match must be * or ETags, such as "abc"');
     }
-    if (found[1] === undefined) marks.push(found[2] ?? '');
-    rest = rest.slice(found[0].length);
+    if (match[1] === undefined) marks.push(match[2] ?? '');
+    remaining = remaining.slice(match[0].length);
   }
   return marks;
 }

@@ -54,7 +54,7 @@ test('an empty list, which PHP writes for an empty object, is accepted where an 
   for (const wrong of [{ named: [] }, { choice: [] }, { filled: [1] }])
     assert.equal(mends({ x: wrong }), false);
   assert.equal(createBodyChecks()(named)([]), false);
-  const large = { list: Array.from({ length: 3_000 }, (_, at) => (at < 5 ? [] : {})) };
+  const large = { list: Array.from({ length: 3_000 }, (_, index) => (index < 5 ? [] : {})) };
   assert.equal(mends(large), true);
   assert.deepEqual(large.list.slice(0, 6), Array(6).fill({}));
 });

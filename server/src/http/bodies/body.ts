@@ -136,9 +136,9 @@ class BodyBuffer {
     return this.bytes.subarray(0, this.length);
   }
 
-  private grow(needed: number): void {
+  private grow(leastBytes: number): void {
     const expected = Math.min(this.expectedBytes, this.bytes.length * 16);
-    const length = Math.max(needed, expected, this.bytes.length * 2, 64 * 1024);
+    const length = Math.max(leastBytes, expected, this.bytes.length * 2, 64 * 1024);
     // The former memory is left to the collector, because it may still be being written to the payload.
     this.loan = this.buffers?.take(length);
     const larger = this.loan?.bytes ?? new Uint8Array(new SharedArrayBuffer(length));

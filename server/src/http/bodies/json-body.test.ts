@@ -64,16 +64,16 @@ test('a small body that unpacks beyond the limit is refused (§2.3 rule 10)', as
 
 test('a body that exceeds a limit is refused before it is parsed, and the refusal names the limit (§8)', async () => {
   const limits = { values: 100, names: 10, text: 1_000 };
-  const fields = Array.from({ length: 11 }, (_, at) => `"${at}":0`);
+  const fields = Array.from({ length: 11 }, (_, index) => `"${index}":0`);
   const cases: [string, string][] = [
     [`[${'0,'.repeat(100)}`, 'the body holds more than 100 values'],
     [`{${fields.join()}}`, 'the body holds more than 10 fields'],
     [`["${'x'.repeat(1_001)}"]`, 'the body holds a string of more than 1,000 bytes'],
     ['['.repeat(33), 'the body is nested deeper than 32 levels'],
   ];
-  for (const [text, said] of cases) {
+  for (const [text, detail] of cases) {
     for (const body of [identity(text), gzip(text)]) {
-      await assert.rejects(read(body, { limits }), { code: 'request_invalid', facts: { details: [said] } });
+      await assert.rejects(read(body, { limits }), { code: 'request_invalid', facts: { details: [detail] } });
     }
   }
   const full = `[${'0,'.repeat(98)}0]`;
@@ -96,7 +96,7 @@ const isThread = (body: ReturnType<typeof identity | typeof gzip>, schema?: obje
 
 test('a parsing thread reads bodies that are large, unpack to a large size or have many values (§8)', async () => {
   const spaces = (bytes: number) => `[${' '.repeat(bytes)}]`;
-  const names = (count: number) => `{${Array.from({ length: count }, (_, at) => `"${at}":0`).join()}}`;
+  const names = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join()}}`;
   for (const pack of [identity, gzip]) {
     assert.equal(await isThread(pack(spaces(200 * 1024))), false);
     assert.equal(await isThread(pack(spaces(300 * 1024))), true);
@@ -115,13 +115,14 @@ test('a parsing thread reads bodies that are large, unpack to a large size or ha
 });
 
 test('a value that a parsing thread read in parts equals the value that was sent', async () => {
-  const list = (length: number, make: (at: number) => unknown) => Array.from({ length }, (_, at) => make(at));
-  const wide = Object.fromEntries(list(4_000, (at) => [`name ${at}`, at]) as [string, number][]);
+  const list = (length: number, make: (index: number) => unknown) =>
+    Array.from({ length }, (_, index) => make(index));
+  const wide = Object.fromEntries(list(4_000, (index) => [`name ${index}`, index]) as [string, number][]);
   for (const value of [
-    list(30_000, (at) => at),
-    { lists: list(3, () => list(20_000, (at) => `${at}`)), text: 'x'.repeat(MIB / 2), none: null },
+    list(30_000, (index) => index),
+    { lists: list(3, () => list(20_000, (index) => `${index}`)), text: 'x'.repeat(MIB / 2), none: null },
     { wide, within: { wide: [wide, [], {}, 'é', '\ud83d\ude00'] } },
-    list(200, (at) => ({ at, parts: list(150, () => ({ deep: [[at]] })) })),
+    list(200, (index) => ({ at: index, parts: list(150, () => ({ deep: [[index]] })) })),
     'y'.repeat(MIB / 2),
   ]) {
     readElsewhere = [];

@@ -88,15 +88,17 @@ type Parameters = Record<string, unknown>;
 /** Checks the parameters of a URL. They are text, so they are converted. */
 export function createParameterChecks(): (schema: object) => SchemaCheck {
   const converting = new Ajv({ ...CHECKS, allErrors: true, coerceTypes: true });
-  return (sent) => {
-    const schema: { properties?: Record<string, { type?: unknown }> } = boundIntegers(sent);
-    const namesOf = (wanted: string) =>
-      Object.entries(schema.properties ?? {}).flatMap(([name, { type }]) => (type === wanted ? name : []));
+  return (routeSchema) => {
+    const schema: { properties?: Record<string, { type?: unknown }> } = boundIntegers(routeSchema);
+    const namesOf = (soughtType: string) =>
+      Object.entries(schema.properties ?? {}).flatMap(([name, { type }]) =>
+        type === soughtType ? name : [],
+      );
     const integers = namesOf('integer');
     const flags = namesOf('boolean');
-    const prepare = (given: unknown) => {
-      for (const name of integers) refuseUnfit(given as Parameters, name);
-      for (const name of flags) readFlag(given as Parameters, name);
+    const prepare = (parameters: unknown) => {
+      for (const name of integers) refuseUnfit(parameters as Parameters, name);
+      for (const name of flags) readFlag(parameters as Parameters, name);
     };
     return nameFlags(checkLater(() => converting.compile(schema), prepare));
   };
@@ -150,8 +152,8 @@ export function createBodyChecks(): (schema: object) => SchemaCheck {
   const shared = { ...CHECKS, discriminator: true, verbose: true };
   const all = new Ajv({ ...shared, allErrors: true });
   const first = new Ajv(shared);
-  return (sent) => {
-    const schema = boundIntegers(sent);
+  return (routeSchema) => {
+    const schema = boundIntegers(routeSchema);
     const listsAll = checkLater(() => all.compile(schema));
     const stopsAtFirst = checkLater(() => first.compile(schema));
     // A request without a body never reaches a parsing thread. Fastify checks it as null here. Large schemas are
@@ -244,8 +246,8 @@ export function joinTwins<Parameters extends object>(
 ): Parameters {
   const sent = Object.entries(body).filter(([, value]) => value !== undefined && value !== null);
   for (const [name, value] of sent) {
-    const given = (query as Record<string, unknown>)[name];
-    if (given === undefined || isDeepStrictEqual(given, value)) continue;
+    const inQuery = (query as Record<string, unknown>)[name];
+    if (inQuery === undefined || isDeepStrictEqual(inQuery, value)) continue;
     throw new ServiceError('query_invalid', `/${name} of the query and of the body differ`);
   }
   return { ...query, ...Object.fromEntries(sent) };
@@ -448,7 +450,7 @@ function packValue(value: unknown) {
   const ends: number[] = [];
   for (const { length } of parts) ends.push((ends.at(-1) ?? 0) + length);
   const bytes = new Uint8Array(ends.at(-1) ?? 0);
-  for (const [at, part] of parts.entries()) bytes.set(part, ends[at - 1] ?? 0);
+  for (const [index, part] of parts.entries()) bytes.set(part, ends[index - 1] ?? 0);
   return { bytes, ends };
 }
 
@@ -464,9 +466,9 @@ async function unpackValue({ bytes, ends }: PackedValue): Promise<unknown> {
     if (from === 0) whole = members;
     else {
       await nextTurn();
-      const place = path.reduce<unknown>((within, name) => (within as Container)[name], whole);
-      if (Array.isArray(place)) place.push(...(members as unknown[]));
-      else Object.assign(place as Container, members);
+      const container = path.reduce<unknown>((within, name) => (within as Container)[name], whole);
+      if (Array.isArray(container)) container.push(...(members as unknown[]));
+      else Object.assign(container as Container, members);
     }
     from = end;
   }

@@ -50,8 +50,8 @@ test('waiting holdings are granted smallest first, and a second release has no e
   assert.deepEqual(granted, [5, 30, 40]);
   for (const memory of others) memory.release();
   assert.equal(first.grow(1_000), true, 'nothing is held after a release');
-  const [one, two] = [bob, bob].map((holder) => budget.open(holder));
-  assert.ok(one?.grow(1) && two?.grow(49));
+  const [smaller, larger] = [bob, bob].map((holder) => budget.open(holder));
+  assert.ok(smaller?.grow(1) && larger?.grow(49));
 });
 
 test('every waiting holding is granted in the end, in random series of requests', async () => {

@@ -275,13 +275,13 @@ function readProjectId(query: unknown, params: unknown): number | undefined {
   const parameters = query as Record<string, unknown>;
   if (parameters.projectId === '') delete parameters.projectId;
   const { projectId: inPath } = params as { projectId?: string };
-  const given =
+  const value =
     inPath === undefined
       ? parameters.projectId
       : joinTwins({ projectId: parameters.projectId }, { projectId: inPath }).projectId;
-  if (given === undefined || given === '') return undefined;
-  if (typeof given === 'string' && /^\d+$/.test(given) && Number.isSafeInteger(Number(given)))
-    return Number(given);
+  if (value === undefined || value === '') return undefined;
+  if (typeof value === 'string' && /^\d+$/.test(value) && Number.isSafeInteger(Number(value)))
+    return Number(value);
   throw new ServiceError('query_invalid', '/projectId must be integer');
 }
 
@@ -377,8 +377,8 @@ async function chooseByRoles(
   return project;
 }
 
-const roleRefused = (required: Role, held: string) =>
-  new ServiceError('role_refused', `this takes the role ${required}, ${held}`);
+const roleRefused = (required: Role, ownRole: string) =>
+  new ServiceError('role_refused', `this takes the role ${required}, ${ownRole}`);
 
 /** The cookie of a console session, and the requests that may carry it. Source: docs/interface §5.6. */
 export type SessionCookie = ReturnType<typeof createSessionCookie>;
@@ -439,9 +439,9 @@ export function changesSomething({ method }: FastifyRequest): boolean {
 /** @throws csrf_refused for a changing request without the token of its session */
 function refuseForged(request: FastifyRequest, sessionValue: string): void {
   if (!changesSomething(request)) return;
-  const given = Buffer.from(String(request.headers['x-csrf-token'] ?? ''));
+  const sentToken = Buffer.from(String(request.headers['x-csrf-token'] ?? ''));
   const expected = Buffer.from(csrfTokenOf(sessionValue));
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+  if (sentToken.length !== expected.length || !timingSafeEqual(sentToken, expected)) {
     throw new ServiceError('csrf_refused');
   }
 }

@@ -35,7 +35,7 @@ export const parsingHook =
 export const sendingHook =
   (act: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => unknown): onSendHookHandler =>
   (...[request, reply, payload, end]) => {
-    const sent = act(request, reply, payload);
-    if (sent instanceof Promise) void sent.then((later) => end(null, later), end);
-    else end(null, sent);
+    const replacement = act(request, reply, payload);
+    if (replacement instanceof Promise) void replacement.then((later) => end(null, later), end);
+    else end(null, replacement);
   };

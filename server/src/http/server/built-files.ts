@@ -44,8 +44,8 @@ export function readBuiltFiles(folder: string, pattern: string): BuiltFiles {
 
 function readFile(path: string): BuiltFile {
   const plain = readFileSync(path);
-  const found = Object.entries(SUFFIXES).filter(([, suffix]) => existsSync(path + suffix));
-  const packed = found.map(([name, suffix]) => [name, readFileSync(path + suffix)] as const);
+  const packedForms = Object.entries(SUFFIXES).filter(([, suffix]) => existsSync(path + suffix));
+  const packed = packedForms.map(([name, suffix]) => [name, readFileSync(path + suffix)] as const);
   return {
     media: MEDIA[extname(path)] ?? 'application/octet-stream',
     etag: `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`,
@@ -73,16 +73,16 @@ export function sendPage(
 
 /** Sends a file whose name holds a hash of its content. */
 export function sendAsset(files: BuiltFiles, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const found = files.get(`assets/${(request.params as { file: string }).file}`);
-  if (found === undefined) throw new ServiceError('not_found');
+  const file = files.get(`assets/${(request.params as { file: string }).file}`);
+  if (file === undefined) throw new ServiceError('not_found');
   reply.header('cache-control', 'public, max-age=31536000, immutable');
-  return sendFile(found, request, reply);
+  return sendFile(file, request, reply);
 }
 
 function sendFile(file: BuiltFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.header('vary', 'Accept-Encoding').header('etag', file.etag).type(file.media);
-  const known = request.headers['if-none-match'];
-  if (known !== undefined && namesTag(known, file.etag)) return reply.code(304).send();
+  const sentTags = request.headers['if-none-match'];
+  if (sentTags !== undefined && namesTag(sentTags, file.etag)) return reply.code(304).send();
   const encoding = chooseEncoding(request.headers['accept-encoding'], [...file.packed.keys()]);
   if (encoding === undefined) return reply.send(file.plain);
   return reply.header('content-encoding', encoding).send(file.packed.get(encoding));
@@ -170,10 +170,10 @@ const API_MISSING = 'this page is not built here: run npm run docs, then start t
 
 /** A failed read is retried at the next request. */
 function readOnce<Read>(read: () => Read): () => Read {
-  let done: Read | undefined;
+  let value: Read | undefined;
   return () => {
-    done ??= read();
-    return done;
+    value ??= read();
+    return value;
   };
 }
 

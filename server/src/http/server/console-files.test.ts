@@ -66,8 +66,8 @@ test('the console page is never cached and allows only scripts and styles of the
     assert.ok(policy.includes(part), part);
   assert.equal(policy.includes('unsafe'), false);
   const { etag } = page.headers;
-  for (const known of [`${etag}`, `"other", W/${etag}`])
-    assert.equal((await read('/console/', { 'if-none-match': known })).status, 304);
+  for (const sentTags of [`${etag}`, `"other", W/${etag}`])
+    assert.equal((await read('/console/', { 'if-none-match': sentTags })).status, 304);
   assert.equal((await read('/console')).headers.location, '/console/');
 });
 

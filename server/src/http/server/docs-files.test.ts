@@ -59,8 +59,8 @@ test('pages of the documentation are found without .html and load only files of 
   const page = await read('/docs/tutorial', { 'accept-encoding': 'gzip' });
   assert.deepEqual([page.text, page.headers['content-encoding']], ['packed', 'gzip']);
   assert.equal((await read('/docs/tutorial', { 'if-none-match': String(page.headers.etag) })).status, 304);
-  const kept = await read('/docs/assets/search-abc.json');
-  assert.equal(kept.headers['cache-control'], 'public, max-age=31536000, immutable');
+  const cacheable = await read('/docs/assets/search-abc.json');
+  assert.equal(cacheable.headers['cache-control'], 'public, max-age=31536000, immutable');
 });
 
 test('paths below /docs/ reach only files of the documentation (§10.3)', async (t) => {

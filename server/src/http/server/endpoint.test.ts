@@ -17,8 +17,8 @@ test('the compiler checks the parameters and answers of an endpoint against its 
   const server = createServer(settings, {} as Guards);
   t.after(() => server.close());
   const colours: readonly string[] = Object.freeze(['red']);
-  const made = { ...about, body: Bike, answer: { 201: Bike } };
-  serve(server, 'POST /bikes', { ...made, handle: async ({ body }) => ({ id: body.id, colours }) });
+  const creation = { ...about, body: Bike, answer: { 201: Bike } };
+  serve(server, 'POST /bikes', { ...creation, handle: async ({ body }) => ({ id: body.id, colours }) });
   serve(server, 'POST /other', {
     ...about,
     answer: { 200: Bike },
@@ -28,7 +28,7 @@ test('the compiler checks the parameters and answers of an endpoint against its 
   const answerOnce: AnswerOnce = (_, work) => work(async () => {});
   const whole = { id: 1, colours };
   serveOnce(server, 'POST /once', {
-    ...made,
+    ...creation,
     answerOnce,
     async handle(_, record) {
       // @ts-expect-error: the answer that is stored for a repetition is also checked

@@ -227,11 +227,11 @@ export function sendRaw(
   payload: NodeJS.ReadableStream | Uint8Array | readonly Uint8Array[],
 ): RawAnswer {
   const bytes = payload instanceof Uint8Array ? [payload] : payload;
-  const sent = Array.isArray(bytes) ? inParts(bytes) : bytes;
+  const content = Array.isArray(bytes) ? inParts(bytes) : bytes;
   // Fastify itself sets this header only for plain bytes.
-  const length = heldBytesOf(sent);
+  const length = heldBytesOf(content);
   if (length !== undefined) reply.header('content-length', length);
-  return reply.type(contentType).send(sent) as RawAnswer;
+  return reply.type(contentType).send(content) as RawAnswer;
 }
 
 export const sendJson = (reply: FastifyReply, payload: Parameters<typeof sendRaw>[2]): RawAnswer =>

@@ -75,9 +75,9 @@ async function serve(t: TestContext, settings: Partial<ServerSettings> = {}) {
   return { server, log, held, open: openSocket, untilLeft, untilNoneIsLeft, untilWaiting };
 }
 
-async function untilSo(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+async function untilSo(description: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (const began = performance.now(); !(await isSo()); ) {
-    assert.ok(performance.now() - began < PATIENCE_MS, what);
+    assert.ok(performance.now() - began < PATIENCE_MS, description);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -195,8 +195,8 @@ suite('connections (§8)', { concurrency: true }, () => {
   test('a request without Host ends its connection, and the log shows only some of them', async (t) => {
     const { open, log, untilNoneIsLeft } = await serve(t);
     const sockets = await Promise.all(Array.from({ length: 40 }, open));
-    const asked = sockets.map((socket) => ask(socket, 'GET /open HTTP/1.1\r\n\r\n'));
-    for (const [status] of await Promise.all(asked)) assert.equal(status, 400);
+    const answers = sockets.map((socket) => ask(socket, 'GET /open HTTP/1.1\r\n\r\n'));
+    for (const [status] of await Promise.all(answers)) assert.equal(status, 400);
     await untilNoneIsLeft();
     const readLines = () => log.map((line) => JSON.parse(line)).filter(({ msg }) => /^request/.test(msg));
     const countAll = () => readLines().reduce((sum, { leftOut = 1 }) => sum + leftOut, 0);
@@ -215,14 +215,14 @@ suite('connections (§8)', { concurrency: true }, () => {
     ] as const;
     held.resolve();
     const statuses = new Set<number>();
-    for (let at = 0; at < 40; at += 1) {
-      const url = urls[at % urls.length] as (typeof urls)[number];
+    for (let index = 0; index < 40; index += 1) {
+      const url = urls[index % urls.length] as (typeof urls)[number];
       statuses.add((await server.inject(url)).statusCode);
     }
     assert.deepEqual(statuses, new Set([404, 401, 405, 200]));
     const isKnown = ({ key }: { key?: number }) => key !== undefined;
     const headers = { authorization: 'key' };
-    for (let at = 0; at < 20; at += 1) await server.inject({ url: '/refused', headers });
+    for (let count = 0; count < 20; count += 1) await server.inject({ url: '/refused', headers });
     const readLines = () => log.map((line) => JSON.parse(line)).filter(({ msg }) => /^request/.test(msg));
     const readOpen = () => readLines().filter((line) => !isKnown(line));
     const countOpen = () => readOpen().reduce((sum, { leftOut = 1 }) => sum + leftOut, 0);
@@ -245,14 +245,15 @@ suite('connections (§8)', { concurrency: true }, () => {
   test('when connections run short, the service ends those without a key first, beginning with the longest idle one', async (t) => {
     const { server, open, held } = await serve(t);
     server.server.maxConnections = 32;
-    const [known, active, busy] = [await open(), await open(), await open()];
-    assert.equal((await ask(known, WITH_KEY))[0], 200);
+    const [authorised, active, busy] = [await open(), await open(), await open()];
+    assert.equal((await ask(authorised, WITH_KEY))[0], 200);
     const answered = ask(busy, 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\n');
-    for (let at = 0; at < 300; at += 1) {
+    for (let index = 0; index < 300; index += 1) {
       assert.equal((await ask(await open(), ANONYMOUS))[0], 200);
-      if (at % 10 === 0) assert.equal((await ask(active, ANONYMOUS))[0], 200, 'the connection was not idle');
+      if (index % 10 === 0)
+        assert.equal((await ask(active, ANONYMOUS))[0], 200, 'the connection was not idle');
     }
-    assert.equal((await ask(known, WITH_KEY))[0], 200);
+    assert.equal((await ask(authorised, WITH_KEY))[0], 200);
     assert.equal((await ask(await open(), WITH_KEY))[0], 200);
     held.resolve();
     assert.equal((await answered)[0], 200);
@@ -261,21 +262,21 @@ suite('connections (§8)', { concurrency: true }, () => {
   test('idle connections of keys make room for new ones, with a key or without', async (t) => {
     const { server, open } = await serve(t);
     server.server.maxConnections = 32;
-    for (let at = 0; at < 100; at += 1) assert.equal((await ask(await open(), WITH_KEY))[0], 200);
+    for (let index = 0; index < 100; index += 1) assert.equal((await ask(await open(), WITH_KEY))[0], 200);
     for (const request of [ANONYMOUS, WITH_KEY]) assert.equal((await ask(await open(), request))[0], 200);
   });
 
   test('a connection without a key ends with the first answer after its lifetime, and one with a key does not', async (t) => {
     const { open } = await serve(t, { strangerMs: 300 });
-    const [known, stranger, foreign] = [await open(), await open(), await open()];
+    const [authorised, stranger, foreign] = [await open(), await open(), await open()];
     const wrong = WITH_KEY.replace(': key', ': other');
     for (const began = performance.now(); !(stranger.readableEnded && foreign.readableEnded); ) {
       assert.ok(performance.now() - began < PATIENCE_MS, 'a connection without a key is still open');
-      const there = stranger.readableEnded ? [] : [ask(stranger, ANONYMOUS)];
-      if (!foreign.readableEnded) there.push(ask(foreign, wrong));
-      await Promise.allSettled(there);
-      assert.equal((await ask(known, WITH_KEY))[0], 200);
+      const openSockets = stranger.readableEnded ? [] : [ask(stranger, ANONYMOUS)];
+      if (!foreign.readableEnded) openSockets.push(ask(foreign, wrong));
+      await Promise.allSettled(openSockets);
+      assert.equal((await ask(authorised, WITH_KEY))[0], 200);
     }
-    assert.equal((await ask(known, WITH_KEY))[0], 200);
+    assert.equal((await ask(authorised, WITH_KEY))[0], 200);
   });
 });

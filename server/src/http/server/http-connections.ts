@@ -149,7 +149,7 @@ function findFault({ httpVersion, headers, rawHeaders }: IncomingMessage, count:
     const details = [`one connection may have ${MOST_UNDER_WAY} requests under way: read answers first`];
     return new ServiceError('too_many_pipelined', { details, retryAfterSeconds: 1 });
   }
-  const hosts = rawHeaders.filter((text, at) => at % 2 === 0 && isHost(text)).length;
+  const hosts = rawHeaders.filter((text, index) => index % 2 === 0 && isHost(text)).length;
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
     return new ServiceError('bad_request', 'exactly one header Host is needed');
   }

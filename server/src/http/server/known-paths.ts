@@ -54,9 +54,9 @@ export class KnownPaths {
     const path = url.slice(0, length);
     const isQueryShort = url.length - length <= SHORT_QUERY;
     if (length <= SHORT_PATH && isQueryShort) return url;
-    const known = this.find(decode(path));
-    if (length > SHORT_PATH && known === undefined) return UNKNOWN_PATH;
-    return isQueryShort || known?.queried.has(method) === true ? url : path;
+    const entry = this.find(decode(path));
+    if (length > SHORT_PATH && entry === undefined) return UNKNOWN_PATH;
+    return isQueryShort || entry?.queried.has(method) === true ? url : path;
   }
 }
 

@@ -22,9 +22,9 @@ const callers: Readonly<Record<string, KeyCaller>> = {
 };
 const guards: Guards = {
   findCaller({ value }) {
-    const found = callers[value];
-    if (found === undefined) throw new ServiceError('scope_refused');
-    return found;
+    const caller = callers[value];
+    if (caller === undefined) throw new ServiceError('scope_refused');
+    return caller;
   },
   findUser() {
     throw new ServiceError('not_signed_in');

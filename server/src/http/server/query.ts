@@ -39,15 +39,19 @@ export function readLazily(text: string): Query {
 
 /** @returns the first parts of a query with this name, each truncated */
 function findParts(text: string, name: string): string[] {
-  const found: string[] = [];
-  for (let at = text.indexOf(name); at >= 0 && found.length < MOST_VALUES; at = text.indexOf(name, at + 1)) {
-    const sign = text[at + name.length] ?? '&';
-    if ((at > 0 && text[at - 1] !== '&') || !'=&'.includes(sign)) continue;
-    const end = text.indexOf('&', at);
-    const part = text.slice(at, end < 0 ? undefined : end);
-    found.push(part.slice(0, name.length + 1 + LONGEST_VALUE));
+  const parts: string[] = [];
+  for (
+    let offset = text.indexOf(name);
+    offset >= 0 && parts.length < MOST_VALUES;
+    offset = text.indexOf(name, offset + 1)
+  ) {
+    const sign = text[offset + name.length] ?? '&';
+    if ((offset > 0 && text[offset - 1] !== '&') || !'=&'.includes(sign)) continue;
+    const end = text.indexOf('&', offset);
+    const part = text.slice(offset, end < 0 ? undefined : end);
+    parts.push(part.slice(0, name.length + 1 + LONGEST_VALUE));
   }
-  return found;
+  return parts;
 }
 
 /**
@@ -74,12 +78,12 @@ function readParts(text: string, decode: (part: string) => string): Query {
   return query;
 }
 
-function addValue(query: Query, sent: string, value: string): void {
-  const name = readName(sent);
-  const known = query[name];
-  if (known === undefined) query[name] = name === sent ? value : [value];
-  else if (Array.isArray(known)) known.push(value);
-  else query[name] = [known, value];
+function addValue(query: Query, rawName: string, value: string): void {
+  const name = readName(rawName);
+  const present = query[name];
+  if (present === undefined) query[name] = name === rawName ? value : [value];
+  else if (Array.isArray(present)) present.push(value);
+  else query[name] = [present, value];
 }
 
 function readPart(part: string, decode: (part: string) => string): string {
@@ -88,7 +92,7 @@ function readPart(part: string, decode: (part: string) => string): string {
 }
 
 /** PHP writes a list as `name[]=` or `name[0]=`. */
-const readName = (sent: string) => (sent.endsWith(']') ? sent.replace(/\[\d*\]$/, '') : sent);
+const readName = (rawName: string) => (rawName.endsWith(']') ? rawName.replace(/\[\d*\]$/, '') : rawName);
 
 /** Invalid UTF-8 becomes U+FFFD, and a text that is not an escape remains unchanged. */
 function decodeLeniently(text: string): string {

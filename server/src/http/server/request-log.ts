@@ -50,14 +50,14 @@ const isStranger = (request: FastifyRequest, { statusCode }: FastifyReply) =>
 /** Only ids, because no log may contain the value of a key. */
 function describeCall(request: FastifyRequest, reply: FastifyReply) {
   const { caller, project } = request as Partial<FastifyRequest>;
-  const sent = reply.getHeader('content-length');
+  const sentBytes = reply.getHeader('content-length');
   return {
     project: project?.id,
     ...(caller !== undefined && (isUser(caller) ? { user: caller.userId } : { key: caller.keyId })),
     // The length of a stream is unknown before its end.
     bytes: {
       received: request.rawBody?.bytes.length ?? Number(request.headers['content-length'] ?? 0),
-      sent: sent === undefined ? undefined : Number(sent),
+      sent: sentBytes === undefined ? undefined : Number(sentBytes),
     },
   };
 }

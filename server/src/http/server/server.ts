@@ -229,9 +229,9 @@ function sendTogether(): onSendHookHandler {
   let waiting: ((error?: Error) => void)[] = [];
   let since = 0;
   function sendAll(): void {
-    const sent = waiting;
+    const sends = waiting;
     waiting = [];
-    for (const send of sent) {
+    for (const send of sends) {
       try {
         send();
       } catch (error) {
@@ -299,11 +299,11 @@ function readBodies(server: Server, budget: MemoryBudget, readElsewhere: ReadEls
   for (const name of names) server.decorateRequest(name, undefined);
   server.decorateRequest('isRepeated', false);
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', async (request: FastifyRequest, sent: unknown) => {
+  server.addContentTypeParser('*', async (request: FastifyRequest, stream: unknown) => {
     const { payload, routeOptions } = request;
     const { body = 'json', maxBodyMib = DEFAULT_MIB } = routeOptions.config;
     if (body === 'ignored' || routeOptions.url === undefined) return undefined;
-    const message = sent as typeof request.raw;
+    const message = stream as typeof request.raw;
     const memory = holdMemory(budget, request);
     const terms = {
       maxMib: maxBodyMib,
@@ -378,10 +378,10 @@ function answerUnknownPaths(server: Server, paths: KnownPaths): void {
   server.addHook('onRoute', (route) => paths.add(route));
   server.setNotFoundHandler((request) => {
     const path = request.url.split('?', 1)[0] ?? '';
-    const known = paths.find(path);
+    const entry = paths.find(path);
     if (SEARCHES.test(path)) throw new ServiceError('search_absent');
-    if (known === undefined || known.isHidden) throw new ServiceError('not_found');
-    throw new ServiceError('method_not_allowed', { allow: [...known.methods].sort() });
+    if (entry === undefined || entry.isHidden) throw new ServiceError('not_found');
+    throw new ServiceError('method_not_allowed', { allow: [...entry.methods].sort() });
   });
 }
 

@@ -32,7 +32,7 @@ async function startServer(t: TestContext) {
 }
 
 async function* pieces(bytes: Uint8Array, size: number) {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  for (let offset = 0; offset < bytes.length; offset += size) yield bytes.subarray(offset, offset + size);
 }
 
 async function readAll(read: { bytes: AsyncIterable<Uint8Array> } | undefined): Promise<Buffer> {
@@ -109,8 +109,8 @@ test('texts about refusals contain no secret and no text of the server', async (
     [{ bucket: 'other' }, /404 NoSuchBucket: there is no such bucket$/],
     [{}, /404 NoSuchKey: there is no such object$/],
   ];
-  for (const [place, text] of refused)
-    await assert.rejects(open(place).read('missing'), (error: Error) => {
+  for (const [endpoint, text] of refused)
+    await assert.rejects(open(endpoint).read('missing'), (error: Error) => {
       assert.match(error.message, text);
       assert.doesNotMatch(error.message, /4711|words/);
       return true;

@@ -29,8 +29,8 @@ export class S3 {
   readonly #place: S3Place;
   readonly #via: Outbound;
 
-  constructor(place: S3Place, via: Outbound) {
-    this.#place = place;
+  constructor(bucket: S3Place, via: Outbound) {
+    this.#place = bucket;
     this.#via = via;
   }
 
@@ -39,15 +39,15 @@ export class S3 {
    * @throws OutboundProblem
    */
   async *list(prefix: string, after?: string): AsyncGenerator<ReturnType<typeof readObject>, undefined> {
-    let place: Record<string, string> = after === undefined ? {} : { 'start-after': after };
+    let pageQuery: Record<string, string> = after === undefined ? {} : { 'start-after': after };
     let token: string;
     do {
-      const query = { 'list-type': '2', 'encoding-type': 'url', prefix, ...place };
+      const query = { 'list-type': '2', 'encoding-type': 'url', prefix, ...pageQuery };
       const page = await this.#requestXml({ query });
       const isEncoded = textOf(page, 'EncodingType') === 'url';
       for (const child of page.children) if (child.name === 'Contents') yield readObject(child, isEncoded);
       token = textOf(page, 'IsTruncated') === 'true' ? textOf(page, 'NextContinuationToken') : '';
-      place = { 'continuation-token': token };
+      pageQuery = { 'continuation-token': token };
     } while (token !== '');
   }
 
@@ -159,7 +159,7 @@ export class S3 {
   }
 
   /** @throws OutboundProblem unless the status of the answer is one of `taken` */
-  async #ask(request: S3Request, taken: readonly number[], via = this.#via): Promise<S3Answer> {
+  async #ask(request: S3Request, acceptedStatuses: readonly number[], via = this.#via): Promise<S3Answer> {
     const { method = 'GET', body } = request;
     const url = addressOf(this.#place, request);
     const { accessKeyId, secretAccessKey, region } = this.#place;
@@ -179,7 +179,7 @@ export class S3 {
     };
     const response = await sendPinned(url, { ...via, method, headers, ...(body && { body }) });
     const { statusCode = 0 } = response;
-    if (taken.includes(statusCode)) return { response, url };
+    if (acceptedStatuses.includes(statusCode)) return { response, url };
     // The status suffices, because the body would only have explained it.
     throw describeRefusal(url, statusCode, await readAnswer({ response, url }, via).catch(() => undefined));
   }
@@ -304,7 +304,8 @@ function describeRefusal(url: URL, status: number, xml: XmlElement | undefined):
 
 function listParts(tags: readonly string[]): Uint8Array {
   const parts = tags.map(
-    (tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${tag.replace(/[<>&]/g, '')}</ETag></Part>`,
+    (tag, index) =>
+      `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag.replace(/[<>&]/g, '')}</ETag></Part>`,
   );
   return Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
 }

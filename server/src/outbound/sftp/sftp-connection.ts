@@ -20,7 +20,7 @@ export async function openSftp(server: SftpServer, via: Outbound): Promise<SftpS
     socket.destroy();
   };
   via.signal?.addEventListener('abort', end, { once: true });
-  let seen = '';
+  let shownKey = '';
   try {
     const ready = new Promise<void>((resolve, reject) => {
       client.once('ready', resolve).on('error', reject);
@@ -36,8 +36,8 @@ export async function openSftp(server: SftpServer, via: Outbound): Promise<SftpS
       ...(server.privateKey !== undefined && { privateKey: server.privateKey }),
       ...(server.passphrase !== undefined && { passphrase: server.passphrase }),
       hostVerifier: (key: Buffer) => {
-        seen = fingerprintOf(key);
-        return seen === server.hostKey.replace(/=$/, '');
+        shownKey = fingerprintOf(key);
+        return shownKey === server.hostKey.replace(/=$/, '');
       },
       // The service's own timeouts apply instead.
       readyTimeout: 0,
@@ -48,7 +48,7 @@ export async function openSftp(server: SftpServer, via: Outbound): Promise<SftpS
   } catch (error) {
     end();
     via.signal?.throwIfAborted();
-    throw describeConnection(error, server, seen);
+    throw describeConnection(error, server, shownKey);
   }
 }
 
@@ -65,13 +65,13 @@ const fingerprintOf = (key: Buffer) =>
   `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
 
 /** Messages of ssh2 are not passed on, because they may come from the server. */
-function describeConnection(error: unknown, server: SftpServer, seen: string): unknown {
+function describeConnection(error: unknown, server: SftpServer, shownKey: string): unknown {
   const { host } = server;
   const refuse = (text: string) => new OutboundProblem('refused', text);
   if (error instanceof OutboundProblem) return error;
-  if (seen !== '' && seen !== server.hostKey.replace(/=$/, ''))
+  if (shownKey !== '' && shownKey !== server.hostKey.replace(/=$/, ''))
     return refuse(
-      `${host} has the host key ${seen}, not the one of the definition: nothing was sent. Ask its operator which one is right`,
+      `${host} has the host key ${shownKey}, not the one of the definition: nothing was sent. Ask its operator which one is right`,
     );
   const { level, code, message = '' } = error as { level?: string; code?: unknown; message?: string };
   if (level === 'client-authentication')

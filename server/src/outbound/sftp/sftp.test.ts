@@ -35,23 +35,23 @@ async function startServer(
     await server.close();
     rmSync(root, { recursive: true });
   });
-  const place = { host: '127.0.0.1', port: server.port, user: 'erp', hostKey: server.hostKey };
-  return { root, server, place };
+  const sftpServer = { host: '127.0.0.1', port: server.port, user: 'erp', hostKey: server.hostKey };
+  return { root, server, place: sftpServer };
 }
 
-async function open(t: TestContext, place: SftpServer) {
-  const sftp = await openSftp(place, via());
+async function open(t: TestContext, sftpServer: SftpServer) {
+  const sftp = await openSftp(sftpServer, via());
   t.after(sftp.close);
   return sftp;
 }
 
 async function* pieces(bytes: Uint8Array, size: number) {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  for (let offset = 0; offset < bytes.length; offset += size) yield bytes.subarray(offset, offset + size);
 }
 
 test('a file is written under a hidden name, renamed at the end, and read back', async (t) => {
-  const { root, server, place } = await startServer(t);
-  const sftp = await open(t, { ...place, password: PASSWORD });
+  const { root, server, place: sftpServer } = await startServer(t);
+  const sftp = await open(t, { ...sftpServer, password: PASSWORD });
   mkdirSync(join(root, 'out'));
   writeFileSync(join(root, 'out/feed.csv'), 'old');
   // More than the read-ahead, and not a multiple of a piece.
@@ -67,8 +67,8 @@ test('a file is written under a hidden name, renamed at the end, and read back',
 });
 
 test('a failed write leaves the old file and no other', async (t) => {
-  const { root, place } = await startServer(t);
-  const sftp = await open(t, { ...place, password: PASSWORD });
+  const { root, place: sftpServer } = await startServer(t);
+  const sftp = await open(t, { ...sftpServer, password: PASSWORD });
   writeFileSync(join(root, 'feed.csv'), 'old');
   async function* failing() {
     yield Buffer.from('new');
@@ -82,8 +82,8 @@ test('a failed write leaves the old file and no other', async (t) => {
 });
 
 test('a write replaces the old file in one step if the server supports it', async (t) => {
-  const { root, server, place } = await startServer(t, undefined, 'done');
-  const sftp = await open(t, { ...place, password: PASSWORD });
+  const { root, server, place: sftpServer } = await startServer(t, undefined, 'done');
+  const sftp = await open(t, { ...sftpServer, password: PASSWORD });
   writeFileSync(join(root, 'feed.csv'), 'old');
   await sftp.write('feed.csv', pieces(Buffer.from('new'), 3));
   assert.equal(readFileSync(join(root, 'feed.csv'), 'utf8'), 'new');
@@ -92,8 +92,8 @@ test('a write replaces the old file in one step if the server supports it', asyn
 
 test('a write moves the old file aside if the server cannot or will not replace it', async (t) => {
   for (const posixRename of ['unknown', 'unsupported', 'refused'] as const) {
-    const { root, place } = await startServer(t, undefined, posixRename);
-    const sftp = await open(t, { ...place, password: PASSWORD });
+    const { root, place: sftpServer } = await startServer(t, undefined, posixRename);
+    const sftp = await open(t, { ...sftpServer, password: PASSWORD });
     // The remains of an interrupted delivery.
     writeFileSync(join(root, '.feed.csv.old'), 'older');
     for (const text of ['first', 'new']) {
@@ -109,8 +109,8 @@ const REMOVED_MS = 10_000;
 
 test('the old file remains whatever call the server refuses, and the error names its path', async (t) => {
   for (const posixRename of ['unknown', 'refused'] as const) {
-    const { root, server, place } = await startServer(t, undefined, posixRename);
-    const sftp = await open(t, { ...place, password: PASSWORD });
+    const { root, server, place: sftpServer } = await startServer(t, undefined, posixRename);
+    const sftp = await open(t, { ...sftpServer, password: PASSWORD });
     const check = async (stuck: readonly string[], left: string, message: RegExp) => {
       writeFileSync(join(root, 'feed.csv'), 'old');
       for (const path of stuck) server.stuck.add(path);
@@ -132,8 +132,8 @@ test('the old file remains whatever call the server refuses, and the error names
 });
 
 test('reading is refused if the file has changed since it was listed', async (t) => {
-  const { root, place } = await startServer(t);
-  const sftp = await open(t, { ...place, password: PASSWORD });
+  const { root, place: sftpServer } = await startServer(t);
+  const sftp = await open(t, { ...sftpServer, password: PASSWORD });
   writeFileSync(join(root, 'a.csv'), 'one');
   const listed = await sftp.stat('a.csv');
   writeFileSync(join(root, 'a.csv'), 'another');
@@ -142,9 +142,9 @@ test('reading is refused if the file has changed since it was listed', async (t)
 });
 
 test('nothing is sent to a server with another host key, and the error names that key', async (t) => {
-  const { server, place } = await startServer(t);
+  const { server, place: sftpServer } = await startServer(t);
   const hostKey = `SHA256:${'A'.repeat(43)}`;
-  const opening = openSftp({ ...place, hostKey, password: PASSWORD }, via());
+  const opening = openSftp({ ...sftpServer, hostKey, password: PASSWORD }, via());
   await assert.rejects(opening, (error: Error) => {
     assert.ok(error instanceof OutboundProblem && error.reason === 'refused');
     assert.ok(error.message.includes(server.hostKey), error.message);
@@ -156,8 +156,8 @@ test('nothing is sent to a server with another host key, and the error names tha
 test('a private key with a passphrase signs in, and errors about wrong secrets do not contain them', async (t) => {
   const passphrase = 'phrase-4711';
   const keys = makeKeys(passphrase);
-  const { server, place } = await startServer(t, { user: 'erp', publicKey: keys.public });
-  await open(t, { ...place, privateKey: keys.private, passphrase });
+  const { server, place: sftpServer } = await startServer(t, { user: 'erp', publicKey: keys.public });
+  await open(t, { ...sftpServer, privateKey: keys.private, passphrase });
   assert.equal(server.signedIn(), 1);
   const wrong: [object, RegExp][] = [
     [{ password: PASSWORD }, /does not accept the user, the password or the private key$/],
@@ -165,7 +165,7 @@ test('a private key with a passphrase signs in, and errors about wrong secrets d
     [{ privateKey: 'nonsense-4711' }, /The private key cannot be read/],
   ];
   for (const [secrets, text] of wrong)
-    await assert.rejects(openSftp({ ...place, ...secrets }, via()), (error: Error) => {
+    await assert.rejects(openSftp({ ...sftpServer, ...secrets }, via()), (error: Error) => {
       assert.match(error.message, text);
       assert.doesNotMatch(error.message, /4711/);
       return true;
@@ -173,7 +173,10 @@ test('a private key with a passphrase signs in, and errors about wrong secrets d
 });
 
 test('connecting to a private address is refused before anything is sent', async (t) => {
-  const { server, place } = await startServer(t);
-  await assert.rejects(openSftp({ ...place, password: PASSWORD }, via([])), /it leads to a loopback address/);
+  const { server, place: sftpServer } = await startServer(t);
+  await assert.rejects(
+    openSftp({ ...sftpServer, password: PASSWORD }, via([])),
+    /it leads to a loopback address/,
+  );
   assert.equal(server.signedIn(), 0);
 });

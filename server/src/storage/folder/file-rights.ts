@@ -39,11 +39,11 @@ function isOpenToOthers(path: string): boolean {
 
 /** Returns false for files of another owner, which even root does not change. Some file systems have no modes. */
 function tighten(path: string): boolean {
-  const found = fs.statSync(path, { throwIfNoEntry: false });
-  if (found === undefined || (found.mode & OTHERS) === 0) return true;
-  if (found.uid !== process.getuid?.()) return false;
+  const stats = fs.statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || (stats.mode & OTHERS) === 0) return true;
+  if (stats.uid !== process.getuid?.()) return false;
   try {
-    fs.chmodSync(path, found.mode & 0o700);
+    fs.chmodSync(path, stats.mode & 0o700);
   } catch {
     return false;
   }

@@ -14,9 +14,9 @@ export interface LastBackup {
  * root makes the backup.
  * @returns whether it could be written; a backup counts even if the data folder is full or read-only
  */
-export function recordBackup({ root, lastBackup }: DataFolder, made: LastBackup): boolean {
+export function recordBackup({ root, lastBackup }: DataFolder, backup: LastBackup): boolean {
   try {
-    writeOwnFile(lastBackup, `${JSON.stringify(made)}\n`, 'w');
+    writeOwnFile(lastBackup, `${JSON.stringify(backup)}\n`, 'w');
     const { uid, gid } = fs.statSync(root);
     if (process.getuid?.() === 0) fs.chownSync(lastBackup, uid, gid);
     return true;

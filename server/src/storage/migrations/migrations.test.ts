@@ -17,7 +17,7 @@ for (const kind of ['control', 'catalog'] satisfies DatabaseKind[]) {
     const numbers = files.map((name) => Number(/^(\d{4})-[a-z0-9-]+\.sql$/.exec(name)?.[1]));
     assert.deepEqual(
       numbers.toSorted((a, b) => a - b),
-      files.map((_, at) => at + 1),
+      files.map((_, index) => index + 1),
     );
   });
 
@@ -58,7 +58,7 @@ test('migrations are numbered from 1 without a gap, because a store would skip o
     const versions = readMigrations(kind).map(({ version }) => version);
     assert.deepEqual(
       versions,
-      versions.map((_, at) => at + 1),
+      versions.map((_, index) => index + 1),
       kind,
     );
   }

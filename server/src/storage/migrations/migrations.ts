@@ -42,9 +42,11 @@ export function migrate(database: DatabaseSync, kind: DatabaseKind): void {
 }
 
 /** @throws Error with the same text for files and PostgreSQL */
-export function refuseNewer(what: string, present: number, known: number): void {
-  if (present <= known) return;
-  throw new Error(`${what} has schema ${present}, this program knows ${known}: use a newer program.`);
+export function refuseNewer(subject: string, present: number, newestKnown: number): void {
+  if (present <= newestKnown) return;
+  throw new Error(
+    `${subject} has schema ${present}, this program knows ${newestKnown}: use a newer program.`,
+  );
 }
 
 /** @throws Error that names the file */

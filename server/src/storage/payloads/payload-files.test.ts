@@ -17,7 +17,7 @@ const isDamaged = (error: unknown) => error instanceof ServiceError && error.cod
 
 test('reading a payload returns the bytes that were written, in one piece or in several', async (t) => {
   const { payloads } = await openFolder(t);
-  const bytes = new Uint8Array(9 * 1024 * 1024).map((_, at) => (at * 7) % 251);
+  const bytes = new Uint8Array(9 * 1024 * 1024).map((_, index) => (index * 7) % 251);
   const writer = payloads.open(1, 'one');
   for (const length of [1, 4 * 1024 * 1024 + 1, bytes.length - 1]) writer.received(bytes.subarray(0, length));
   await writer.finish(bytes);
@@ -34,9 +34,9 @@ test('a payload that is truncated, or has a changed byte, is refused as damaged'
     await truncate(path, length);
     await assert.rejects(payloads.read(1, 'one'), isDamaged, `${length}`);
   }
-  for (let at = 8; at < whole.length; at += 1) {
-    await writeFile(path, whole.with(at, (whole[at] ?? 0) ^ 1));
-    await assert.rejects(payloads.read(1, 'one'), isDamaged, `byte ${at}`);
+  for (let index = 8; index < whole.length; index += 1) {
+    await writeFile(path, whole.with(index, (whole[index] ?? 0) ^ 1));
+    await assert.rejects(payloads.read(1, 'one'), isDamaged, `byte ${index}`);
   }
   await rm(path);
   await assert.rejects(payloads.read(1, 'one'), isDamaged);

@@ -201,9 +201,9 @@ async function openFile(folder: string, name: string): Promise<PieceTarget> {
   let sum = 0;
   return {
     async write(piece) {
-      const at = HEADER_BYTES + length;
+      const offset = HEADER_BYTES + length;
       length += piece.length;
-      await change(() => writeAt(file, piece, at));
+      await change(() => writeAt(file, piece, offset));
       for (let from = 0; from < piece.length; from += SUMMED_BYTES) {
         if (from > 0) await setImmediate();
         sum = zlib.crc32(piece.subarray(from, from + SUMMED_BYTES), sum);
@@ -222,9 +222,9 @@ async function openFile(folder: string, name: string): Promise<PieceTarget> {
   };
 }
 
-async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
+async function writeAt(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
-    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, at + written);
+    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, offset + written);
     written += bytesWritten;
   }
 }

@@ -7,8 +7,8 @@ import { translatePostgresError } from './connection-errors.ts';
 /** The classification of a database error: an outage that may pass, or a wrong statement. */
 
 const codeOf = (message: string, code?: string) => {
-  const found = translatePostgresError(Object.assign(new Error(message), code && { code }));
-  return found instanceof ServiceError ? found.code : undefined;
+  const translated = translatePostgresError(Object.assign(new Error(message), code && { code }));
+  return translated instanceof ServiceError ? translated.code : undefined;
 };
 
 test('a Citus error about a lost worker counts as an outage, and other internal errors do not', () => {

@@ -65,9 +65,9 @@ export class CopyRows {
   }
 
   private grow(bytes: number): void {
-    const needed = this.used + bytes;
-    if (needed <= this.buffer.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(needed, this.buffer.length * 2));
+    const length = this.used + bytes;
+    if (length <= this.buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(length, this.buffer.length * 2));
     this.buffer.copy(larger, 0, 0, this.used);
     this.buffer = larger;
   }

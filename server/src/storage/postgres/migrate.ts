@@ -53,8 +53,8 @@ async function bringToNewest(tx: SqlTransaction, migrations: readonly Migration[
   const present = row?.version ?? 0;
   refuseNewer('The database', present, newest);
   const pending = migrations.filter(({ version }) => version > present);
-  const needed = pending.findLast(({ isCompatible }) => !isCompatible)?.version;
-  const older = needed === undefined || present === 0 ? [] : await listOlder(tx, present, needed);
+  const leastVersion = pending.findLast(({ isCompatible }) => !isCompatible)?.version;
+  const older = leastVersion === undefined || present === 0 ? [] : await listOlder(tx, present, leastVersion);
   if (older.length > 0)
     return `This program would bring the database from schema ${present} to ${newest}, but an older one still runs on it: \
 ${older.join('; ')}. Stop all older processes, then start this one again (docs/operating/install.md, "Upgrade").`;
@@ -62,7 +62,7 @@ ${older.join('; ')}. Stop all older processes, then start this one again (docs/o
   if (pending.length > 0 && newest >= NOTED_SINCE)
     await tx.run(
       'update service set compatible_from = coalesce($1, compatible_from), compatible_to = $2 where id = 1',
-      [needed ?? null, newest],
+      [leastVersion ?? null, newest],
     );
   await chooseCompression(tx);
   await distributeNew(tx);
@@ -70,22 +70,22 @@ ${older.join('; ')}. Stop all older processes, then start this one again (docs/o
 }
 
 /**
- * @param needed the schema that a program must know to work with the new one
+ * @param leastVersion the schema that a program must know to work with the new one
  * @returns the processes that cannot work with it, and when each was last seen. Programs before these records show only
  * that at least one of them runs: each raises the beat of `service` every five seconds.
  */
-async function listOlder(tx: SqlTransaction, present: number, needed: number): Promise<string[]> {
+async function listOlder(tx: SqlTransaction, present: number, leastVersion: number): Promise<string[]> {
   const seen =
     present < NOTED_SINCE
       ? `select 'a process of version 0.1' as place, schema_version as version, beat_at as seen_at from service`
       : `select place, schema_version as version, seen_at from upload_process`;
-  const found = await tx.rows<{ place: string; version: number; passed: number }>(
+  const older = await tx.rows<{ place: string; version: number; passed: number }>(
     `select place, version, greatest(now_at - seen_at, 0) as passed
      from (${seen}) seen, (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_at) clock
      where version < $1 and seen_at > now_at - $2::bigint order by place`,
-    [needed, GONE_MS],
+    [leastVersion, GONE_MS],
   );
-  return found.map(
+  return older.map(
     ({ place, version, passed }) =>
       `${place} (schema ${version}, last seen ${Math.ceil(passed / 1_000)} s ago)`,
   );
@@ -122,10 +122,10 @@ async function chooseCompression(tx: SqlTransaction): Promise<void> {
 
 /** Whether the database has no keys of the service: it has no tables yet, or was interrupted before its first key. */
 export async function isEmpty(postgres: Postgres): Promise<boolean> {
-  const [found] = await postgres.rows<{ table: string | null }>(
+  const [keyTable] = await postgres.rows<{ table: string | null }>(
     `select to_regclass('api_key')::text as "table"`,
   );
-  if (!found?.table) return true;
+  if (!keyTable?.table) return true;
   return (await postgres.rows('select 1 from api_key limit 1')).length === 0;
 }
 

@@ -30,7 +30,7 @@ export function watchPool(pool: pg.Pool, url: string) {
   pool.on('release', (_, client) => void heardAt.delete(client));
   pool.on('remove', (client) => void heardAt.delete(client));
 
-  async function ask(): Promise<void> {
+  async function probe(): Promise<void> {
     const requestedAt = performance.now();
     const answers = await isAnswering(url);
     // A probe may wait at a proxy whose connections are all busy, so later data on another connection also counts.
@@ -43,10 +43,10 @@ export function watchPool(pool: pg.Pool, url: string) {
 
   async function checkNow(): Promise<void> {
     const silentSince = performance.now() - SILENT_MS;
-    const isAnyWaiting = heardAt.values().some((at) => at < silentSince);
+    const isAnyWaiting = heardAt.values().some((lastHeard) => lastHeard < silentSince);
     if (isAsking || !(isAway || isAnyWaiting)) return;
     isAsking = true;
-    await ask();
+    await probe();
     isAsking = false;
   }
 
@@ -71,11 +71,11 @@ async function isAnswering(url: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const lateAt = performance.now() + PROBE_MS + LATE_MS;
   const timer = setTimeout(() => resolve(performance.now() > lateAt), PROBE_MS);
-  const ask = async () => {
+  const connectAndQuery = async () => {
     await client.connect();
     await client.query('select 1');
   };
-  ask().then(
+  connectAndQuery().then(
     () => resolve(true),
     (error: { severity?: string }) => resolve(error.severity !== undefined),
   );

@@ -78,8 +78,8 @@ const COPY_CHUNK_BYTES = 256 * 1024;
 async function copyInto(client: PoolClient, sql: string, bytes: Uint8Array): Promise<number> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const cut = function* () {
-    for (let at = 0; at < buffer.length; at += COPY_CHUNK_BYTES)
-      yield buffer.subarray(at, at + COPY_CHUNK_BYTES);
+    for (let offset = 0; offset < buffer.length; offset += COPY_CHUNK_BYTES)
+      yield buffer.subarray(offset, offset + COPY_CHUNK_BYTES);
   };
   const copying = client.query(copyFrom(sql));
   await pipeline(cut, copying);
@@ -126,8 +126,8 @@ async function cancelOn<Result>(
  */
 function sendCancel({ host, port, processID, secretKey }: Connected): void {
   const request = Buffer.alloc(16);
-  for (const [at, value] of [request.length, CANCEL_REQUEST, processID, secretKey].entries()) {
-    request.writeInt32BE(value, at * 4);
+  for (const [offset, value] of [request.length, CANCEL_REQUEST, processID, secretKey].entries()) {
+    request.writeInt32BE(value, offset * 4);
   }
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
   socket.setTimeout(5_000, () => socket.destroy());

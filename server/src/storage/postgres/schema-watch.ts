@@ -18,9 +18,9 @@ const MOVED_TO = 2;
 /** Half of the time after which a newer program considers a process gone (`GONE_MS` in migrate.ts). */
 const STALE_MS = 5_000;
 
-export function createSchemaWatch(known: number): SchemaWatch {
+export function createSchemaWatch(newestKnown: number): SchemaWatch {
   const watch = new Float64Array(new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT));
-  watch[KNOWN] = known;
+  watch[KNOWN] = newestKnown;
   return watch;
 }
 
@@ -47,8 +47,9 @@ export function isStale(watch: SchemaWatch | undefined): watch is SchemaWatch {
 }
 
 export function noteSchema(watch: SchemaWatch, { version, oldest, newest }: PresentSchema): void {
-  const known = watch[KNOWN] ?? 0;
-  const fits = version === known || (oldest <= known && known <= version && version <= newest);
+  const newestKnown = watch[KNOWN] ?? 0;
+  const fits =
+    version === newestKnown || (oldest <= newestKnown && newestKnown <= version && version <= newest);
   watch[MOVED_TO] = fits ? 0 : version;
   watch[READ_AT] = now();
 }

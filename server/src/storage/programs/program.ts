@@ -16,44 +16,44 @@ export interface ProgramSession {
 /** A statement, or its template: rows`select …`. */
 type Given = [statement: Sql] | Parameters<typeof sql>;
 
-const toSql = (given: Given): Sql =>
-  Array.isArray(given[0]) ? sql(...(given as Parameters<typeof sql>)) : (given[0] as Sql);
+const toSql = (statement: Given): Sql =>
+  Array.isArray(statement[0]) ? sql(...(statement as Parameters<typeof sql>)) : (statement[0] as Sql);
 
-export function* rows<Row>(...given: Given): Program<Row[]> {
-  return (yield (session) => session.rows(toSql(given))) as Row[];
+export function* rows<Row>(...statement: Given): Program<Row[]> {
+  return (yield (session) => session.rows(toSql(statement))) as Row[];
 }
 
 /** @returns the first row, if there is one */
-export function* row<Row>(...given: Given): Program<Row | undefined> {
-  return (yield* rows<Row>(...given))[0];
+export function* row<Row>(...statement: Given): Program<Row | undefined> {
+  return (yield* rows<Row>(...statement))[0];
 }
 
 /** @returns the only value of each row */
-export function* column<Value>(...given: Given): Program<Value[]> {
-  return (yield* rows<Record<string, Value>>(...given)).map((row) => Object.values(row)[0] as Value);
+export function* column<Value>(...statement: Given): Program<Value[]> {
+  return (yield* rows<Record<string, Value>>(...statement)).map((row) => Object.values(row)[0] as Value);
 }
 
 /** @returns the only value of the first row, if there is one */
-export function* cell<Value>(...given: Given): Program<Value | undefined> {
-  return (yield* column<Value>(...given))[0];
+export function* cell<Value>(...statement: Given): Program<Value | undefined> {
+  return (yield* column<Value>(...statement))[0];
 }
 
 /** @returns the second value of each row by the first */
-export function* pairs<Key, Value>(...given: Given): Program<Map<Key, Value>> {
-  const found = yield* rows<Record<string, unknown>>(...given);
-  return new Map(found.map((row) => Object.values(row) as [Key, Value]));
+export function* pairs<Key, Value>(...statement: Given): Program<Map<Key, Value>> {
+  const read = yield* rows<Record<string, unknown>>(...statement);
+  return new Map(read.map((row) => Object.values(row) as [Key, Value]));
 }
 
 /**
  * Reads rows of the service's own tables, which the embedded store keeps in another file. `PROJECT` is the catalog's
  * project.
  */
-export function* controlRows<Row>(...given: Given): Program<Row[]> {
-  return (yield (session) => session.controlRows(toSql(given))) as Row[];
+export function* controlRows<Row>(...statement: Given): Program<Row[]> {
+  return (yield (session) => session.controlRows(toSql(statement))) as Row[];
 }
 
-export function* run(...given: Given): Program<number> {
-  return (yield (session) => session.run(toSql(given))) as number;
+export function* run(...statement: Given): Program<number> {
+  return (yield (session) => session.run(toSql(statement))) as number;
 }
 
 /** Runs work that each engine does in its own way, for example in bulk. */
@@ -77,10 +77,10 @@ export function performNow<Result>(program: Program<Result>, session: ProgramSes
  * sent.
  */
 export async function performOn<Result>(session: SqlSession, projectId: number, program: Program<Result>) {
-  const answer = (ask: 'rows' | 'run') => (statement: Sql) => {
+  const answer = (method: 'rows' | 'run') => (statement: Sql) => {
     const { text, values } = renderFor('postgres', statement, projectId);
-    if (text === '') return ask === 'rows' ? [] : 0;
-    return session[ask](text, values);
+    if (text === '') return method === 'rows' ? [] : 0;
+    return session[method](text, values);
   };
   const ready = { rows: answer('rows'), run: answer('run'), controlRows: answer('rows') };
   let next = program.next();

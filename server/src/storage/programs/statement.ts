@@ -84,7 +84,7 @@ export function tabled(
   rows: readonly (readonly Cell[])[],
 ): Sql {
   const names = Object.keys(columns);
-  const cells = names.map((column, at) => `value ->> ${at} as ${column}`).join(', ');
+  const cells = names.map((column, index) => `value ->> ${index} as ${column}`).join(', ');
   const casts = Object.values(columns).map((type) => `::${type}[]`);
   const last = `${casts.at(-1)}) ${name} (${names.join(', ')})`;
   return {
@@ -92,7 +92,7 @@ export function tabled(
     postgres: () =>
       sql(
         ['unnest(', ...casts.slice(0, -1).map((cast) => `${cast}, `), last],
-        ...names.map((_, at) => rows.map((row) => row[at] ?? null)),
+        ...names.map((_, index) => rows.map((row) => row[index] ?? null)),
       ),
   };
 }
@@ -137,7 +137,7 @@ export const deleteSome = (
 });
 
 export const joined = (parts: readonly Sql[], comma: string): Sql =>
-  sql(['', ...parts.map((_, at) => (at < parts.length - 1 ? comma : ''))], ...parts);
+  sql(['', ...parts.map((_, index) => (index < parts.length - 1 ? comma : ''))], ...parts);
 
 const isSql = (hole: Hole): hole is Sql =>
   typeof hole === 'object' && hole !== null && ('parts' in hole || 'sqlite' in hole);
@@ -147,7 +147,7 @@ export function renderFor(engine: 'sqlite' | 'postgres', statement: Sql, project
   const values: SqlValue[] = [];
   const mark = engine === 'sqlite' ? () => '?' : () => `$${values.length}`;
   let project: string | undefined;
-  function place(hole: Hole): string {
+  function fillHole(hole: Hole): string {
     if (isSql(hole)) return render(hole);
     if (hole !== PROJECT) {
       values.push(hole);
@@ -165,7 +165,7 @@ export function renderFor(engine: 'sqlite' | 'postgres', statement: Sql, project
       return render(typeof choice === 'function' ? choice() : choice);
     }
     return part.parts
-      .map((piece, at) => (at === 0 ? '' : place(part.holes[at - 1] as Hole)) + piece)
+      .map((piece, index) => (index === 0 ? '' : fillHole(part.holes[index - 1] as Hole)) + piece)
       .join('');
   }
   return { text: render(statement), values };

@@ -37,9 +37,9 @@ const TAG = { authTagLength: TAG_BYTES } as const;
  * @param keys the first one seals, and all of them unseal
  * @param makeKey creates the first key when a text is to be sealed; without it, sealing is refused if there is no key
  */
-export function createSecrets(given: { keys: readonly Uint8Array[]; makeKey?: () => Uint8Array }) {
-  const { makeKey } = given;
-  const keys = given.keys.map(nameKey);
+export function createSecrets(options: { keys: readonly Uint8Array[]; makeKey?: () => Uint8Array }) {
+  const { makeKey } = options;
+  const keys = options.keys.map(nameKey);
 
   return {
     /** @throws secret_key_missing */
@@ -56,7 +56,7 @@ export function createSecrets(given: { keys: readonly Uint8Array[]; makeKey?: ()
     /** @throws secret_unreadable */
     unseal(sealed: string, place: SealedPlace): string {
       const [version, id = '', text = ''] = sealed.split('.');
-      const key = version === VERSION ? keys.find((one) => one.id === id) : undefined;
+      const key = version === VERSION ? keys.find((candidate) => candidate.id === id) : undefined;
       if (key === undefined) throw refuse(`it was encrypted with the key ${id.slice(0, 8)}`);
       const bytes = Buffer.from(text, 'base64url');
       const end = bytes.length - TAG_BYTES;
@@ -95,12 +95,14 @@ const MAKE_ONE = 'write one made by openssl rand -base64 32';
  */
 export function readSecretKeyFile(path: string): Uint8Array[] {
   const lines = readFileSync(path, 'utf8').split(/\r?\n/);
-  const keys = lines.flatMap((line, at) => {
+  const keys = lines.flatMap((line, index) => {
     const text = line.trim();
     if (text === '' || text.startsWith('#')) return [];
     const key = readSecretKey(text);
     if (key !== undefined) return [key];
-    throw new Error(`Line ${at + 1} of the key file ${path} is no key of 32 bytes in base64: ${MAKE_ONE}.`);
+    throw new Error(
+      `Line ${index + 1} of the key file ${path} is no key of 32 bytes in base64: ${MAKE_ONE}.`,
+    );
   });
   if (keys.length === 0) throw new Error(`The key file ${path} holds no key: ${MAKE_ONE}.`);
   return keys;
@@ -178,14 +180,14 @@ async function* listOld(
 ): AsyncGenerator<KeyedRow> {
   const keys = sql.join(key.map((name) => sql.ref(name)));
   const isOld = mark === undefined ? sql`` : sql`and ${sql.ref(column)} not like ${`${mark}%`}`;
-  for (let place = sql``; ; ) {
+  for (let afterRow = sql``; ; ) {
     const { rows } = await sql<KeyedRow>`select ${keys}, ${sql.ref(column)} as sealed from ${sql.table(table)}
-      where ${sql.ref(column)} is not null ${isOld} ${place}
+      where ${sql.ref(column)} is not null ${isOld} ${afterRow}
       order by ${keys} limit 500`.execute(read);
     yield* rows;
     const last = rows.at(-1);
     if (last === undefined) return;
-    place = sql`and (${keys}) > (${sql.join(key.map((name) => last[name]))})`;
+    afterRow = sql`and (${keys}) > (${sql.join(key.map((name) => last[name]))})`;
   }
 }
 

@@ -25,9 +25,12 @@ export function programSessionOf(
   file: { prepare(sql: string): StatementSync },
   readControl: (statement: Sql) => unknown[] = () => [],
 ): ProgramSession {
-  function bind<Answer>(statement: Sql, ask: (prepared: StatementSync, values: SQLInputValue[]) => Answer) {
+  function bind<Answer>(
+    statement: Sql,
+    execute: (prepared: StatementSync, values: SQLInputValue[]) => Answer,
+  ) {
     const { text, values } = renderFor('sqlite', statement);
-    return ask(file.prepare(text), values as SQLInputValue[]);
+    return execute(file.prepare(text), values as SQLInputValue[]);
   }
   return {
     rows: (statement) => bind(statement, (prepared, values) => prepared.all(...values)),
@@ -76,20 +79,20 @@ export class CatalogFile {
    */
   isReadOnly = false;
   readonly prepare = onceByText((sql) => {
-    const made = this.database.prepare(sql);
+    const statement = this.database.prepare(sql);
     // FTS5 leaves a last row id beyond 2^53. Reading it as a number would make every later write fail.
-    if (made.columns().length === 0) made.setReadBigInts(true);
-    return made;
+    if (statement.columns().length === 0) statement.setReadBigInts(true);
+    return statement;
   });
   /**
    * The same for a statement whose rows are read as arrays. Objects cost twice as much and fill the old generation of
    * V8.
    */
   readonly prepareArrays = onceByText((sql) => {
-    const made = this.database.prepare(sql);
-    made.setReturnArrays(true);
+    const statement = this.database.prepare(sql);
+    statement.setReturnArrays(true);
     // Node's types do not reflect that setting.
-    return made as unknown as ArrayStatement;
+    return statement as unknown as ArrayStatement;
   });
   readonly pages = new PageCache((sql) => this.database.exec(sql));
   private readonly session: ProgramSession;

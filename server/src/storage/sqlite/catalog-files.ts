@@ -62,11 +62,11 @@ export class CatalogFiles {
     const { files } = this;
     this.marks.refuse(projectId);
     if (files.peek(projectId)?.isReadOnly) this.close(projectId);
-    const known = files.peek(projectId);
-    const file = known ?? this.openNew(projectId);
+    const openFile = files.peek(projectId);
+    const file = openFile ?? this.openNew(projectId);
     // Set at each use, so that the map closes the least recently used file.
     files.set(projectId, file);
-    if (known === undefined) this.sharePages();
+    if (openFile === undefined) this.sharePages();
     return file;
   }
 

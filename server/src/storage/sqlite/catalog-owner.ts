@@ -153,8 +153,8 @@ function isOtherInstallation(folder: DataFolder, catalogs: readonly number[]): b
   return isAnyOther;
 }
 
-const strayCatalogs = ({ root, catalogs }: DataFolder, what: string) =>
+const strayCatalogs = ({ root, catalogs }: DataFolder, found: string) =>
   new Error(
-    `The data directory ${root} holds catalogs in ${catalogs}, but ${what}: restore the whole directory from a backup, or move ` +
+    `The data directory ${root} holds catalogs in ${catalogs}, but ${found}: restore the whole directory from a backup, or move ` +
       'its catalogs and control.db to another place and start with an empty one (docs/operating/backup.md, "A lost control.db").',
   );

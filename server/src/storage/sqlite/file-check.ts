@@ -96,17 +96,20 @@ export const listMarked = (folder: string): number[] =>
  * so it outlives the process. As long as no mark changes, a check costs one read of shared memory.
  */
 export function openDamageMarks(folder: string, moves: MarkMoves) {
-  const known = new Map<number, boolean>();
+  const isMarkedById = new Map<number, boolean>();
   /** Marks of this thread. They count even if the disk could not store them. */
   const own = new Set<number>();
-  let seen = 0;
+  let lastMoves = 0;
   const pathOf = (projectId: number) => join(folder, `${projectId}.damaged`);
 
   function has(projectId: number): boolean {
     const present = Atomics.load(moves, 0);
-    if (present !== seen) known.clear();
-    seen = present;
-    return known.getOrInsertComputed(projectId, () => own.has(projectId) || existsSync(pathOf(projectId)));
+    if (present !== lastMoves) isMarkedById.clear();
+    lastMoves = present;
+    return isMarkedById.getOrInsertComputed(
+      projectId,
+      () => own.has(projectId) || existsSync(pathOf(projectId)),
+    );
   }
 
   return {
@@ -121,7 +124,7 @@ export function openDamageMarks(folder: string, moves: MarkMoves) {
      */
     add(projectId: number, why: string): void {
       own.add(projectId);
-      known.clear();
+      isMarkedById.clear();
       try {
         writeOwnFile(pathOf(projectId), `${why}\n`, 'w');
       } finally {

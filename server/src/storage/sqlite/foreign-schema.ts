@@ -35,10 +35,10 @@ function readSchema(database: DatabaseSync): Map<string, string> {
 export function findForeignSchema(database: DatabaseSync, kind: DatabaseKind): string[] {
   const version = Number(database.prepare('pragma user_version').get()?.user_version ?? 0);
   if (version > newestOf(kind)) return [];
-  const known = readExpected(kind, version);
+  const expectedObjects = readExpected(kind, version);
   const foreign = [...readSchema(database)].filter(([key, sql]) => {
     const [type = '', name = ''] = key.split(/ (.*)/s);
-    if (known.get(key) === sql) return false;
+    if (expectedObjects.get(key) === sql) return false;
     if (type === 'trigger' || type === 'view') return true;
     // In a file without a version, the migrations create the tables and fail on those that exist already.
     return version > 0 && !MADE_LATER.test(name) && !name.startsWith('sqlite_autoindex_');

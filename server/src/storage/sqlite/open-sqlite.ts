@@ -38,6 +38,6 @@ function openFile(path: string): DatabaseSync {
 
 /** @returns what `make` returns for a text, such as a prepared statement; it is made at its first use */
 export function onceByText<Made>(make: (text: string) => Made): (text: string) => Made {
-  const known = new Map<string, Made>();
-  return (text) => known.getOrInsertComputed(text, make);
+  const madeByText = new Map<string, Made>();
+  return (text) => madeByText.getOrInsertComputed(text, make);
 }

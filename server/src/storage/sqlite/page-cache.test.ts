@@ -40,7 +40,7 @@ test('the open catalogs of a thread share the memory for their pages', (t) => {
 });
 
 test('a worker thread caches at most 16 MiB of pages, or 1 MiB of each catalog', () => {
-  const kept = Array.from({ length: 64 }, (_, at) => (at + 1) * shareOfFile(at + 1, 16 * MIB));
-  assert.equal(Math.max(...kept), 64 * MIB);
-  assert.ok(kept.slice(0, 16).every((kib) => kib <= 16 * MIB));
+  const totals = Array.from({ length: 64 }, (_, index) => (index + 1) * shareOfFile(index + 1, 16 * MIB));
+  assert.equal(Math.max(...totals), 64 * MIB);
+  assert.ok(totals.slice(0, 16).every((kib) => kib <= 16 * MIB));
 });

@@ -46,35 +46,35 @@ export function closeUnused(): void {
 
 /**
  * Finds the end by reading the log, not its index: see `openOnce`.
- * @param known an earlier end of the log
+ * @param formerEnd an earlier end of the log
  * @returns undefined while there is no log
  */
-export function findWalEnd(path: string, known?: WalEnd): WalEnd | undefined {
+export function findWalEnd(path: string, formerEnd?: WalEnd): WalEnd | undefined {
   if (!existsSync(`${path}-wal`)) return undefined;
   using file = openNow(`${path}-wal`, 'r');
   const header = Buffer.alloc(WAL_HEADER);
   if (readSync(file.fd, header, 0, WAL_HEADER, 0) < WAL_HEADER) return undefined;
   const [salts, pageSize] = [header.toString('hex', 16, 24), header.readUInt32BE(8)];
   const begin = { salts, frame: 0, sum: header.toString('hex', 24, 32), pageCount: 0, pageSize };
-  return findLastCommit(file.fd, known?.salts === salts ? known : begin);
+  return findLastCommit(file.fd, formerEnd?.salts === salts ? formerEnd : begin);
 }
 
-function findLastCommit(file: number, known: WalEnd): WalEnd {
-  const { salts, pageSize } = known;
+function findLastCommit(file: number, formerEnd: WalEnd): WalEnd {
+  const { salts, pageSize } = formerEnd;
   const isOurs = belongsTo(salts);
   const frame = Buffer.alloc(FRAME_HEADER + pageSize);
   const header = frame.subarray(0, FRAME_HEADER);
-  let [end, before] = [known, known.sum];
-  for (let at = known.frame + 1; ; at += 1) {
-    const read = readSync(file, header, 0, FRAME_HEADER, frameAt(at, pageSize));
+  let [end, before] = [formerEnd, formerEnd.sum];
+  for (let frameNumber = formerEnd.frame + 1; ; frameNumber += 1) {
+    const read = readSync(file, header, 0, FRAME_HEADER, frameAt(frameNumber, pageSize));
     if (read < FRAME_HEADER || !isOurs(header)) return end;
     const [sum, pageCount] = [sumIn(header), header.readUInt32BE(4)];
     if (pageCount > 0) {
       // Each header is written before its page, and frames are written one after another, so a valid last frame proves
       // all earlier ones.
-      readSync(file, frame, 0, frame.length, frameAt(at, pageSize));
+      readSync(file, frame, 0, frame.length, frameAt(frameNumber, pageSize));
       if (addSum(addSum(before, frame.subarray(0, 8)), frame.subarray(FRAME_HEADER)) !== sum) return end;
-      end = { salts, frame: at, sum, pageCount, pageSize };
+      end = { salts, frame: frameNumber, sum, pageCount, pageSize };
     }
     before = sum;
   }
@@ -158,10 +158,10 @@ export function copyFrames(
   using source = openNow(from, 'r');
   using target = openNow(to, 'w');
   const [bytes, end] = [Buffer.allocUnsafe(COPY_BYTES), frameAt(frame + 1, pageSize)];
-  for (let at = frameAt(after + 1, pageSize); at < end; ) {
-    const read = readSync(source.fd, bytes, 0, Math.min(bytes.length, end - at), at);
+  for (let offset = frameAt(after + 1, pageSize); offset < end; ) {
+    const read = readSync(source.fd, bytes, 0, Math.min(bytes.length, end - offset), offset);
     if (read === 0) throw new Error('the write-ahead log began again while it was read');
-    at += writeSync(target.fd, bytes, 0, read, at);
+    offset += writeSync(target.fd, bytes, 0, read, offset);
   }
 }
 
@@ -240,9 +240,9 @@ export class WalAppender {
  */
 function addSum(sum: string, bytes: Buffer): string {
   let [a, b] = [Number.parseInt(sum.slice(0, 8), 16), Number.parseInt(sum.slice(8), 16)];
-  for (let at = 0; at < bytes.length; at += 8) {
-    a = (a + bytes.readUInt32LE(at) + b) >>> 0;
-    b = (b + bytes.readUInt32LE(at + 4) + a) >>> 0;
+  for (let offset = 0; offset < bytes.length; offset += 8) {
+    a = (a + bytes.readUInt32LE(offset) + b) >>> 0;
+    b = (b + bytes.readUInt32LE(offset + 4) + a) >>> 0;
   }
   return [a, b].map((word) => word.toString(16).padStart(8, '0')).join('');
 }

@@ -143,9 +143,9 @@ export class Budget {
     if (typeof read !== 'function') return read;
     return async (...input: unknown[]) => {
       this.check();
-      const found: unknown = await read(...input);
-      this.spent.steps += Array.isArray(found) ? found.length : 1;
-      return found;
+      const result: unknown = await read(...input);
+      this.spent.steps += Array.isArray(result) ? result.length : 1;
+      return result;
     };
   }
 }

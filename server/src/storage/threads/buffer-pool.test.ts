@@ -51,11 +51,11 @@ test('a loan ends when its thread has answered or refused, but not when the thre
 
 test('the pool limits the bytes and the number of idle buffers, and drops small ones', () => {
   const pool = new BufferPool();
-  const countKept = (bytes: number, taken: number) => {
-    const given = Array.from({ length: taken }, () => pool.take(bytes));
-    for (const loan of given) loan.giveBack();
-    const again = Array.from({ length: taken }, () => pool.take(bytes));
-    return again.filter((loan) => given.some((one) => isSame(one, loan))).length;
+  const countKept = (bytes: number, count: number) => {
+    const returned = Array.from({ length: count }, () => pool.take(bytes));
+    for (const loan of returned) loan.giveBack();
+    const again = Array.from({ length: count }, () => pool.take(bytes));
+    return again.filter((loan) => returned.some((former) => isSame(former, loan))).length;
   };
   assert.equal(countKept(MIB / 2, 2), 0);
   assert.equal(countKept(MIB, 30), 24);

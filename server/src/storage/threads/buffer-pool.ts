@@ -26,8 +26,8 @@ export class BufferPool {
     // Sizes are powers of two, so that bodies of similar size share buffers. The system only backs the bytes that are
     // written.
     const size = bytes < LEAST_BYTES ? bytes : 2 ** Math.ceil(Math.log2(bytes));
-    const at = this.idle.findLastIndex(({ byteLength }) => byteLength === size);
-    const reused = at < 0 ? undefined : this.idle.splice(at, 1)[0];
+    const index = this.idle.findLastIndex(({ byteLength }) => byteLength === size);
+    const reused = index < 0 ? undefined : this.idle.splice(index, 1)[0];
     if (reused === undefined) countShared(size);
     const buffer = reused ?? new SharedArrayBuffer(size);
     return new Loan(new Uint8Array(buffer), () => this.keep(buffer));

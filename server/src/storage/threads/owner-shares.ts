@@ -6,7 +6,7 @@ export class OwnerShares {
   private readonly size: number;
   private readonly share: number | undefined;
   /** The owner whose operation began last, and the last other owner. */
-  private begun: readonly { readonly owner: number; readonly at: number }[] = [];
+  private begun: readonly { readonly owner: number; readonly begunAt: number }[] = [];
 
   /** @param share the most threads of one owner; undefined means all */
   constructor(size: number, share: number | undefined) {
@@ -15,8 +15,8 @@ export class OwnerShares {
   }
 
   noteBegun(owner: number): void {
-    const other = this.begun.find((one) => one.owner !== owner);
-    this.begun = [{ owner, at: performance.now() }, ...(other === undefined ? [] : [other])];
+    const lastOther = this.begun.find((start) => start.owner !== owner);
+    this.begun = [{ owner, begunAt: performance.now() }, ...(lastOther === undefined ? [] : [lastOther])];
   }
 
   /**
@@ -26,7 +26,7 @@ export class OwnerShares {
   shareOf(owner: number): number {
     if (this.share === undefined) return this.size;
     const now = performance.now();
-    const hasOthers = this.begun.some((one) => one.owner !== owner && now - one.at < RECENT_MS);
+    const hasOthers = this.begun.some((start) => start.owner !== owner && now - start.begunAt < RECENT_MS);
     return hasOthers ? Math.ceil(this.share / 2) : this.share;
   }
 }

@@ -10,8 +10,8 @@ const LOOKED_AT_BYTES = 1024;
 /** @returns a hash of some of the bytes, which shows if others have replaced them */
 export function sampleBytes(bytes: Uint8Array): number {
   let sample = bytes.length;
-  for (let at = 0; at < bytes.length; at += EVERY_BYTES)
-    sample = crc32(bytes.subarray(at, at + LOOKED_AT_BYTES), sample);
+  for (let offset = 0; offset < bytes.length; offset += EVERY_BYTES)
+    sample = crc32(bytes.subarray(offset, offset + LOOKED_AT_BYTES), sample);
   return sample;
 }
 

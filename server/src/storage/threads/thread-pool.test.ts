@@ -227,14 +227,14 @@ const BRIEF: BudgetTerms = { ms: 50, refusal: 'search_too_long' };
 test('an aborted question fails immediately, and its thread stops', async (t) => {
   const pool = startPool(t, 1);
   const caller = new AbortController();
-  const gone = new Error('the caller left');
+  const reason = new Error('the caller left');
   const { signal } = caller;
   const underWay = pool.ask('work', 600_000, { key: 1, terms: LONG, signal });
   const waiting = pool.ask('work', 600_000, { key: 1, terms: LONG, signal });
-  caller.abort(gone);
-  await assert.rejects(underWay, gone);
-  await assert.rejects(waiting, gone);
-  await assert.rejects(pool.ask('work', 1, { key: 1, terms: LONG, signal }), gone);
+  caller.abort(reason);
+  await assert.rejects(underWay, reason);
+  await assert.rejects(waiting, reason);
+  await assert.rejects(pool.ask('work', 1, { key: 1, terms: LONG, signal }), reason);
   assert.equal(await pool.run('work', 1, { key: 1 }), 'done', 'the thread is free');
 });
 
@@ -248,7 +248,7 @@ test('closing a pool stops a question that checks its budget', async (t) => {
 
 test('a question is refused when its loop has used up its time (§7.5)', async (t) => {
   const replaced: ReplacedThread[] = [];
-  const pool = startPool(t, 1, { onReplaced: (one) => replaced.push(one) });
+  const pool = startPool(t, 1, { onReplaced: (thread) => replaced.push(thread) });
   await assert.rejects(
     pool.ask('charge', {}, { key: 1, terms: BRIEF }),
     refusedWith('search_too_long', [0.05]),
@@ -267,7 +267,7 @@ test('a question is refused as soon as the bytes of its answer exceed 32 MiB (§
 
 test('a pool replaces a thread whose question ignores its budget, and answers another account', async (t) => {
   const replaced: ReplacedThread[] = [];
-  const pool = startPool(t, 1, { accountOf, graceMs: 50, onReplaced: (one) => replaced.push(one) });
+  const pool = startPool(t, 1, { accountOf, graceMs: 50, onReplaced: (thread) => replaced.push(thread) });
   const forgotten = pool.ask('forget', {}, { key: 1, terms: BRIEF });
   const other = pool.ask<{ input: string }>('echo', 'b', { key: 11, terms: LONG });
   await assert.rejects(forgotten, refusedWith('search_too_long', [0.05]));
@@ -281,16 +281,16 @@ test('a pool replaces a thread whose question ignores its budget, and answers an
 test('a pool replaces a thread whose question continues after its caller has left', async (t) => {
   const replaced: ReplacedThread[] = [];
   const unanswered: string[] = [];
-  const pool = startPool(t, 1, { graceMs: 50, onReplaced: (one) => replaced.push(one) });
+  const pool = startPool(t, 1, { graceMs: 50, onReplaced: (thread) => replaced.push(thread) });
   const caller = new AbortController();
-  const gone = new Error('the caller left');
+  const reason = new Error('the caller left');
   const note = (name: string) => ({ onUnanswered: () => void unanswered.push(name), signal: caller.signal });
   await pool.run('echo', {}, { key: 1 });
   const forgotten = pool.ask('forget', {}, { key: 1, terms: LONG, ...note('forgotten') });
   const waiting = pool.ask('echo', 'a', { key: 1, terms: LONG, ...note('waiting') });
-  caller.abort(gone);
-  await assert.rejects(forgotten, gone);
-  await assert.rejects(waiting, gone);
+  caller.abort(reason);
+  await assert.rejects(forgotten, reason);
+  await assert.rejects(waiting, reason);
   assert.deepEqual(unanswered, ['waiting'], 'a thread still works on the other question');
   await pool.ask('echo', 'b', { key: 1, terms: LONG });
   await pool.close();

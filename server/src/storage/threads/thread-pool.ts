@@ -278,8 +278,8 @@ class WorkerPool implements ThreadPool {
 
   /** Removes a thread. Another one starts as soon as it is needed. */
   private removeThread(worker: Worker, error: Error): void {
-    const at = this.slots.findIndex((candidate) => candidate.worker === worker);
-    const [slot] = at < 0 ? [] : this.slots.splice(at, 1);
+    const index = this.slots.findIndex((candidate) => candidate.worker === worker);
+    const [slot] = index < 0 ? [] : this.slots.splice(index, 1);
     clearTimeout(slot?.timer);
     if (slot?.job !== undefined) this.fail(slot.job, worker, error);
     if (!this.isClosing) this.dispatch();
@@ -310,8 +310,8 @@ function stopWork(job: Job | undefined): void {
 
 function post(slot: Slot, { operation, input, terms, stop, transfer }: Job): void {
   const handedOverBytes = transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
-  const made = typeof input === 'function' ? input() : input;
-  slot.worker.postMessage({ operation, input: made, terms, stop, handedOverBytes }, [...transfer]);
+  const value = typeof input === 'function' ? input() : input;
+  slot.worker.postMessage({ operation, input: value, terms, stop, handedOverBytes }, [...transfer]);
 }
 
 async function endThread({ job, worker, timer }: Slot): Promise<void> {

@@ -68,6 +68,6 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
 
 /** @returns whether the thread has released what it holds */
 async function letGo(thread: ThreadPool): Promise<boolean> {
-  const done = thread.run('close', {}, { key: 0 }).then(() => true);
-  return Promise.race([done, delay(2_000, false, { ref: false })]).catch(() => false);
+  const closed = thread.run('close', {}, { key: 0 }).then(() => true);
+  return Promise.race([closed, delay(2_000, false, { ref: false })]).catch(() => false);
 }
