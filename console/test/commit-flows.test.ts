@@ -74,7 +74,7 @@ test('only the full update that was shown is committed, with the deletions shown
   // A new product leaves the number of deletions as it is.
   await products.upload([{ identifier: 'SECOND', name: 'Second' }], { projectId: id });
   await half.getByRole('button', { name: 'Apply and delete 34' }).click();
-  await half.getByText('The full update holds 2 batches, the request says 1').waitFor();
+  await half.getByText('The full update has 2 batches, but the request states 1').waitFor();
   assert.equal((await products.list(id, { limit: 1_000 })).items.length, 34);
 });
 
@@ -102,7 +102,7 @@ test('the dialog of a commit keeps the figures that it opened with, and a look t
   await upload('DRILL-118-BLUE');
   await lookUntil(() => figures.isVisible());
   await confirm.click();
-  await page.getByText('The full update holds 2 batches, the request says 1').waitFor();
+  await page.getByText('The full update has 2 batches, but the request states 1').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   await confirm.waitFor({ state: 'detached' });
 

@@ -48,10 +48,13 @@ export const describeFailure = (read: ReadState): string | undefined => TEXTS[fa
 /** @returns a function that logs each change of the state once and calls the callbacks for changes of the role */
 export function watchState({ read, describe, logger, target, on }: Watched) {
   let before = { text: TEXTS.none, isSuperseded: false, isPromoted: false };
-  const tellFailure = async (text: string | undefined) =>
-    text === undefined
-      ? logger.info({ target }, 'the backup goes on again')
-      : logger.error({ target, reason: await describe() }, text);
+  const logFailure = async (problem: string | undefined) =>
+    problem === undefined
+      ? logger.info({ target }, 'the continuous backup works again')
+      : logger.error(
+          { target, problem, reason: await describe() },
+          'the continuous backup failed; it is retried',
+        );
   return async () => {
     const is = (name: 'isSuperseded' | 'isPromoted') => read(name) === 1;
     const text = describeFailure(read);
@@ -65,6 +68,6 @@ export function watchState({ read, describe, logger, target, on }: Watched) {
     if (now.isSuperseded && !last.isSuperseded) {
       logger.error({ target }, 'another service was promoted; this one no longer accepts changes');
       await on.superseded();
-    } else if (now.text !== last.text) await tellFailure(now.text);
+    } else if (now.text !== last.text) await logFailure(now.text);
   };
 }

@@ -148,7 +148,7 @@ export class CatalogWatch {
       .run<string[]>('check', { projectId }, { key: projectId })
       .then((problems) => this.judge(projectId, problems))
       .catch((error: unknown) => {
-        this.logger.warn({ err: error, project: projectId }, 'a catalog could not be checked');
+        this.logger.warn({ err: error, project: projectId }, 'checking a catalog failed; retrying in 1 s');
         // A temporary failure of the disk can look like damage, so the check is repeated.
         this.timers.push(setTimeout(() => void this.check([projectId]), RETRY_MS).unref());
       });

@@ -108,14 +108,14 @@ export class Lifecycle {
   }
 
   /** Runs start-up work that reads all catalogs. If a worker of Citus is unreachable, the next start repeats it. */
-  private async postponable(what: string, work: () => Promise<void>): Promise<void> {
+  private async postponable(step: string, work: () => Promise<void>): Promise<void> {
     const { logger, storage } = this.parts;
     try {
       await work();
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'not_ready' && storage.postgres)) throw error;
       const reason = error.cause instanceof Error ? error.cause.message : error.message;
-      logger.warn({ reason }, `${what} failed at the start; it is retried at the next start`);
+      logger.warn({ step, reason }, 'a step of the start failed; it is retried at the next start');
     }
   }
 }

@@ -216,7 +216,7 @@ function openCatalogThreads(base: RoomBase, backup: ContinuousBackup | undefined
     accountOf: projects.accountOf,
     onReplaced: ({ question, key, ms, hasCaller }) =>
       logger.warn(
-        { question, key, ms: Math.round(ms), hasCaller },
+        { question, ...(key > 0 ? { project: key } : { account: -key }), ms: Math.round(ms), hasCaller },
         'a thread did not stop in time and was replaced; its question was refused',
       ),
     onCatalogWritten(projectId) {
@@ -323,7 +323,7 @@ const reportWaiting = (log: ReturnType<typeof createStartLog>): StartWaiting => 
       { reason },
       'a worker of Citus does not answer; requests for its projects are answered 503 until it does',
     ),
-  onContinue: () => log.info({}, 'the database answers, the start continues'),
+  onContinue: () => log.info({}, 'the database answers; the start continues'),
 });
 
 /**

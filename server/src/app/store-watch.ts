@@ -68,8 +68,8 @@ function watchDisk(dataDir: string | undefined, logger: Logger) {
     noteFull(): void {
       const isNews = !isFull();
       fullAt = performance.now();
-      const text = `free space on ${dataDir ?? name} has run out: writes are refused with 507`;
-      if (isNews) logger.error({ dataDir }, text);
+      if (isNews)
+        logger.error({ dataDir, disk: name }, 'free space has run out; writes are refused with 507');
     },
     async describe(): Promise<string[]> {
       const disk = dataDir === undefined ? undefined : await statfs(dataDir).catch(() => undefined);

@@ -28,7 +28,7 @@ export async function openTraces(settings: TraceSettings | undefined, parts: Tra
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     parts.logger.warn(
       {},
-      'no traces: the packages of OpenTelemetry are not installed (docs/operating/monitoring.md, Traces)',
+      'traces are not sent because the packages of OpenTelemetry are not installed (docs/operating/monitoring.md, "Traces")',
     );
     return undefined;
   }

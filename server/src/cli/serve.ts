@@ -53,7 +53,10 @@ function warnOfReaders({ server }: App, { database, dataDir }: Config): void {
   const paths = tightenDataFolder(dataFolderAt(dataDir));
   if (paths.length === 0) return;
   const facts = { paths: paths.slice(0, SHOWN_PATHS), count: paths.length };
-  server.log.warn(facts, 'other users can get at the data directory: chmod folders to 0700, files to 0600');
+  server.log.warn(
+    facts,
+    'other users can access the data directory; set the mode of folders to 0700 and of files to 0600',
+  );
 }
 
 /**
@@ -93,7 +96,7 @@ async function showOwnerLink(app: App, config: Config): Promise<void> {
   if (!isConsoleBuilt()) {
     if (!(await app.access.hasOwner()))
       log.warn(
-        'there is no owner yet, and the console is not built: run npm ci && npm run build, then start again for a link to sign up',
+        'the service has no owner, and the console is not built; run npm ci && npm run build, then restart the service for a link to sign up',
       );
     return;
   }

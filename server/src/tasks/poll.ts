@@ -96,7 +96,10 @@ export class Poll {
       } catch (error) {
         // Logged once, not at every round while the database is unreachable.
         if (!isFailing)
-          logTrouble(logger, `${subject} cannot be looked after, it is tried again`, { err: error });
+          logTrouble(logger, 'a round of periodic work failed; it is repeated', {
+            err: error,
+            work: subject,
+          });
         isFailing = true;
       }
       await this.rest(waitMs);
@@ -113,8 +116,8 @@ export class Poll {
 
 /** Logs a transient error as a warning, and a fault of the service as an error. */
 export function logTrouble(logger: Logger, text: string, facts: { err: unknown; [fact: string]: unknown }) {
-  const log = facts.err instanceof ServiceError ? logger.warn : logger.error;
-  log.call(logger, facts, text);
+  if (facts.err instanceof ServiceError) logger.warn(facts, text);
+  else logger.error(facts, text);
 }
 
 export interface DueWatchParts<Found> extends Pick<PollParts, 'logger' | 'subject'> {

@@ -175,7 +175,7 @@ export class ActiveRun implements TaskRun {
     onTrouble?.(task, error instanceof ServiceError ? error.code : 'unexpected');
     if (!signal.aborted) {
       if (!isTransient(error)) return this.endWith(error);
-      logger.warn({ task: task.id, code: error.code, err: error }, 'the task cannot go on now, it waits');
+      logger.warn({ task: task.id, code: error.code, err: error }, 'a task cannot continue; retrying in 5 s');
       await pause(RETRY_MS, signal);
       if (!signal.aborted) return 'again';
     }

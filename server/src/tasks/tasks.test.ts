@@ -150,11 +150,11 @@ test('a task that may have taken effect is cancelled only after another run has 
   const begin = async (text: string, error: ServiceError) => {
     const task = await process.accept('effect', 1, { text });
     await until('the task takes effect', () => process.gates.has(text));
-    const waits = process.logged.filter((line) => /cannot go on now/.test(line)).length;
+    const waits = process.logged.filter((line) => /a task cannot continue/.test(line)).length;
     process.gates.get(text)?.fail(error);
     await until(
       'the task waits',
-      () => process.logged.filter((line) => /cannot go on now/.test(line)).length > waits,
+      () => process.logged.filter((line) => /a task cannot continue/.test(line)).length > waits,
     );
     return task;
   };
@@ -166,7 +166,7 @@ test('a task that may have taken effect is cancelled only after another run has 
   process.gates.get('perhaps stored')?.fail(new ServiceError('storage_full'));
   await until(
     'the task has checked',
-    () => process.logged.filter((line) => /cannot go on now/.test(line)).length === 3,
+    () => process.logged.filter((line) => /a task cannot continue/.test(line)).length === 3,
   );
   assert.equal((await tasks.cancel(lost)).status, 'CANCELLED');
 });
@@ -202,7 +202,7 @@ test('a stopping process does not retry a run that waits for the store', async (
   await process.accept('gated', 1, { text: 'first' });
   await until('the task runs', () => process.gates.has('first'));
   process.gates.get('first')?.fail(new ServiceError('not_ready'));
-  await until('the task waits', () => process.logged.some((line) => /cannot go on now/.test(line)));
+  await until('the task waits', () => process.logged.some((line) => /a task cannot continue/.test(line)));
   const begunAt = performance.now();
   await process.stop();
   assert.ok(performance.now() - begunAt < 4_000);

@@ -71,10 +71,7 @@ export function createTasks(parts: TaskParts) {
       store: (tx: ControlTransaction, task: Task) => Promise<Stored>,
     ): Promise<Stored> => acceptTaskWith(work, { definition, request }, store),
     parts: createPartTasks(work),
-    /**
-     * Lets a held task run.
-     * @returns false when another process has begun it, because this one seemed to be gone
-     */
+    /** Lets a held task run. @returns false when another process has begun it */
     release: (task: Task) => work.held.release(task),
     /** Deletes a held task because its change was refused. */
     withdraw: (task: Task) => work.held.withdraw(task),
@@ -87,10 +84,7 @@ export function createTasks(parts: TaskParts) {
 
     /** @returns a refusal in the form that a failed task shows */
     describeFailure: (error: ServiceError) => describeRefused(parts, error),
-    /**
-     * Cancels a task: immediately if no process runs it, otherwise through its process.
-     * @throws task_uploading, task_ended, task_taking_effect
-     */
+    /** @throws task_uploading, task_ended, task_taking_effect */
     cancel: (task: Task) => cancelTask(work, task),
     /** Ends tasks that other tasks carry. */
     endTasks: (tasks: readonly Task[], status: 'FINISHED' | 'CANCELLED'): Promise<readonly Task[]> => {
@@ -106,10 +100,7 @@ export function createTasks(parts: TaskParts) {
     countWaiting: () => countUnclaimed(database, work.kinds.listRunnable()),
     /** Finds the oldest open task of each kind that runs by itself. */
     findOldest: () => findOldest(database, work.kinds.listRunnable()),
-    /**
-     * Makes the end of a task's retention also remove its rows in this table, which name the task in `project_id` and
-     * `task_number`.
-     */
+    /** Registers a table whose rows, by `project_id` and `task_number`, are removed together with their task. */
     removeWithTask: (name: keyof ControlSchema) => void tables.push(name),
     dropEndedBefore: (before: number) => dropTasksBefore(database, before, tables),
   };

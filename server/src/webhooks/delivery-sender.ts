@@ -30,8 +30,7 @@ const LIMITS: WaitLimits = { connectMs: 10_000, idleMs: 20_000, wholeMs: 20_000 
 /** Only the beginning of an endpoint's answer is read, because it is only displayed. */
 const READ_BYTES = 16 * 1024;
 const SHOWN_CHARACTERS = 1_000;
-const UNREADABLE =
-  'The secret cannot be decrypted: give the service the key it had (RELATA_SECRET_KEYS), or rotate the secret';
+const UNREADABLE = 'The secret cannot be decrypted: add its key to RELATA_SECRET_KEYS, or rotate the secret';
 
 export type SendDelivery = (endpoint: Endpoint, message: Message, now: number) => Promise<Attempt>;
 

@@ -93,9 +93,13 @@ export class Dispatcher {
     if (!failures.has(projectId)) return void this.failing.delete(projectId);
     if (this.failing.has(projectId)) return;
     this.failing.add(projectId);
-    logTrouble(this.parts.logger, 'events of a project cannot be passed on, it is tried again', {
-      projectId,
-      err: failures.get(projectId),
-    });
+    logTrouble(
+      this.parts.logger,
+      'creating the deliveries of the events of a project failed; it is retried',
+      {
+        project: projectId,
+        err: failures.get(projectId),
+      },
+    );
   }
 }

@@ -126,7 +126,11 @@ test('groups set the roles for project groups and projects again at each sign-in
   const owner = await signUpOwner(service(), { origin: ORIGIN });
   const change = { body: { roles: [] } };
   const changed = await owner.browser.call('PATCH', `/management/users/${user.id}`, change);
-  assertRefused(changed, 409, 'The groups of the company account decide the role of this user');
+  assertRefused(
+    changed,
+    409,
+    'The groups of the company account determine the role of this user: change the groups at the sign-in provider',
+  );
   moveTo(subject, 'Bike shop', 'Everybody');
   const both = (await new CompanyBrowser().signIn(subject)).body.user;
   assert.deepEqual([both.role, both.roles], ['viewer', roles]);
@@ -134,7 +138,7 @@ test('groups set the roles for project groups and projects again at each sign-in
   assert.deepEqual((await new CompanyBrowser().signIn(subject)).body.user.roles, []);
   moveTo(subject, 'Gone shop');
   const refused = await new CompanyBrowser().signIn(subject);
-  assertRefused(refused, 403, 'Your company account has no role here');
+  assertRefused(refused, 403, 'Your company account has no role in this service');
 });
 
 test('a sign-in uses a code with PKCE, state and nonce, and contacts only the provider (§5.7 rule 3)', async () => {
@@ -172,7 +176,7 @@ test('each sign-in derives the role from the groups again, and an account withou
   assert.equal((await first.succeed('GET', '/management/session')).user.role, 'viewer', 'in all sessions');
   moveTo(subject, 'Others');
   const refused = await new CompanyBrowser().signIn(subject);
-  assertRefused(refused, 403, 'Your company account has no role here');
+  assertRefused(refused, 403, 'Your company account has no role in this service');
   assert.match(refused.body.details[0], /ask an owner/);
   assert.deepEqual([await isSignedIn(first), await isSignedIn(second)], [401, 401], 'their sessions end');
   const stranger = employ('Others');
@@ -188,7 +192,7 @@ test('an answer of the provider works once, in the browser that began the sign-i
   const query = await visitProvider(await browser.start(), RETURN_URL);
   const thief = new CompanyBrowser();
   await thief.start();
-  const ended = 'This sign-in has ended or began in another window, begin it again here';
+  const ended = 'This sign-in has ended or began in another window: begin it again in this window';
   assertRefused(await thief.finish(query), 400, ended);
   assertRefused(await new CompanyBrowser().finish(query), 400, ended);
   assertRefused(await browser.finish(query, { attempt: 'relata_sign_in=' }), 400, ended);
@@ -219,7 +223,7 @@ test('an address that is not verified or belongs to a local user cannot sign in 
   const local = await addUser(owner, 'viewer');
   provider.people.set('twin', { email: local.email, name: 'Twin', groups: ['Relata admins'] });
   const taken = await new CompanyBrowser().signIn('twin');
-  assertRefused(taken, 409, 'There is a user with this e-mail address already');
+  assertRefused(taken, 409, 'A user with this e-mail address already exists');
   assert.equal(await isSignedIn(local.browser), 200);
   const groups = ['Everybody'];
   provider.people.set('claimed', { email: 'boss@company.example', name: 'C', groups, email_verified: false });
@@ -240,7 +244,7 @@ test('the last local owner cannot be removed, and only the groups set the role o
   assertRefused(
     await change(id, 'viewer'),
     409,
-    'The groups of the company account decide the role of this user',
+    'The groups of the company account determine the role of this user: change the groups at the sign-in provider',
   );
   const { items } = await company.succeed('GET', '/management/users?limit=1000');
   const locals = items.filter(
@@ -248,7 +252,11 @@ test('the last local owner cannot be removed, and only the groups set the role o
   );
   for (const local of locals)
     if (local.id !== owner.id) assert.equal((await change(local.id, 'viewer')).status, 200);
-  assertRefused(await change(owner.id, 'viewer'), 409, 'An account keeps its last owner');
+  assertRefused(
+    await change(owner.id, 'viewer'),
+    409,
+    'An account needs an owner who signs in with a password',
+  );
   assertRefused(await company.call('DELETE', `/management/users/${owner.id}`), 409);
   const local = new Browser(service().address);
   local.headers = { origin: ORIGIN };
@@ -287,7 +295,7 @@ test('neither the log nor the store contains a secret of a sign-in (§5.7 rule 1
   await browser.finish(query);
   const stored = await service().store.readAll();
   const log = service().log.join('\n');
-  assert.match(log, /the sign-in provider refused or failed/);
+  assert.match(log, /the sign-in provider refused a sign-in or failed/);
   const code = new URLSearchParams(query).get('code') ?? '';
   for (const secret of [provider.clientSecret, code, browser.attempt?.split('=')[1] ?? '']) {
     assert.ok(secret.length > 20);

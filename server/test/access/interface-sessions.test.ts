@@ -13,7 +13,7 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 test('without a provider the sign-in page does not offer company accounts (§5.7 rule 1)', async () => {
   const browser = new Browser(service().address);
   assert.deepEqual(await browser.succeed('GET', '/management/session/ways'), { companyAccount: null });
-  const absent = 'Sign-in with a company account is not set up here';
+  const absent = 'Sign-in with company accounts is not configured';
   const path = '/management/session/company-account';
   assertRefused(await browser.call('POST', `${path}/start`), 404, absent);
   assertRefused(await browser.call('POST', path, { body: { query: 'code=x&state=x' } }), 404, absent);

@@ -301,7 +301,7 @@ test('after ten attempts in 15 minutes even the right password is refused (§5.6
     'also with simultaneous attempts and other ports',
   );
   const refused = await tryIt(PASSWORD, '10.0.0.1');
-  assertRefused(refused, 429, 'Too many attempts with a password, try again later');
+  assertRefused(refused, 429, 'Too many attempts with a password: try again later');
   assert.equal(refused.headers.get('retry-after'), '900');
   assert.equal((await tryIt(PASSWORD, '10.0.0.2')).status, 200, 'from elsewhere it goes on');
   assert.equal((await tryIt('wrong', '10.0.0.1', 'nobody@shop.example')).status, 401);
@@ -536,9 +536,13 @@ test('the last owner of an account cannot be removed (§14.6 rule 3)', async (t)
   const first = await signUpOwner(running);
   const demote = (browser: Browser, id: number) =>
     browser.call('PATCH', `/management/users/${id}`, { body: { role: 'viewer' } });
-  assertRefused(await demote(first.browser, first.id), 409, 'An account keeps its last owner');
+  assertRefused(
+    await demote(first.browser, first.id),
+    409,
+    'An account needs an owner who signs in with a password',
+  );
   const gone = await first.browser.call('DELETE', `/management/users/${first.id}`);
-  assertRefused(gone, 409, 'An account keeps its last owner');
+  assertRefused(gone, 409, 'An account needs an owner who signs in with a password');
   const second = await addUser(first, 'owner');
   const answers = await Promise.all([
     demote(first.browser, second.id),
@@ -588,7 +592,7 @@ test('an invitation creates one user, with its address and role (§14.6 rule 4)'
   const again = await owner.browser.call('POST', '/management/invitations', {
     body: { email, role: 'owner' },
   });
-  assertRefused(again, 409, 'There is a user with this e-mail address already');
+  assertRefused(again, 409, 'A user with this e-mail address already exists');
 });
 
 test('an invitation ends when it is replaced, withdrawn or expired, or when its maker is removed (§14.6)', async (t) => {
@@ -680,7 +684,7 @@ test('users neither see nor reach anything of another account (§5.6 rule 1)', a
   const token = await app.access.makeOwnerLink(account.id, 'test');
   const given = { token, name: 'Bob', password: PASSWORD };
   const stolen = await other.call('POST', '/management/owner', { body: { ...given, email: owner.email } });
-  assertRefused(stolen, 409, 'There is a user with this e-mail address already');
+  assertRefused(stolen, 409, 'A user with this e-mail address already exists');
   await other.succeed('POST', '/management/owner', { ...given, email: 'bob@other.example' });
   assert.deepEqual((await other.succeed('GET', '/management/projects')).items, []);
   assert.deepEqual((await other.succeed('GET', '/projects')).data.projects, []);
@@ -711,7 +715,7 @@ test('users neither see nor reach anything of another account (§5.6 rule 1)', a
   const accepted = await new Browser(running.address).call('POST', '/management/invitations/accept', {
     body: { token: tokenOf(link), name: 'Eve', password: PASSWORD },
   });
-  assertRefused(accepted, 409, 'There is a user with this e-mail address already');
+  assertRefused(accepted, 409, 'A user with this e-mail address already exists');
   assert.equal((await running.call('GET', '/management/users', { key: otherKey })).body.items.length, 1);
 });
 

@@ -212,7 +212,7 @@ test('related products and fit use the extension, whose schema the service serve
 test('a channel that is served is not built, and requires no settings of a build (§16.9 rule 1)', async () => {
   const channel = await project.create({ name: 'Served', format: { type: 'ucp' } });
   const built = await project.manage('POST', `/${channel.id}/build`);
-  assertRefused(built, 400, 'A channel of the format ucp is served live, it is never built');
+  assertRefused(built, 400, 'A channel of the format ucp is served live and never built');
   const definition = { ...channel, trigger: { type: 'change' }, mapping: { title: { expression: 'name' } } };
   const refused = await project.manage('PUT', `/${channel.id}`, { body: definition });
   assertRefused(refused, 400);

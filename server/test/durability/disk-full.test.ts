@@ -23,7 +23,7 @@ import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
  * part by part. Where a file system can be mounted, a real one of 24 MiB follows.
  */
 
-const MESSAGE = 'The disk is full, nothing of this request was stored';
+const MESSAGE = 'The disk is full, so nothing of this request was stored';
 
 /** The writes that find no space. */
 interface FullParts {
@@ -114,7 +114,10 @@ for (const part of ['payloads', 'control'] as const) {
     }
     const ready = await catalog.call('GET', '/health/ready');
     assert.match(`${ready.status} ${ready.body.problems}`, /^200 free space on the disk of the data/);
-    assert.equal(service.log.filter((line) => /free space on .* has run out/.test(line)).length, 1);
+    assert.equal(
+      service.log.filter((line) => /"disk":"the disk of .*free space has run out/.test(line)).length,
+      1,
+    );
     assert.deepEqual(await listBodies(), []);
     assert.deepEqual((await catalog.find('A')).length, 1, 'lookups go on');
     full[part] = false;
@@ -150,7 +153,7 @@ test('on a full disk a signed-in user can continue, and signing in with a passwo
   full.control = true;
   for (const password of [PASSWORD, 'another password of somebody']) {
     const answer = await guest.call('POST', '/management/session', { body: { ...owner, password } });
-    assertRefused(answer, 503, /disk is full, so nobody can sign in with a password/);
+    assertRefused(answer, 503, /disk is full, so signing in with a password is not possible/);
     assert.ok(Number(answer.headers.get('retry-after')) >= 1);
   }
   await signedIn.succeed('GET', '/management/session');

@@ -107,7 +107,7 @@ test('a start warns in one line of files and folders that remain readable for ot
   const running = await start(t, dataDir);
   await running.stop();
   const lines = running.log().split('\n');
-  const warnings = lines.filter((line) => line.includes('other users can get at the data directory'));
+  const warnings = lines.filter((line) => line.includes('other users can access the data directory'));
   assert.equal(warnings.length, 1);
   const { paths, count } = JSON.parse(warnings[0] ?? '');
   assert.deepEqual(paths, isRoot ? [dataDir, strange] : [dataDir]);

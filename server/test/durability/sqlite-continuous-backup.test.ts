@@ -564,7 +564,7 @@ test('an unreachable target stops no write, is reported, and later receives what
   while (!(await isAway()));
   for (let count = 0; count < 100; count += 1) await writer.write(service);
   bucket.isAway = false;
-  while (!/the backup goes on again/.test(service.log())) await delay(50);
+  while (!/the continuous backup works again/.test(service.log())) await delay(50);
   await writer.write(service);
   assert.equal(await service.stop(), 0);
   assert.match(service.log(), /the target of the backup cannot be reached/);

@@ -116,7 +116,7 @@ test('a scheduled time during a run is skipped, and the log names it (§13.3)', 
   const release = source.hold();
   await project.manage('POST', `/${pipeline.id}/run`);
   await makeDue(service.store, pipeline);
-  await untilHolds('the note', async () => says(service, 'this time is left out'));
+  await untilHolds('the note', async () => says(service, 'this run is skipped'));
   assert.ok((await project.read(pipeline)).nextRunAt > Date.now());
   release();
   const [run] = await untilRan(project, pipeline, 1);
@@ -165,7 +165,7 @@ test('of several processes exactly one starts a due run (§13.3)', onlyShared, a
   for (const pipeline of pipelines) await untilRan(project, pipeline, 1);
   for (const service of services) await untilLooked(service);
   for (const pipeline of pipelines) assert.equal((await listRuns(project, pipeline)).length, 1);
-  for (const service of services) assert.ok(!says(service, 'this time is left out'));
+  for (const service of services) assert.ok(!says(service, 'this run is skipped'));
 });
 
 test('a process with the role api starts no scheduled run (§13.3)', onlyShared, async (t) => {

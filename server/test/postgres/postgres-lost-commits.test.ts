@@ -175,7 +175,7 @@ test(
     const project = await createChannelProject(service);
     await project.load(sold('A1'));
     const channel = await project.create({ name: 'All', format: { type: 'ndjson' } });
-    const countWaiting = () => service.log.filter((line) => line.includes('cannot go on now')).length;
+    const countWaiting = () => service.log.filter((line) => line.includes('a task cannot continue')).length;
     const cancelWhenLost = async (statement: string, begin: () => Promise<string>) => {
       const waiting = countWaiting();
       proxy.loseNext(statement);

@@ -51,7 +51,7 @@ test('a start waits for its database, logs the reason in one line, and then serv
   const waits = lines.filter(({ msg }) => msg.startsWith('the start waits for the database'));
   assert.ok(waits.length >= 1 && new Set(waits.map(({ reason }) => reason)).size === waits.length);
   assert.match(waits[0]?.reason ?? '', /ECONNREFUSED/);
-  assert.ok(lines.some(({ msg }) => msg === 'the database answers, the start continues'));
+  assert.ok(lines.some(({ msg }) => msg === 'the database answers; the start continues'));
   assert.equal(service.faults(), '');
   assert.equal(await service.stop(), 0);
 });

@@ -133,7 +133,7 @@ test('the delete guard counts pairs, and allowDeletes must be exact (§12.8)', a
   assertRefused(
     inexact,
     400,
-    'The list of links would delete 3 pairs, allowDeletes says 2 and must be exactly 3',
+    'The list of links would delete 3 pairs, but allowDeletes is 2: send allowDeletes=3 to confirm these deletes',
   );
   await catalog.done(await send(catalog, `PUT ${path}?allowDeletes=3`, less));
   assert.equal(await exported(catalog, relation.id), listOf(line('A1', 'B2', 'B9')));

@@ -129,7 +129,8 @@ test('an answer that takes too long is refused (§4.8 rule 18)', async () => {
   await catalog.settled();
   const identifiers = Array.from({ length: 100 }, (_, at) => `P${at}`);
   const wanted = { identifiers, includeTags: [{ tag: 'accessories' }] };
-  const text = 'The search took longer than 1 seconds, ask for less at once or narrow the search or relation';
+  const text =
+    'The search took longer than 1 seconds: request fewer results, or narrow the search or relation';
   assertRefused(await catalog.post('/search/relations/bulk-results', wanted), 400, text);
   assert.equal((await catalog.manage('GET', `/${imported.body.items[0].id}/health`)).body.endedEarly, true);
 });

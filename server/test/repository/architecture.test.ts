@@ -546,8 +546,34 @@ test('the house refuses an unlisted long function and every function of over 100
   assert.doesNotMatch(output, /fits\.ts/);
 });
 
-test('no two files of the service share a name, and each long function is listed', async () => {
-  for (const check of [CHECK_NAMES, CHECK_LENGTHS]) {
+test('the house refuses a log message that contains a value, and a field that is named like an id', async (t) => {
+  const directory = await build(t, {
+    'catalog/constant.ts': `const TEXTS = { full: 'the disk is full', away: 'the disk is away' };
+      const text = 'a task failed; retrying in 5 s';
+      export function write({ logger, request }, isFull, task) {
+        logger.warn({ task: task.id, requestId: request.id }, text);
+        request.log.info(isFull ? TEXTS.full : TEXTS['away']);
+      }`,
+    'catalog/template.ts': `export const a = (logger, id) => logger.info({}, \`task \${id} failed\`);`,
+    'catalog/joined.ts': `export const a = (parts, id) => parts.logger.warn({}, 'failed task ' + id);`,
+    'catalog/passed.ts': `export const a = (request, text) => request.log.error({ err: 1 }, text);`,
+    'catalog/named.ts': `export const a = (logger, id) => logger.error({ projectId: id }, 'failed');`,
+    'catalog/forwarded.ts': `export const a = (logger, err) => logTrouble(logger, \`\${err}\`, { err, taskId: 1 });`,
+  });
+  const { failed, output } = await run(directory, CHECK_LOGS, [join(directory, 'server/src')]);
+  assert.equal(failed, true, output);
+  for (const name of ['template', 'joined', 'passed', 'forwarded'])
+    assert.match(
+      output,
+      new RegExp(`log-messages-are-constant: catalog/${name}\\.ts:1 logs a message that is`),
+    );
+  assert.match(output, /named\.ts:1 logs the field projectId; name it project/);
+  assert.match(output, /forwarded\.ts:1 logs the field taskId; name it task/);
+  assert.doesNotMatch(output, /constant\.ts/);
+});
+
+test('files of the service have unique names, long functions have a reason, and log messages are constant', async () => {
+  for (const check of [CHECK_NAMES, CHECK_LENGTHS, CHECK_LOGS]) {
     const { failed, output } = await run(repository, check, []);
     assert.equal(failed, false, output);
   }
@@ -619,6 +645,7 @@ const CHECK_PARSES = '../server/house/check-json-parses.ts';
 const CHECK_NAMES = '../server/house/check-base-names.ts';
 const CHECK_PATHS = '../server/house/check-named-paths.ts';
 const CHECK_LENGTHS = '../server/house/check-function-lengths.ts';
+const CHECK_LOGS = '../server/house/check-log-messages.ts';
 
 function run(directory: string, tool: string, args: readonly string[]): Promise<Outcome> {
   const command = [join(repository, 'node_modules', tool), ...args];

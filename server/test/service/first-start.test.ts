@@ -99,7 +99,7 @@ test('a start without a built console logs no owner link and says how to build t
   }
   const log = lines.join('\n');
   assert.doesNotMatch(log, /\/console\/#/);
-  assert.match(log, /there is no owner yet, and the console is not built: run npm ci && npm run build/);
+  assert.match(log, /the service has no owner, and the console is not built; run npm ci && npm run build/);
 });
 
 test('upgrading a clone builds packages and console in the same way as the first start', () => {

@@ -141,7 +141,11 @@ test('a POST with too many identifiers is refused with the fixed text of its lim
   };
   for (const count of [1_001, 19_990, 19_999, 20_001, 100_000]) {
     const lookup = await send('/product-service/products-by-sku', count);
-    assertRefused(lookup, 400, /^The request holds .* identifiers, at most 1000 are accepted at once$/);
+    assertRefused(
+      lookup,
+      400,
+      /^The request has .* identifiers, but at most 1000 are accepted: send several smaller requests$/,
+    );
     const related = await send(BULK, count, { includeTags: [{ tag: 't' }] });
     assertRefused(related, 400, 'Bad Request');
     assert.match(related.body.details.join(), /at most 1000 are answered at once/);
@@ -150,6 +154,6 @@ test('a POST with too many identifiers is refused with the fixed text of its lim
     assertRefused(
       await send('/products/delete', count),
       400,
-      /identifiers, at most 10000 are accepted at once$/,
+      /identifiers, but at most 10000 are accepted: send several smaller requests$/,
     );
 });

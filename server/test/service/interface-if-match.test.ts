@@ -84,7 +84,11 @@ for (const { name, make, first, second } of SUBJECTS) {
     await put(path, first);
     const present = await readTag(path);
     const refused = await put(path, second, old);
-    assertRefused(refused, 412, 'It was changed meanwhile');
+    assertRefused(
+      refused,
+      412,
+      'The resource was changed since it was read: read it again, then repeat the change',
+    );
     assert.ok(refused.body.details[0].includes(present), 'the refusal names the present state');
     assert.equal(await readTag(path), present);
     assert.equal((await put(path, second, present)).status, 200);

@@ -735,7 +735,7 @@ test('the log line of a request has the id of its answer, project, key and bytes
     lines.map(({ msg, project, bytes, key: id }) => ({ msg, project, bytes, id: typeof id })),
     [
       {
-        msg: 'request',
+        msg: 'request answered',
         project: projectId,
         id: 'number',
         bytes: { received: 19, sent: Number(refused.headers.get('content-length')) },

@@ -309,7 +309,7 @@ test('an answer of over 32 MiB is refused before it is made, except for a single
   const catalog = await openLarge();
   const path = '/product-service/products-by-sku';
   const refused = await catalog.post(path, { identifiers: LARGE_ONES.slice(0, 18) });
-  assertRefused(refused, 400, 'The answer would be larger than 32 MiB, ask for fewer products at once');
+  assertRefused(refused, 400, 'The answer would be larger than 32 MiB: request fewer products at a time');
   const few = await catalog.post(path, { identifiers: LARGE_ONES.slice(0, 9) });
   assert.equal(few.body.products.length, 9);
   const value = 'x'.repeat(18_000);

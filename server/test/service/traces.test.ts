@@ -86,6 +86,10 @@ test('a service without the packages for traces logs this once and serves', asyn
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=data:text/javascript,${encodeURIComponent(hooks)}`,
   });
   assert.equal((await service.call('GET', '/projects')).status, 200);
-  assert.equal(service.log().match(/no traces: the packages of OpenTelemetry are not installed/g)?.length, 1);
+  assert.equal(
+    service.log().match(/traces are not sent because the packages of OpenTelemetry are not installed/g)
+      ?.length,
+    1,
+  );
   assert.equal(await service.stop(), 0);
 });

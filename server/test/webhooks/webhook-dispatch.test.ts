@@ -33,7 +33,7 @@ async function listen(t: TestContext, projects: number, events: readonly string[
 
 const RELATION = { name: 'All', tag: 'all', source: { all: [] }, target: { all: [] }, match: [] };
 
-const UNREADABLE = 'events of a project cannot be passed on';
+const UNREADABLE = 'creating the deliveries of the events of a project failed';
 const damage = (projectId: number | undefined) =>
   `insert into service_event (project_id, id, type, at, data)
     values (${projectId}, 'msg_${projectId}', 'relation.changed', 0, 'no JSON')`;
@@ -64,7 +64,7 @@ test('each project with unreadable events is logged once, and a failing database
   const countLines = (text: string, projectId?: number) =>
     service.log
       .filter((line) => line.includes(text))
-      .filter((line) => projectId === undefined || JSON.parse(line).projectId === projectId).length;
+      .filter((line) => projectId === undefined || JSON.parse(line).project === projectId).length;
   const lookAgain = async () => {
     for (const tag of ['first', 'second', 'third']) {
       const body = { ...RELATION, tag: `${tag} of ${receiver.received.length}` };
@@ -81,7 +81,7 @@ test('each project with unreadable events is logged once, and a failing database
   assert.deepEqual([countLines(UNREADABLE, one), countLines(UNREADABLE, two)], [1, 1]);
 
   await service.store.change('alter table webhook_endpoint rename to lost');
-  await receiver.until(() => countLines('webhooks cannot be looked after') > 0);
+  await receiver.until(() => countLines('"work":"webhooks"') > 0);
   await service.store.change('alter table lost rename to webhook_endpoint');
   await service.store.change(`delete from service_event where project_id = ${one}`);
   await lookAgain();

@@ -335,7 +335,10 @@ const visitorOf = ({ cookie, findBaseUrl }: SessionRouteParts, request: FastifyR
 const logProblem = (request: FastifyRequest) => (error: unknown) => {
   if (error instanceof ServiceError && error.facts.cause instanceof Error) {
     const problem = describeProblem(error.facts.cause);
-    request.log.warn({ problem }, 'the sign-in provider refused or failed');
+    request.log.warn(
+      { problem },
+      'the sign-in provider refused a sign-in or failed; the person is not signed in',
+    );
   }
   throw error;
 };

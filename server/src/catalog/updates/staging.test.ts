@@ -40,6 +40,6 @@ test('the memory of a batch returns to the pool if its session cannot be opened'
   const { source } = await ingest.accept({ projectId: 1, body, form: 'products' });
 
   await staging.add(1, 1, { batch: 1, source });
-  assert.deepEqual(logged, ['a batch could not be staged, the commit stages it again']);
+  assert.deepEqual(logged, ['staging a batch failed; the commit stages it again']);
   assert.equal(buffers.take(MIB).bytes.buffer, buffer);
 });

@@ -217,8 +217,8 @@ export class Staging {
     // The process is stopping. Missing batches are staged when it starts again.
     if (error instanceof ServiceError && error.code === 'not_ready') return;
     this.parts.logger.error(
-      { err: error, fullUpdateId },
-      'a batch could not be staged, the commit stages it again',
+      { err: error, fullUpdate: fullUpdateId },
+      'staging a batch failed; the commit stages it again',
     );
   }
 }

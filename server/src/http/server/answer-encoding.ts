@@ -214,7 +214,7 @@ export function createAnswerMemory(limitBytes: number) {
     if (memory.grow(bytes)) return;
     memory.release();
     if (payload instanceof Readable) payload.destroy();
-    const details = ['too many large answers wait to be read: read them first, or ask for less at once'];
+    const details = ['too many large answers are unread: read them first, or request less at a time'];
     throw new ServiceError('answers_unread', { details, retryAfterSeconds: 1 });
   };
 }

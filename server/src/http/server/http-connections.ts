@@ -56,7 +56,7 @@ export function boundConnections(server: Server, strangerMs: number): void {
   const most = findMostConnections();
   if (most !== undefined) listener.maxConnections = most;
   const change = makeRoom(listener);
-  const logRefusal = createRefusalLog('request refused because of its headers');
+  const logRefusal = createRefusalLog('headers');
   const noteCaller = (request: FastifyRequest) => {
     const { raw, caller } = request as Pick<FastifyRequest, 'raw'> & Partial<FastifyRequest>;
     if (caller !== undefined && connections.get(raw.socket)?.isKnown === false)
@@ -178,7 +178,7 @@ function findMostConnections(): number | undefined {
  * cause them, so their connections end soon and their log lines are limited.
  */
 export function createBrokenRequestHandler() {
-  const logRefusal = createRefusalLog('request refused by the parser');
+  const logRefusal = createRefusalLog('parser');
   return function answerBrokenRequest(this: Server, error: Error & { code?: string }, socket: Socket): void {
     if (socket.destroyed) return;
     const requestId = randomUUID();

@@ -17,7 +17,7 @@ export const SLOW_MS = 1_000;
 export class RequestLog extends LogController {
   private readonly logsQuickReads: boolean;
   /** Limited, because anyone can send a request without a key. */
-  private readonly logStranger = createRefusalLog('request without a valid key');
+  private readonly logStranger = createRefusalLog('noKey');
 
   constructor(level: string) {
     super({ requestIdLogLabel: 'requestId' });
@@ -37,8 +37,8 @@ export class RequestLog extends LogController {
       this.logStranger(request.server.log, { requestId: request.id, ...facts, ...(error && { err: error }) });
     else if (error)
       request.log.error({ ...facts, err: error }, 'request ended before its answer was sent completely');
-    else if (isQuickRead) request.log.debug(facts, 'request');
-    else request.log.info(facts, 'request');
+    else if (isQuickRead) request.log.debug(facts, 'request answered');
+    else request.log.info(facts, 'request answered');
   }
 }
 
@@ -62,6 +62,21 @@ function describeCall(request: FastifyRequest, reply: FastifyReply) {
   };
 }
 
+const REFUSED = {
+  noKey: {
+    logged: 'request without a valid key',
+    omitted: 'requests without a valid key were omitted from the log in this second',
+  },
+  headers: {
+    logged: 'request refused because of its headers',
+    omitted: 'requests refused because of their headers were omitted from the log in this second',
+  },
+  parser: {
+    logged: 'request refused by the parser',
+    omitted: 'requests refused by the parser were omitted from the log in this second',
+  },
+} as const;
+
 /** The most log lines per second. One more line counts the others of that second. */
 const REFUSALS_PER_SECOND = 5;
 
@@ -69,18 +84,18 @@ const REFUSALS_PER_SECOND = 5;
  * @returns a function that logs only some of the refused requests without credentials, so that they cannot fill the
  * disk
  */
-export function createRefusalLog(message: string): (log: Server['log'], facts: object) => void {
+export function createRefusalLog(cause: keyof typeof REFUSED): (log: Server['log'], facts: object) => void {
   let count = 0;
   return (log, facts) => {
     count += 1;
     if (count === 1) {
       setTimeout(() => {
         const unreported = count - REFUSALS_PER_SECOND;
-        if (unreported > 0) log.info({ leftOut: unreported }, `${message}: more within a second`);
+        if (unreported > 0) log.info({ leftOut: unreported }, REFUSED[cause].omitted);
         count = 0;
       }, 1_000).unref();
     }
-    if (count <= REFUSALS_PER_SECOND) log.info(facts, message);
+    if (count <= REFUSALS_PER_SECOND) log.info(facts, REFUSED[cause].logged);
   };
 }
 

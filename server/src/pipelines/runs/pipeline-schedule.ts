@@ -18,8 +18,8 @@ export function createPipelineSchedule({ database, logger }: Base, runs: Pipelin
     const { projectId, id, dueAt } = pipeline;
     const isOurs = await database.write(projectId, (tx) => moveDue(tx, PIPELINES, chosen));
     if (!isOurs) return;
-    const facts = { projectId, pipelineId: id, dueAt };
-    logger.info(facts, 'a schedule was due while its pipeline was running, this time is left out');
+    const facts = { project: projectId, pipeline: id, dueAt };
+    logger.info(facts, 'a schedule was due while its pipeline was running; this run is skipped');
   }
 
   return createSchedule({ database, logger, table: PIPELINES, subject: 'schedules of pipelines', startDue });

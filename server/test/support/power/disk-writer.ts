@@ -11,8 +11,11 @@ import type { ProcessAnswer, ServiceProcess } from '../service-process.ts';
 
 /** Refusals of a failing disk, by status. */
 const REFUSALS: Readonly<Record<number, { reason: string; message: string }>> = {
-  503: { reason: 'storage_failed', message: 'The disk reports errors, nothing of this request was stored' },
-  507: { reason: 'storage_full', message: 'The disk is full, nothing of this request was stored' },
+  503: {
+    reason: 'storage_failed',
+    message: 'The disk reports errors, so nothing of this request was stored',
+  },
+  507: { reason: 'storage_full', message: 'The disk is full, so nothing of this request was stored' },
 };
 
 /**
