@@ -36,7 +36,7 @@ export type Attribute = {
   synonyms?: Array<string>;
   /** why a full update gave the attribute its type; set by the service, ignored in a PUT */
   reason?: string;
-  /** sets the type back to automatic: the next full update judges the values anew */
+  /** resets the type to automatic: the next full update judges the values again */
   typing?: "automatic";
 };
 
@@ -53,7 +53,7 @@ export type AttributeCoverage = {
     value: string;
     count: number;
   }>;
-  /** at most 5,000 are told apart */
+  /** at most 5,000 are counted */
   distinctValues: number;
   hasMoreValues: boolean;
   problems: Array<{
@@ -77,9 +77,9 @@ export type AttributeDraft = {
 export type AttributeEffect = {
   /** in the catalog */
   products: number;
-  /** true: only some of them were looked at, and counts are of those */
+  /** true: only a sample of the products was counted */
   sampled: boolean;
-  /** those that were looked at */
+  /** products that were counted */
   sampledProducts: number;
   /** products with a value under the attribute, before or after */
   withValue: number;
@@ -111,7 +111,7 @@ export type AttributeEffect = {
       value: string;
     }>;
   }>;
-  /** with renameTo: what names the attribute */
+  /** with renameTo: the definitions that name the attribute */
   uses?: Array<AttributeUse>;
 };
 
@@ -150,7 +150,7 @@ export type AttributeUse = {
   kind: "relation" | "channel" | "pipeline" | "project";
   id: number;
   name: string;
-  /** whether it follows; a pipeline goes on sending the former name, which stays a synonym */
+  /** whether it uses the new name; a pipeline keeps the former name, which remains a synonym */
   isRenamed: boolean;
 };
 
@@ -216,7 +216,7 @@ export type CellProblem = {
 
 export type ChangedAttribute = {
   attribute: SentAttribute;
-  /** ids of other attributes that are deleted with the change, so that their keys are free */
+  /** ids of other attributes that the change deletes, so that their keys are free */
   deleted?: Array<number>;
 };
 
@@ -389,28 +389,28 @@ export type ChannelTrigger = {
 };
 
 export type Commit = {
-  /** never given again */
+  /** never reused */
   id: number;
   /** epoch milliseconds */
   at: number;
   kind: "commit" | "delete";
-  /** null: made by an earlier version of the service */
+  /** null: an earlier version of the service made the commit */
   author: {
     type: "key" | "user" | "command" | "pipeline";
     /** of a key or user */
     id: number | null;
-    /** as it was then */
+    /** the name at the time of the commit */
     name: string;
   } | null;
-  /** null: made by an earlier version of the service */
+  /** null: an earlier version of the service made the commit */
   catalogVersion: number | null;
   /** products */
   created: number;
   changed: number;
   deleted: number;
-  /** null: the task is no longer kept */
+  /** null: the task has been deleted */
   taskId: string | null;
-  /** of the task, as there */
+  /** the origin of the task */
   origin: string | null;
 };
 
@@ -418,11 +418,11 @@ export type CommitChange = {
   productId: number;
   identifier: string;
   kind: "created" | "changed" | "deleted";
-  /** upload shape; null: it was not there */
+  /** upload shape; null: the product did not exist */
   before: unknown | null;
-  /** upload shape; null: it was not there */
+  /** upload shape; null: the product did not exist */
   after: unknown | null;
-  /** true: an update changed it again; `after` is how the next kept commit found it, or how it is now */
+  /** true: an update changed the product again; `after` is the state that the next undoable commit found, or the present state */
   changedSince: boolean;
 };
 
@@ -450,13 +450,13 @@ export type ConsoleSession = {
 export type Coverage = {
   /** in the catalog */
   products: number;
-  /** true: only some of them were looked at, and counts are of those */
+  /** true: only a sample of the products was counted */
   sampled: boolean;
-  /** those that were looked at */
+  /** products that were counted */
   sampledProducts: number;
   /** of the ontology */
   attributes: Array<AttributeCoverage>;
-  /** keys that the ontology does not know, the most frequent first */
+  /** keys without an attribute, the most frequent first */
   unknown: Array<AttributeCoverage>;
 };
 
@@ -479,7 +479,7 @@ export type DescribedValue = {
   userGroups?: Array<string>;
   /** as uploaded */
   row?: string | number;
-  /** null: the ontology does not know it */
+  /** null: the ontology has no such attribute */
   attribute: string | null;
   fact: {
     attributeId: number;
@@ -490,7 +490,7 @@ export type DescribedValue = {
     number?: number;
     unit?: string;
   } | null;
-  /** why there is no fact */
+  /** the reason why there is no fact */
   code?: string;
   message?: string;
 };
@@ -583,7 +583,7 @@ export type Facet = {
   attribute: string;
   type: string;
   unitName?: string;
-  /** of products with a value */
+  /** products with a value */
   count: number;
   values: Array<{
     value: string;
@@ -688,9 +688,9 @@ export type FoundProduct = {
   identifier: string;
   groupId: string;
   name: string;
-  /** the first LARGE one, else the first; may be empty */
+  /** the first LARGE image, otherwise the first image; may be empty */
   image: string;
-  /** the first THUMB or SMALL one, else as `image`; may be empty */
+  /** the first THUMB or SMALL image, otherwise the same as `image`; may be empty */
   thumbnail: string;
   /** path of the main category; may be empty */
   category: Array<string>;
@@ -829,7 +829,7 @@ export type ManagedProject = {
     brandAttribute: string;
     /** the attribute that is the price */
     priceAttribute: string;
-    /** what becomes of a request with products that are not valid */
+    /** refuse or skip the invalid products of a request */
     onInvalid: "refuse" | "skip";
   };
   /** epoch milliseconds */
@@ -1282,7 +1282,7 @@ export type NotedRequest = {
 
 export type Ontology = {
   mode: "automatic" | "own";
-  /** what the project calls units, to a spelling of the table of units: {"Daumen":"in"} */
+  /** names of the project for units, each with a spelling of the table of units: {"Daumen":"in"} */
   unitAliases?: Record<string, string>;
   attributes: Array<Attribute>;
 };
@@ -1709,11 +1709,11 @@ export type ProductChange = {
   productId: number;
   identifier: string;
   kind: "created" | "changed" | "deleted";
-  /** upload shape; null: it was not there */
+  /** upload shape; null: the product did not exist */
   before: unknown | null;
-  /** upload shape; null: it was not there */
+  /** upload shape; null: the product did not exist */
   after: unknown | null;
-  /** true: an update changed it again; `after` is how the next kept commit found it, or how it is now */
+  /** true: an update changed the product again; `after` is the state that the next undoable commit found, or the present state */
   changedSince: boolean;
 };
 
@@ -2216,13 +2216,13 @@ export type RequestPoint = {
 export type RestoreEffect = {
   /** commits and deletes that would be undone */
   commits: number;
-  /** the id of the last commit, for ifLast of the restore */
+  /** the id of the last commit; send it as ifLast of the restore */
   last: number;
-  /** products that would be there again */
+  /** products that would exist again */
   created: number;
-  /** products that would get another upload */
+  /** products whose upload would be replaced */
   changed: number;
-  /** products that would go */
+  /** products that would be deleted */
   deleted: number;
   /** products whose later changes would be overwritten */
   changedSince: number;
@@ -2310,17 +2310,17 @@ export type SentAttribute = {
   synonyms?: Array<string>;
   /** why a full update gave the attribute its type; set by the service, ignored in a PUT */
   reason?: string;
-  /** sets the type back to automatic: the next full update judges the values anew */
+  /** resets the type to automatic: the next full update judges the values again */
   typing?: "automatic";
-  /** the name that it is to have; relations, channels and settings that name it follow */
+  /** the new name; relations, channels and settings that name the attribute change too */
   renameTo?: string;
-  /** with renameTo: whether the former name stays a synonym; default: true */
+  /** with renameTo: whether the former name remains a synonym; default: true */
   keepSynonym?: boolean;
 };
 
 export type SentOntology = {
   mode: "automatic" | "own";
-  /** what the project calls units, to a spelling of the table of units: {"Daumen":"in"} */
+  /** names of the project for units, each with a spelling of the table of units: {"Daumen":"in"} */
   unitAliases?: Record<string, string>;
   attributes: Array<SentAttribute>;
 };
@@ -2376,7 +2376,7 @@ export type ShopProduct = {
   image: string;
   images: Array<unknown>;
   dataPoints: Array<unknown>;
-  /** the best of its group */
+  /** true for the best product of its group */
   head: boolean;
   relevance: number;
   resultSet: null;
@@ -2384,7 +2384,7 @@ export type ShopProduct = {
 
 export type ShopSearch = {
   status: "success";
-  /** groups; beyond 5,000 products an estimate */
+  /** groups; an estimate for more than 5,000 products */
   totalResults: number;
   searchResults: Array<{
     type: string;
@@ -2410,9 +2410,9 @@ export type ShopSearch = {
   redirect: null;
   /** the totals are estimates */
   isTotalExact?: false;
-  /** the counts of options and suggestions are of so many of the products found, not of all */
+  /** how many of the products found are counted in options and suggestions */
   facetsOf?: number;
-  /** there is no index yet: a part of the catalog was looked through */
+  /** there is no index yet, so only a part of the catalog was searched */
   partial?: true;
 };
 
@@ -2430,9 +2430,9 @@ export type ShopSuggestions = {
   }>;
   /** the totals are estimates */
   isTotalExact?: false;
-  /** the counts of options and suggestions are of so many of the products found, not of all */
+  /** how many of the products found are counted in options and suggestions */
   facetsOf?: number;
-  /** there is no index yet: a part of the catalog was looked through */
+  /** there is no index yet, so only a part of the catalog was searched */
   partial?: true;
 };
 
@@ -2493,9 +2493,9 @@ export type Suggestions = {
   catalogVersion: number;
   /** in the catalog */
   products: number;
-  /** true: only some of them were looked at, and counts are of those */
+  /** true: only a sample of the products was counted */
   sampled: boolean;
-  /** those that were looked at */
+  /** products that were counted */
   sampledProducts: number;
   /** by kind, of each the best first; at most 20 of a kind */
   items: Array<RelationSuggestion | AttributeSuggestion | DuplicateSuggestion>;
@@ -2540,9 +2540,9 @@ export type TableProduct = {
   identifier: string;
   groupId: string;
   name: string;
-  /** the first LARGE one, else the first; may be empty */
+  /** the first LARGE image, otherwise the first image; may be empty */
   image: string;
-  /** the first THUMB or SMALL one, else as `image`; may be empty */
+  /** the first THUMB or SMALL image, otherwise the same as `image`; may be empty */
   thumbnail: string;
   /** path of the main category; may be empty */
   category: Array<string>;
@@ -2880,7 +2880,7 @@ export interface Operations {
         brandAttribute?: string;
         /** the attribute that is the price */
         priceAttribute?: string;
-        /** what becomes of a request with products that are not valid */
+        /** refuse or skip the invalid products of a request */
         onInvalid?: "refuse" | "skip";
       };
     };
@@ -2911,7 +2911,7 @@ export interface Operations {
         brandAttribute?: string;
         /** the attribute that is the price */
         priceAttribute?: string;
-        /** what becomes of a request with products that are not valid */
+        /** refuse or skip the invalid products of a request */
         onInvalid?: "refuse" | "skip";
       };
     };
@@ -3316,9 +3316,9 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
-      /** of the form that Shopware 5 sends: its items */
+      /** the items of the form that Shopware 5 sends */
       nr_of_products?: number;
-      /** with onInvalid=skip: the products that were left out */
+      /** with onInvalid=skip: the products that were skipped */
       validation?: Array<{
         product: {
           identifier: string | null;
@@ -3341,9 +3341,9 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
-      /** of the form that Shopware 5 sends: its items */
+      /** the items of the form that Shopware 5 sends */
       nr_of_products?: number;
-      /** with onInvalid=skip: the products that were left out */
+      /** with onInvalid=skip: the products that were skipped */
       validation?: Array<{
         product: {
           identifier: string | null;
@@ -3378,7 +3378,7 @@ export interface Operations {
       task: Task;
     };
   };
-  /** Full update, step 1: begin; an open one is discarded */
+  /** Full update, step 1: begin, and discard an open one */
   postProductsBatchInitiate: {
     query?: { projectId?: number; };
     answer: {
@@ -3387,7 +3387,7 @@ export interface Operations {
       fullUpdateId: number;
     };
   };
-  /** Full update, step 2: send a batch, again and again */
+  /** Full update, step 2: send a batch; repeat it for each batch */
   postProductsBatchUpload: {
     query?: { projectId?: number; fullUpdateId?: number; onInvalid?: "refuse" | "skip"; };
     body: {
@@ -3399,9 +3399,9 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
-      /** of the form that Shopware 5 sends: its items */
+      /** the items of the form that Shopware 5 sends */
       nr_of_products?: number;
-      /** with onInvalid=skip: the products that were left out */
+      /** with onInvalid=skip: the products that were skipped */
       validation?: Array<{
         product: {
           identifier: string | null;
@@ -3412,7 +3412,7 @@ export interface Operations {
       }>;
     };
   };
-  /** Full update, step 2: send a batch, again and again */
+  /** Full update, step 2: send a batch; repeat it for each batch */
   putProductsBatchUpload: {
     query?: { projectId?: number; fullUpdateId?: number; onInvalid?: "refuse" | "skip"; };
     body: {
@@ -3424,9 +3424,9 @@ export interface Operations {
       task: Task;
       nrOfSent: number;
       nrOfParsed: number;
-      /** of the form that Shopware 5 sends: its items */
+      /** the items of the form that Shopware 5 sends */
       nr_of_products?: number;
-      /** with onInvalid=skip: the products that were left out */
+      /** with onInvalid=skip: the products that were skipped */
       validation?: Array<{
         product: {
           identifier: string | null;
@@ -3437,7 +3437,7 @@ export interface Operations {
       }>;
     };
   };
-  /** What the commit of the open full update would do */
+  /** Preview the commit of the open full update */
   postProductsBatchPreview: {
     query?: { projectId?: number; fullUpdateId?: number; };
     answer: {
@@ -3461,7 +3461,7 @@ export interface Operations {
       deletePercent: number;
     };
   };
-  /** The products that the commit of the open full update would delete, page by page */
+  /** List the products that the commit of the open full update would delete */
   getProductsBatchPreviewDeleted: {
     query?: { projectId?: number; fullUpdateId?: number; limit?: number; cursor?: string; };
     answer: {
@@ -3470,7 +3470,7 @@ export interface Operations {
       nextCursor: string | null;
     };
   };
-  /** Full update, step 3: commit; products that no batch held are deleted */
+  /** Full update, step 3: commit, which deletes products that were in no batch */
   postProductsBatchStart: {
     query?: { projectId?: number; fullUpdateId?: number; allowDeletes?: number; batches?: number; products?: number; };
     answer: {
@@ -3482,7 +3482,7 @@ export interface Operations {
       };
     };
   };
-  /** The open full update */
+  /** Read the open full update */
   getProductsBatch: {
     query?: { projectId?: number; fullUpdateId?: number; };
     answer: {
@@ -3495,11 +3495,11 @@ export interface Operations {
       /** uploads that are not yet accepted or refused */
       arriving: number;
       lastBatch: "accepted" | "failed" | "in doubt";
-      /** epoch milliseconds; without a batch when it was opened */
+      /** epoch milliseconds; without a batch, the time at which the full update began */
       lastBatchAt: number;
     };
   };
-  /** Give up the open full update */
+  /** Discard the open full update */
   deleteProductsBatch: {
     query?: { projectId?: number; fullUpdateId?: number; };
     answer: {
@@ -3507,11 +3507,11 @@ export interface Operations {
       fullUpdateId: number;
     };
   };
-  /** The open full update, or that there is none */
+  /** Read the open full update, or null */
   getManagementProjectsByIdFullUpdate: {
     path: { id: number; };
     answer: {
-      /** null: none is open */
+      /** null: no full update is open */
       fullUpdate: {
         status: "success";
         fullUpdateId: number;
@@ -3522,12 +3522,12 @@ export interface Operations {
         /** uploads that are not yet accepted or refused */
         arriving: number;
         lastBatch: "accepted" | "failed" | "in doubt";
-        /** epoch milliseconds; without a batch when it was opened */
+        /** epoch milliseconds; without a batch, the time at which the full update began */
         lastBatchAt: number;
       } | null;
     };
   };
-  /** Undo the last commit or delete, or all down to one */
+  /** Undo the last commit or delete, or all back to a given commit */
   postProductsBatchRestore: {
     query?: { projectId?: number; commit?: number; ifLast?: number; };
     answer: {
@@ -3540,15 +3540,15 @@ export interface Operations {
   getManagementProjectsByIdCommits: {
     path: { id: number; };
     answer: {
-      /** that can be undone, the last one first */
+      /** commits that can be undone, latest first */
       items: Array<Commit>;
       /** the setting of the project */
       keptCommits: number;
-      /** the setting of the project; null: whatever their age */
+      /** the setting of the project; null: commits of any age */
       keptDays: number | null;
     };
   };
-  /** The products that a commit changed, before and after */
+  /** List the products that a commit changed, before and after */
   getManagementProjectsByIdCommitsByCommitIdProducts: {
     path: { id: number; commitId: number; };
     query?: { kind?: "created" | "changed" | "deleted"; limit?: number; cursor?: string; };
@@ -3558,96 +3558,96 @@ export interface Operations {
       nextCursor: string | null;
     };
   };
-  /** What undoing a commit and all after it would do; nothing is changed */
+  /** Preview the effect of undoing a commit and all later ones */
   getManagementProjectsByIdCommitsByCommitIdRestorePreview: {
     path: { id: number; commitId: number; };
     answer: RestoreEffect;
   };
-  /** The kept commits that changed a product, with what it was before and after */
+  /** List the commits that changed a product, with the product before and after */
   getManagementProjectsByIdProductsByIdentifierCommits: {
     path: { id: number; identifier: string; };
     answer: {
-      /** the last one first */
+      /** latest first */
       items: Array<ProductChange>;
       /** the setting of the project */
       keptCommits: number;
-      /** the setting of the project; null: whatever their age */
+      /** the setting of the project; null: commits of any age */
       keptDays: number | null;
     };
   };
-  /** Pages of a shop: answered, counted and kept nowhere */
+  /** Accept and count pages of a shop, without storing them */
   postContent: {
     query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
-  /** Pages of a shop: answered, counted and kept nowhere */
+  /** Accept and count pages of a shop, without storing them */
   putContent: {
     query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
-  /** Pages of a shop: answered, counted and kept nowhere */
+  /** Accept and count pages of a shop, without storing them */
   deleteContent: {
     query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
-  /** Pages of a shop: answered, counted and kept nowhere */
+  /** Accept and count pages of a shop, without storing them */
   postContentBatchInitiate: {
     query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
-  /** Pages of a shop: answered, counted and kept nowhere */
+  /** Accept and count pages of a shop, without storing them */
   postContentBatchUpload: {
     query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
-  /** Pages of a shop: answered, counted and kept nowhere */
+  /** Accept and count pages of a shop, without storing them */
   putContentBatchUpload: {
     query?: { projectId?: number; };
     answer: {
       message: string;
       status: "success";
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfSent?: number;
-      /** left out for a body over 4 MiB or 20,000 pages */
+      /** absent for a body with more than 4 MiB or 20,000 pages */
       nrOfParsed?: number;
     };
   };
-  /** Pages of a shop: answered, counted and kept nowhere */
+  /** Accept and count pages of a shop, without storing them */
   postContentBatchStart: {
     query?: { projectId?: number; };
     answer: {
@@ -3655,9 +3655,9 @@ export interface Operations {
       data: {
         message: string;
         status: "success";
-        /** left out for a body over 4 MiB or 20,000 pages */
+        /** absent for a body with more than 4 MiB or 20,000 pages */
         nrOfSent?: number;
-        /** left out for a body over 4 MiB or 20,000 pages */
+        /** absent for a body with more than 4 MiB or 20,000 pages */
         nrOfParsed?: number;
       };
     };
@@ -3927,7 +3927,7 @@ export interface Operations {
       nextCursor: string | null;
     };
   };
-  /** Read one product: uploaded and extracted values side by side, and what changed it last */
+  /** Read one product: its uploaded and extracted values, and its last change */
   getManagementProjectsByIdProductsByIdentifier: {
     path: { id: number; identifier: string; };
     answer: {
@@ -3945,12 +3945,12 @@ export interface Operations {
       lastChange: {
         /** epoch milliseconds */
         at: number;
-        /** null: it was forgotten since */
+        /** null: the task has been deleted */
         task: Task | null;
       };
     };
   };
-  /** List the categories that products of a project stand in */
+  /** List the categories of a project that have products */
   getManagementProjectsByIdCategories: {
     path: { id: number; };
     query?: { limit?: number; cursor?: string; under?: string; };
@@ -3969,14 +3969,14 @@ export interface Operations {
     answer: {
       items: Array<FoundProduct>;
       total: number;
-      /** false: there are so many that the total is an estimate */
+      /** false: there are so many products that the total is an estimate */
       isTotalExact: boolean;
       /** false: the index is catching up with a large change, whose products may be missing */
       isComplete: boolean;
       facets: Array<Facet>;
-      /** how many of the first products the facets are of */
+      /** how many of the first products are counted in the facets */
       facetsOf: number;
-      /** there is no index yet: a part of the catalog was looked through */
+      /** there is no index yet, so only a part of the catalog was searched */
       partial?: true;
       nextCursor: string | null;
     };
@@ -3988,14 +3988,14 @@ export interface Operations {
     answer: {
       items: Array<FoundProduct>;
       total: number;
-      /** false: there are so many that the total is an estimate */
+      /** false: there are so many products that the total is an estimate */
       isTotalExact: boolean;
       /** false: the index is catching up with a large change, whose products may be missing */
       isComplete: boolean;
       facets: Array<Facet>;
-      /** how many of the first products the facets are of */
+      /** how many of the first products are counted in the facets */
       facetsOf: number;
-      /** there is no index yet: a part of the catalog was looked through */
+      /** there is no index yet, so only a part of the catalog was searched */
       partial?: true;
       nextCursor: string | null;
     };
@@ -4012,15 +4012,15 @@ export interface Operations {
     body: {
       /** words; * for all products, _#Tools#Drills for a category */
       query?: string;
-      /** groups to leave out */
+      /** how many groups to skip */
       offset?: number;
       /** groups, at most 1,000; default 20 */
       limit?: number;
       /** key or name of a sorting option */
       sort?: string;
-      /** taken and not used */
+      /** accepted and ignored */
       userGroup?: string;
-      /** taken and not used */
+      /** accepted and ignored */
       sessionId?: string;
       log?: string | boolean | number;
       filters?: unknown | null;
@@ -4033,13 +4033,13 @@ export interface Operations {
     query?: { projectId?: number; query?: string; limitProduct?: number; limitCategory?: number; limitBrand?: number; limitSearch?: number; limitContent?: number; userGroup?: string; sessionId?: string; log?: string | boolean | number; };
     answer: ShopSuggestions;
   };
-  /** How the ontology fits the catalog: values, facts and problems of each attribute */
+  /** Count how the ontology fits the catalog: values, facts and problems of each attribute */
   getManagementProjectsByIdOntologyCoverage: {
     path: { id: number; };
     query?: { sample?: "even" | "all"; category?: string; };
     answer: Coverage;
   };
-  /** What a changed attribute would do to the facts of the catalog; nothing is stored */
+  /** Preview the effect of a changed attribute on the facts of the catalog */
   postManagementProjectsByIdOntologyPreview: {
     path: { id: number; };
     query?: { sample?: "even" | "all"; };
@@ -4051,7 +4051,7 @@ export interface Operations {
     path: { id: number; };
     answer: Ontology;
   };
-  /** Replace the ontology of a project; answers follow at once, the report and relations by a task */
+  /** Replace the ontology of a project; answers use it immediately, and a task updates the report and relations */
   putManagementProjectsByIdOntology: {
     path: { id: number; };
     body: SentOntology;

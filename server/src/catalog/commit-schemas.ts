@@ -3,29 +3,29 @@ import { oneOf, orNull, titled } from '../http/answers/answers.ts';
 
 /** Source: docs/interface §14.8. */
 export const Commit = titled('Commit', {
-  id: Type.Integer({ description: 'never given again' }),
+  id: Type.Integer({ description: 'never reused' }),
   at: Type.Integer({ description: 'epoch milliseconds' }),
   kind: oneOf(['commit', 'delete']),
   author: orNull(
     Type.Object({
       type: oneOf(['key', 'user', 'command', 'pipeline']),
       id: orNull(Type.Integer(), 'of a key or user'),
-      name: Type.String({ description: 'as it was then' }),
+      name: Type.String({ description: 'the name at the time of the commit' }),
     }),
-    'null: made by an earlier version of the service',
+    'null: an earlier version of the service made the commit',
   ),
-  catalogVersion: orNull(Type.Integer(), 'null: made by an earlier version of the service'),
+  catalogVersion: orNull(Type.Integer(), 'null: an earlier version of the service made the commit'),
   created: Type.Integer({ description: 'products' }),
   changed: Type.Integer(),
   deleted: Type.Integer(),
-  taskId: orNull(Type.String(), 'null: the task is no longer kept'),
-  origin: orNull(Type.String(), 'of the task, as there'),
+  taskId: orNull(Type.String(), 'null: the task has been deleted'),
+  origin: orNull(Type.String(), 'the origin of the task'),
 });
 export const RestoreEffect = titled('RestoreEffect', {
   commits: Type.Integer({ description: 'commits and deletes that would be undone' }),
-  last: Type.Integer({ description: 'the id of the last commit, for ifLast of the restore' }),
-  created: Type.Integer({ description: 'products that would be there again' }),
-  changed: Type.Integer({ description: 'products that would get another upload' }),
-  deleted: Type.Integer({ description: 'products that would go' }),
+  last: Type.Integer({ description: 'the id of the last commit; send it as ifLast of the restore' }),
+  created: Type.Integer({ description: 'products that would exist again' }),
+  changed: Type.Integer({ description: 'products whose upload would be replaced' }),
+  deleted: Type.Integer({ description: 'products that would be deleted' }),
   changedSince: Type.Integer({ description: 'products whose later changes would be overwritten' }),
 });

@@ -12,7 +12,7 @@ export const countEmpty = (attribute: string, count: number): ReportLine => ({
 
 /** A line for the facts of an attribute that an update or a change of the ontology removed from the catalog. */
 export function countDropped(attribute: string, { count, because }: Dropped): ReportLine & Dropped {
-  const message = `${writeCount(count, 'value is no fact', 'values are no facts')} any more, because ${because}`;
+  const message = `${writeCount(count, 'value is no longer a fact', 'values are no longer facts')}, because ${because}`;
   return { code: 'facts_dropped', attribute, count, message, because };
 }
 

@@ -44,7 +44,7 @@ export const SentSettings = Type.Object({
     maxLength: 255,
     description: 'the attribute that is the price',
   }),
-  onInvalid: oneOf(['refuse', 'skip'], 'what becomes of a request with products that are not valid'),
+  onInvalid: oneOf(['refuse', 'skip'], 'refuse or skip the invalid products of a request'),
 });
 
 export const projectFields = {

@@ -12,7 +12,7 @@ export const categoryRoutes =
     serve(server, 'GET /management/projects/:id/categories', {
       config: { guard: 'management', access: 'manage' },
       tags: ['Products'],
-      summary: 'List the categories that products of a project stand in',
+      summary: 'List the categories of a project that have products',
       params: ProjectParams,
       query: CategoryListQuery,
       answer: { 200: CategoryPage },

@@ -118,8 +118,8 @@ const DuplicateSuggestionSchema = titled('DuplicateSuggestion', {
 export const SuggestionList = titled('Suggestions', {
   catalogVersion: Type.Integer(),
   products: Type.Integer({ description: 'in the catalog' }),
-  sampled: Type.Boolean({ description: 'true: only some of them were looked at, and counts are of those' }),
-  sampledProducts: Type.Integer({ description: 'those that were looked at' }),
+  sampled: Type.Boolean({ description: 'true: only a sample of the products was counted' }),
+  sampledProducts: Type.Integer({ description: 'products that were counted' }),
   items: Type.Array(
     Type.Union([RelationSuggestionSchema, AttributeSuggestionSchema, DuplicateSuggestionSchema]),
     { description: 'by kind, of each the best first; at most 20 of a kind' },

@@ -82,7 +82,7 @@ test('a commit lists its products before and after, in pages (§14.8 rules 3 and
   assert.deepEqual(identifiers, ['A', 'C', 'D']);
   const answer = await service().call('GET', pathOf(catalog, `/commits/999999/products`));
   assertRefused(answer, 404);
-  assert.match(String(answer.body.details), /999999 is not kept/);
+  assert.match(String(answer.body.details), /999999 is not in the undo log/);
   const strange = await service().call('GET', pathOf(catalog, `/commits/${second.id}/products?cursor=x`));
   assertRefused(strange, 400);
 });
@@ -149,7 +149,7 @@ test('a restore with ifLast never undoes a commit that was made in between (§4.
   assert.deepEqual(await catalog.list(), ['C', 'D']);
   const refused = await catalog.post(`/products/batch/restore?ifLast=${last.id}`);
   assertRefused(refused, 412);
-  assert.match(String(refused.body.details), new RegExp(`ifLast says ${last.id}`));
+  assert.match(String(refused.body.details), new RegExp(`ifLast is ${last.id}`));
 });
 
 test('keptDays sets for how long commits can be undone (§4.5 rule 5)', async () => {

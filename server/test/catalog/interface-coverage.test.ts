@@ -245,7 +245,7 @@ test('a preview refuses an attribute that PUT would refuse (§11.6 rule 6, §11.
   await define(catalog, LENGTH, COLOUR);
   for (const [attribute, detail] of [
     [{ ...COLOUR, unitName: 'in' }, '/attribute/unitName'],
-    [{ ...COLOUR, synonyms: ['Länge'] }, '/attribute takes the key "Länge" of "Length"'],
+    [{ ...COLOUR, synonyms: ['Länge'] }, '/attribute uses the key "Länge" of "Length"'],
     [{ ...COLOUR, type: 'NUMBER' }, '/attribute/type'],
     [{ type: 'TEXT_ATTRIBUTE' }, 'name'],
   ] as const) {

@@ -258,12 +258,12 @@ test('an unreadable filter is refused with an example (§14.3 rule 9)', async ()
     [{ filter: 'Length' }, 'there is no attribute "Length"'],
     [{ filter: '{' }, '/filter must be'],
     [{ q: 'x', cursor: 'AAAA' }, '/cursor must be the nextCursor'],
-    [{ q: 'x', identifierPrefix: 'A' }, 'leave identifierPrefix out'],
+    [{ q: 'x', identifierPrefix: 'A' }, 'send identifierPrefix without q, filter and category'],
     [{ name: 'x' }, '/name'],
     [{ attribute: '["Length","in"]' }, '/attribute'],
     [{ format: 'xml' }, '/format'],
     [{ identifierPrefix: 'A\0' }, '/identifierPrefix'],
-    [{ format: 'ndjson', q: 'x' }, 'leave q out'],
+    [{ format: 'ndjson', q: 'x' }, 'send q without format=ndjson'],
     [{ limit: 0 }, '/limit'],
   ] as const) {
     const answer = await list(catalog, parameters as Parameters);

@@ -348,7 +348,7 @@ test('a project finds only its own products, and the address for people gives th
 test('an invalid search is refused with the fault and its place (§4.13 rule 9)', async () => {
   const catalog = await fill();
   const refused: [Asked, RegExp][] = [
-    [{ q: 'w '.repeat(17) }, /17 words, at most 16/],
+    [{ q: 'w '.repeat(17) }, /17 words, but at most 16/],
     [{ q: 'w'.repeat(501) }, /\/q must NOT have more than 500/],
     [{ filter: '{"attribute":' }, /filter must be a filter as JSON/],
     [{ filter: { attribute: 'Weight', operator: 'near', value: 1 } }, /operator must be equal to one of/],

@@ -201,7 +201,7 @@ test('the report names the type of each new attribute and the value that decided
         'attribute_created',
         'EAN',
         '123',
-        'created as TEXT_ATTRIBUTE: the key is named like a code, and codes are no numbers',
+        'created as TEXT_ATTRIBUTE: the key is named like a code, and codes are not numbers',
       ],
       ['attribute_created', 'Sold', 'true', 'created as BOOLEAN_ATTRIBUTE: every value is true or false'],
     ],
@@ -250,7 +250,7 @@ test('a task whose changes remove existing facts reports them with a count and a
     ['A', 'B', 'C', 'D'].map((one, at) => product(one, ['Price', price(at)], ['Note', 'x']));
   await catalog.load(...priced((at) => (at === 3 ? '' : `${at} €`)));
   const dropped =
-    'Price: 2 values are no facts any more, because of values such as "1 USD": another unit, the attribute takes a number, one space and €';
+    'Price: 2 values are no longer facts, because of values such as "1 USD": another unit; the attribute needs a number, one space and €';
   const [first = [], ...others] = [priced((at) => `${at} ${at === 0 ? '€' : 'USD'}`)];
   assert.deepEqual(others, []);
   const task = await commitBatches(catalog, first.slice(0, 2), first.slice(2));
@@ -262,12 +262,12 @@ test('a task whose changes remove existing facts reports them with a count and a
   const patched = await catalog.patch({ identifier: 'A', attributes: { Price: 'on request' } });
   assert.match(
     patched.warnings[0],
-    /^Price: 1 value is no fact any more, because .*"on request": not a number/,
+    /^Price: 1 value is no longer a fact, because .*"on request": not a number/,
   );
   const { mode, attributes } = await readOntology(catalog);
   await putOntology(catalog, { mode, attributes: attributes.filter(({ name }) => name !== 'Note') });
   const [{ id }] = (await catalog.tasks()).filter(({ name }) => name === 're-extraction');
   assert.deepEqual((await service().ended(id)).warnings, [
-    'Note: 4 values are no facts any more, because the ontology has no such attribute any more',
+    'Note: 4 values are no longer facts, because the ontology no longer has the attribute',
   ]);
 });

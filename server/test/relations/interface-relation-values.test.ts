@@ -252,7 +252,7 @@ test('a project adds names of units for types, facts and relations (§11.7 rule 
     service().call('PUT', path, { body: { mode: 'automatic', unitAliases, attributes } });
   assert.deepEqual((await put({ ZOLL: 'in', Daumen: 'thumb' })).body.details, [
     '/unitAliases/ZOLL is in already',
-    '/unitAliases/Daumen must be a unit that the table of units has, such as in or kg, not thumb',
+    '/unitAliases/Daumen must be a unit of the table of units, such as in or kg, but is thumb',
   ]);
   assert.equal((await put({ Daumen: 'in' })).status, 200);
   await catalog.load(

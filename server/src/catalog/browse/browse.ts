@@ -189,7 +189,7 @@ export function writeAnswer(found: FoundProduct): string {
 
 function describeValue(uploaded: AttributeValue, attribute: Attribute | undefined) {
   if (attribute === undefined) {
-    const message = 'the ontology does not know this attribute';
+    const message = 'the ontology has no such attribute';
     return { ...uploaded, attribute: null, fact: null, code: 'attribute_unknown', message };
   }
   const { id, name, type, unitName } = attribute;

@@ -49,12 +49,12 @@ export const productRoutes =
       params: ProjectParams,
       query: ProductListQuery,
       answer: { 200: ProductPage },
-      why: 'uploads are sent as they are stored',
+      why: 'uploads are sent in their stored form',
       async handle({ project, query }, reply) {
         const { limit = 100, cursor, format = 'json', identifierPrefix } = query;
         const question = readQuestion(query);
         if (format === 'ndjson') {
-          refuseBeside('format=ndjson exports the whole catalog', { identifierPrefix, ...question });
+          refuseBeside('format=ndjson, which exports the whole catalog', { identifierPrefix, ...question });
           // Reads one page ahead, so that the export ends when the caller disconnects.
           const lines = Readable.from(exportCatalog(catalog, project.id, cursor), { highWaterMark: 1 });
           return sendRaw(reply, 'application/x-ndjson; charset=utf-8', lines);
@@ -64,7 +64,7 @@ export const productRoutes =
           question === undefined
             ? await listRange(catalog.store, project.id, { identifierPrefix, cursor, limit, form })
             : await whileCallerWaits(reply, (signal) => {
-                refuseBeside('products are found by words, filter and category', { identifierPrefix });
+                refuseBeside('q, filter and category', { identifierPrefix });
                 const listed = { question: { ...question, cursor, limit }, form } as const;
                 return search.list(project.id, listed, signal);
               });
@@ -73,10 +73,10 @@ export const productRoutes =
     });
     serveRaw(server, 'GET /management/projects/:id/products/:identifier', {
       ...about,
-      summary: 'Read one product: uploaded and extracted values side by side, and what changed it last',
+      summary: 'Read one product: its uploaded and extracted values, and its last change',
       params: ProductParams,
       answer: { 200: ProductDetail },
-      why: 'a large page is made as bytes, by another thread',
+      why: 'another thread writes a large page as bytes',
       handle: ({ project, params: { identifier } }, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const page = await catalog.readProductPage({ projectId: project.id, identifier }, signal);
@@ -99,7 +99,7 @@ function readQuestion({ q, filter, category }: Static<typeof ProductListQuery>) 
 function refuseBeside(what: string, given: Readonly<Record<string, unknown>>): void {
   const name = Object.keys(given).find((one) => given[one]);
   if (name === undefined) return;
-  throw new ServiceError('query_invalid', `${what}: leave ${name} out`);
+  throw new ServiceError('query_invalid', `send ${name} without ${what}`);
 }
 
 /** How many characters are encoded in one piece; this takes the serving thread a few milliseconds. */

@@ -29,14 +29,14 @@ const ChangedAttribute = closedAs('ChangedAttribute', {
   attribute: SentAttribute,
   deleted: optional.list(Type.Integer({ minimum: 1 }), {
     maxItems: 100,
-    description: 'ids of other attributes that are deleted with the change, so that their keys are free',
+    description: 'ids of other attributes that the change deletes, so that their keys are free',
   }),
 });
 
 const extent = {
   products: Type.Integer({ description: 'in the catalog' }),
-  sampled: Type.Boolean({ description: 'true: only some of them were looked at, and counts are of those' }),
-  sampledProducts: Type.Integer({ description: 'those that were looked at' }),
+  sampled: Type.Boolean({ description: 'true: only a sample of the products was counted' }),
+  sampledProducts: Type.Integer({ description: 'products that were counted' }),
 };
 const Examples = Type.Array(Type.Object({ identifier: Type.String(), value: Type.String() }), {
   maxItems: 20,
@@ -57,7 +57,7 @@ const AttributeCoverage = titled('AttributeCoverage', {
   withValue: Type.Integer({ description: 'products with a value' }),
   withFact: Type.Integer({ description: 'products with a fact' }),
   values: Type.Array(Type.Object({ value: Type.String(), count: Type.Integer() }), { maxItems: 100 }),
-  distinctValues: Type.Integer({ description: 'at most 5,000 are told apart' }),
+  distinctValues: Type.Integer({ description: 'at most 5,000 are counted' }),
   hasMoreValues: Type.Boolean(),
   problems: Problems,
 });
@@ -65,7 +65,7 @@ const Coverage = titled('Coverage', {
   ...extent,
   attributes: Type.Array(AttributeCoverage, { description: 'of the ontology' }),
   unknown: Type.Array(AttributeCoverage, {
-    description: 'keys that the ontology does not know, the most frequent first',
+    description: 'keys without an attribute, the most frequent first',
   }),
 });
 
@@ -75,7 +75,7 @@ const Use = titled('AttributeUse', {
   id: Type.Integer(),
   name: Type.String(),
   isRenamed: Type.Boolean({
-    description: 'whether it follows; a pipeline goes on sending the former name, which stays a synonym',
+    description: 'whether it uses the new name; a pipeline keeps the former name, which remains a synonym',
   }),
 });
 const Effect = titled('AttributeEffect', {
@@ -85,7 +85,7 @@ const Effect = titled('AttributeEffect', {
   gained: Counted,
   lost: Counted,
   problems: Problems,
-  uses: optional.list(Use, 'with renameTo: what names the attribute'),
+  uses: optional.list(Use, 'with renameTo: the definitions that name the attribute'),
 });
 
 type SurveyRouteParts = RouteTools & { readonly catalog: Catalog };
@@ -95,11 +95,11 @@ const NDJSON = 'application/x-ndjson';
 const about = {
   tags: ['Ontology'],
   description:
-    'With `Accept: application/x-ndjson` lines say how far it got, `{"scanned":n,"of":m}`; the last one has the answer as `result`.',
+    'With `Accept: application/x-ndjson`, each line reports the progress, `{"scanned":n,"of":m}`; the last line has the answer as `result`.',
   config,
   params: ProjectParams,
   query: SurveyQuery,
-  why: 'lines say how far it got',
+  why: 'lines report the progress',
 } as const;
 
 /** Source: docs/interface §11.6. */
@@ -108,7 +108,7 @@ export const surveyRoutes =
   (server) => {
     serveRaw(server, 'GET /management/projects/:id/ontology/coverage', {
       ...about,
-      summary: 'How the ontology fits the catalog: values, facts and problems of each attribute',
+      summary: 'Count how the ontology fits the catalog: values, facts and problems of each attribute',
       query: Type.Object({ ...SurveyQuery.properties, category: Type.Optional(CategoryPath) }),
       answer: { 200: Coverage },
       async handle(request, reply) {
@@ -121,7 +121,7 @@ export const surveyRoutes =
 
     serveRaw(server, 'POST /management/projects/:id/ontology/preview', {
       ...about,
-      summary: 'What a changed attribute would do to the facts of the catalog; nothing is stored',
+      summary: 'Preview the effect of a changed attribute on the facts of the catalog',
       body: ChangedAttribute,
       answer: { 200: Effect },
       async handle(request, reply) {
@@ -168,7 +168,7 @@ async function answer<Answer extends TSchema>(
     // The counts have the form of the question, which types cannot express.
     for await (const { result } of follow())
       if (result !== undefined) return flatten(result, uses) as unknown as Sent<Static<Answer>>;
-    throw new Error('a survey ends with a result');
+    throw new Error('the survey ended without a result');
   });
 }
 

@@ -54,10 +54,12 @@ export function compute(
 ): { readonly computed: ComparedAttribute } | { readonly problem: string } {
   if (times === undefined && plus === undefined) return { computed: attribute };
   if (kindOf(attribute) !== 'number')
-    return { problem: `only numbers can be computed, ${describeAttribute(attribute)}` };
+    return { problem: `only numbers can be computed, but ${describeAttribute(attribute)}` };
   const added = plus === undefined ? undefined : readOperandMeasure(plus, attribute);
   if (plus !== undefined && added === undefined)
-    return { problem: `the value ${JSON.stringify(plus)} does not fit, ${describeAttribute(attribute)}` };
+    return {
+      problem: `the value ${JSON.stringify(plus)} does not fit, because ${describeAttribute(attribute)}`,
+    };
   const term = { ...(times !== undefined && { times: String(times) }), ...(added && { plus: added }) };
   return { computed: { ...attribute, term } };
 }
@@ -414,7 +416,7 @@ function compileCondition(
 ): ProductTest {
   if (operator === 'exists') return (product) => product.valuesOf(attribute).length > 0;
   if (operator === 'contains' && kindOf(attribute) !== 'text')
-    throw new ComparisonProblem(`contains needs text, ${describeAttribute(attribute)}`);
+    throw new ComparisonProblem(`contains needs text, but ${describeAttribute(attribute)}`);
   const operands = [value].flat().map((one) => getOperand(one, attribute));
   const holds = compileOperator(operator, operands);
   return (product) => product.valuesOf(attribute).some(holds);
@@ -424,7 +426,7 @@ function getOperand(value: unknown, attribute: ComparedAttribute): Comparable {
   const operand = readOperand(value, attribute);
   if (operand !== undefined) return operand;
   throw new ComparisonProblem(
-    `the value ${JSON.stringify(value)} does not fit, ${describeAttribute(attribute)}`,
+    `the value ${JSON.stringify(value)} does not fit, because ${describeAttribute(attribute)}`,
   );
 }
 
@@ -452,7 +454,7 @@ export function checkFilter(path: string, sent: unknown): string[] {
   const conditions = listConditions(sent as Filter).length;
   if (conditions <= CONDITIONS_PER_FILTER) return [];
   return [
-    `${path} must hold at most ${CONDITIONS_PER_FILTER} conditions in a depth of at most ${FILTER_DEPTH}, it holds ${conditions}`,
+    `${path} must have at most ${CONDITIONS_PER_FILTER} conditions in at most ${FILTER_DEPTH} levels, but has ${conditions}`,
   ];
 }
 
@@ -460,7 +462,7 @@ const SHAPE =
   'must be one of {"all":[…]}, {"any":[…]}, {"not":…}, {"attribute","operator","value"?}, {"category":[…]}, {"identifiers":[…]}';
 
 function checkPart(path: string, sent: unknown, depth: number): string[] {
-  if (depth > FILTER_DEPTH) return [`${path} is deeper than ${FILTER_DEPTH}`];
+  if (depth > FILTER_DEPTH) return [`${path} is nested deeper than ${FILTER_DEPTH} levels`];
   if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return [`${path} ${SHAPE}`];
   const filter = sent as Record<string, unknown>;
   const fields = Object.keys(filter);
@@ -508,7 +510,7 @@ const isListOf = (value: unknown, most: number) =>
 
 const SINGLE = { takes: 'string, number or boolean', isGood: isValue };
 const OPERANDS = {
-  exists: { takes: 'left out', isGood: (value: unknown) => value === undefined || value === true },
+  exists: { takes: 'absent', isGood: (value: unknown) => value === undefined || value === true },
   in: { takes: `array of at most ${LISTED} values`, isGood: (value: unknown) => isListOf(value, LISTED) },
   between: {
     takes: '[low, high]',

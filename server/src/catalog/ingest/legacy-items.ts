@@ -24,10 +24,12 @@ export interface LegacyProducts {
 
 /** @throws body_not_json, request_invalid */
 export function readLegacyForm(bytes: Uint8Array): LegacyProducts {
-  if (bytes.length > MOST_BYTES) throw refusal(`the form is larger than ${MOST_BYTES} bytes, the limit`);
+  if (bytes.length > MOST_BYTES) throw refusal(`the form must have at most ${MOST_BYTES} bytes`);
   const { list, full } = splitForm(Buffer.from(bytes).toString());
   if (/^(true|1)$/i.test(full))
-    throw refusal('full=true: a full update is sent by /products/batch/initiate, upload and start');
+    throw refusal(
+      'full=true is not supported; send a full update with /products/batch/initiate, upload and start',
+    );
   const items = parseItems(list);
   const products = items.map((item) =>
     readItem(typeof item === 'object' && item !== null ? (item as Item) : {}),
@@ -50,9 +52,9 @@ function parseItems(text: string): unknown[] {
     const items = text.startsWith('[') ? read(text) : read(decodeURIComponent(text.replaceAll('+', ' ')));
     if (Array.isArray(items)) return items;
   } catch (cause) {
-    throw new ServiceError('body_not_json', 'productsJsonArray holds no JSON list', { cause });
+    throw new ServiceError('body_not_json', 'productsJsonArray must be valid JSON', { cause });
   }
-  throw refusal('productsJsonArray must be a list');
+  throw refusal('productsJsonArray must be a JSON list');
 }
 
 const textOf = (value: unknown): string =>

@@ -35,7 +35,7 @@ export async function packPatches(
   packing: Packing,
 ) {
   const { report } = packing;
-  report.addRepeated(repeated, 'its changes were made in their order');
+  report.addRepeated(repeated, 'its changes were applied in their order');
   const rows = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
   const byIdentifier = new Map(rows.map((row) => [row.identifier, row]));
   const found = patches.map((patch) => ({ patch, present: byIdentifier.get(patch.identifier) }));

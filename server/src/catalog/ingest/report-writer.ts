@@ -43,7 +43,7 @@ export class ReportWriter implements ExtractionListener {
   /** Counts a fact that the catalog loses; without `unextracted`, the attribute no longer exists either. */
   addDropped(attribute: string, unextracted: Unextracted | undefined): void {
     const because = () =>
-      unextracted ? explainDropped(unextracted) : 'the ontology has no such attribute any more';
+      unextracted ? explainDropped(unextracted) : 'the ontology no longer has the attribute';
     this.dropped.getOrInsertComputed(attribute, () => ({ count: 0, because: because() })).count += 1;
   }
 
@@ -56,19 +56,19 @@ export class ReportWriter implements ExtractionListener {
   onUnknown(attribute: string): void {
     if (this.unknown.has(attribute)) return;
     this.unknown.add(attribute);
-    const message = 'the ontology does not know this attribute, its values are kept without a fact';
+    const message = 'the ontology has no such attribute, so its values make no facts';
     this.add({ code: 'attribute_unknown', attribute, message });
   }
 
-  addRepeated(identifiers: readonly string[], outcome = 'the last one wins'): void {
-    const message = `the identifier was sent more than once in this request, ${outcome}`;
+  addRepeated(identifiers: readonly string[], outcome = 'the last product wins'): void {
+    const message = `the identifier occurs more than once in the request; ${outcome}`;
     for (const identifier of identifiers) this.add({ identifier, code: 'repeated_identifier', message });
   }
 
   /** Must be called first: a commit reads from these lines which products remain unchanged. */
   addSkipped({ skipped, mended }: Pick<CheckedBody, 'skipped' | 'mended'>): void {
     for (const { identifier, errors } of skipped) {
-      const message = `the product is not valid and was left out: ${errors.join('; ')}`;
+      const message = `the product is invalid and was skipped: ${errors.join('; ')}`;
       this.add({ ...(identifier !== null && { identifier }), code: 'product_invalid', message });
     }
     for (const { identifier, count, dropped } of mended) {
@@ -78,7 +78,7 @@ export class ReportWriter implements ExtractionListener {
   }
 
   addUnknownIdentifier(identifier: string): void {
-    const message = 'the catalog holds no such product, a partial update creates none';
+    const message = 'the catalog has no such product, and a partial update does not create products';
     this.add({ identifier, code: 'unknown_identifier', message });
   }
 

@@ -30,7 +30,11 @@ const takesIdentifiers = {
 } as const;
 
 const config = { guard: 'project', access: 'read' } as const;
-const about = { config, tags: ['Lookup'], why: 'answers are kept as bytes, and joined without being parsed' };
+const about = {
+  config,
+  tags: ['Lookup'],
+  why: 'answers are cached as bytes and joined without being parsed',
+};
 
 /** Source: docs/interface §4.2. */
 export const lookupRoutes =

@@ -222,10 +222,10 @@ export function describeNotExtracted(why: NotExtracted, attribute: Attribute): s
   const { unitName } = attribute;
   const expected = unitName === undefined ? 'a number alone' : `a number, one space and ${unitName}`;
   const texts: Record<NotExtracted, string> = {
-    value_empty: 'empty, which is no value',
-    value_not_numeric: `not a number, the attribute takes ${expected}`,
-    unit_missing: `the unit is missing, the attribute takes ${expected}`,
-    unit_other: `another unit, the attribute takes ${expected}`,
+    value_empty: 'empty, so it makes no fact',
+    value_not_numeric: `not a number; the attribute needs ${expected}`,
+    unit_missing: `the unit is missing; the attribute needs ${expected}`,
+    unit_other: `another unit; the attribute needs ${expected}`,
     value_not_boolean: 'neither true nor false',
     value_not_date: 'not a date written YYYY-MM-DD',
   };

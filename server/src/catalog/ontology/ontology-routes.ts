@@ -40,7 +40,7 @@ export const ontologyRoutes =
       // The largest ontology has 20,000 attributes of up to seven fields.
       config: { ...config, hasMark: true, isOnce: true, maxBodyMib: 16, holds: { names: 160_000 } },
       summary:
-        'Replace the ontology of a project; answers follow at once, the report and relations by a task',
+        'Replace the ontology of a project; answers use it immediately, and a task updates the report and relations',
       async handle(request, reply) {
         const { project } = request;
         const mayBeRepeated = Boolean(request.headers['idempotency-key']);

@@ -28,7 +28,7 @@ export const AttributeSchema = closedAs('Attribute', {
     description: 'why a full update gave the attribute its type; set by the service, ignored in a PUT',
   }),
   typing: Type.Optional(
-    oneOf(['automatic'], 'sets the type back to automatic: the next full update judges the values anew'),
+    oneOf(['automatic'], 'resets the type to automatic: the next full update judges the values again'),
   ),
 });
 /**
@@ -39,9 +39,9 @@ export const SentAttribute = closedAs('SentAttribute', {
   renameTo: optional.text({
     minLength: 1,
     maxLength: 255,
-    description: 'the name that it is to have; relations, channels and settings that name it follow',
+    description: 'the new name; relations, channels and settings that name the attribute change too',
   }),
-  keepSynonym: optional.flag('with renameTo: whether the former name stays a synonym; default: true'),
+  keepSynonym: optional.flag('with renameTo: whether the former name remains a synonym; default: true'),
 });
 export type SentAttribute = Sent<Static<typeof SentAttribute>>;
 export const OntologyDocument = closedAs('Ontology', {
@@ -50,7 +50,8 @@ export const OntologyDocument = closedAs('Ontology', {
     Type.Record(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S{1,64}$' }), UnitName, {
       maxProperties: 200,
       additionalProperties: false,
-      description: 'what the project calls units, to a spelling of the table of units: {"Daumen":"in"}',
+      description:
+        'names of the project for units, each with a spelling of the table of units: {"Daumen":"in"}',
     }),
   ),
   attributes: Type.Array(AttributeSchema, { maxItems: ATTRIBUTES }),

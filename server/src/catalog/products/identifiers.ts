@@ -15,7 +15,7 @@ export function readIdentifierList(given: string | readonly string[] | undefined
   const values = given === undefined ? [] : [given].flat();
   const [first] = values;
   if (first === undefined || values.includes(''))
-    throw refuse('must hold at least one identifier and no empty one');
+    throw refuse('must have at least one identifier and no empty one');
   return values.length === 1 && isJson(first) ? parseList(first) : values;
 }
 
@@ -34,7 +34,7 @@ export async function refuseCommas(
   const parts = given.split(',').map((part) => part.trim());
   if ((await isKnown([given])) || !(await isKnown(parts))) return;
   throw refuse(
-    `has several identifiers: send them as a JSON array, identifiers=${JSON.stringify(parts.slice(0, 10))}`,
+    `has several identifiers; send them as a JSON array, identifiers=${JSON.stringify(parts.slice(0, 10))}`,
   );
 }
 

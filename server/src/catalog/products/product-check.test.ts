@@ -96,7 +96,7 @@ test('the error for attributes as an object names partial=true (§2.3)', () => {
         return true;
       },
     );
-  const [plain, hint] = ['/attributes must be array', ', an object is for partial=true'];
+  const [plain, hint] = ['/attributes must be array', '; an object needs partial=true'];
   assertSaid({ Size: '1 in' }, `${plain}${hint}`);
   assertSaid('Size', plain);
 });
@@ -256,11 +256,11 @@ test('a body above the limits of depth, members or values is refused with one sh
     [`[[${'[],'.repeat(19_000)}0],`.repeat(4), 'the body holds more than 131,072 values'],
     [
       `[{"identifier":"A","attributes":[${'0,'.repeat(25_000)}0]}]`,
-      'a list or object of the body has 25,001 members, more than 20,000 are not read',
+      'a list or object of the body has 25,001 members, and at most 20,000 are allowed',
     ],
     [
       `{"other":[${'0,'.repeat(25_000)}0],"products":[]}`,
-      'a list or object of the body has 25,001 members, more than 20,000 are not read',
+      'a list or object of the body has 25,001 members, and at most 20,000 are allowed',
     ],
   ];
   for (const [body, said] of cases) {

@@ -80,7 +80,7 @@ function compileOnce(schema: object, { isText, ...options }: CheckOptions): () =
   const own = { strict: false, messages: true, logger: false, meta: false, validateSchema: false } as const;
   const keyword = isText && {
     type: 'string' as const,
-    error: { message: 'must not hold NUL or unpaired surrogates' },
+    error: { message: 'must not contain NUL or unpaired surrogates' },
     validate: (_: unknown, value: string) => isText(value),
   };
   return () => {
@@ -180,7 +180,7 @@ export function refuseExcess(bytes: Buffer, maxMib: number): void {
   if (excess !== undefined) throw refuseBody([excess]);
   if (members <= WIDEST) return;
   const [found, most] = [members, WIDEST].map((count) => count.toLocaleString('en'));
-  throw refuseBody([`a list or object of the body has ${found} members, more than ${most} are not read`]);
+  throw refuseBody([`a list or object of the body has ${found} members, and at most ${most} are allowed`]);
 }
 
 const OPENS_LIST = 0x5b;
@@ -242,7 +242,7 @@ function describeError(error: ErrorObject): string {
   const named = keyword === 'additionalProperties' ? `: ${JSON.stringify(params.additionalProperty)}` : '';
   const allowed = keyword === 'enum' ? `: ${(params.allowedValues as string[]).join(', ')}` : '';
   const types = keyword === 'type' ? describeTypes(error) : message;
-  const hint = isObjectForm(error) ? ', an object is for partial=true' : '';
+  const hint = isObjectForm(error) ? '; an object needs partial=true' : '';
   return `${instancePath} ${types}${named}${allowed}${hint}`;
 }
 

@@ -362,7 +362,7 @@ export function* reserveNames(state: CatalogState, reserved: { names: Uint8Array
  * on
  */
 export function describeDeleted({ deleted, unknown }: { deleted: number; unknown: readonly string[] }) {
-  const message = 'the catalog holds no such product';
+  const message = 'the catalog has no such product';
   const lines = unknown.map(
     (identifier) => `${JSON.stringify({ identifier, code: 'unknown_identifier', message })}\n`,
   );

@@ -252,7 +252,7 @@ const LISTS = byEngine({
 export function* openPart(key: BatchKey): Program<StagedPart> {
   const found = yield* row<DocumentRange & ListTexts & { gaining: string }>`select ${RANGE}, gaining, ${LISTS}
     from staged_batch where ${ofBatch(key)}`;
-  if (found === undefined) throw new Error(`the batch ${key.batch} is staged no more`);
+  if (found === undefined) throw new Error(`the batch ${key.batch} is no longer staged`);
   return openLists(found, sql`staged_batch where ${ofBatch(key)}`, JSON.parse(found.gaining) as number[]);
 }
 

@@ -27,14 +27,14 @@ import { TaskStarted } from './update-answers.ts';
 
 const reach = {
   keptCommits: Type.Integer({ description: 'the setting of the project' }),
-  keptDays: orNull(Type.Integer(), 'the setting of the project; null: whatever their age'),
+  keptDays: orNull(Type.Integer(), 'the setting of the project; null: commits of any age'),
 };
 const CommitList = Type.Object({
-  items: Type.Array(Commit, { description: 'that can be undone, the last one first' }),
+  items: Type.Array(Commit, { description: 'commits that can be undone, latest first' }),
   ...reach,
 });
 
-const Upload = orNull(Type.Unknown(), 'upload shape; null: it was not there');
+const Upload = orNull(Type.Unknown(), 'upload shape; null: the product did not exist');
 const change = {
   productId: Type.Integer(),
   identifier: Type.String(),
@@ -43,31 +43,31 @@ const change = {
   after: Upload,
   changedSince: Type.Boolean({
     description:
-      'true: an update changed it again; `after` is how the next kept commit found it, or how it is now',
+      'true: an update changed the product again; `after` is the state that the next undoable commit found, or the present state',
   }),
 };
 const ProductHistory = Type.Object({
   items: Type.Array(Type.Object({ commit: Commit, ...change }, { title: 'ProductChange' }), {
-    description: 'the last one first',
+    description: 'latest first',
   }),
   ...reach,
 });
 const CommitParams = Type.Object({ ...ProjectParams.properties, commitId: Id });
-const WRITTEN = 'uploads are written by another thread, as bytes';
+const WRITTEN = 'another thread writes the uploads as bytes';
 const ChangeQuery = Type.Object({
   kind: Type.Optional(change.kind),
   limit: optional.integer({ minimum: 1, maximum: 100, default: 20 }),
-  cursor: optional.text({ maxLength: 100, description: 'nextCursor of the page before' }),
+  cursor: optional.text({ maxLength: 100, description: 'nextCursor of the previous page' }),
 });
 const RestoreQuery = Type.Object({
   ...ProjectQuery.properties,
   commit: optional.integer({
     ...Id,
-    description: 'the oldest to be undone, with all after it; default: the last',
+    description: 'the oldest commit to undo, with all later ones; default: the last commit',
   }),
   ifLast: optional.integer({
     ...Id,
-    description: 'the commit that must be the last one; 412 when it is not',
+    description: 'the commit that must be the last one; otherwise the answer is 412',
   }),
 });
 
@@ -95,7 +95,7 @@ function serveRestore(server: Server, { catalog, answerOnce, projects, uploadMax
     failures: { '4xx': ErrorAnswer, 507: ErrorAnswer },
     // The body is ignored, because some connectors send the last batch again.
     config: { guard: 'project', access: 'write', maxBodyMib: uploadMaxMib, body: 'raw' },
-    summary: 'Undo the last commit or delete, or all down to one',
+    summary: 'Undo the last commit or delete, or all back to a given commit',
     query: RestoreQuery,
     answer: { 200: TaskStarted },
     answerOnce,
@@ -139,7 +139,7 @@ function serveCommitChanges(server: Server, { catalog, limitScans }: CommitRoute
     why: WRITTEN,
     params: CommitParams,
     query: ChangeQuery,
-    summary: 'The products that a commit changed, before and after',
+    summary: 'List the products that a commit changed, before and after',
     answer: { 200: pageOf(Type.Object(change, { title: 'CommitChange' })) },
     handle(request, reply) {
       limitScans(request, reply);
@@ -156,7 +156,7 @@ function serveRestorePreview(server: Server, { catalog, limitScans }: CommitRout
   serve(server, `GET ${COMMITS}/:commitId/restore-preview`, {
     ...read,
     params: CommitParams,
-    summary: 'What undoing a commit and all after it would do; nothing is changed',
+    summary: 'Preview the effect of undoing a commit and all later ones',
     answer: { 200: RestoreEffect },
     handle(request, reply) {
       limitScans(request, reply);
@@ -173,7 +173,7 @@ function serveProductHistory(server: Server, { catalog }: CommitRouteParts): voi
     ...read,
     why: WRITTEN,
     params: ProductParams,
-    summary: 'The kept commits that changed a product, with what it was before and after',
+    summary: 'List the commits that changed a product, with the product before and after',
     answer: { 200: ProductHistory },
     handle: ({ project, params: { identifier } }, reply) =>
       whileCallerWaits(reply, async (signal) =>

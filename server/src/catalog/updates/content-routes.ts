@@ -11,7 +11,7 @@ interface ContentRouteParts extends RouteTools {
 }
 
 const message = Type.String();
-const count = optional.integer('left out for a body over 4 MiB or 20,000 pages');
+const count = optional.integer('absent for a body with more than 4 MiB or 20,000 pages');
 const Accepted = Type.Object({ message, status: successWord, nrOfSent: count, nrOfParsed: count });
 
 /** The calls of connectors about the pages of a shop, with the texts of their answers. */
@@ -43,7 +43,7 @@ export const contentRoutes =
     const page = {
       tags: ['Updates'],
       config: { guard: 'project', access: 'write', body: 'raw', maxBodyMib: uploadMaxMib },
-      summary: 'Pages of a shop: answered, counted and kept nowhere',
+      summary: 'Accept and count pages of a shop, without storing them',
       query: ProjectQuery,
       failures: { '4xx': ErrorAnswer },
     } as const;

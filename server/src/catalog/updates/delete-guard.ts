@@ -26,11 +26,11 @@ export function refuseDeletes(
   const percent = present === 0 ? 0 : Math.round((deleted / present) * 10_000) / 100;
   const wayOut =
     limitOf === 'pipeline'
-      ? `the pipeline allows ${maxDeletePercent} %, its maxDeletePercent; raise it to delete them all the same`
-      : `the project allows ${maxDeletePercent} %; send ${call}?allowDeletes=${deleted} to delete them all the same`;
+      ? `the pipeline allows ${maxDeletePercent} %; raise its maxDeletePercent to delete them anyway`
+      : `the project allows ${maxDeletePercent} %; send ${call}?allowDeletes=${deleted} to delete them anyway`;
   const details = [
     `the update would delete ${deleted} of ${present} ${plural} (${percent} %)`,
-    allowDeletes === undefined ? wayOut : `allowDeletes says ${allowDeletes}, it must be exactly ${deleted}`,
+    allowDeletes === undefined ? wayOut : `allowDeletes is ${allowDeletes}, but must be exactly ${deleted}`,
   ];
   if (allowDeletes !== undefined)
     return new ServiceError('deletes_not_exact', {

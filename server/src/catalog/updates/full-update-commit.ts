@@ -93,7 +93,7 @@ export class FullUpdateCommit {
     const { deleted = first } = (result ?? {}) as Partial<ChangeCounts>;
     if (deleted === allowDeletes) return;
     if (deleted === undefined) throw new ServiceError('full_update_started', { values: [id] });
-    const details = [`task ${id} commits it, with ${deleted} deletes`];
+    const details = [`task ${id} commits the full update with ${deleted} deletes`];
     throw new ServiceError('deletes_not_exact', {
       values: ['full update', deleted, 'products', allowDeletes],
       details,
@@ -161,7 +161,7 @@ export class FullUpdateCommit {
       const result = await run.takeEffect(() => store.commit(projectId, order));
       if (result.kind !== 'stale') return { result, created };
     }
-    throw new Error('the ontology changed again and again while a full update was committed');
+    throw new Error(`the ontology changed during each of ${ATTEMPTS} attempts to commit a full update`);
   }
 
   private async report(run: TaskRun, fullUpdateId: number, counts: ChangeCounts): Promise<void> {

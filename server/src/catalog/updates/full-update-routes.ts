@@ -64,7 +64,7 @@ export const fullUpdateRoutes =
 
 const FullUpdateQuery = Type.Object({
   ...ProjectQuery.properties,
-  fullUpdateId: optional.integer('refuse when another full update is open'),
+  fullUpdateId: optional.integer('refuses the request if another full update is open'),
 });
 
 /**
@@ -80,7 +80,7 @@ function serveInitiate(server: Server, parts: FullUpdateRouteParts): void {
   const { sessions, repeats } = parts.catalog.fullUpdates;
   serveOnce(server, 'POST /products/batch/initiate', {
     ...stepOf(parts),
-    summary: 'Full update, step 1: begin; an open one is discarded',
+    summary: 'Full update, step 1: begin, and discard an open one',
     query: ProjectQuery,
     answer: { 200: InitiateAnswer },
     answerOnce: parts.answerOnce,
@@ -99,7 +99,7 @@ function serveUpload(server: Server, parts: FullUpdateRouteParts): void {
       ...step,
       config: { ...step.config, isOnce: true },
       hooks: countBatches(parts.catalog, arriving),
-      summary: 'Full update, step 2: send a batch, again and again',
+      summary: 'Full update, step 2: send a batch; repeat it for each batch',
       query: Type.Object({ ...FullUpdateQuery.properties, onInvalid: InvalidProducts }),
       body: UploadBody,
       answer: { 200: UpdateAnswer },
@@ -177,7 +177,7 @@ function servePreview(server: Server, parts: FullUpdateRouteParts): void {
   serve(server, 'POST /products/batch/preview', {
     ...step,
     config: { ...step.config, role: 'viewer' },
-    summary: 'What the commit of the open full update would do',
+    summary: 'Preview the commit of the open full update',
     query: FullUpdateQuery,
     answer: { 200: PreviewAnswer },
     async handle(request) {
@@ -200,7 +200,7 @@ function serveDeleted(server: Server, { catalog }: FullUpdateRouteParts): void {
   serve(server, 'GET /products/batch/preview/deleted', {
     ...about,
     config,
-    summary: 'The products that the commit of the open full update would delete, page by page',
+    summary: 'List the products that the commit of the open full update would delete',
     query: DeletedQuery,
     answer: { 200: DeletedAnswer },
     async handle(request) {
@@ -229,11 +229,11 @@ const StartQuery = Type.Object({
   }),
   batches: optional.integer({
     minimum: 0,
-    description: 'how many batches were accepted; refuse when it is another number',
+    description: 'how many batches were accepted; refuses the commit if the number differs',
   }),
   products: optional.integer({
     minimum: 0,
-    description: 'the sum of nrOfParsed over the accepted batches; refuse when it is another number',
+    description: 'the sum of nrOfParsed over the accepted batches; refuses the commit if the number differs',
   }),
 });
 
@@ -241,7 +241,7 @@ function serveStart(server: Server, parts: FullUpdateRouteParts): void {
   const { starts, repeats } = parts.catalog.fullUpdates;
   serveOnce(server, 'POST /products/batch/start', {
     ...stepOf(parts),
-    summary: 'Full update, step 3: commit; products that no batch held are deleted',
+    summary: 'Full update, step 3: commit, which deletes products that were in no batch',
     query: StartQuery,
     answer: { 200: StartAnswer },
     answerOnce: parts.answerOnce,
@@ -263,14 +263,16 @@ const Shown = Type.Object({
   products: Type.Integer({ description: 'the sum of their nrOfParsed' }),
   arriving: Type.Integer({ description: 'uploads that are not yet accepted or refused' }),
   lastBatch: Type.Union([Type.Literal('accepted'), Type.Literal('failed'), Type.Literal('in doubt')]),
-  lastBatchAt: Type.Integer({ description: 'epoch milliseconds; without a batch when it was opened' }),
+  lastBatchAt: Type.Integer({
+    description: 'epoch milliseconds; without a batch, the time at which the full update began',
+  }),
 });
 
 function serveOpenFullUpdate(server: Server, { catalog }: FullUpdateRouteParts): void {
   const { sessions } = catalog.fullUpdates;
   serve(server, 'GET /products/batch', {
     ...ofOpen,
-    summary: 'The open full update',
+    summary: 'Read the open full update',
     query: FullUpdateQuery,
     answer: { 200: Shown },
     handle: (request) => sessions.describe(request.project.id, sessionOf(request)),
@@ -280,8 +282,8 @@ function serveOpenFullUpdate(server: Server, { catalog }: FullUpdateRouteParts):
     config: { guard: 'management', access: 'manage' },
     tags: about.tags,
     params: ProjectParams,
-    summary: 'The open full update, or that there is none',
-    answer: { 200: Type.Object({ fullUpdate: orNull(Shown, 'null: none is open') }) },
+    summary: 'Read the open full update, or null',
+    answer: { 200: Type.Object({ fullUpdate: orNull(Shown, 'null: no full update is open') }) },
     async handle({ project }) {
       const open = await sessions.describe(project.id, undefined).catch((error: unknown) => {
         if (error instanceof ServiceError && error.code === 'full_update_missing') return null;
@@ -295,7 +297,7 @@ function serveOpenFullUpdate(server: Server, { catalog }: FullUpdateRouteParts):
 function serveGiveUp(server: Server, { catalog, answerOnce }: FullUpdateRouteParts): void {
   serveOnce(server, 'DELETE /products/batch', {
     ...ofOpen,
-    summary: 'Give up the open full update',
+    summary: 'Discard the open full update',
     query: FullUpdateQuery,
     answer: { 200: Type.Object({ status: successWord, fullUpdateId: Type.Integer() }) },
     answerOnce,

@@ -87,7 +87,9 @@ export class ProductDeletes {
       await nextTurn();
     }
     if (!mayBeKnown) {
-      const details = identifiers.slice(0, 20).map((one) => `${JSON.stringify(one)} is not known`);
+      const details = identifiers
+        .slice(0, 20)
+        .map((one) => `no product has the identifier ${JSON.stringify(one)}`);
       throw new ServiceError('no_known_identifier', { details });
     }
     return this.accept({ project, author, record }, [...distinct]);
@@ -134,7 +136,7 @@ export class ProductDeletes {
     const change = { ...order, taskNumber, at, lists, ...undoLimitsOf(settings, at) };
     const { deleted, unknown, report } = await run.takeEffect(() => store.deleteProducts(projectId, change));
     await openPassage(run).pass(report);
-    await run.log(`deleted ${deleted} products, ${unknown} identifiers were not known`);
+    await run.log(`deleted ${deleted} products; ${unknown} identifiers were unknown`);
     run.count({ deleted, unknown });
     this.parts.onProductsWritten(projectId, { deleted });
     this.parts.collectGarbage(projectId);

@@ -97,7 +97,7 @@ export class ProductUpdates {
     await passage.pass(report);
     const warnings = await passage.end();
     const { created, changed, unchanged } = result;
-    const unknown = unknownIdentifiers > 0 ? `, ${unknownIdentifiers} identifiers were not known` : '';
+    const unknown = unknownIdentifiers > 0 ? `; ${unknownIdentifiers} identifiers were unknown` : '';
     await run.log(
       `${rows} products: created ${created}, changed ${changed}, unchanged ${unchanged}${unknown}`,
     );

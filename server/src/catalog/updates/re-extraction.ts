@@ -56,7 +56,7 @@ export class ReExtraction {
     // Pages take effect one after another, so after the first page a cancellation could not undo them.
     const done = await run.takeEffect(() => this.followAll(run));
     await this.parts.onOntologyFollowed(run);
-    await run.log(`looked at the facts of ${done} products`);
+    await run.log(`extracted the facts of ${done} products again`);
   }
 
   /** @returns the number of products whose facts were extracted */

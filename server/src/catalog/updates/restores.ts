@@ -48,7 +48,8 @@ export class Restores {
     const change = { ...order, taskNumber, at: clock.now() };
     const { result } = await run.takeEffect(() => store.restore(projectId, change));
     if (result === null || 'last' in result) throw refusalOfRestore(result?.last, order);
-    const message = 'the product was changed after the commit or delete, that change is overwritten';
+    const message =
+      'the product was changed after the commit or delete, and the restore overwrote that change';
     for (const identifier of result.overwritten)
       run.report({ identifier, code: 'overwritten_later', message });
     await run.log(

@@ -27,9 +27,9 @@ export function refusalOfRestore(last: number | undefined, { commit, ifLast }: R
   if (last === undefined)
     return new ServiceError(
       'nothing_to_restore',
-      `the commit ${commit} is not kept any more, or was undone already`,
+      `the commit ${commit} is no longer in the undo log, or was undone already`,
     );
-  const details = [`the last commit is ${last}, ifLast says ${ifLast}: look at the commits again`];
+  const details = [`the last commit is ${last}, but ifLast is ${ifLast}; read the commits again`];
   return new ServiceError('changed_meanwhile', { details });
 }
 
@@ -89,7 +89,10 @@ export function createUndoableCommits({ store, scans, tasks, getSettings }: Cata
 }
 
 const refuseNotLogged = (commit: number) =>
-  new ServiceError('not_found', `the commit ${commit} is not kept: GET …/commits lists those that are`);
+  new ServiceError(
+    'not_found',
+    `the commit ${commit} is not in the undo log; GET …/commits lists the commits that can be undone`,
+  );
 
 /** @returns JSON: `{"items":[…],…}` */
 function joinList(items: readonly (readonly Uint8Array[])[], others: object): readonly Uint8Array[] {

@@ -29,7 +29,7 @@ export const UpdateAnswer = Type.Object({
   ...TaskStarted.properties,
   nrOfSent: Type.Integer(),
   nrOfParsed: Type.Integer(),
-  nr_of_products: optional.integer('of the form that Shopware 5 sends: its items'),
+  nr_of_products: optional.integer('the items of the form that Shopware 5 sends'),
   validation: optional.list(
     Type.Object({
       product: Type.Union([
@@ -39,7 +39,7 @@ export const UpdateAnswer = Type.Object({
       schemaErrors: Type.Array(Type.String()),
       errors: Type.Array(Type.String()),
     }),
-    'with onInvalid=skip: the products that were left out',
+    'with onInvalid=skip: the products that were skipped',
   ),
 });
 export type ProductsAccepted = Sent<Static<typeof UpdateAnswer>>;

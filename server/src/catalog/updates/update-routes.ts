@@ -67,7 +67,7 @@ function serveUpdate(server: Server, { catalog, answerOnce, uploadMaxMib }: Upda
 }
 
 const listed = identifierList(
-  'in place of a body: a JSON array of identifiers, or one identifier a parameter',
+  'instead of a body: a JSON array of identifiers, or one identifier per parameter',
   PRODUCTS_PER_REQUEST,
 );
 const DeleteQuery = Type.Object({
@@ -111,7 +111,7 @@ async function takeFromQuery(request: FastifyRequest): Promise<void> {
   else if (JSON.stringify(listOf(request.body as string[])) !== JSON.stringify(named))
     throw new ServiceError(
       'query_invalid',
-      '/identifiers of the query and of the body differ, send one of them',
+      '/identifiers differs between the query and the body; send it in only one of them',
     );
 }
 

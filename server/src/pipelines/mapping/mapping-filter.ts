@@ -45,7 +45,7 @@ export function compileRowFilter(filter: unknown, texts: MappingTexts) {
   const place: FilterPlace = { texts, uses: new Set() };
   let conditions = 0;
   function compile(given: unknown, depth: number): RowTest {
-    if (depth > FILTER_DEPTH) throw new MappingProblem(`filter is deeper than ${FILTER_DEPTH}`);
+    if (depth > FILTER_DEPTH) throw new MappingProblem(`filter is nested deeper than ${FILTER_DEPTH} levels`);
     const { kind, filter: one } = readFilter(given);
     const compileParts = (parts: unknown) => [parts].flat().map((part) => compile(part, depth + 1));
     if (kind !== 'expression' && kind !== 'column') return combineTests(kind, compileParts(one[kind]));

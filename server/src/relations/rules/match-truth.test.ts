@@ -69,10 +69,10 @@ test('a side is computed with exact decimals, times first, in the unit of the at
     source: { attribute: 'Warmth', plus: '10 K' },
   };
   assert.equal(judge(warmer, { Warmth: '20 °C' }, { Warmth: '30 °C' }).truth, 1, 'a difference has no zero');
-  assert.match(problemOf(needs('10 mm')) ?? '', /"10 mm" does not fit, the attribute "TDP"/);
+  assert.match(problemOf(needs('10 mm')) ?? '', /"10 mm" does not fit, because the attribute "TDP"/);
   assert.match(
     problemOf({ target: 'Model', operator: 'equals', source: { attribute: 'Mount', times: 2 } }) ?? '',
-    /only numbers can be computed, the attribute "Mount" is text/,
+    /only numbers can be computed, but the attribute "Mount" is text/,
   );
 });
 

@@ -62,7 +62,7 @@ const WORDS = 16;
 /** @throws query_invalid */
 export function planSearch(question: SearchQuestion, byKey: SearchPlan['byKey']): SearchPlan {
   const words = listWords(question.q ?? '');
-  if (words.length > WORDS) throw refuse(`/q has ${words.length} words, at most ${WORDS} are looked for`);
+  if (words.length > WORDS) throw refuse(`/q has ${words.length} words, but at most ${WORDS} are allowed`);
   const find = findAmong(byKey);
   try {
     const given = question.filter?.trim() ? [readFilter(question.filter, byKey)] : [];

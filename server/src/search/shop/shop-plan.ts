@@ -110,6 +110,6 @@ export function findAttribute(name: string, byKey: ReadonlyMap<string, Attribute
   if (found !== undefined) return found;
   throw new ServiceError(
     'query_invalid',
-    `/filters has ${JSON.stringify(name)}, and there is no such attribute`,
+    `/filters names ${JSON.stringify(name)}, but there is no such attribute`,
   );
 }

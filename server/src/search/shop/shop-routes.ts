@@ -16,13 +16,13 @@ import type { ShopFilter, SuggestionLimits } from './shop-plan.ts';
 const count = (description: string) => optional.integer({ minimum: 0, description });
 const text = (maxLength: number, description: string) => optional.text({ maxLength, description });
 const UNUSED = {
-  userGroup: text(1_000, 'taken and not used'),
-  sessionId: text(1_000, 'taken and not used'),
+  userGroup: text(1_000, 'accepted and ignored'),
+  sessionId: text(1_000, 'accepted and ignored'),
   log: Type.Optional(Type.Union([Type.String({ maxLength: 100 }), Type.Boolean(), Type.Integer()])),
 };
 const common = {
   query: text(500, 'words; * for all products, _#Tools#Drills for a category'),
-  offset: count('groups to leave out'),
+  offset: count('how many groups to skip'),
   limit: count('groups, at most 1,000; default 20'),
   sort: text(300, 'key or name of a sorting option'),
   ...UNUSED,
@@ -45,7 +45,7 @@ const SuggestionQuery = Type.Object({
   limitCategory: count('default 3'),
   limitBrand: count('default 2'),
   limitSearch: count('default 3'),
-  limitContent: count('there are no pages'),
+  limitContent: count('ignored, because there are no pages'),
   ...UNUSED,
 });
 
@@ -59,7 +59,7 @@ const Item = Type.Object(
     image: Type.String(),
     images: Type.Array(Type.Unknown()),
     dataPoints: Type.Array(Type.Unknown()),
-    head: Type.Boolean({ description: 'the best of its group' }),
+    head: Type.Boolean({ description: 'true for the best product of its group' }),
     relevance: Type.Integer(),
     resultSet: Type.Null(),
   },
@@ -70,14 +70,14 @@ const success = Type.Literal('success');
 const extent = {
   isTotalExact: Type.Optional(Type.Literal(false, { description: 'the totals are estimates' })),
   facetsOf: optional.integer({
-    description: 'the counts of options and suggestions are of so many of the products found, not of all',
+    description: 'how many of the products found are counted in options and suggestions',
   }),
   partial: PartialMark,
 };
 const ShopAnswerSchema = Type.Object(
   {
     status: success,
-    totalResults: Type.Integer({ description: 'groups; beyond 5,000 products an estimate' }),
+    totalResults: Type.Integer({ description: 'groups; an estimate for more than 5,000 products' }),
     searchResults: Type.Array(
       Type.Object({
         ...head,

@@ -198,7 +198,7 @@ function createReader(bytes: Buffer, schema: ProductSchema, noting: NotingReader
       return readObject(bytes, Object.fromEntries(members) as Record<string, Reader>, required);
     }
     default:
-      throw new Error(`no reader of the type ${schema.type}`);
+      throw new Error(`no reader for the type ${schema.type}`);
   }
 }
 

@@ -162,12 +162,12 @@ export function planChange(
 const findTaken = ({ name, synonyms = [] }: RequestedAttribute, others: ReadonlyMap<string, Attribute>) =>
   [name, ...synonyms].flatMap((key) => {
     const other = others.get(key);
-    return other ? [`/attribute takes the key ${JSON.stringify(key)} of ${JSON.stringify(other.name)}`] : [];
+    return other ? [`/attribute uses the key ${JSON.stringify(key)} of ${JSON.stringify(other.name)}`] : [];
   });
 
 const findUnknown = (deleted: readonly number[], attributes: readonly Attribute[]) =>
   deleted.flatMap((id, at) =>
-    attributes.some((one) => one.id === id) ? [] : [`/deleted/${at} is the id of no attribute: ${id}`],
+    attributes.some((one) => one.id === id) ? [] : [`/deleted/${at}: no attribute has the id ${id}`],
   );
 
 /**

@@ -109,7 +109,7 @@ export function checkOntology({ unitAliases = {}, attributes }: RequestedOntolog
     ...findRepeated(
       attributes,
       ({ name, synonyms = [] }) => [...new Set([name, ...synonyms])],
-      'takes the key',
+      'uses the key',
     ),
     ...findRepeated(attributes, ({ id }) => (id === undefined ? [] : [id]), 'has the id'),
   ];
@@ -122,7 +122,7 @@ function findUselessAliases(unitAliases: UnitAliases): string[] {
     if (isUnit(alias)) return [`${place} is ${nameInTable(alias)} already`];
     return isUnit(unit)
       ? []
-      : [`${place} must be a unit that the table of units has, such as in or kg, not ${unit}`];
+      : [`${place} must be a unit of the table of units, such as in or kg, but is ${unit}`];
   });
 }
 

@@ -39,7 +39,7 @@ function judge(name: string, observed: Observed, settings: DraftSettings): Judge
   if (form === undefined) return describeText(observed, settings);
   if (other !== undefined)
     return asText(other[1], `${quote(other[1])} has another unit than ${quote(first)}`);
-  if (isCodeName(name)) return asText(first, `the key is named like a code, and codes are no numbers`);
+  if (isCodeName(name)) return asText(first, 'the key is named like a code, and codes are not numbers');
   const unitName = nameUnit(
     observed.units.map(([unit]) => unit),
     unitAliases,
@@ -69,7 +69,7 @@ function describeNumeric({ first, unclear }: Observed, form: NumberForm, unitNam
   const unit = unitName === '' ? '' : `${form === 'plain' ? ' with' : ' and'} the unit ${unitName}`;
   const doubt =
     form === 'plain' && unclear !== undefined
-      ? `; the point in ${quote(unclear)} was taken for a decimal one`
+      ? `; the point in ${quote(unclear)} was read as a decimal point`
       : '';
   return `every value is a number${WRITTEN[form]}${unit}, such as ${quote(first)}${doubt}`;
 }
@@ -92,13 +92,13 @@ function whyNoNumber(
   { locale }: DraftSettings,
 ): string {
   const { number } = splitMeasure(value);
-  if (/^[+-]?0\d/.test(number)) return 'begins with a zero, as codes do';
+  if (/^[+-]?0\d/.test(number)) return 'begins with a zero, like a code';
   if (/^[\d.,]+$/.test(number) && countDigits(number) >= CODE_DIGITS)
-    return `has ${CODE_DIGITS} digits or more, as codes do`;
+    return `has ${CODE_DIGITS} digits or more, like a code`;
   if (isTruth(first)) return 'is neither true nor false';
   return value === notPlain
     ? `is not a number in ${locale}`
-    : `and ${quote(notPlain)} are not numbers written in one way`;
+    : `and ${quote(notPlain)} are not numbers of the same form`;
 }
 
 /** @returns a line for the report of the task that creates the attribute */

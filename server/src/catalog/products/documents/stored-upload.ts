@@ -139,7 +139,7 @@ export class StoredKeys<Known> {
   #find(text: string, at: number): StoredKey<Known> {
     const start = at + KEY.length;
     const end = text.indexOf(VALUE, start);
-    if (end < 0) throw new Error('an upload is not as it is stored');
+    if (end < 0) throw new Error('an upload does not have the stored form');
     const stored = text.slice(start, end);
     const found = this.#keys.get(stored);
     if (found !== undefined) return found;
@@ -188,7 +188,7 @@ export class StoredValues {
 /** @returns the position of the quote that ends a JSON string */
 export function endOfText(raw: string, start: number): number {
   for (let at = raw.indexOf(QUOTE, start); ; at = raw.indexOf(QUOTE, at + 1)) {
-    if (at < 0) throw new Error('an upload is not as it is stored');
+    if (at < 0) throw new Error('an upload does not have the stored form');
     let escapes = 0;
     while (at - escapes > start && raw.charCodeAt(at - escapes - 1) === BACKSLASH) escapes += 1;
     if (escapes % 2 === 0) return at;

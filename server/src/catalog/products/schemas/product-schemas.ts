@@ -150,7 +150,7 @@ export const UpdateBody = listOf({ anyOf: [UploadProduct, PatchProduct] });
 export const InvalidProducts = Type.Optional(
   oneOf(
     ['refuse', 'skip'],
-    'what becomes of a request with products that are not valid; default: the setting of the project',
+    'refuse or skip the invalid products of a request; default: the setting of the project',
   ),
 );
 
@@ -197,7 +197,7 @@ export const identifierList = (description: string, most = IDENTIFIERS_PER_REQUE
   );
 export const IdentifiersQuery = Type.Object({
   ...ProjectQuery.properties,
-  identifiers: identifierList('a JSON array of identifiers, or one identifier a parameter'),
+  identifiers: identifierList('a JSON array of identifiers, or one identifier per parameter'),
 });
 export const IdentifiersBody = Type.Object({
   ...ProjectQuery.properties,
@@ -234,25 +234,27 @@ export const ProductListQuery = Type.Object({
   format: Type.Optional(
     oneOf(
       ['json', 'table', 'ndjson'],
-      'json: upload shape; table: what a table shows; ndjson: the whole catalog in upload shape, a line a product',
+      'json: upload shape; table: the fields of a table; ndjson: the whole catalog in upload shape, one product per line',
     ),
   ),
   identifierPrefix: optional.text({
     maxLength: 255,
     pattern: '^[^\\u0000]*$',
-    description: 'identifiers that begin so; without q, filter and category',
+    description: 'the beginning of the identifiers; send it without q, filter and category',
   }),
   ...FoundBy,
-  name: optional.text({ maxLength: 0, description: 'no longer: use q' }),
-  attribute: optional.text({ maxLength: 0, description: 'no longer: use filter' }),
+  name: optional.text({ maxLength: 0, description: 'no longer supported; use q' }),
+  attribute: optional.text({ maxLength: 0, description: 'no longer supported; use filter' }),
 });
 export const TableProduct = titled('TableProduct', {
   id: Type.Integer(),
   identifier: Type.String(),
   groupId: Type.String(),
   name: Type.String(),
-  image: Type.String({ description: 'the first LARGE one, else the first; may be empty' }),
-  thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`; may be empty' }),
+  image: Type.String({ description: 'the first LARGE image, otherwise the first image; may be empty' }),
+  thumbnail: Type.String({
+    description: 'the first THUMB or SMALL image, otherwise the same as `image`; may be empty',
+  }),
   category: Type.Array(Type.String(), { description: 'path of the main category; may be empty' }),
   lastUpdateTs: Instant,
 });
@@ -280,7 +282,7 @@ const DescribedValue = titled('DescribedValue', {
   value: Type.String({ description: 'as uploaded' }),
   userGroups: optional.list(Type.String()),
   row: UploadedRow,
-  attribute: orNull(Type.String(), 'null: the ontology does not know it'),
+  attribute: orNull(Type.String(), 'null: the ontology has no such attribute'),
   fact: orNull(
     Type.Object({
       attributeId: Type.Integer(),
@@ -290,7 +292,7 @@ const DescribedValue = titled('DescribedValue', {
       unit: optional.text(),
     }),
   ),
-  code: optional.text('why there is no fact'),
+  code: optional.text('the reason why there is no fact'),
   message: optional.text(),
 });
 
@@ -308,6 +310,6 @@ export const ProductDetail = Type.Object({
   ),
   lastChange: Type.Object({
     at: Instant,
-    task: orNull(WireTaskSchema, 'null: it was forgotten since'),
+    task: orNull(WireTaskSchema, 'null: the task has been deleted'),
   }),
 });
