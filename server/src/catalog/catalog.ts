@@ -67,11 +67,11 @@ export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestion
   ...madeAnswerOperations(snapshots),
 });
 
-export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
-  const { tasks, store, ingest, scans } = given;
-  const garbage = new GarbageCollection(given);
+export function createCatalog(baseParts: Omit<CatalogParts, 'collectGarbage'>) {
+  const { tasks, store, ingest, scans } = baseParts;
+  const garbage = new GarbageCollection(baseParts);
   const parts: CatalogParts = {
-    ...given,
+    ...baseParts,
     collectGarbage: (projectId) => void garbage.collect(projectId),
   };
   const staging = new Staging(parts, (projectId, fullUpdateId) => {

@@ -41,7 +41,7 @@ export interface DerivedFrom extends Pick<UploadedProduct, OwnField> {
   readonly attributes: readonly Pick<AttributeValue, 'key' | 'value' | 'row'>[];
 }
 
-/** The products of a body, by row. Numbers stand for the texts of attributes, because most texts repeat. */
+/** The products of a body, by row. Numbers represent the texts of attributes, because most texts repeat. */
 export interface DerivedSource {
   /**
    * The keys that are read, in the order of their numbers. Reading all keys of a product takes five times as
@@ -77,10 +77,10 @@ export type Derive = (
 /** Derives data from the products of a body. */
 export interface DerivedBatch {
   /**
-   * @param place the position of the product among the packed rows
+   * @param position the position of the product among the packed rows
    * @param into receives the text to store with the product, if there is one
    */
-  add(row: number, place: number, into: ProductPacker): void;
+  add(row: number, position: number, into: ProductPacker): void;
   /** @returns the derived columns, which are stored besides the texts */
   finish(): DerivedColumns | undefined;
 }

@@ -35,10 +35,7 @@ export class GarbageCollection {
     if (again.delete(projectId)) await this.collect(projectId);
   }
 
-  /**
-   * A batch may be staged after its full update is discarded and its staged products are removed. Then this
-   * removes it.
-   */
+  /** Removes a batch that was staged after its full update was discarded and its staged products were removed. */
   async collectUnlessLive(projectId: number, fullUpdateId: number): Promise<void> {
     const { database, logger } = this.parts;
     try {

@@ -9,7 +9,7 @@ import type { RequestedOntology } from './ontology/changes/changes.ts';
 import type { Attribute, Ontology, OntologyMode } from './ontology/ontology.ts';
 import type { PackedProducts } from './products/documents/documents.ts';
 
-/** Reads of a store for callers. Each reads one version of the catalog. */
+/** Reads of a store for callers. Each read uses one version of the catalog. */
 export interface CatalogReads {
   /** @returns the last committed version of the catalog, never the version of a replica */
   readVersion(): number;
@@ -38,7 +38,9 @@ export interface CatalogStateReads {
 export interface CatalogComparisons {
   /** Counts what a commit would change; on request, adds the first identifiers of each kind. */
   compareStaged(update: ComparedUpdate): Difference;
-  /** @returns products that a commit would delete, by identifier, with the fronts of their uploads */
+  /**
+   * @returns products that a commit would delete, in the order of their identifiers, with the fronts of their uploads
+   */
   listDeleted(page: DeletedPage): readonly ListedRow[];
 }
 
@@ -76,10 +78,10 @@ export interface CatalogRepeatables {
    */
   keepSkipped(staged: { fullUpdateId: number }): void;
   /**
-   * Reads a part of the reports of all batches, in order. A writing thread does it, because each report may have
-   * 20 MB.
+   * Reads a part of the reports of all batches, in order. A writing thread reads it, because each report may have 20
+   * MB.
    */
-  readStagedReports(place: ReportPlace & { readonly fullUpdateId: number }): ReportPart;
+  readStagedReports(position: ReportPlace & { readonly fullUpdateId: number }): ReportPart;
   /** Removes a limited part of the garbage. @returns whether there is more */
   collectGarbage(limits: { live: readonly number[] } & Omit<UndoOrder, 'author'>): boolean;
 }
@@ -176,7 +178,7 @@ export interface FoundProduct {
   readonly categories: ReadonlyMap<string, number>;
 }
 
-/** What precedes and follows answers that are sent together. */
+/** The bytes before and after answers that are sent together. */
 export type Frame = Readonly<Record<'head' | 'tail', Uint8Array>>;
 
 /** A lookup. */
@@ -202,7 +204,7 @@ export type ReportPlace = Readonly<Record<'batch' | 'at', number>>;
 export interface ReportPart {
   /** Whole lines, of a few megabytes in total. */
   readonly lines: string;
-  /** undefined if there are no more. */
+  /** undefined for the last part. */
   readonly next: ReportPlace | undefined;
 }
 
@@ -291,7 +293,7 @@ export interface AppliedProducts {
 export interface BatchReview extends BatchKey {
   readonly extractedBy: StagedNotes['extractedBy'];
   readonly report: string;
-  /** Its products that exist already and gain facts. */
+  /** Products of the batch that exist already and gain facts. */
   readonly gaining: readonly number[];
 }
 
@@ -333,7 +335,7 @@ export interface FollowedProducts {
   readonly changed: readonly boolean[];
 }
 
-/** What a full update or a delete changed in the catalog. */
+/** The numbers of products that a full update or a delete changed in the catalog. */
 export type ChangeCounts = Readonly<Record<'created' | 'changed' | 'unchanged' | 'deleted', number>>;
 
 /** A count, and the first products by identifier. */
@@ -364,7 +366,7 @@ export interface StagedNotes {
 /** How many products a catalog may lose. */
 export interface DeleteLimit {
   readonly maxDeletePercent: number;
-  /** The exact number that the caller allows, whatever the percentage. */
+  /** The exact number that the caller allows. It takes precedence over the percentage. */
   readonly allowDeletes?: number | undefined;
 }
 
@@ -374,7 +376,7 @@ export type ChangeOrder = Readonly<Record<'taskNumber' | 'at', number>>;
 /** The author of a change, as shown in the list of commits. */
 export type ChangeAuthor = NonNullable<UndoableCommit['author']>;
 
-/** What a commit or delete needs for its entry in the undo log. */
+/** The members of a commit or delete for its entry in the undo log. */
 export interface UndoOrder {
   /** 0: nothing can be undone. */
   readonly undoDepth: number;
@@ -399,7 +401,7 @@ export type Stale = { readonly stale: true };
 
 export type ChangeKind = 'created' | 'changed' | 'deleted';
 
-/** A product before a commit or delete, and after. */
+/** A product before and after a commit or delete. */
 export interface CommitChange {
   readonly productId: number;
   readonly identifier: string;
@@ -414,7 +416,7 @@ export interface CommitChange {
   readonly isChangedSince: boolean;
 }
 
-/** The position in the changes of a commit, and how many changes to read from there. */
+/** A page of the changes of a commit. */
 export interface ChangePage {
   readonly commit: number;
   readonly kind?: ChangeKind | undefined;
@@ -431,7 +433,7 @@ export interface ChangePlace {
 /** The changes that a restore would make to the catalog. */
 export type RestoreEffect = Sent<Static<typeof RestoreEffectSchema>>;
 
-/** The last commit is not the one that the caller expected. */
+/** The result if the last commit is not the one that the caller expected. */
 export type OtherLast = { readonly last: number };
 
 /** The result of a commit: done, refused by the delete guard, or to be prepared again. */
@@ -447,7 +449,7 @@ export interface RestoreResult {
   readonly needsExtraction: boolean;
 }
 
-/** What an update needs to know about a present product. */
+/** The state of a present product that an update needs. */
 export interface PresentProduct {
   readonly id: number;
   /** In hexadecimal. */

@@ -29,8 +29,8 @@ const LINES_AT_ONCE = 1_000;
 /** Other lines of a batch are passed on unchanged. */
 const TALLIED = /^\{"more"|"code":"(facts_dropped|value_empty|attribute_unknown)"/;
 
-const writeCount = (count: number, one: string, many: string): string =>
-  `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+const writeCount = (count: number, singular: string, plural: string): string =>
+  `${count.toLocaleString('en-US')} ${count === 1 ? singular : plural}`;
 
 /**
  * Passes lines of the parsing threads to the report of a task. Each unknown attribute is reported once per task.
@@ -57,8 +57,8 @@ export function openPassage(run: TaskRun) {
   }
 
   function addDropped(attribute: string, { count, because }: Dropped): void {
-    const known = dropped.get(attribute);
-    dropped.set(attribute, { count: count + (known?.count ?? 0), because: known?.because ?? because });
+    const counted = dropped.get(attribute);
+    dropped.set(attribute, { count: count + (counted?.count ?? 0), because: counted?.because ?? because });
   }
 
   return {
@@ -73,7 +73,7 @@ export function openPassage(run: TaskRun) {
     },
     /** Adds the facts that a part of the task dropped, from its `TaskNotes`. */
     takeNotes({ dropped = [] }: TaskNotes): void {
-      for (const [attribute, one] of dropped) addDropped(attribute, one);
+      for (const [attribute, facts] of dropped) addDropped(attribute, facts);
     },
     /**
      * Reports the counts of empty values, and logs the dropped facts, because a report is about present values.
@@ -85,7 +85,7 @@ export function openPassage(run: TaskRun) {
       if (dropped.size === 0) return {};
       const first = [...dropped].slice(0, WARNINGS);
       const warnings = first.map(
-        ([attribute, one]) => `${attribute}: ${countDropped(attribute, one).message}`,
+        ([attribute, facts]) => `${attribute}: ${countDropped(attribute, facts).message}`,
       );
       for (const warning of warnings) await run.log(warning);
       return { warnings, dropped: first };
@@ -96,11 +96,11 @@ export function openPassage(run: TaskRun) {
 /** A generator, because splitting the largest report without a pause would delay other calls. */
 function* eachLine(parts: Iterable<string>): Generator<string, void> {
   for (const lines of parts) {
-    for (let at = 0; at < lines.length; ) {
-      const end = lines.indexOf('\n', at);
-      const text = lines.slice(at, end < 0 ? lines.length : end);
+    for (let offset = 0; offset < lines.length; ) {
+      const end = lines.indexOf('\n', offset);
+      const text = lines.slice(offset, end < 0 ? lines.length : end);
       if (text !== '') yield text;
-      at += text.length + 1;
+      offset += text.length + 1;
     }
   }
 }
@@ -111,11 +111,11 @@ const LINE_END = 0x0a;
 
 function* eachPart(bytes: Uint8Array): Generator<string, void> {
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (let at = 0; at < lines.length; ) {
-    const found = lines.indexOf(LINE_END, at + PART_BYTES);
-    const end = found < 0 ? lines.length : found + 1;
-    yield lines.toString('utf8', at, end);
-    at = end;
+  for (let offset = 0; offset < lines.length; ) {
+    const lineEnd = lines.indexOf(LINE_END, offset + PART_BYTES);
+    const end = lineEnd < 0 ? lines.length : lineEnd + 1;
+    yield lines.toString('utf8', offset, end);
+    offset = end;
   }
 }
 

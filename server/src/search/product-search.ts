@@ -25,7 +25,7 @@ const SEARCHING: BudgetTerms = { ms: 20_000, refusal: 'search_too_long' };
 /** Reading ten products of 2 MB takes half a second. */
 const READING: BudgetTerms = { ms: 20_000, refusal: 'question_too_long' };
 
-/** For this long after its last search, another project counts as being searched. */
+/** How long after its last search another project counts as being searched. */
 const RECENT_MS = 5_000;
 
 /** The order of any operation. */
@@ -82,10 +82,14 @@ export class ProductSearch {
    * Answers a search of a shop, or its suggestions. Without an index, it searches a part of the catalog.
    * @returns JSON @throws query_invalid, search_too_long, answer_too_large
    */
-  async ask(projectId: number, given: ProductQuestion, signal: AbortSignal): Promise<Uint8Array> {
+  async answerShop(
+    projectId: number,
+    shopQuestion: ProductQuestion,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
     const { getLocale, getSettings } = this.parts;
     const [locale, { priceAttribute }] = [await getLocale(projectId), await getSettings(projectId)];
-    const question: ShopQuestion = { ...given, locale, priceAttribute };
+    const question: ShopQuestion = { ...shopQuestion, locale, priceAttribute };
     return this.askIndex('searchGroups', { projectId, question }, { signal, waitMs: this.shortWaitMs });
   }
 
@@ -118,9 +122,9 @@ export class ProductSearch {
 
   /** Updates the index after a change of the catalog, if the project was searched in the last week. */
   follow(projectId: number): void {
-    const at = this.searchedAt.get(projectId);
-    if (at === undefined) return;
-    if (performance.now() - at < FOLLOWED_MS) void this.index.complete(projectId);
+    const lastSearchAt = this.searchedAt.get(projectId);
+    if (lastSearchAt === undefined) return;
+    if (performance.now() - lastSearchAt < FOLLOWED_MS) void this.index.complete(projectId);
     else this.searchedAt.delete(projectId);
   }
 
@@ -159,7 +163,7 @@ export class ProductSearch {
 
   private isShared(projectId: number): boolean {
     const since = performance.now() - RECENT_MS;
-    return this.searchedAt.entries().some(([other, at]) => other !== projectId && at > since);
+    return this.searchedAt.entries().some(([other, searchedAt]) => other !== projectId && searchedAt > since);
   }
 }
 

@@ -99,7 +99,7 @@ export interface WordPart {
   readonly last: string | undefined;
 }
 
-/** Lexemes of categories; the answer has those that belong to a product. */
+/** Lexemes of categories. The answer has the lexemes that belong to a product. */
 export interface SoughtCategories {
   readonly lexemes: readonly string[];
   /** For documents after this one, the former documents of their products are found. */

@@ -3,6 +3,7 @@ import type { CatalogSnapshot, CatalogSnapshots } from '../catalog/catalog.ts';
 import { refuseLarge } from '../catalog/lookup/lookup.ts';
 import { indexByKey } from '../catalog/ontology/ontology.ts';
 import { type Budget, type Operation, shareText } from '../storage/threads/threads.ts';
+import { CachedCounts } from './cached-counts.ts';
 import {
   answerSearch,
   type CategoryQuestion,
@@ -23,7 +24,6 @@ import {
   type SearchQuestion,
 } from './hits/hits.ts';
 import { openSearched } from './index-store/index-store.ts';
-import { KeptCounts } from './kept-counts.ts';
 import {
   answerShopSearch,
   answerSuggestions,
@@ -43,7 +43,7 @@ export type GroupQuestion = Pick<ShopQuestion, 'named' | 'offset' | 'limit' | 'f
 /** @returns the result of `use` for the groups that the question finds @throws query_invalid */
 export type FindGroups = <Answer>(
   order: Order<GroupQuestion>,
-  use: (found: OpenGroups) => Promise<Answer>,
+  use: (groups: OpenGroups) => Promise<Answer>,
   budget: Budget,
 ) => Promise<IndexOutcome<Answer>>;
 
@@ -67,7 +67,7 @@ interface Work<Answer> {
 /** Plans the work. It refuses invalid questions, even if there is no index yet. */
 type PlanWork<Answer> = (snapshot: CatalogSnapshot) => Work<Answer> | Promise<Work<Answer>>;
 
-/** A number of products for which the limit of an answer's size applies. */
+/** Any number above 1, so that `refuseLarge` applies the limit of an answer's size. */
 const MANY = 2;
 /** The number of groups whose names complete a word. */
 const SUGGESTED_FROM = 20;
@@ -103,7 +103,7 @@ interface ListOrder extends Order<SearchQuestion> {
 class ThreadSearch {
   private readonly snapshots: CatalogSnapshots;
   private readonly limits: SearchLimits;
-  private readonly counts = new KeptCounts();
+  private readonly counts = new CachedCounts();
 
   constructor(snapshots: CatalogSnapshots, limits: SearchLimits) {
     this.snapshots = snapshots;
@@ -154,7 +154,7 @@ class ThreadSearch {
 
   useGroups<Answer>(
     order: Order<GroupQuestion>,
-    use: (found: OpenGroups) => Promise<Answer>,
+    use: (groups: OpenGroups) => Promise<Answer>,
     budget: Budget,
   ): Promise<IndexOutcome<Answer>> {
     const question = { ...EVERYTHING, ...order.question };
@@ -172,7 +172,7 @@ class ThreadSearch {
     return this.snapshots.read(projectId, budget, async (snapshot) => {
       const work = await plan(snapshot);
       const scope = { allowIncomplete, sought: work.sought };
-      const countOnce: OpenIndex['countOnce'] = (what, count) => counts.find(`${projectId} ${what}`, count);
+      const countOnce: OpenIndex['countOnce'] = (name, count) => counts.find(`${projectId} ${name}`, count);
       const index = await openIndex(openSearched(snapshot), scope, { budget, limits, countOnce });
       if ('missing' in index) return index;
       const isComplete = index.isMade && index.newer === undefined;

@@ -146,45 +146,45 @@ export async function readProductPage(
   const [measured] = await store.measureDocuments(projectId, [identifier]);
   if (measured === undefined) return undefined;
   if (measured.bytes > AT_ONCE_BYTES) {
-    const made = await scans.makePage({ projectId, identifier }, signal);
-    if (made === undefined) return undefined;
-    countPassed(made.bytes.length);
-    return [made.bytes, Buffer.from(`,"lastChange":${JSON.stringify(await findChange(made))}}`)];
+    const page = await scans.makePage({ projectId, identifier }, signal);
+    if (page === undefined) return undefined;
+    countPassed(page.bytes.length);
+    return [page.bytes, Buffer.from(`,"lastChange":${JSON.stringify(await findChange(page))}}`)];
   }
-  const found = await store.findProduct(projectId, identifier);
-  return found && { ...describeProduct(projectId, found), lastChange: await findChange(found) };
+  const product = await store.findProduct(projectId, identifier);
+  return product && { ...describeProduct(projectId, product), lastChange: await findChange(product) };
 }
 
 const makePage = (snapshots: CatalogSnapshots, { projectId, identifier }: PageOrder, budget: Budget) =>
   snapshots.read(projectId, budget, async (snapshot) => {
-    const found = await snapshot.findProduct(identifier);
-    if (found === undefined) return undefined;
-    const bytes = shareText(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
-    const { updatedAt, updatedBy } = found;
+    const product = await snapshot.findProduct(identifier);
+    if (product === undefined) return undefined;
+    const bytes = shareText(JSON.stringify(describeProduct(projectId, product)).slice(0, -1));
+    const { updatedAt, updatedBy } = product;
     return new Passed<MadePage>({ bytes, updatedAt, updatedBy }, bytes.length);
   });
 
 /** @throws catalog_damaged */
-function describeProduct(projectId: number, found: FoundProduct) {
-  const { id, raw, updatedAt } = found;
+function describeProduct(projectId: number, stored: FoundProduct) {
+  const { id, raw, updatedAt } = stored;
   if (raw === null) throw new ServiceError('catalog_damaged', { values: [projectId] });
   const upload = JSON.parse(raw) as UploadedProduct;
-  const product = JSON.parse(`{"id":${id},${writeAnswer(found)},"lastUpdateTs":${updatedAt}}`) as object;
-  const known = indexByKey(found.ontology.attributes);
-  const values = upload.attributes.map((value) => describeValue(value, known.get(value.key)));
-  const notExtracted = values.flatMap((one) => {
-    if (!('code' in one)) return [];
-    const { key, value, attribute, code, message } = one;
+  const product = JSON.parse(`{"id":${id},${writeAnswer(stored)},"lastUpdateTs":${updatedAt}}`) as object;
+  const attributeByKey = indexByKey(stored.ontology.attributes);
+  const values = upload.attributes.map((value) => describeValue(value, attributeByKey.get(value.key)));
+  const notExtracted = values.flatMap((described) => {
+    if (!('code' in described)) return [];
+    const { key, value, attribute, code, message } = described;
     return [{ attribute: attribute ?? key, value, code, message }];
   });
   return { product, upload, values, notExtracted };
 }
 
 /** @returns the answer of a lookup for the product as JSON, without id and time */
-export function writeAnswer(found: FoundProduct): string {
-  const writer = new AnswerWriter(found.ontology.attributes, (path) => found.categories.get(path));
+export function writeAnswer(stored: FoundProduct): string {
+  const writer = new AnswerWriter(stored.ontology.attributes, (path) => stored.categories.get(path));
   writer.begin();
-  return writer.write(Buffer.from(found.raw ?? '')).toString();
+  return writer.write(Buffer.from(stored.raw ?? '')).toString();
 }
 
 function describeValue(uploaded: AttributeValue, attribute: Attribute | undefined) {
@@ -266,7 +266,7 @@ interface Tally {
 export type OpenTally = (present: Ontology, question: SuggestionQuestion) => Tally;
 
 type OpenSurvey = Awaited<ReturnType<typeof openSurvey>> & {
-  /** The state of the catalog that the survey began with; undefined if its result is not kept. */
+  /** The state of the catalog that the survey began with; undefined if its result is not cached. */
   readonly mark: string | undefined;
 };
 
@@ -286,7 +286,7 @@ const MOST_KEPT = 16;
 const LARGEST_KEPT = 1024 * 1024;
 
 /** Caches coverage by the state of the catalog, so that one state is counted once for the same question. */
-class KeptCoverage {
+class CoverageCache {
   private readonly results = new BoundedMap<string, SurveyResult>({ most: MOST_KEPT });
 
   find(key: string): SurveyResult | undefined {
@@ -313,7 +313,7 @@ async function markState(
 class Surveys {
   private readonly openSuggestions: OpenTally;
   private readonly open = new BoundedMap<number, OpenSurvey>({ most: OPEN_SURVEYS });
-  private readonly kept = new KeptCoverage();
+  private readonly coverageCache = new CoverageCache();
 
   constructor(openSuggestions: OpenTally) {
     this.openSuggestions = openSuggestions;
@@ -322,9 +322,9 @@ class Surveys {
   async countPart(snapshot: CatalogSnapshot, order: SurveyOrder): Promise<SurveyPart> {
     if (!order.isFirst) return this.continue(snapshot, order);
     const mark = await markState(snapshot, order);
-    const known = mark === undefined ? undefined : this.kept.find(mark);
-    if (known !== undefined)
-      return { scanned: known.sampledProducts, of: known.sampledProducts, result: known };
+    const cached = mark === undefined ? undefined : this.coverageCache.find(mark);
+    if (cached !== undefined)
+      return { scanned: cached.sampledProducts, of: cached.sampledProducts, result: cached };
     const survey = await openSurvey(snapshot, order, this.openSuggestions);
     this.open.set(order.handle, { ...survey, mark });
     return this.continue(snapshot, order);
@@ -344,7 +344,8 @@ class Surveys {
     const counts = { products: survey.total, sampled, sampledProducts };
     const result = { ...counts, counted: survey.tally.describe() };
     // If the catalog has changed since, its parts were counted in different states.
-    if (mark !== undefined && mark === (await markState(snapshot, order))) this.kept.keep(mark, result);
+    if (mark !== undefined && mark === (await markState(snapshot, order)))
+      this.coverageCache.keep(mark, result);
     return { scanned, of: scanned, result };
   }
 }
@@ -372,8 +373,8 @@ export function scanOperations(
     makePage: (order: PageOrder, budget: Budget) => makePage(snapshots, order, budget),
     listCommitChanges: ({ projectId, input }: InputOf<ChangePage>, budget: Budget) =>
       snapshots.read(projectId, budget, async (snapshot) => {
-        const found = await snapshot.listCommitChanges(input);
-        return found && writeChanges(found, budget);
+        const changes = await snapshot.listCommitChanges(input);
+        return changes && writeChanges(changes, budget);
       }),
     listProductChanges: ({ projectId, input }: InputOf<string>, budget: Budget) =>
       snapshots.read(projectId, budget, async (snapshot) =>
@@ -398,7 +399,8 @@ async function openSurvey(
   const blocks = sampled ? listSample(largest, most) : listAll(largest);
   const category = question.kind === 'coverage' ? question.category : undefined;
   const holds = ({ categories }: UploadedProduct) =>
-    category === undefined || categories.some(({ path }) => category.every((name, at) => path[at] === name));
+    category === undefined ||
+    categories.some(({ path }) => category.every((name, level) => path[level] === name));
   /** The rest of a block whose uploads were too large for one page. */
   const rest = undefined as IdRange | undefined;
   const state = { sampled, scanned: 0, counted: 0, rest };
@@ -440,9 +442,9 @@ function countUpload(survey: OpenSurvey, product: UploadedProduct): void {
 /** Splits the ids into intervals of equal length and yields the first products of each interval. */
 function* listSample(largest: number, most: number): Generator<IdRange, undefined> {
   const blocks = most / BLOCK;
-  for (let at = 0; at < blocks; at += 1) {
-    const edge = (place: number) => Math.floor((place * largest) / blocks);
-    yield { after: edge(at), upTo: edge(at + 1), limit: BLOCK };
+  for (let block = 0; block < blocks; block += 1) {
+    const edge = (index: number) => Math.floor((index * largest) / blocks);
+    yield { after: edge(block), upTo: edge(block + 1), limit: BLOCK };
   }
 }
 

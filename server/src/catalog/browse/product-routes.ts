@@ -83,7 +83,7 @@ export const productRoutes =
           if (page === undefined)
             throw new ServiceError('not_found', `no product ${JSON.stringify(identifier)}`);
           if (Array.isArray(page)) return sendJson(reply, page);
-          // The writer of answers made it in the form of this schema.
+          // The writer of answers made the product in the form of this schema.
           return { ...page, product: page.product as Static<typeof LookupProduct> };
         }),
     });
@@ -96,10 +96,10 @@ function readQuestion({ q, filter, category }: Static<typeof ProductListQuery>) 
 }
 
 /** @throws query_invalid */
-function refuseBeside(what: string, given: Readonly<Record<string, unknown>>): void {
-  const name = Object.keys(given).find((one) => given[one]);
+function refuseBeside(format: string, given: Readonly<Record<string, unknown>>): void {
+  const name = Object.keys(given).find((parameter) => given[parameter]);
   if (name === undefined) return;
-  throw new ServiceError('query_invalid', `send ${name} without ${what}`);
+  throw new ServiceError('query_invalid', `send ${name} without ${format}`);
 }
 
 /** How many characters are encoded in one piece; this takes the serving thread a few milliseconds. */
@@ -159,7 +159,7 @@ async function* exportCatalog(catalog: Catalog, projectId: number, cursor: strin
     const { rows, isCut } = await catalog.store.listRange(projectId, range);
     const last = rows.at(-1);
     if (last === undefined) return;
-    // A stored upload is valid in an upload, so an export can be uploaded again unchanged.
+    // A stored upload has the form of an uploaded product, so an export can be uploaded again unchanged.
     yield rows.map(({ text }) => `${text}\n`).join('');
     // The embedded store reads synchronously, so other requests get their turn between two pages.
     await nextTurn();

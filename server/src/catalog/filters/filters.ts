@@ -22,15 +22,18 @@ import type { UploadedProduct } from '../products/products.ts';
  */
 export type Comparable = string | number;
 
-/** What is needed to compare the values of an attribute; `keys` are the keys of uploads that mean the attribute. */
+/**
+ * The members of an attribute that comparing its values needs; `keys` are the keys of uploads that mean the
+ * attribute.
+ */
 export interface ComparedAttribute
   extends Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'unitAliases'> {
   readonly keys: readonly string[];
   /** Set if it is a field that every product has, not an attribute. */
   readonly field?: OwnField;
   /**
-   * The dimension of its unit: numbers are compared in the base unit. It is set when the attribute is prepared
-   * for comparing. Data that was derived before units were converted has other numbers.
+   * The dimension of its unit: numbers are compared in the base unit. It is set when the attribute is prepared for
+   * comparing. Data derived by versions that did not convert units has other numbers.
    */
   readonly dimension?: string;
   /** A computation on the values of the attribute before they are compared, see `compute`. */
@@ -47,7 +50,7 @@ export interface Computation {
   readonly plus?: number | string;
 }
 
-/** @returns the attribute with the computation on its values, or why that is impossible */
+/** @returns the attribute with the computation on its values, or the reason why its values cannot be computed */
 export function compute(
   attribute: ComparedAttribute,
   { times, plus }: Computation,
@@ -171,16 +174,16 @@ export const toComparable = ({ plain, unit }: Measure, attribute: ComparedAttrib
   toNumber(plain, attribute, unit);
 
 /**
- * @param known a number, with the computation on it
- * @returns the number that compares as equal to it, in the unit of the attribute and before the computation of
- * the attribute; undefined if that computation has the factor 0
+ * @param number with the computation on it
+ * @returns the number that compares as equal to it, in the unit of the attribute and before the computation of the
+ * attribute; undefined if that computation has the factor 0
  */
 export const solveNumber = (
-  known: { readonly measure: Measure; readonly term?: MeasureTerm | undefined },
+  number: { readonly measure: Measure; readonly term?: MeasureTerm | undefined },
   { unitName: unit = '', term = {}, unitAliases }: ComparedAttribute,
   rounding: Rounding,
 ): string | undefined =>
-  solveMeasure({ measure: known.measure, term: known.term ?? {} }, { unit, term, rounding }, unitAliases);
+  solveMeasure({ measure: number.measure, term: number.term ?? {} }, { unit, term, rounding }, unitAliases);
 
 /** A date without a time is its midnight; a time without a zone is UTC. */
 function readInstant(value: string): number {
@@ -231,8 +234,8 @@ function readOperandNumber(number: string, { decimal }: ComparedAttribute): stri
 export function compareValues(a: Comparable, b: Comparable): number {
   if (typeof a === 'number' || typeof b === 'number') return Number(a) - Number(b);
   const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at += 1) {
-    const [unitOfA, unitOfB] = [a.charCodeAt(at), b.charCodeAt(at)];
+  for (let index = 0; index < length; index += 1) {
+    const [unitOfA, unitOfB] = [a.charCodeAt(index), b.charCodeAt(index)];
     if (unitOfA === unitOfB) continue;
     const isSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdfff;
     if (isSurrogate(unitOfA) !== isSurrogate(unitOfB)) return isSurrogate(unitOfA) ? 1 : -1;
@@ -267,7 +270,7 @@ export function readComparables(
 
 const NAMES = { text: 'text', number: 'a number', boolean: 'true or false', date: 'a date' } as const;
 
-/** @returns what an attribute contains; the reason of a problem quotes it */
+/** @returns a description of what an attribute contains, for the reason of a problem */
 export function describeAttribute(attribute: ComparedAttribute): string {
   const unit = attribute.unitName === undefined ? '' : ` with the unit ${attribute.unitName}`;
   if (attribute.field !== undefined) return `the ${attribute.field} of a product is text`;
@@ -281,7 +284,7 @@ export type Operator = (typeof OPERATORS)[number];
 const FILTER_OPERATORS = [...OPERATORS, 'in', 'contains', 'exists', 'between'] as const;
 type FilterOperator = (typeof FILTER_OPERATORS)[number];
 
-/** Limits of a filter on anything: products, or rows of a source. */
+/** Limits of a filter of products, or of the rows of a source. */
 export const CONDITIONS_PER_FILTER = 100;
 export const FILTER_DEPTH = 10;
 
@@ -384,19 +387,19 @@ class UploadView implements ProductView {
   }
 }
 
-/** Why a comparison cannot work with the present attributes. Source: docs/interface §12.4. */
+/** The reason why a comparison cannot work with the present attributes. Source: docs/interface §12.4. */
 export class ComparisonProblem extends Error {}
 
 export type FindAttribute = (name: string) => ComparedAttribute;
 
 /** @throws ComparisonProblem */
 export function compileFilter(filter: Filter, findAttribute: FindAttribute): ProductTest {
-  const compile = (one: Filter) => compileFilter(one, findAttribute);
+  const compile = (part: Filter) => compileFilter(part, findAttribute);
   if ('all' in filter) return combineTests('all', filter.all.map(compile));
   if ('any' in filter) return combineTests('any', filter.any.map(compile));
   if ('not' in filter) return combineTests('not', [compile(filter.not)]);
   if ('category' in filter) {
-    const isUnder = (path: readonly string[]) => filter.category.every((name, at) => path[at] === name);
+    const isUnder = (path: readonly string[]) => filter.category.every((name, level) => path[level] === name);
     return ({ categories }) => categories.some(isUnder);
   }
   if ('identifiers' in filter) {
@@ -417,7 +420,7 @@ function compileCondition(
   if (operator === 'exists') return (product) => product.valuesOf(attribute).length > 0;
   if (operator === 'contains' && kindOf(attribute) !== 'text')
     throw new ComparisonProblem(`contains needs text, but ${describeAttribute(attribute)}`);
-  const operands = [value].flat().map((one) => getOperand(one, attribute));
+  const operands = [value].flat().map((operand) => getOperand(operand, attribute));
   const holds = compileOperator(operator, operands);
   return (product) => product.valuesOf(attribute).some(holds);
 }
@@ -484,11 +487,11 @@ function checkFilters(path: string, sent: unknown, depth: number): string[] {
   if (!Array.isArray(sent)) return [`${path} must be array`];
   if (sent.length > CONDITIONS_PER_FILTER)
     return [`${path} must NOT have more than ${CONDITIONS_PER_FILTER} items`];
-  return sent.flatMap((one, at) => checkPart(`${path}/${at}`, one, depth + 1));
+  return sent.flatMap((part, index) => checkPart(`${path}/${index}`, part, depth + 1));
 }
 
 function checkTexts(path: string, sent: unknown, most: number): string[] {
-  if (!Array.isArray(sent) || sent.some((one) => !isText(one))) return [`${path} must be array of strings`];
+  if (!Array.isArray(sent) || sent.some((text) => !isText(text))) return [`${path} must be array of strings`];
   return sent.length > most ? [`${path} must NOT have more than ${most} items`] : [];
 }
 
@@ -536,7 +539,7 @@ const greatest = (truths: readonly Truth[]): Truth => Math.max(-1, ...truths) as
  * @throws ComparisonProblem
  */
 export function judgeFilter(filter: Filter, find: FindAttribute): (product: ProductView) => Truth {
-  const judge = (one: Filter) => judgeFilter(one, find);
+  const judge = (nested: Filter) => judgeFilter(nested, find);
   if ('all' in filter || 'any' in filter) {
     const combine = 'all' in filter ? least : greatest;
     const parts = ('all' in filter ? filter.all : filter.any).map(judge);

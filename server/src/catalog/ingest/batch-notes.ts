@@ -21,7 +21,7 @@ import type { CatalogSnapshot, CatalogSnapshots, StagedBatch } from '../port.ts'
 /** JSON. */
 type Json = Uint8Array<ArrayBuffer>;
 
-/** The notes that are stored with a batch, and those that judge the next batch. */
+/** The notes that are stored with a batch, and the notes that judge the next one. */
 export interface BatchNotes {
   /** As in `StagedBatch`. */
   readonly observed: Json;
@@ -101,7 +101,7 @@ export const describeBatch = ({ before, observed, revision, drafts }: NotedBatch
 });
 
 export const buffersOf = (notes: Readonly<Record<string, unknown>> | BatchNotes): ArrayBuffer[] =>
-  Object.values(notes).flatMap((one) => (one instanceof Uint8Array ? (one.buffer as ArrayBuffer) : []));
+  Object.values(notes).flatMap((note) => (note instanceof Uint8Array ? (note.buffer as ArrayBuffer) : []));
 
 function describeExtraction(revision: number, drafts: readonly Attribute[]): Json {
   const described = drafts.map((draft) => [draft.name, describeDefinition(draft)] as const);
@@ -138,17 +138,19 @@ async function* readStaged(snapshot: CatalogSnapshot, { fullUpdateId }: StagedUp
 
 async function judge(snapshot: CatalogSnapshot, update: StagedUpdate): Promise<JudgedNotes> {
   const { mode, revision, unitAliases, attributes } = await snapshot.readOntology();
-  const known = indexByKey(attributes);
+  const attributeByKey = indexByKey(attributes);
   let observed: Observations = new Map();
   const unsettled: number[] = [];
   for await (const staged of readStaged(snapshot, update)) {
     if (mode !== 'own') observed = joinObservations([observed, observationsOf(staged)]);
-    if (!isSettled(readNotes(staged.extractedBy), revision, known)) unsettled.push(staged.batch);
+    if (!isSettled(readNotes(staged.extractedBy), revision, attributeByKey)) unsettled.push(staged.batch);
   }
-  const open = [...observed].filter(([name]) => isWaiting(known.get(name)) || !known.has(name));
-  const drafted = open.map(([name, seen]) => {
-    const { synonyms } = known.get(name) ?? {};
-    return { name, observed: seen, ...(synonyms && { synonyms }) };
+  const open = [...observed].filter(
+    ([name]) => isWaiting(attributeByKey.get(name)) || !attributeByKey.has(name),
+  );
+  const drafted = open.map(([name, observations]) => {
+    const { synonyms } = attributeByKey.get(name) ?? {};
+    return { name, observed: observations, ...(synonyms && { synonyms }) };
   });
   return {
     revision,
@@ -160,21 +162,25 @@ async function judge(snapshot: CatalogSnapshot, update: StagedUpdate): Promise<J
 }
 
 /** Another full update may have created the same attribute from other values, with another definition. */
-function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, Attribute>) {
+function isSettled(
+  extractedBy: ExtractedBy,
+  revision: number,
+  attributeByKey: ReadonlyMap<string, Attribute>,
+) {
   return (
-    made.revision === revision &&
-    made.drafts.every(([name, definition]) => {
-      const attribute = known.get(name);
+    extractedBy.revision === revision &&
+    extractedBy.drafts.every(([name, definition]) => {
+      const attribute = attributeByKey.get(name);
       return attribute === undefined || describeDefinition(attribute) === definition;
     })
   );
 }
 
-function draft({ open, ids: given, locale, revision }: DraftOrder): DraftedNotes {
+function draft({ open, ids: idList, locale, revision }: DraftOrder): DraftedNotes {
   const { unitAliases, attributes } = readNotes<OpenNotes>(open);
-  const ids = readNotes<number[]>(given);
-  const drafts = attributes.map(({ name, observed, synonyms }, at): DraftedAttribute => {
-    const drafted = draftAttribute({ id: ids[at] as number, name }, observed, { locale, unitAliases });
+  const ids = readNotes<number[]>(idList);
+  const drafts = attributes.map(({ name, observed, synonyms }, index): DraftedAttribute => {
+    const drafted = draftAttribute({ id: ids[index] as number, name }, observed, { locale, unitAliases });
     return { ...drafted, ...(synonyms && { synonyms }) };
   });
   const lines = drafts.map((drafted) => `${JSON.stringify(describeCreated(drafted))}\n`);

@@ -18,7 +18,7 @@ test('the scan and the validator read the same products and names from a body (ย
     { key: 'Known', value: 'x' },
   ];
   const sent = [{ identifier: 'A', name: 'A', categories: [{ path: ['Top', 'Leaf'] }], attributes }];
-  const known = new Map([['Known', { id: 1, name: 'Known', type: 'TEXT_ATTRIBUTE' as const }]]);
+  const attributeByKey = new Map([['Known', { id: 1, name: 'Known', type: 'TEXT_ATTRIBUTE' as const }]]);
   const text = JSON.stringify(sent);
   const space = ' '.repeat(10_000);
   // The validator reads short bodies and bodies with a byte order mark.
@@ -28,7 +28,7 @@ test('the scan and the validator read the same products and names from a body (ย
     assert.deepEqual([checked.sent, checked.parsed, checked.repeated], [1, 1, []]);
     const stored = sent.map((product) => JSON.stringify(normaliseProduct(product)));
     assert.deepEqual(readStored(checked.openProducts()), stored);
-    assert.deepEqual(checked.observeUnknown(known), [['Length', observeValue('5 mm')]]);
+    assert.deepEqual(checked.observeUnknown(attributeByKey), [['Length', observeValue('5 mm')]]);
     assert.deepEqual(checked.listPaths(), ['["Top","Leaf"]']);
     assert.equal(checked.bytes, Buffer.byteLength(body));
   }
@@ -48,7 +48,9 @@ test('the last product of a repeated identifier wins, also in a body that is sca
 test('a body of valid products is refused if they have too many values together (ยง8)', () => {
   const settings = { includeUserGroups: new Array(1_000).fill('a') };
   const make = (count: number) =>
-    JSON.stringify(Array.from({ length: count }, (_, at) => ({ identifier: `A${at}`, name: '', settings })));
+    JSON.stringify(
+      Array.from({ length: count }, (_, index) => ({ identifier: `A${index}`, name: '', settings })),
+    );
   const fits = make(130);
   assert.ok(fits.length > MIB / 2 - 16_000);
   assert.equal(open(fits).sent, 130);

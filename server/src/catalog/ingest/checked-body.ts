@@ -7,9 +7,9 @@ import type { ProductPacker } from '../products/documents/documents.ts';
 import {
   type BodyForm,
   type BodySource,
+  type CorrectedProduct,
   checkBody,
   isTooShortForExcess,
-  type MendedProduct,
   normaliseProduct,
   refuseExcess,
   type SkippedProduct,
@@ -26,17 +26,17 @@ export interface CheckedBody {
   readonly repeated: readonly string[];
   /** Invalid products that are skipped. */
   readonly skipped: readonly SkippedProduct[];
-  readonly mended: readonly MendedProduct[];
+  readonly corrected: readonly CorrectedProduct[];
   /** The unpacked size. */
   readonly bytes: number;
-  /** Of the unpacked body, if it was requested. */
+  /** The digest of the unpacked body, if it was requested. */
   readonly digest?: string;
   /** @returns the products of a body of whole products, distinct by identifier */
   openProducts(): ProductSource;
   /** The patches of a body of patches, distinct by identifier. */
   readonly patches: readonly SentPatch[];
   /** @returns the attributes that the ontology does not know, in a body of whole products */
-  observeUnknown(known: ReadonlyMap<string, Attribute>): [string, Observed][];
+  observeUnknown(attributeByKey: ReadonlyMap<string, Attribute>): [string, Observed][];
   /** @returns the category paths without an id, as JSON, each once */
   listPaths(): readonly string[];
   /** @throws Error if the bytes have changed since the check */
@@ -79,7 +79,8 @@ export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
     bytes: source.bytes.length,
     openProducts: () => sourceOfParsed((valid as SentProduct[]).map(normaliseProduct)),
     patches: form === 'patches' ? valid : [],
-    observeUnknown: (known) => (form === 'products' ? observeUnknown(valid as SentProduct[], known) : []),
+    observeUnknown: (attributeByKey) =>
+      form === 'products' ? observeUnknown(valid as SentProduct[], attributeByKey) : [],
     listPaths: () => listPaths(valid),
     refuseOther() {},
   };
@@ -106,31 +107,31 @@ function describeScanned(bytes: Buffer, scanned: ScannedBody): Omit<CheckedBody,
     parsed: sent,
     repeated: [],
     skipped: [],
-    mended: [],
+    corrected: [],
     patches: [],
     bytes: bytes.length,
     openProducts: () => sourceOfScanned(scanned),
-    observeUnknown: (known) => [...observed].filter(([name]) => !known.has(name)),
+    observeUnknown: (attributeByKey) => [...observed].filter(([name]) => !attributeByKey.has(name)),
     listPaths: () => paths,
   };
 }
 
 function observeUnknown(
   sent: readonly SentProduct[],
-  known: ReadonlyMap<string, Attribute>,
+  attributeByKey: ReadonlyMap<string, Attribute>,
 ): [string, Observed][] {
   const observed = new Map<string, Observed>();
-  for (const { attributes } of sent) observeValues(attributes ?? [], known, observed);
+  for (const { attributes } of sent) observeValues(attributes ?? [], attributeByKey, observed);
   return [...observed];
 }
 
 function observeValues(
   attributes: NonNullable<SentProduct['attributes']>,
-  known: ReadonlyMap<string, Attribute>,
+  attributeByKey: ReadonlyMap<string, Attribute>,
   observed: Map<string, Observed>,
 ): void {
   for (const { key, value } of attributes) {
-    if (value === null || isBlank(value) || known.has(key)) continue;
+    if (value === null || isBlank(value) || attributeByKey.has(key)) continue;
     const before = observed.get(key);
     // Text remains text whatever follows, so most values are not judged again.
     if (before !== undefined && isSurelyText(before)) continue;

@@ -8,12 +8,12 @@ export interface CompiledOntology {
   readonly signature: string;
   readonly extractor: Extractor;
   /** By the key in an upload. */
-  readonly known: ReadonlyMap<string, Attribute>;
+  readonly attributeByKey: ReadonlyMap<string, Attribute>;
   /** Category paths that have an id. Ids are permanent. */
   readonly paths: Set<string>;
 }
 
-/** How many ontologies a thread caches: of 10,000 projects, it keeps only those in use. */
+/** How many ontologies a thread caches, because only a few of 10,000 projects are in use at a time. */
 const COMPILED_PROJECTS = 64;
 
 /** The ontologies that a parsing thread has compiled. */
@@ -25,10 +25,10 @@ export class CompiledOntologies {
     const { revision } = present;
     const attributes = [...present.attributes, ...drafts];
     const signature = JSON.stringify(attributes);
-    const known = this.compiled.peek(projectId);
+    const cached = this.compiled.peek(projectId);
     // A catalog that was restored from a backup has other ids of paths, and another revision of its ontology.
-    const before = known?.revision === revision ? known : undefined;
-    const made =
+    const before = cached?.revision === revision ? cached : undefined;
+    const ontology =
       before?.signature === signature
         ? before
         : {
@@ -36,9 +36,9 @@ export class CompiledOntologies {
             signature,
             paths: before?.paths ?? new Set<string>(),
             extractor: createExtractor(attributes),
-            known: indexByKey(attributes),
+            attributeByKey: indexByKey(attributes),
           };
-    this.compiled.set(projectId, made);
-    return made;
+    this.compiled.set(projectId, ontology);
+    return ontology;
   }
 }

@@ -17,36 +17,36 @@ const sourceOf = (handle: number) => ({
 const isNext = (loan: Loan) => pool.take(loan.bytes.length).bytes.buffer === loan.bytes.buffer;
 
 test('the memory of a body returns to the pool after its extraction, and its handle becomes invalid', async () => {
-  const held = new HeldBodies();
+  const bodies = new HeldBodies();
   const loan = pool.take(MIB);
-  held.hold(5, loan);
-  const use = () => held.use(sourceOf(5), async ({ handle }) => [handle, isNext(loan)]);
+  bodies.hold(5, loan);
+  const use = () => bodies.use(sourceOf(5), async ({ handle }) => [handle, isNext(loan)]);
   assert.deepEqual(await use(), [5, false]);
   assert.ok(isNext(loan));
   assert.deepEqual(await use(), [-5, false]);
 });
 
 test('the memory of a released body returns to the pool, unless a thread uses it or died with it', async () => {
-  const held = new HeldBodies();
+  const bodies = new HeldBodies();
   const [waiting, used, failed] = [pool.take(MIB), pool.take(MIB), pool.take(MIB)];
-  for (const [at, loan] of [waiting, used, failed].entries()) held.hold(at + 1, loan);
-  held.release(sourceOf(1));
+  for (const [index, loan] of [waiting, used, failed].entries()) bodies.hold(index + 1, loan);
+  bodies.release(sourceOf(1));
   assert.ok(isNext(waiting));
-  await held.use(sourceOf(2), async () => {
-    held.release(sourceOf(2));
+  await bodies.use(sourceOf(2), async () => {
+    bodies.release(sourceOf(2));
     assert.ok(!isNext(used));
   });
-  const died = held.use(sourceOf(3), () => Promise.reject(new Error('a worker thread ended')));
+  const died = bodies.use(sourceOf(3), () => Promise.reject(new Error('a worker thread ended')));
   await assert.rejects(died, /ended/);
-  held.release(sourceOf(3));
+  bodies.release(sourceOf(3));
   assert.ok(!isNext(failed));
 });
 
 test('the memory of the oldest waiting bodies is abandoned when too many wait', async () => {
-  const held = new HeldBodies();
+  const bodies = new HeldBodies();
   const loans = Array.from({ length: 4 }, () => pool.take(32 * MIB));
-  for (const [at, loan] of loans.entries()) held.hold(at + 1, loan);
-  held.release(sourceOf(1));
+  for (const [index, loan] of loans.entries()) bodies.hold(index + 1, loan);
+  bodies.release(sourceOf(1));
   assert.ok(!loans.some(isNext));
-  assert.deepEqual([held.sizeOf(sourceOf(1)), held.sizeOf(sourceOf(2))], [0, 32 * MIB]);
+  assert.deepEqual([bodies.sizeOf(sourceOf(1)), bodies.sizeOf(sourceOf(2))], [0, 32 * MIB]);
 });

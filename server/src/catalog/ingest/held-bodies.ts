@@ -17,7 +17,7 @@ export class HeldBodies {
   });
 
   /**
-   * Holds the memory of a body. If bodies are too many, the pool abandons the oldest, and their threads drop them
+   * Holds the memory of a body. If there are too many bodies, the oldest are abandoned, and their threads drop them
    * later.
    */
   hold(handle: number, loan: Loan): void {

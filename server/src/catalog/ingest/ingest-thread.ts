@@ -170,7 +170,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
 class ParsingThread {
   private readonly snapshots: CatalogSnapshots;
   private readonly ontologies = new CompiledOntologies();
-  private readonly held = new BoundedMap<number, CheckedBody>({
+  private readonly heldBodies = new BoundedMap<number, CheckedBody>({
     most: HELD_BODY_BYTES,
     weigh: ({ bytes }) => bytes,
   });
@@ -185,19 +185,19 @@ class ParsingThread {
    */
   check({ handle, form, isDigested, ...source }: CheckInput) {
     const body = openBody(source, form, isDigested);
-    this.held.set(handle, body);
+    this.heldBodies.set(handle, body);
     return new Passed(describeChecked(body), source.bytes.length);
   }
 
   /** Packs the products of an accepted request. It merges the products of a partial update with the present ones. */
   async extract({ projectId, source, context, room }: ExtractInput, budget: Budget) {
-    const body = this.held.peek(source.handle) ?? (await this.openStored(projectId, source));
-    this.held.delete(source.handle);
+    const body = this.heldBodies.peek(source.handle) ?? (await this.openStored(projectId, source));
+    this.heldBodies.delete(source.handle);
     const extracted = await this.snapshots.read(projectId, budget, async (snapshot): Promise<Extracted> => {
       const present = await snapshot.readOntology();
       const before = readObservations(context?.observed ?? '[]');
       const { observed, drafts } = context ? draftUnknown(body, present, { ...context, before }) : NO_DRAFTS;
-      const { extractor, known, paths } = this.ontologies.compile(projectId, present, drafts);
+      const { extractor, attributeByKey, paths } = this.ontologies.compile(projectId, present, drafts);
       const { revision: derivationRevision, derive } = await snapshot.openDerivation();
       const report = new ReportWriter();
       report.addSkipped(body);
@@ -206,7 +206,7 @@ class ParsingThread {
       const pack = source.form === 'products' ? packProducts : packPatches;
       const { derived, unknownIdentifiers } = await pack(body, snapshot, packing);
       const unknown = await findUnknownPaths(snapshot, paths, body.listPaths());
-      await reportDropped(report, snapshot, known);
+      await reportDropped(report, snapshot, attributeByKey);
       body.refuseOther();
       const catalogVersion = await snapshot.readCatalogVersion();
       return {
@@ -240,11 +240,11 @@ class ParsingThread {
   /**
    * Judges a staged batch again: it reports values that make no fact, and finds products that gain facts of `drafts`.
    */
-  review({ projectId, drafts: given, ...staged }: ReviewInput, budget: Budget): Promise<ReviewedBatch> {
+  review({ projectId, drafts: draftList, ...staged }: ReviewInput, budget: Budget): Promise<ReviewedBatch> {
     return this.snapshots.read(projectId, budget, async (snapshot) => {
-      const drafts = readNotes<readonly Attribute[]>(given);
+      const drafts = readNotes<readonly Attribute[]>(draftList);
       const present = await snapshot.readOntology();
-      const { extractor, known } = this.ontologies.compile(projectId, present, drafts);
+      const { extractor, attributeByKey } = this.ontologies.compile(projectId, present, drafts);
       const names = listKeys(drafts);
       const report = new ReportWriter();
       const documents = await snapshot.listStagedDocuments(staged);
@@ -255,7 +255,7 @@ class ParsingThread {
         report.changed.delete(product.identifier);
         return holdsAny(product, names) ? id : [];
       });
-      await reportDropped(report, snapshot, known);
+      await reportDropped(report, snapshot, attributeByKey);
       return { report: report.toText(), gaining, revision: present.revision };
     });
   }
@@ -284,19 +284,19 @@ class ParsingThread {
 }
 
 /** @returns attributes that the ontology does not know, and attributes whose values are judged again, by name */
-function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, Attribute>) {
-  const waiting = new Map([...known].filter(([, attribute]) => isWaiting(attribute)));
-  if (waiting.size === 0) return body.observeUnknown(known);
-  const settled = new Map([...known].filter(([key]) => !waiting.has(key)));
+function observeUnknown(body: CheckedBody, attributeByKey: ReadonlyMap<string, Attribute>) {
+  const waiting = new Map([...attributeByKey].filter(([, attribute]) => isWaiting(attribute)));
+  if (waiting.size === 0) return body.observeUnknown(attributeByKey);
+  const settled = new Map([...attributeByKey].filter(([key]) => !waiting.has(key)));
   const observed = body.observeUnknown(settled);
   return [
-    ...joinObservations(observed.map(([key, seen]) => new Map([[waiting.get(key)?.name ?? key, seen]]))),
+    ...joinObservations(observed.map(([key, values]) => new Map([[waiting.get(key)?.name ?? key, values]]))),
   ];
 }
 
 interface DraftedBatch {
   readonly observed: readonly [string, Observed][];
-  /** The attributes of these that the full update will create, without an id. */
+  /** The observed attributes that the full update will create, without an id. */
   readonly drafts: readonly Attribute[];
 }
 
@@ -311,18 +311,18 @@ function draftUnknown(
   const observed = observeUnknown(body, indexByKey(attributes));
   if (mode === 'own') return { observed, drafts: [] };
   const settings = { locale, unitAliases };
-  const drafts = observed.map(([name, seen]) =>
-    draftAttribute({ id: 0, name }, joinObserved(before.get(name), seen), settings),
+  const drafts = observed.map(([name, values]) =>
+    draftAttribute({ id: 0, name }, joinObserved(before.get(name), values), settings),
   );
   return { observed, drafts };
 }
 
-/** Adds the paths that have an id to `known`. @returns the paths without an id */
-async function findUnknownPaths(snapshot: CatalogSnapshot, known: Set<string>, all: readonly string[]) {
-  const paths = all.filter((path) => !known.has(path));
+/** Adds the paths that have an id to `knownPaths`. @returns the paths without an id */
+async function findUnknownPaths(snapshot: CatalogSnapshot, knownPaths: Set<string>, all: readonly string[]) {
+  const paths = all.filter((path) => !knownPaths.has(path));
   if (paths.length === 0) return [];
-  for (const path of (await snapshot.findCategories(paths)).keys()) known.add(path);
-  return paths.filter((path) => !known.has(path));
+  for (const path of (await snapshot.findCategories(paths)).keys()) knownPaths.add(path);
+  return paths.filter((path) => !knownPaths.has(path));
 }
 
 /**
@@ -331,7 +331,7 @@ async function findUnknownPaths(snapshot: CatalogSnapshot, known: Set<string>, a
  */
 async function compareFacts(
   rows: readonly OutdatedProduct[],
-  { extractor, known }: CompiledOntology,
+  { extractor, attributeByKey }: CompiledOntology,
   snapshot: CatalogSnapshot,
 ): Promise<{ report: string; changed: boolean[] }> {
   const report = new ReportWriter();
@@ -345,9 +345,9 @@ async function compareFacts(
     extractor.inspect(product, report);
     const before = past.get(revision);
     if (before === undefined) return true;
-    reportChanged(report, product, { before, after: known });
-    const describe = (byKey: typeof known) => describeFacts(listFacts(product.attributes, byKey));
-    return describe(before) !== describe(known);
+    reportChanged(report, product, { before, after: attributeByKey });
+    const describe = (byKey: typeof attributeByKey) => describeFacts(listFacts(product.attributes, byKey));
+    return describe(before) !== describe(attributeByKey);
   });
   return { report: report.toText(), changed };
 }

@@ -79,7 +79,7 @@ export class Ingest {
   private readonly payloads: PayloadFiles;
   private readonly maxMib: number;
   private readonly buffers: BufferPool;
-  private readonly held = new HeldBodies();
+  private readonly heldBodies = new HeldBodies();
   /** The next batch usually has the size of the last one. Growing by doubling would take twice the memory. */
   private expectedBytes = 1024 * 1024;
   /**
@@ -116,7 +116,7 @@ export class Ingest {
     const accepting = acceptBoth(this.check(projectId, input), payload, bytes);
     try {
       const checked = await (loan?.unlessFailed(accepting) ?? accepting);
-      if (loan !== undefined) this.held.hold(handle, loan);
+      if (loan !== undefined) this.heldBodies.hold(handle, loan);
       return { ...checked, source: { handle, payloadName: payload.name, encoding, maxMib, form } };
     } catch (error) {
       await this.payloads.remove(projectId, payload.name);
@@ -144,7 +144,7 @@ export class Ingest {
 
   /** Drops a body that will not be extracted. */
   release(source: IngestSource): void {
-    this.held.release(source);
+    this.heldBodies.release(source);
   }
 
   /**
@@ -169,8 +169,8 @@ export class Ingest {
   }
 
   async extract(projectId: number, { source: accepted, context }: ExtractionOrder): Promise<Packed> {
-    const room = this.buffers.take(Math.max(this.expectedBytes, this.held.sizeOf(accepted)));
-    const extracted = await this.held.use(accepted, (source) =>
+    const room = this.buffers.take(Math.max(this.expectedBytes, this.heldBodies.sizeOf(accepted)));
+    const extracted = await this.heldBodies.use(accepted, (source) =>
       room.unlessFailed(this.run<Extracted>('extract', projectId, { source, context, room: room.bytes })),
     );
     const { bytes } = extracted.packed;
@@ -185,9 +185,7 @@ export class Ingest {
     return this.run('joinNotes', projectId, { fullUpdateId });
   }
 
-  /**
-   * Finds the attributes that a full update will create, and those of its batches that other definitions have judged.
-   */
+  /** Finds the attributes that a full update will create, and the batches that other definitions have judged. */
   judgeNotes(projectId: number, fullUpdateId: number): Promise<JudgedNotes> {
     return this.run('judgeNotes', projectId, { fullUpdateId });
   }

@@ -77,7 +77,7 @@ type LegacyProduct = Partial<Omit<UploadedProduct, 'attributes' | 'categories'>>
 
 function readItem(item: Item): LegacyProduct {
   const own = OWN_ATTRIBUTES.map(([key, name]) => [key, item[name]] as const);
-  const others = [item.passOn, item.attributes].flatMap((one) => Object.entries(one ?? {}));
+  const others = [item.passOn, item.attributes].flatMap((group) => Object.entries(group ?? {}));
   const paths = [item.category, item.secondaryCategories].flatMap(textsOf);
   const optional = { groupIdentifier: textOf(item.groupId), productUrl: textOf(item.deeplink) };
   const image = textOf(item.image);

@@ -6,10 +6,7 @@ import { listProductErrors, patchProduct, type UploadedProduct } from '../produc
 import { type CheckedBody, type ProductSource, sourceOfParsed } from './checked-body.ts';
 import type { ReportWriter } from './report-writer.ts';
 
-/**
- * What packing the products of one request needs: the extractor and derivation, the report, and where the products
- * go.
- */
+/** The parts that packing the products of one request needs. */
 export interface Packing {
   readonly extractor: Extractor;
   readonly derive: Derive;
@@ -38,12 +35,12 @@ export async function packPatches(
   report.addRepeated(repeated, 'its changes were applied in their order');
   const rows = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
   const byIdentifier = new Map(rows.map((row) => [row.identifier, row]));
-  const found = patches.map((patch) => ({ patch, present: byIdentifier.get(patch.identifier) }));
-  const patched = found.map(({ patch, present }) => present && patchProduct(JSON.parse(present.raw), patch));
+  const pairs = patches.map((patch) => ({ patch, present: byIdentifier.get(patch.identifier) }));
+  const patched = pairs.map(({ patch, present }) => present && patchProduct(JSON.parse(present.raw), patch));
   const source = sourceOfParsed(patched.filter((product) => product !== undefined));
   const { add, finish } = packFrom(source, packing);
   let row = 0;
-  for (const { patch, present } of found) {
+  for (const { patch, present } of pairs) {
     const { identifier } = patch;
     if (present === undefined) {
       report.addUnknownIdentifier(identifier);
@@ -52,7 +49,7 @@ export async function packPatches(
     // A patch that would make the product invalid in an upload changes nothing.
     const errors = listProductErrors(source.read(row), 'products');
     if (errors.length === 0) add(row, identifier, present);
-    else report.addSkipped({ skipped: [{ identifier, index: 0, errors }], mended: [] });
+    else report.addSkipped({ skipped: [{ identifier, index: 0, errors }], corrected: [] });
     row += 1;
   }
   return { unknownIdentifiers: patches.length - row, derived: finish() };

@@ -66,12 +66,12 @@ export class ReportWriter implements ExtractionListener {
   }
 
   /** Must be called first: a commit reads from these lines which products remain unchanged. */
-  addSkipped({ skipped, mended }: Pick<CheckedBody, 'skipped' | 'mended'>): void {
+  addSkipped({ skipped, corrected }: Pick<CheckedBody, 'skipped' | 'corrected'>): void {
     for (const { identifier, errors } of skipped) {
       const message = `the product is invalid and was skipped: ${errors.join('; ')}`;
       this.add({ ...(identifier !== null && { identifier }), code: 'product_invalid', message });
     }
-    for (const { identifier, count, dropped } of mended) {
+    for (const { identifier, count, dropped } of corrected) {
       const message = `empty names at the ends of category paths were dropped${describeEmptied(dropped)}`;
       this.add({ identifier, code: 'path_mended', count, message });
     }
@@ -102,15 +102,15 @@ const UPLOADS_AT_ONCE = 100;
  * Reports present facts that an update removes because their new values make no fact. It reads only the present
  * uploads of products that have such values.
  */
-export async function reportDropped(report: ReportWriter, snapshot: CatalogSnapshot, known: ByKey) {
+export async function reportDropped(report: ReportWriter, snapshot: CatalogSnapshot, attributeByKey: ByKey) {
   const { changed } = report;
   const identifiers = [...changed.keys()];
   for (let from = 0; from < identifiers.length; from += UPLOADS_AT_ONCE) {
     const part = identifiers.slice(from, from + UPLOADS_AT_ONCE);
     for (const { identifier, raw } of await snapshot.findPatched(part)) {
       const { attributes } = JSON.parse(raw) as UploadedProduct;
-      for (const one of listDropped(attributes, changed.get(identifier) ?? [], known))
-        report.addDropped(one.attribute.name, one);
+      for (const unextracted of listDropped(attributes, changed.get(identifier) ?? [], attributeByKey))
+        report.addDropped(unextracted.attribute.name, unextracted);
     }
   }
 }
@@ -119,12 +119,12 @@ export async function reportDropped(report: ReportWriter, snapshot: CatalogSnaps
 function listDropped(
   present: UploadedProduct['attributes'],
   unextracted: readonly Unextracted[],
-  known: ByKey,
+  attributeByKey: ByKey,
 ): readonly Unextracted[] {
   return [...Map.groupBy(unextracted, ({ attribute }) => attribute)].flatMap(([attribute, values]) => {
-    const before = present.filter(({ key }) => known.get(key) === attribute);
+    const before = present.filter(({ key }) => attributeByKey.get(key) === attribute);
     const facts = before.filter(({ value }) => isFact(value, attribute));
-    const added = values.filter(({ value }) => !before.some((one) => one.value === value));
+    const added = values.filter(({ value }) => !before.some((uploaded) => uploaded.value === value));
     return added.slice(0, facts.length);
   });
 }

@@ -16,8 +16,8 @@ export interface VersionWriter {
   /** The earlier edition to which only attributes were added, and the keys of these attributes. */
   readonly grown?: { readonly from: number; readonly keys: readonly string[] } | undefined;
   /**
-   * The keys without an attribute in the uploads read by this writer, and by the writers before it whose ontology
-   * lacked only attributes.
+   * The keys without an attribute in the uploads that this writer read, and that earlier writers read whose
+   * ontologies lacked only attributes.
    */
   readonly unknownKeys: WeakRef<Set<string>>;
 }
@@ -55,8 +55,8 @@ export class CachedWriter {
   /** @returns the writer for a version of the catalog, given its ontology */
   follow(version: number, ontology: Ontology): VersionWriter {
     const signature = JSON.stringify(ontology);
-    const known = signature === this.signature ? this.followed : undefined;
-    this.followed = { ...(known ?? this.open(signature, ontology)), version };
+    const unchanged = signature === this.signature ? this.followed : undefined;
+    this.followed = { ...(unchanged ?? this.open(signature, ontology)), version };
     this.signature = signature;
     this.attributes = ontology.attributes.length;
     return this.followed;
@@ -101,8 +101,8 @@ export function createPathIds() {
       find: (paths: readonly string[]) => Promise<ReadonlyMap<string, number>>,
     ): Promise<Made> {
       missing.clear();
-      const made = make();
-      if (missing.size === 0) return made;
+      const result = make();
+      if (missing.size === 0) return result;
       for (const [path, id] of await find([...missing])) ids.set(path, id);
       return make();
     },

@@ -19,8 +19,8 @@ const READ_AT_ONCE_BYTES = 2 * 1024 * 1024;
 export function madeAnswerOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   return {
     makeAnswers: async ({ projectId, ...order }: MadeOrder, budget: Budget) => {
-      const made = await snapshots.read(projectId, budget, (snapshot) => makeAnswers(snapshot, order));
-      return new Passed(made, made.bytes.length);
+      const answers = await snapshots.read(projectId, budget, (snapshot) => makeAnswers(snapshot, order));
+      return new Passed(answers, answers.bytes.length);
     },
   };
 }
@@ -56,14 +56,14 @@ async function makeAnswers(
   snapshot: CatalogSnapshot,
   { identifiers, frame, room }: Omit<MadeOrder, 'projectId'>,
 ): Promise<MadeAnswers> {
-  const found = await findInOrder(snapshot, identifiers);
+  const documents = await findInOrder(snapshot, identifiers);
   refuseLarge(
-    found.reduce((sum, { bytes }) => sum + bytes, 0),
-    found.length,
+    documents.reduce((sum, { bytes }) => sum + bytes, 0),
+    documents.length,
   );
   const unknownKeys = new Set<string>();
-  const joined = joinProducts(frame, room, found.length === 1);
-  for await (const { about, parts } of writeEach(snapshot, found, unknownKeys)) joined.add(about, parts);
+  const joined = joinProducts(frame, room, documents.length === 1);
+  for await (const { about, parts } of writeEach(snapshot, documents, unknownKeys)) joined.add(about, parts);
   const version = await snapshot.readCatalogVersion();
   return { version, unknownKeys, ...joined.end() };
 }
@@ -74,13 +74,13 @@ async function makeAnswers(
  */
 async function* writeEach(
   snapshot: CatalogSnapshot,
-  found: readonly MeasuredDocument[],
+  documents: readonly MeasuredDocument[],
   unknownKeys?: Set<string>,
 ) {
   const { attributes } = await snapshot.readOntology();
   const paths = createPathIds();
   const writer = new AnswerWriter(attributes, paths.idOf, unknownKeys);
-  for (const portion of portionsOf(found)) {
+  for (const portion of portionsOf(documents)) {
     const rows = await listByDocument(snapshot, portion);
     for (const { document, identifier } of portion) {
       const row = requireRow(rows, document);
@@ -98,20 +98,20 @@ async function* writeEach(
 }
 
 /** Joins products in a room. @param isAlone whether there is only one product, which may be larger than the room */
-function joinProducts({ head, tail }: Frame, given: MadeOrder['room'], isAlone: boolean) {
+function joinProducts({ head, tail }: Frame, firstRoom: MadeOrder['room'], isAlone: boolean) {
   const products: MadeAnswer[] = [];
-  let room = given;
-  let at = 0;
+  let room = firstRoom;
+  let offset = 0;
   function copy(part: Uint8Array): void {
-    room.set(part, at);
-    at += part.length;
+    room.set(part, offset);
+    offset += part.length;
   }
   copy(head);
   return {
     /** @throws answer_too_large */
     add(about: Omit<MadeAnswer, 'length'>, parts: readonly Uint8Array[]): void {
       const length = parts.reduce((sum, part) => sum + part.length, 0);
-      const whole = at + 1 + length + tail.length;
+      const whole = offset + 1 + length + tail.length;
       if (whole > room.length) {
         if (!isAlone) throw tooLarge();
         room = new Uint8Array(new SharedArrayBuffer(whole));
@@ -123,7 +123,7 @@ function joinProducts({ head, tail }: Frame, given: MadeOrder['room'], isAlone: 
     },
     end(): Pick<MadeAnswers, 'bytes' | 'products'> {
       copy(tail);
-      return { bytes: room.subarray(0, at), products };
+      return { bytes: room.subarray(0, offset), products };
     },
   };
 }
@@ -131,8 +131,10 @@ function joinProducts({ head, tail }: Frame, given: MadeOrder['room'], isAlone: 
 /** @returns the products that exist, each once, in the order of their identifiers in the list */
 async function findInOrder(snapshot: CatalogSnapshot, identifiers: readonly string[]) {
   const each = [...new Set(identifiers)];
-  const known = new Map((await snapshot.measureDocuments(each)).map((one) => [one.identifier, one]));
-  return each.flatMap((identifier) => known.get(identifier) ?? []);
+  const documentByIdentifier = new Map(
+    (await snapshot.measureDocuments(each)).map((document) => [document.identifier, document]),
+  );
+  return each.flatMap((identifier) => documentByIdentifier.get(identifier) ?? []);
 }
 
 /** @returns the rows of a portion by their documents */
@@ -147,17 +149,17 @@ function requireRow<Row>(rows: ReadonlyMap<number, Row>, document: number): Row 
   return row;
 }
 
-function* portionsOf(found: readonly MeasuredDocument[]): Generator<MeasuredDocument[], void> {
+function* portionsOf(documents: readonly MeasuredDocument[]): Generator<MeasuredDocument[], void> {
   let portion: MeasuredDocument[] = [];
   let bytes = 0;
-  for (const one of found) {
-    if (portion.length > 0 && bytes + one.bytes > READ_AT_ONCE_BYTES) {
+  for (const document of documents) {
+    if (portion.length > 0 && bytes + document.bytes > READ_AT_ONCE_BYTES) {
       yield portion;
       portion = [];
       bytes = 0;
     }
-    portion.push(one);
-    bytes += one.bytes;
+    portion.push(document);
+    bytes += document.bytes;
   }
   if (portion.length > 0) yield portion;
 }

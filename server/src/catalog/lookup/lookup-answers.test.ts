@@ -35,10 +35,10 @@ test('the serving thread stops a lookup at the first long upload, so that anothe
 
 test('the serving thread does not join a long answer, even if all of it is cached (§8)', () => {
   const answers = openAnswers(64 * MIB);
-  const many = Array.from({ length: 50 }, (_, at) => `${at}`);
+  const many = Array.from({ length: 50 }, (_, index) => `${index}`);
   const find = () => ({ ...product, answer: Buffer.alloc(200 * 1024) });
-  for (const one of many)
-    assert.equal(answers.answer(catalog, { identifiers: [one], frame }, { find })?.count, 1);
+  for (const identifier of many)
+    assert.equal(answers.answer(catalog, { identifiers: [identifier], frame }, { find })?.count, 1);
   assert.ok(answers.holdsAll(catalog, many));
   assert.equal(answers.findCached(catalog, many, frame), undefined);
   assert.equal(answers.findCached(catalog, many.slice(0, 20), frame)?.count, 20);
@@ -46,7 +46,7 @@ test('the serving thread does not join a long answer, even if all of it is cache
 
 /** Products of a store that counts the reads of rows and uploads. */
 function countReads(names: readonly string[]) {
-  const documents = new Map(names.map((name, at) => [name, at + 1]));
+  const documents = new Map(names.map((name, index) => [name, index + 1]));
   const reads = { rows: [] as string[], uploads: [] as string[] };
   const store = {
     findOrigin(identifier: string) {
@@ -66,13 +66,13 @@ function countReads(names: readonly string[]) {
 
 test('after a product changes, its upload is read again, and the row of each other product once (§4.2)', () => {
   const answers = openAnswers(64 * MIB);
-  const names = Array.from({ length: 1_000 }, (_, at) => `P${at}`);
+  const names = Array.from({ length: 1_000 }, (_, index) => `P${index}`);
   const { documents, store, reads } = countReads(names);
   const lookUp = (version: number, edition = 1) => {
     reads.rows = [];
     reads.uploads = [];
-    const found = answers.answer({ ...catalog, version, edition }, { identifiers: names, frame }, store);
-    return String(found?.bytes);
+    const joined = answers.answer({ ...catalog, version, edition }, { identifiers: names, frame }, store);
+    return String(joined?.bytes);
   };
   lookUp(1);
   assert.deepEqual([reads.rows.length, reads.uploads.length], [0, 1_000], 'none is in memory');
@@ -114,7 +114,7 @@ const upload = (identifier: string, keys: readonly string[]) =>
 function openCatalog(uploads: Record<string, Buffer>) {
   const answers = openAnswers(64 * MIB);
   const names = Object.keys(uploads);
-  const documents = new Map(names.map((name, at) => [name, at + 1]));
+  const documents = new Map(names.map((name, index) => [name, index + 1]));
   let cached = new CachedWriter(() => 0);
   let version = 0;
   return {
@@ -138,8 +138,8 @@ function openCatalog(uploads: Record<string, Buffer>) {
           return { id: 1, document: documents.get(name) as number, updatedAt: 1, answer };
         },
       };
-      const found = answers.answer(catalogOf(1, present), { identifiers: names, frame }, store);
-      const products = JSON.parse(`[${found?.bytes}]`) as {
+      const joined = answers.answer(catalogOf(1, present), { identifiers: names, frame }, store);
+      const products = JSON.parse(`[${joined?.bytes}]`) as {
         identifier: string;
         facts: { value: string }[];
       }[];
@@ -190,11 +190,11 @@ test('a catalog that is opened again and gets attributes discards answers with t
 test('the keys of a writer are freed with the writer, and its answers remain cached', async () => {
   const answers = openAnswers(64 * MIB);
   const lookUp = () => {
-    const known = new CachedWriter(() => 0).follow(1, { mode: 'automatic', revision: 0, attributes: [] });
-    known.writer.begin();
-    const find = () => ({ ...product, answer: known.writer.write(upload('A', ['Colour'])) });
-    answers.answer(catalogOf(1, known), { identifiers: ['A'], frame }, { find });
-    return known.unknownKeys;
+    const present = new CachedWriter(() => 0).follow(1, { mode: 'automatic', revision: 0, attributes: [] });
+    present.writer.begin();
+    const find = () => ({ ...product, answer: present.writer.write(upload('A', ['Colour'])) });
+    answers.answer(catalogOf(1, present), { identifiers: ['A'], frame }, { find });
+    return present.unknownKeys;
   };
   const keys = lookUp();
   assert.deepEqual([...(keys.deref() ?? [])], ['Colour']);
@@ -202,6 +202,6 @@ test('the keys of a writer are freed with the writer, and its answers remain cac
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
   assert.equal(keys.deref(), undefined);
-  const last = answers.lastKnown(1);
+  const last = answers.findLastAnswered(1);
   assert.deepEqual(last && answers.listOrigins(last, ['A']), [{ document: 1, at: 1 }]);
 });

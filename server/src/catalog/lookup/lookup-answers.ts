@@ -115,16 +115,16 @@ export class LookupAnswers {
   ): JoinedAnswers | undefined {
     const space = this.open(catalog);
     this.requests = (this.requests + 1) | 0;
-    const places: number[] = [];
-    for (const place of space.findAll(identifiers)) {
-      if (place < 0 || space.seenIn(place) !== catalog.version) return undefined;
-      if (space.mark(place, this.requests)) places.push(place);
+    const positions: number[] = [];
+    for (const position of space.findAll(identifiers)) {
+      if (position < 0 || space.seenIn(position) !== catalog.version) return undefined;
+      if (space.mark(position, this.requests)) positions.push(position);
     }
-    return this.join({ space, places, read: [] }, frame);
+    return this.join({ space, positions, read: [] }, frame);
   }
 
   /** @returns the catalog in the state that was answered last; its cached answers are valid if it has not changed */
-  lastKnown(projectId: number): AnsweredCatalog | undefined {
+  findLastAnswered(projectId: number): AnsweredCatalog | undefined {
     return this.catalogs.get(projectId);
   }
 
@@ -139,7 +139,9 @@ export class LookupAnswers {
     identifiers: readonly string[],
   ): readonly (Omit<Origin, 'state'> | undefined)[] {
     const space = this.open(catalog);
-    return Array.from(space.findAll(identifiers), (place) => (place < 0 ? undefined : space.originOf(place)));
+    return Array.from(space.findAll(identifiers), (position) =>
+      position < 0 ? undefined : space.originOf(position),
+    );
   }
 
   /**
@@ -154,27 +156,27 @@ export class LookupAnswers {
   ): JoinedAnswers | undefined {
     const space = this.open(catalog);
     this.requests = (this.requests + 1) | 0;
-    const places: number[] = [];
+    const positions: number[] = [];
     const read: ReadAnswer[] = [];
     for (const identifier of new Set(requested.identifiers)) {
-      const place = space.find(identifier);
-      if (place >= 0 && isRight(space, place, { identifier, version: catalog.version, store })) {
-        space.mark(place, this.requests);
-        places.push(place);
+      const position = space.find(identifier);
+      if (position >= 0 && isRight(space, position, { identifier, version: catalog.version, store })) {
+        space.mark(position, this.requests);
+        positions.push(position);
         continue;
       }
       // A lone surrogate would be read as U+FFFD, which may be in the identifier of another product.
       const served = identifier.isWellFormed() ? store.find(identifier) : undefined;
       if (served === undefined) continue;
       if (served === 'long') return undefined;
-      places.push(-1 - read.length);
+      positions.push(-1 - read.length);
       const origin = originOf(served, catalog);
       read.push({ identifier, stored: served.answer, origin, ...writeAround(served) });
     }
-    return this.join({ space, places, read }, requested.frame);
+    return this.join({ space, positions, read }, requested.frame);
   }
 
-  /** Lets another thread make the answer. `release` returns its memory. @throws answer_too_large */
+  /** Has another thread make the answer; `release` frees its memory. @throws answer_too_large */
   async make(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers> {
     const { projectId, frame } = order;
     let loan: Loan | undefined;
@@ -184,37 +186,38 @@ export class LookupAnswers {
       return { ...order, room: loan.bytes };
     };
     const release = () => loan?.giveBack();
-    const made = await this.parts.makers.ask<MadeAnswers>('makeAnswers', takeRoom, {
+    const answers = await this.parts.makers.ask<MadeAnswers>('makeAnswers', takeRoom, {
       key: projectId,
       terms: MAKING,
       signal,
       // The thread may still write into the memory after its caller has disconnected.
       onUnanswered: release,
     });
-    return { ...this.keepMade(projectId, frame, made), release };
+    return { ...this.keepMade(projectId, frame, answers), release };
   }
 
   private keepMade(
     projectId: number,
     frame: Frame,
-    { version, bytes: made, products, unknownKeys }: MadeAnswers,
+    { version, bytes: answerBytes, products, unknownKeys }: MadeAnswers,
   ) {
-    countPassedAtOnce(made.length);
-    const bytes = Buffer.from(made.buffer, made.byteOffset, made.length);
-    let at = frame.head.length;
+    countPassedAtOnce(answerBytes.length);
+    const bytes = Buffer.from(answerBytes.buffer, answerBytes.byteOffset, answerBytes.length);
+    let offset = frame.head.length;
     const parts = products.map(({ length }) => {
-      const part = bytes.subarray(at, at + length);
-      at += length + 1;
+      const part = bytes.subarray(offset, offset + length);
+      offset += length + 1;
       return part;
     });
-    const catalog = this.lastKnown(projectId);
+    const catalog = this.findLastAnswered(projectId);
     // Another version may also have another ontology.
     if (bytes.length <= JOINED_AT_ONCE_BYTES && catalog?.version === version) {
       const space = this.open(catalog);
-      const known = catalog.unknownKeys.deref();
-      for (const key of unknownKeys) if (known && known.size < MOST_UNKNOWN_KEYS) known.add(key);
-      for (const [place, made] of products.entries())
-        space.keep(made.identifier, parts[place] as Uint8Array, originOf(made, catalog));
+      const writerKeys = catalog.unknownKeys.deref();
+      for (const key of unknownKeys)
+        if (writerKeys && writerKeys.size < MOST_UNKNOWN_KEYS) writerKeys.add(key);
+      for (const [index, product] of products.entries())
+        space.keep(product.identifier, parts[index] as Uint8Array, originOf(product, catalog));
     }
     return { bytes, count: parts.length, products: parts };
   }
@@ -239,31 +242,37 @@ export class LookupAnswers {
 
   /**
    * Joins answers, and caches the new ones after all are copied, because caching may evict others.
-   * @param places positions in the cache, or -1 - the index of an answer that was read
+   * @param positions in the cache, or -1 - the index of an answer that was read
    */
   private join(
-    { space, places, read }: { space: CacheSpace; places: readonly number[]; read: readonly ReadAnswer[] },
+    {
+      space,
+      positions,
+      read,
+    }: { space: CacheSpace; positions: readonly number[]; read: readonly ReadAnswer[] },
     { head, tail }: Frame,
   ): JoinedAnswers | undefined {
-    const sizeAt = (place: number) => (place >= 0 ? space.lengthAt(place) : sizeOf(read[-1 - place]));
-    let length = head.length + tail.length + Math.max(places.length - 1, 0);
-    for (const place of places) length += sizeAt(place);
+    const sizeAt = (position: number) =>
+      position >= 0 ? space.lengthAt(position) : sizeOf(read[-1 - position]);
+    let length = head.length + tail.length + Math.max(positions.length - 1, 0);
+    for (const position of positions) length += sizeAt(position);
     if (length > JOINED_AT_ONCE_BYTES) return undefined;
     const { buffer, release } = this.buffers.take(length);
     buffer.set(head);
-    let at = head.length;
+    let offset = head.length;
     const starts: number[] = [];
-    for (const place of places) {
-      if (at > head.length) buffer[at++] = COMMA;
-      if (place < 0) starts.push(at);
-      at += place >= 0 ? space.copy(place, buffer, at) : write(read[-1 - place], buffer, at);
+    for (const position of positions) {
+      if (offset > head.length) buffer[offset++] = COMMA;
+      if (position < 0) starts.push(offset);
+      offset +=
+        position >= 0 ? space.copy(position, buffer, offset) : write(read[-1 - position], buffer, offset);
     }
-    buffer.set(tail, at);
+    buffer.set(tail, offset);
     read.forEach((answer, index) => {
       const start = starts[index] as number;
       space.keep(answer.identifier, buffer.subarray(start, start + sizeOf(answer)), answer.origin);
     });
-    return { bytes: buffer.subarray(0, length), count: places.length, release };
+    return { bytes: buffer.subarray(0, length), count: positions.length, release };
   }
 }
 
@@ -275,13 +284,13 @@ const originOf = (
 /** Compares a cached answer with the row of its product, because a new version changes few products. */
 function isRight(
   space: CacheSpace,
-  place: number,
+  position: number,
   { identifier, version, store }: { identifier: string; version: number; store: Finding },
 ): boolean {
-  if (space.seenIn(place) === version) return true;
+  if (space.seenIn(position) === version) return true;
   const origin = store.findOrigin?.(identifier);
-  if (origin === undefined || !space.isOf(place, { ...origin, state: version })) return false;
-  space.see(place, version);
+  if (origin === undefined || !space.isOf(position, { ...origin, state: version })) return false;
+  space.see(position, version);
   return true;
 }
 
@@ -304,9 +313,9 @@ function sizeOf(answer: ReadAnswer | undefined): number {
 
 function write(answer: ReadAnswer | undefined, target: Buffer, start: number): number {
   if (answer === undefined) return 0;
-  let at = start + target.write(answer.head, start, 'latin1');
-  target.set(answer.stored, at);
-  at += answer.stored.length;
-  at += target.write(answer.tail, at, 'latin1');
-  return at - start;
+  let offset = start + target.write(answer.head, start, 'latin1');
+  target.set(answer.stored, offset);
+  offset += answer.stored.length;
+  offset += target.write(answer.tail, offset, 'latin1');
+  return offset - start;
 }

@@ -26,7 +26,7 @@ const COMMA = 0x2c;
 const CLOSING = 0x5d;
 /** The number of cached lists of categories of one catalog. */
 const CACHED_CATEGORIES = 20_000;
-/** How many keys are listed that an ontology does not know. A list of this length may be incomplete. */
+/** How many keys without an attribute are listed. A list of this length may be incomplete. */
 export const MOST_UNKNOWN_KEYS = 1_000;
 
 const NOTHING = Buffer.alloc(0);
@@ -37,7 +37,7 @@ interface KnownAttribute {
   readonly head: Buffer;
   readonly tail: Buffer;
   /** The number of the last answer that contained the attribute. */
-  metIn: number;
+  lastAnswer: number;
 }
 
 /**
@@ -46,7 +46,7 @@ interface KnownAttribute {
  */
 export class AnswerWriter {
   readonly byKey: ReadonlyMap<string, Attribute>;
-  private readonly known = new Map<Attribute, KnownAttribute>();
+  private readonly knownByAttribute = new Map<Attribute, KnownAttribute>();
   private readonly keys = new StoredKeys((stored) => this.know(stored));
   private readonly categories = new Map<string, Buffer>();
   private readonly categoryIdOf: (path: string) => number | undefined;
@@ -136,10 +136,10 @@ export class AnswerWriter {
       areAllKnown &&= id !== undefined;
       return id ?? 0;
     });
-    const made = Buffer.from(`,"categories":[${described}],"facts":[`);
+    const buffer = Buffer.from(`,"categories":[${described}],"facts":[`);
     if (this.categories.size >= CACHED_CATEGORIES) this.categories.clear();
-    if (areAllKnown) this.categories.set(flatten(stored), made);
-    return made;
+    if (areAllKnown) this.categories.set(flatten(stored), buffer);
+    return buffer;
   }
 
   /** @returns false if an attribute has several values, because they may be one fact */
@@ -147,18 +147,18 @@ export class AnswerWriter {
     const { text } = this;
     const first = answers.end;
     let before: StoredKey<KnownAttribute> | undefined;
-    for (let at = start; text.charCodeAt(at) !== CLOSING; ) {
-      before = this.keys.follow(text, before, at);
-      const { prefix, known: attribute } = before;
-      const value = at + prefix.length;
+    for (let offset = start; text.charCodeAt(offset) !== CLOSING; ) {
+      before = this.keys.follow(text, before, offset);
+      const { prefix, resolved: attribute } = before;
+      const value = offset + prefix.length;
       const end = endOfText(text, value);
       if (attribute !== undefined) {
-        if (attribute.metIn === this.written) return false;
-        attribute.metIn = this.written;
+        if (attribute.lastAnswer === this.written) return false;
+        attribute.lastAnswer = this.written;
         this.addFact(attribute, value, end);
       }
-      at = end + '"}'.length;
-      if (text.charCodeAt(at) === COMMA) at += 1;
+      offset = end + '"}'.length;
+      if (text.charCodeAt(offset) === COMMA) offset += 1;
     }
     if (answers.end > first) answers.cut(answers.end - 1);
     return true;
@@ -168,7 +168,7 @@ export class AnswerWriter {
   private know(stored: string): KnownAttribute | undefined {
     const bytes = Buffer.from(stored, 'latin1');
     const attribute = this.find(readStored(bytes, 0, bytes.length));
-    return attribute && this.known.getOrInsertComputed(attribute, knowAttribute);
+    return attribute && this.knownByAttribute.getOrInsertComputed(attribute, knowAttribute);
   }
 
   private find(key: string): Attribute | undefined {
@@ -197,7 +197,7 @@ function knowAttribute(attribute: Attribute): KnownAttribute {
     fits: compileFit(attribute),
     head: Buffer.from(`{"attributeId":${id},"attribute":${JSON.stringify(name)},"valueId":`),
     tail: Buffer.from(`","type":"${type}"},`),
-    metIn: 0,
+    lastAnswer: 0,
   };
 }
 
@@ -218,45 +218,49 @@ const EIGHT_DIGITS = 100_000_000;
 
 class AnswerBytes {
   private target = Buffer.allocUnsafeSlow(FIRST_BYTES);
-  private at = 0;
+  private used = 0;
 
   get end(): number {
-    return this.at;
+    return this.used;
   }
 
   /** Starts again from the beginning. After this call, earlier answers may be overwritten. */
   clear(): void {
     if (this.target.length > CACHED_BYTES) this.target = Buffer.allocUnsafeSlow(FIRST_BYTES);
-    this.at = 0;
+    this.used = 0;
   }
 
   /** @returns the bytes written since `start`, valid until `clear` */
   since(start: number): Buffer {
-    return this.target.subarray(start, this.at);
+    return this.target.subarray(start, this.used);
   }
 
   cut(end: number): void {
-    this.at = end;
+    this.used = end;
   }
 
   add(bytes: Uint8Array): void {
     this.makeRoom(bytes.length);
-    if (bytes.length > LOOPED_BYTES) this.target.set(bytes, this.at);
-    else for (let at = 0; at < bytes.length; at += 1) this.target[this.at + at] = bytes[at] as number;
-    this.at += bytes.length;
+    if (bytes.length > LOOPED_BYTES) this.target.set(bytes, this.used);
+    else
+      for (let index = 0; index < bytes.length; index += 1)
+        this.target[this.used + index] = bytes[index] as number;
+    this.used += bytes.length;
   }
 
   addByte(byte: number): void {
     this.makeRoom(1);
-    this.target[this.at] = byte;
-    this.at += 1;
+    this.target[this.used] = byte;
+    this.used += 1;
   }
 
   copy(source: Buffer, start: number, end: number): void {
     this.makeRoom(end - start);
-    if (end - start > LOOPED_BYTES) source.copy(this.target, this.at, start, end);
-    else for (let at = start; at < end; at += 1) this.target[this.at + at - start] = source[at] as number;
-    this.at += end - start;
+    if (end - start > LOOPED_BYTES) source.copy(this.target, this.used, start, end);
+    else
+      for (let offset = start; offset < end; offset += 1)
+        this.target[this.used + offset - start] = source[offset] as number;
+    this.used += end - start;
   }
 
   /** Writes an integer from 0 to 2^53 in digits. */
@@ -273,18 +277,18 @@ class AnswerBytes {
 
   private addDigits(value: number, count: number): void {
     let rest = value | 0;
-    for (let at = this.at + count - 1; at >= this.at; at -= 1) {
+    for (let position = this.used + count - 1; position >= this.used; position -= 1) {
       const next = (rest / 10) | 0;
-      this.target[at] = ZERO + (rest - next * 10);
+      this.target[position] = ZERO + (rest - next * 10);
       rest = next;
     }
-    this.at += count;
+    this.used += count;
   }
 
   private makeRoom(bytes: number): void {
-    if (this.at + bytes <= this.target.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(this.at + bytes, this.target.length * 2));
-    this.target.copy(larger, 0, 0, this.at);
+    if (this.used + bytes <= this.target.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.used + bytes, this.target.length * 2));
+    this.target.copy(larger, 0, 0, this.used);
     this.target = larger;
   }
 }
@@ -332,9 +336,9 @@ function beginsWithText(bytes: Uint8Array, start: number, end: number): boolean 
 function isNumber(bytes: Uint8Array, start: number, { end, point }: { end: number; point: number }): boolean {
   if (end <= start || end - start > MOST_DIGITS || !isDigit(bytes[start])) return false;
   let points = 0;
-  for (let at = start + 1; at < end; at += 1) {
-    if (isDigit(bytes[at])) continue;
-    if (bytes[at] !== point || points > 0) return false;
+  for (let offset = start + 1; offset < end; offset += 1) {
+    if (isDigit(bytes[offset])) continue;
+    if (bytes[offset] !== point || points > 0) return false;
     points += 1;
   }
   return true;
@@ -344,6 +348,7 @@ const isDigit = (byte: number | undefined) => byte !== undefined && byte >= ZERO
 
 function endsWith(bytes: Uint8Array, space: number, unit: Uint8Array): boolean {
   if (bytes[space] !== SPACE) return false;
-  for (let at = 0; at < unit.length; at += 1) if (bytes[space + 1 + at] !== unit[at]) return false;
+  for (let index = 0; index < unit.length; index += 1)
+    if (bytes[space + 1 + index] !== unit[index]) return false;
   return true;
 }

@@ -90,7 +90,7 @@ function toAttribute(row: AttributeRow, unitAliases: UnitAliases): Attribute {
     ...(others.length > 0 && { synonyms: others }),
     ...(reason !== null && { reason }),
     ...(typing !== null && { typing }),
-    ...(unitName !== null && knownAliases(unitAliases)),
+    ...(unitName !== null && toAliasMember(unitAliases)),
   };
 }
 
@@ -118,11 +118,11 @@ export function toOntology(stored: StoredOntology, rows: readonly AttributeRow[]
   const unitAliases = JSON.parse(stored.unitAliases) as UnitAliases;
   const { mode, revision } = stored;
   const attributes = rows.map((row) => toAttribute(row, unitAliases));
-  return { mode, revision, ...knownAliases(unitAliases), attributes };
+  return { mode, revision, ...toAliasMember(unitAliases), attributes };
 }
 
 /** @returns the aliases as a member for code that reads units; no member for a project without aliases */
-export const knownAliases = (unitAliases: UnitAliases = {}) =>
+export const toAliasMember = (unitAliases: UnitAliases = {}) =>
   Object.keys(unitAliases).length > 0 ? { unitAliases } : {};
 
 /** The reason why a value makes no fact. Source: docs/interface §4.7, report codes. */

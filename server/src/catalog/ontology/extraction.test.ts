@@ -34,14 +34,14 @@ function answerOf(writer: AnswerWriter, upload: UploadedProduct) {
 }
 
 function inspect(extractor: Extractor, upload: UploadedProduct) {
-  const told = { unextracted: [] as string[], empty: [] as string[], unknown: [] as string[] };
+  const reported = { unextracted: [] as string[], empty: [] as string[], unknown: [] as string[] };
   extractor.inspect(upload, {
     onUnextracted: (_, { attribute, value, why }) =>
-      told.unextracted.push(`${attribute.name} ${value} ${why}`),
-    onEmpty: (key) => told.empty.push(key),
-    onUnknown: (key) => told.unknown.push(key),
+      reported.unextracted.push(`${attribute.name} ${value} ${why}`),
+    onEmpty: (key) => reported.empty.push(key),
+    onUnknown: (key) => reported.unknown.push(key),
   });
-  return told;
+  return reported;
 }
 
 /** Writes an answer by its definition: it parses everything and caches nothing. */
@@ -80,7 +80,7 @@ function expectFacts(values: readonly AttributeValue[]): Fact[] {
   });
 }
 
-const text = fc.string({ unit: 'binary' }).filter((one) => one.isWellFormed());
+const text = fc.string({ unit: 'binary' }).filter((candidate) => candidate.isWellFormed());
 const anyValue: fc.Arbitrary<AttributeValue> = fc.record(
   {
     key: fc.constantFrom('Colour', 'Farbe', 'Length', '"Quoted" \\ €', 'Sold', 'unknown', '__proto__'),
@@ -171,7 +171,9 @@ const alike = fc.record({
   ),
   attributes: fc
     .uniqueArray(anyValue, { selector: ({ key }) => key, maxLength: 6 })
-    .map((all) => all.map(({ userGroups, ...value }, at) => (at === 5 ? { ...value, userGroups } : value))),
+    .map((all) =>
+      all.map(({ userGroups, ...value }, index) => (index === 5 ? { ...value, userGroups } : value)),
+    ),
   settings: fc.option(fc.record({ includeUserGroups: fc.array(text, { maxLength: 2 }) }), { nil: undefined }),
 });
 
@@ -180,7 +182,7 @@ test('an answer that is copied from stored bytes equals the parsed one, byte for
   fc.assert(
     fc.property(fc.array(alike, { maxLength: 4 }), (sent) => {
       writer.begin();
-      const uploads = sent.map((one) => normaliseProduct(one));
+      const uploads = sent.map((sentProduct) => normaliseProduct(sentProduct));
       const written = uploads.map((upload) => writer.write(store(upload)));
       assert.deepEqual(
         written.map((bytes) => bytes.toString()),
@@ -192,9 +194,9 @@ test('an answer that is copied from stored bytes equals the parsed one, byte for
 });
 
 test('a value is judged the same from its bytes as when it is parsed (§11.3)', () => {
-  const attributes = ['point', 'comma'].flatMap((decimal, at) => [
-    { id: 2 * at + 1, name: `Plain ${decimal}`, type: 'NUMERIC_ATTRIBUTE', decimal },
-    { id: 2 * at + 2, name: `€ ${decimal}`, type: 'NUMERIC_ATTRIBUTE', decimal, unitName: '"€' },
+  const attributes = ['point', 'comma'].flatMap((decimal, index) => [
+    { id: 2 * index + 1, name: `Plain ${decimal}`, type: 'NUMERIC_ATTRIBUTE', decimal },
+    { id: 2 * index + 2, name: `€ ${decimal}`, type: 'NUMERIC_ATTRIBUTE', decimal, unitName: '"€' },
   ]) as Attribute[];
   const writer = new AnswerWriter(attributes, idOf);
   const part = fc.constantFrom(

@@ -59,10 +59,10 @@ export function createExtractor(attributes: readonly Attribute[]) {
   }
 
   function judgeOfValues({ name, observed }: ObservedKey, listener: ExtractionListener): Judge | undefined {
-    const known = byKey.get(name);
-    if (known === undefined) return () => listener.onUnknown(name);
-    if (known.isText || (observed && allFit(known.attribute, observed))) return undefined;
-    return (identifier, value) => judge(known, { identifier, value }, listener);
+    const judgedAttribute = byKey.get(name);
+    if (judgedAttribute === undefined) return () => listener.onUnknown(name);
+    if (judgedAttribute.isText || (observed && allFit(judgedAttribute.attribute, observed))) return undefined;
+    return (identifier, value) => judge(judgedAttribute, { identifier, value }, listener);
   }
 
   return {
@@ -85,10 +85,10 @@ function inspect(
   listener: ExtractionListener,
 ): void {
   for (const { key, value } of attributes) {
-    const known = byKey.get(key);
+    const judgedAttribute = byKey.get(key);
     if (isBlank(value)) listener.onEmpty(key);
-    else if (known === undefined) listener.onUnknown(key);
-    else if (!known.isText) judge(known, { identifier, value }, listener);
+    else if (judgedAttribute === undefined) listener.onUnknown(key);
+    else if (!judgedAttribute.isText) judge(judgedAttribute, { identifier, value }, listener);
   }
 }
 

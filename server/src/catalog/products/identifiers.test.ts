@@ -11,8 +11,8 @@ const refused = (code: string) => (error: unknown) => error instanceof ServiceEr
 
 test('identifiers in a JSON array are read in their order (§4.2 rules 2 and 6)', () => {
   fc.assert(
-    fc.property(list, (asked) => {
-      assert.deepEqual(readIdentifiers(JSON.stringify(asked)), asked);
+    fc.property(list, (requested) => {
+      assert.deepEqual(readIdentifiers(JSON.stringify(requested)), requested);
     }),
   );
 });
@@ -20,8 +20,8 @@ test('identifiers in a JSON array are read in their order (§4.2 rules 2 and 6)'
 test('each of several values is a literal identifier, even if it is JSON (§4.2 rule 4)', () => {
   const odd = fc.oneof(identifier, fc.constantFrom('["A"]', '[', '{}', ' ', '"A"'));
   fc.assert(
-    fc.property(fc.array(odd, { minLength: 2, maxLength: 20 }), (asked) => {
-      assert.deepEqual(readIdentifiers(asked), asked);
+    fc.property(fc.array(odd, { minLength: 2, maxLength: 20 }), (requested) => {
+      assert.deepEqual(readIdentifiers(requested), requested);
     }),
   );
 });
@@ -29,9 +29,9 @@ test('each of several values is a literal identifier, even if it is JSON (§4.2 
 test('one value is an identifier unless it begins with [ or { (§4.2 rules 3 and 4)', () => {
   fc.assert(
     fc.property(
-      identifier.filter((one) => !/^[[{]/.test(one)),
-      (one) => {
-        assert.deepEqual(readIdentifiers(one), [one]);
+      identifier.filter((text) => !/^[[{]/.test(text)),
+      (text) => {
+        assert.deepEqual(readIdentifiers(text), [text]);
       },
     ),
   );
@@ -48,7 +48,7 @@ test('a request without identifiers or with an empty one is refused (§4.2 rule 
 });
 
 test('a request may have 1,000 identifiers, counting repetitions (§4.2 rule 7)', () => {
-  const many = Array.from({ length: 1_001 }, (_, at) => `A${at}`);
+  const many = Array.from({ length: 1_001 }, (_, index) => `A${index}`);
   assert.equal(readIdentifiers(many.slice(1)).length, 1_000);
   assert.equal(readIdentifiers(JSON.stringify(many.slice(1))).length, 1_000);
   const same = many.map(() => 'A');

@@ -2,8 +2,8 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { IDENTIFIERS_PER_REQUEST } from './schemas/schemas.ts';
 
 /** @throws query_invalid, too_many_identifiers */
-export const readIdentifiers = (given: string | readonly string[] | undefined): readonly string[] =>
-  checkIdentifiers(readIdentifierList(given));
+export const readIdentifiers = (parameter: string | readonly string[] | undefined): readonly string[] =>
+  checkIdentifiers(readIdentifierList(parameter));
 
 /**
  * Reads the parameter `identifiers`, of any length. A single value that begins with `[` or `{` is a JSON array of
@@ -11,8 +11,8 @@ export const readIdentifiers = (given: string | readonly string[] | undefined): 
  * @returns the identifiers in the order of the request, with repetitions
  * @throws query_invalid
  */
-export function readIdentifierList(given: string | readonly string[] | undefined): readonly string[] {
-  const values = given === undefined ? [] : [given].flat();
+export function readIdentifierList(parameter: string | readonly string[] | undefined): readonly string[] {
+  const values = parameter === undefined ? [] : [parameter].flat();
   const [first] = values;
   if (first === undefined || values.includes(''))
     throw refuse('must have at least one identifier and no empty one');
@@ -27,12 +27,12 @@ const isJson = (value: string) => /^[[{]/.test(value);
  * @throws query_invalid that shows the right form
  */
 export async function refuseCommas(
-  given: string | readonly string[] | undefined,
+  parameter: string | readonly string[] | undefined,
   isKnown: (identifiers: readonly string[]) => Promise<boolean>,
 ): Promise<void> {
-  if (typeof given !== 'string' || !given.includes(',') || isJson(given)) return;
-  const parts = given.split(',').map((part) => part.trim());
-  if ((await isKnown([given])) || !(await isKnown(parts))) return;
+  if (typeof parameter !== 'string' || !parameter.includes(',') || isJson(parameter)) return;
+  const parts = parameter.split(',').map((part) => part.trim());
+  if ((await isKnown([parameter])) || !(await isKnown(parts))) return;
   throw refuse(
     `has several identifiers; send them as a JSON array, identifiers=${JSON.stringify(parts.slice(0, 10))}`,
   );
@@ -52,7 +52,7 @@ function parseList(text: string): string[] {
   } catch (error) {
     throw refuse(`must be a JSON array of strings: ${(error as Error).message}`);
   }
-  if (!Array.isArray(list) || list.some((one) => typeof one !== 'string' || one === ''))
+  if (!Array.isArray(list) || list.some((identifier) => typeof identifier !== 'string' || identifier === ''))
     throw refuse('must be a JSON array of strings that are not empty');
   return list as string[];
 }

@@ -15,9 +15,9 @@ const source = (body: unknown, more: Partial<BodySource> = {}): BodySource => ({
 const check = (body: unknown, form: BodyForm = 'products') => checkBody(source(body), form);
 
 /** @returns the code of the refusal; undefined if the body is accepted */
-function refusalOf(given: BodySource, form: BodyForm): string | undefined {
+function refusalOf(sentBody: BodySource, form: BodyForm): string | undefined {
   try {
-    checkBody(given, form);
+    checkBody(sentBody, form);
     return undefined;
   } catch (error) {
     if (error instanceof ServiceError) return error.code;
@@ -25,9 +25,9 @@ function refusalOf(given: BodySource, form: BodyForm): string | undefined {
   }
 }
 
-function factsOf(given: BodySource): ServiceError['facts'] {
+function factsOf(sentBody: BodySource): ServiceError['facts'] {
   try {
-    checkBody(given, 'products');
+    checkBody(sentBody, 'products');
   } catch (error) {
     if (error instanceof ServiceError) return error.facts;
     throw error;
@@ -38,7 +38,7 @@ function factsOf(given: BodySource): ServiceError['facts'] {
 /** A string that UTF-8 and SQLite can store. */
 const word = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
-  .filter((one) => !one.includes('\0'));
+  .filter((text) => !text.includes('\0'));
 const good = fc.record(
   {
     identifier: word,
@@ -78,7 +78,7 @@ function writeEscaped(text: string): string {
 test('valid products pass unchanged, in a list or an object, plain or compressed (§2.3)', () => {
   fc.assert(
     fc.property(products, (list) => {
-      const expected = { products: list, sent: list.length, repeated: [], skipped: [], mended: [] };
+      const expected = { products: list, sent: list.length, repeated: [], skipped: [], corrected: [] };
       assert.deepEqual(check(list), expected);
       assert.deepEqual(check({ products: list }), expected);
       const bytes = gzipSync(JSON.stringify(list));
@@ -116,9 +116,9 @@ test('the last product of a repeated identifier replaces the first, at its posit
   );
   fc.assert(
     fc.property(fc.array(named, { minLength: 1, maxLength: 12 }), (list) => {
-      const { products: kept, sent, repeated } = check(list);
+      const { products: remaining, sent, repeated } = check(list);
       const last = new Map(list.map((product) => [product.identifier, product]));
-      assert.deepEqual(kept, [...last.values()]);
+      assert.deepEqual(remaining, [...last.values()]);
       assert.equal(sent, list.length);
       assert.equal(repeated.length, list.length - last.size);
     }),
@@ -136,12 +136,12 @@ test('a body of any bytes passes or is refused with a code (§7.3)', () => {
     fc.jsonValue().map((value) => gzipSync(JSON.stringify([value]))),
   );
   fc.assert(
-    fc.property(bytes, encodings, forms, (given, encoding, form) => {
-      codes.add(refusalOf({ bytes: given, encoding, maxMib: 1 }, form));
+    fc.property(bytes, encodings, forms, (sentBody, encoding, form) => {
+      codes.add(refusalOf({ bytes: sentBody, encoding, maxMib: 1 }, form));
     }),
     { numRuns: 500 },
   );
-  const known = [
+  const expected = [
     'body_not_unpacked',
     'body_not_json',
     'request_invalid',
@@ -150,13 +150,13 @@ test('a body of any bytes passes or is refused with a code (§7.3)', () => {
     undefined,
   ];
   assert.deepEqual(
-    [...codes].filter((code) => !known.includes(code)),
+    [...codes].filter((code) => !expected.includes(code)),
     [],
   );
 });
 
 test('NUL and unpaired surrogates are refused in every string, and pairs are accepted (§2.3 rule 9)', () => {
-  const places: ((text: string) => object)[] = [
+  const placements: ((text: string) => object)[] = [
     (text) => ({ identifier: text }),
     (text) => ({ name: text }),
     (text) => ({ groupIdentifier: text }),
@@ -170,10 +170,10 @@ test('NUL and unpaired surrogates are refused in every string, and pairs are acc
     (text) => ({ settings: { includeUserGroups: [text] } }),
     (text) => ({ settings: { excludeUserGroups: [text] } }),
   ];
-  for (const place of places) {
-    const body = (text: string) => source([{ identifier: 'A', name: 'A', ...place(text) }]);
+  for (const placement of placements) {
+    const body = (text: string) => source([{ identifier: 'A', name: 'A', ...placement(text) }]);
     for (const bad of ['\0', 'a\0b', '\ud800', 'a\udc00', '\udc00\ud800']) {
-      assert.equal(refusalOf(body(bad), 'products'), 'product_invalid', JSON.stringify(place(bad)));
+      assert.equal(refusalOf(body(bad), 'products'), 'product_invalid', JSON.stringify(placement(bad)));
     }
     assert.equal(refusalOf(body('\ud83d\ude00'), 'products'), undefined, 'a pair');
   }
@@ -208,13 +208,13 @@ test('one invalid product refuses the body, and the refusal has its index (§7.3
     { identifier: 1 },
   );
   fc.assert(
-    fc.property(products, bad, fc.nat(), (list, broken, place) => {
-      const at = place % (list.length + 1);
-      const body = [...list.slice(0, at), broken, ...list.slice(at)];
+    fc.property(products, bad, fc.nat(), (list, broken, seed) => {
+      const index = seed % (list.length + 1);
+      const body = [...list.slice(0, index), broken, ...list.slice(index)];
       const isNamed = (error: unknown) =>
         error instanceof ServiceError &&
         error.facts.validation?.length === 1 &&
-        error.facts.validation[0]?.product?.index === at;
+        error.facts.validation[0]?.product?.index === index;
       assert.throws(() => check(body), isNamed);
     }),
   );
@@ -233,7 +233,7 @@ test('a body is checked in the order gzip, UTF-8, JSON, list, number, products (
     [source(Array.from({ length: 10_001 }, () => 1)), 'too_many_products'],
     [source(Array.from({ length: 10_000 }, () => 1)), 'product_invalid'],
   ];
-  for (const [given, code] of cases) assert.equal(refusalOf(given, 'products'), code);
+  for (const [sentBody, code] of cases) assert.equal(refusalOf(sentBody, 'products'), code);
 });
 
 test('a body with an escape does not change the check of the next body', () => {
@@ -263,8 +263,8 @@ test('a body above the limits of depth, members or values is refused with one sh
       'a list or object of the body has 25,001 members, and at most 20,000 are allowed',
     ],
   ];
-  for (const [body, said] of cases) {
-    const errors = [said];
+  for (const [body, message] of cases) {
+    const errors = [message];
     assert.deepEqual(factsOf(source(body)).validation, [{ product: null, schemaErrors: errors, errors }]);
   }
 });
@@ -280,8 +280,10 @@ test('a product with very many errors is refused with the first one (§7.3 rule 
 });
 
 test('long errors are shortened, and a refusal lists the products that fit (§7.3 rule 7)', () => {
-  const fields = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`${'x'.repeat(900)}${at}`, 0]));
-  const body = Array.from({ length: 200 }, (_, at) => ({ identifier: `A${at}`, name: 'A', ...fields }));
+  const fields = Object.fromEntries(
+    Array.from({ length: 20 }, (_, index) => [`${'x'.repeat(900)}${index}`, 0]),
+  );
+  const body = Array.from({ length: 200 }, (_, index) => ({ identifier: `A${index}`, name: 'A', ...fields }));
   const validation = factsOf(source(body, { maxMib: 16 })).validation ?? [];
   assert.ok(JSON.stringify(validation).length < 50_000);
   const named = validation.filter(({ product }) => product !== null);

@@ -15,7 +15,7 @@ import {
   UploadProduct,
 } from './schemas/schemas.ts';
 
-/** What to do with a body that has invalid products. */
+/** Whether a body with invalid products is refused, or its invalid products are skipped. */
 export type OnInvalid = 'refuse' | 'skip';
 
 export type BodyForm = 'products' | 'patches';
@@ -37,7 +37,7 @@ export interface CheckedBody<Sent> {
   readonly sent: number;
   readonly repeated: readonly string[];
   readonly skipped: readonly SkippedProduct[];
-  readonly mended: readonly MendedProduct[];
+  readonly corrected: readonly CorrectedProduct[];
 }
 
 const ERRORS_PER_PRODUCT = { most: 20, bytes: 4 * 1024 };
@@ -104,12 +104,12 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
   const isValid = findCheck(form, text.includes('\\u'));
   const invalid = list.flatMap((product, index) => (isValid(product) ? [] : [index]));
   if (invalid.length > 0 && source.onInvalid !== 'skip') throw refuseProducts(list, invalid, form);
-  const mended: MendedProduct[] = [];
+  const corrected: CorrectedProduct[] = [];
   const bad = invalid.filter((index) => {
-    const { product, ...paths } = mendPaths(list[index]);
+    const { product, ...paths } = correctPaths(list[index]);
     list[index] = product;
     if (!isValid(product)) return true;
-    mended.push({ identifier: String(identifierOf(product)), ...paths });
+    corrected.push({ identifier: String(identifierOf(product)), ...paths });
     return false;
   });
   const out = new Set(bad);
@@ -124,7 +124,7 @@ export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentP
       identifier: identifierOf(list[index]),
       errors: explainProduct(list[index], form),
     })),
-    mended,
+    corrected,
   };
 }
 
@@ -172,20 +172,22 @@ function readText(source: BodySource): string {
 export function refuseExcess(bytes: Buffer, maxMib: number): void {
   const limits = { values: maxMib * VALUES_PER_MIB, names: Infinity, text: Infinity };
   const counts = countJson(bytes, limits);
-  const { at, depth, members } = counts.widest;
-  const isList = depth === 1 ? bytes[at] === OPENS_LIST : depth === 2 && isNamedProducts(bytes, at);
+  const { at: offset, depth, members } = counts.widest;
+  const isList = depth === 1 ? bytes[offset] === OPENS_LIST : depth === 2 && isNamedProducts(bytes, offset);
   if (members > WIDEST && isList)
     throw new ServiceError('too_many_products', { values: [members, PRODUCTS_PER_REQUEST] });
   const excess = describeExcess(counts, limits);
   if (excess !== undefined) throw refuseBody([excess]);
   if (members <= WIDEST) return;
-  const [found, most] = [members, WIDEST].map((count) => count.toLocaleString('en'));
-  throw refuseBody([`a list or object of the body has ${found} members, and at most ${most} are allowed`]);
+  const [memberCount, most] = [members, WIDEST].map((count) => count.toLocaleString('en'));
+  throw refuseBody([
+    `a list or object of the body has ${memberCount} members, and at most ${most} are allowed`,
+  ]);
 }
 
 const OPENS_LIST = 0x5b;
-const isNamedProducts = (bytes: Buffer, at: number) =>
-  /"products"\s*:\s*\[$/.test(bytes.toString('latin1', Math.max(0, at - 99), at + 1));
+const isNamedProducts = (bytes: Buffer, offset: number) =>
+  /"products"\s*:\s*\[$/.test(bytes.toString('latin1', Math.max(0, offset - 99), offset + 1));
 
 /**
  * @returns whether a body is too short to exceed the limit of values, because each value of a valid body takes at
@@ -281,12 +283,12 @@ export interface SkippedProduct {
   readonly errors: readonly string[];
 }
 
-/** A product whose category paths were mended. */
-export interface MendedProduct extends MendedPaths {
+/** A product whose category paths were corrected. */
+export interface CorrectedProduct extends CorrectedPaths {
   readonly identifier: string;
 }
 
-interface MendedPaths {
+interface CorrectedPaths {
   /** The number of paths with an empty name at an end. */
   readonly count: number;
   /** How many of these paths had no other name. */
@@ -326,11 +328,11 @@ function identifierOf(product: unknown): string | null {
 }
 
 /** Drops the empty names at both ends of category paths, and drops paths without other names. */
-function mendPaths(product: unknown): MendedPaths & { readonly product: unknown } {
+function correctPaths(product: unknown): CorrectedPaths & { readonly product: unknown } {
   const { categories } = (product ?? {}) as { categories?: unknown };
   if (!Array.isArray(categories)) return { product, count: 0, dropped: 0 };
   let [count, dropped] = [0, 0];
-  const mended = categories.flatMap((category) => {
+  const corrected = categories.flatMap((category) => {
     const { path } = (category ?? {}) as { path?: unknown };
     if (!Array.isArray(path)) return [category];
     const names = trimEmpty(path);
@@ -338,7 +340,7 @@ function mendPaths(product: unknown): MendedPaths & { readonly product: unknown 
     if (names.length < path.length || names.length === 0) count += 1;
     return names.length === 0 ? [] : [{ ...category, path: names }];
   });
-  return { product: { ...(product as object), categories: mended }, count, dropped };
+  return { product: { ...(product as object), categories: corrected }, count, dropped };
 }
 
 function trimEmpty(path: readonly unknown[]): readonly unknown[] {

@@ -52,11 +52,11 @@ const product: fc.Arbitrary<SentProduct> = fc.record(
   { identifier, ...common, attributes: maybe(fc.array(attribute, { maxLength: 6 })) },
   { requiredKeys: ['identifier'], noNullPrototype: true },
 );
-const one = fc.oneof(
+const singleValue = fc.oneof(
   maybe(text),
   fc.record({ value: maybe(text), userGroups: groups }, { noNullPrototype: true }),
 );
-const values = fc.oneof(one, fc.array(one, { maxLength: 3 }));
+const values = fc.oneof(singleValue, fc.array(singleValue, { maxLength: 3 }));
 type AttributeObject = Extract<SentPatch['attributes'], Record<string, unknown>>;
 /** A property named `__proto__` is an own property, as in the result of JSON.parse. */
 const attributeObject = fc

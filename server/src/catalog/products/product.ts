@@ -131,12 +131,14 @@ function patchValues(present: readonly AttributeValue[], sent: SentAttributes): 
 function groupPatches(sent: SentAttributes): Map<string, SentValue[]> {
   if (Array.isArray(sent)) return Map.groupBy(sent as readonly SentValue[], ({ key }) => key);
   const entries = Object.entries(sent as Record<string, SentPartialValue | SentPartialValue[]>);
-  return new Map(entries.map(([key, given]) => [key, [given].flat().map((one) => readPatchValue(key, one))]));
+  return new Map(
+    entries.map(([key, sentValue]) => [key, [sentValue].flat().map((value) => readPatchValue(key, value))]),
+  );
 }
 
-function readPatchValue(key: string, given: SentPartialValue): SentValue {
-  if (given === null || typeof given === 'string') return { key, value: given };
-  return { ...given, key };
+function readPatchValue(key: string, sentValue: SentPartialValue): SentValue {
+  if (sentValue === null || typeof sentValue === 'string') return { key, value: sentValue };
+  return { ...sentValue, key };
 }
 
 /**

@@ -16,11 +16,11 @@ export {
 export {
   type BodyForm,
   type BodySource,
+  type CorrectedProduct,
   checkBody,
   describeInvalid,
   isTooShortForExcess,
   listProductErrors,
-  type MendedProduct,
   type OnInvalid,
   refuseExcess,
   type SkippedProduct,

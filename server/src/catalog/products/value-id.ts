@@ -7,8 +7,8 @@
 export function computeValueId(attributeId: number, value: string): number {
   let high = beginHigh(attributeId);
   let low = beginLow(attributeId);
-  for (let at = 0; at < value.length; at += 1) {
-    const unit = value.charCodeAt(at);
+  for (let index = 0; index < value.length; index += 1) {
+    const unit = value.charCodeAt(index);
     high = Math.imul(high ^ unit, HIGH);
     low = Math.imul(low ^ unit, LOW);
   }
@@ -25,8 +25,8 @@ export function computePlainValueId(
 ): number {
   let high = beginHigh(attributeId);
   let low = beginLow(attributeId);
-  for (let at = start; at < end; at += 1) {
-    const unit = bytes[at] as number;
+  for (let offset = start; offset < end; offset += 1) {
+    const unit = bytes[offset] as number;
     if (unit >= 0x80 || unit === BACKSLASH) return -1;
     high = Math.imul(high ^ unit, HIGH);
     low = Math.imul(low ^ unit, LOW);

@@ -318,7 +318,7 @@ for (const undoDepth of [0, 1, 3]) {
 
 test('thousands of products are changed, discarded and removed part by part', async () => {
   const many = (content: number, count = 2_200) =>
-    of(Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, content])));
+    of(Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, content])));
   const world = createWorld(1);
   await world.apply(many(1));
   for (const sent of [many(2), many(3, 2_100)]) {
@@ -409,9 +409,9 @@ test('a commit that creates an attribute changes products with equal uploads tha
   const changed = { updated_at: task.at, updated_by: task.taskNumber };
   assert.deepEqual(rowOf(after, 'b'), { ...rowOf(before, 'b'), ...changed }, 'its document stays');
   for (const identifier of ['a', 'b']) {
-    const found = await store.findProduct(projectId, identifier);
+    const product = await store.findProduct(projectId, identifier);
     assert.equal(
-      JSON.parse(`{${found && writeAnswer(found)}}`).facts[0].value,
+      JSON.parse(`{${product && writeAnswer(product)}}`).facts[0].value,
       'x 1',
       'both have the new fact',
     );
@@ -424,8 +424,11 @@ test('a name has the same id when its attribute is created again, and passes it 
   const { store, projectId } = createWorld(1).catalog;
   const type = 'TEXT_ATTRIBUTE' as const;
   const replace = async (...attributes: { id?: number; name: string }[]) => {
-    const wanted = { mode: 'own' as const, attributes: attributes.map((one) => ({ ...one, type })) };
-    const { ontology } = await store.replaceOntology(projectId, wanted);
+    const requested = {
+      mode: 'own' as const,
+      attributes: attributes.map((attribute) => ({ ...attribute, type })),
+    };
+    const { ontology } = await store.replaceOntology(projectId, requested);
     assert.deepEqual(await store.getOntology(projectId), ontology);
     return ontology.attributes.map(({ id, name }) => [name, id]);
   };

@@ -51,9 +51,9 @@ export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = 
   const limit = text(`limit ${PAGE}`);
   function* addAll(from: number, select: (after: number) => Sql): Program<void> {
     for (let after: number | undefined = from; after !== undefined; ) {
-      const found: LoggedChange[] = yield* rows<LoggedChange>(select(after));
-      yield* pages.add(found.map((row) => toChanged(row, isReversed)));
-      after = found.at(-1)?.productId;
+      const changes: LoggedChange[] = yield* rows<LoggedChange>(select(after));
+      yield* pages.add(changes.map((row) => toChanged(row, isReversed)));
+      after = changes.at(-1)?.productId;
     }
   }
   const listLogged = (after: number) => sql`select ${LOGGED} from undo_change where ${ofEntry}
@@ -71,22 +71,22 @@ export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = 
 
 /** Records products in pages. It delays each page until the next one, because the last page is marked as the last. */
 function openPages(order: ChangeOrder) {
-  let rest: ChangedProduct[] = [];
+  let pending: ChangedProduct[] = [];
   let recorded = 0;
   function* record(pages: readonly ChangedProduct[][], hasMore: boolean): Program<void> {
     yield* insertEvents(
-      pages.map((page, at) => describePage(order, page, { number: recorded + at + 1, hasMore })),
+      pages.map((page, index) => describePage(order, page, { number: recorded + index + 1, hasMore })),
     );
     recorded += pages.length;
   }
   return {
     *add(products: readonly ChangedProduct[]): Program<void> {
-      const pages = cutPages([...rest, ...products]);
-      rest = pages.pop() ?? [];
+      const pages = cutPages([...pending, ...products]);
+      pending = pages.pop() ?? [];
       yield* record(pages, true);
     },
     *end(): Program<void> {
-      if (rest.length > 0) yield* record([rest], false);
+      if (pending.length > 0) yield* record([pending], false);
     },
   };
 }
@@ -94,11 +94,12 @@ function openPages(order: ChangeOrder) {
 /** Records products whose facts follow another ontology, except products that this task did not change. */
 export function* announceFollowed(order: ChangeOrder, products: readonly number[]): Program<void> {
   if (products.length === 0 || !(yield* listSubscribed()).has('products.changed')) return;
-  const found = yield* column<string>`select identifier from product where ${own()} and id ${among(products)}
+  const identifiers =
+    yield* column<string>`select identifier from product where ${own()} and id ${among(products)}
     and updated_by = ${order.taskNumber} order by id`;
   yield* announceProducts(
     order,
-    found.map((identifier) => ({ identifier, kind: 'changed' })),
+    identifiers.map((identifier) => ({ identifier, kind: 'changed' })),
   );
 }
 

@@ -110,12 +110,12 @@ export function* commitFullUpdate(
     counts.changed += yield* changePresent(part, { order, undo, repeated: repeated.get(batch) ?? [] });
     counts.created += yield* insertCreated(part, order, undo);
   }
-  const done = { ...counts, unchanged: staged - counts.changed, deleted };
-  if (subscribed.has('catalog.committed')) yield* insertEvents([describeCommit(order, done)]);
+  const totals = { ...counts, unchanged: staged - counts.changed, deleted };
+  if (subscribed.has('catalog.committed')) yield* insertEvents([describeCommit(order, totals)]);
   if (subscribed.has('products.changed')) yield* announceEntry(order, undo.id);
-  yield* undo.close('commit', done);
+  yield* undo.close('commit', totals);
   yield* emptyCommitted(order.fullUpdateId);
-  return { result: { kind: 'done', counts: done }, isDone: true };
+  return { result: { kind: 'done', counts: totals }, isDone: true };
 }
 
 /**
@@ -173,11 +173,11 @@ function* findRepeated(
 ): Program<ReadonlyMap<number, readonly number[]>> {
   if (!isRepeated) return new Map();
   yield* planForWholeTables();
-  const found = yield* rows<{ batch: number; id: number }>`select r.batch, r.id
+  const repeated = yield* rows<{ batch: number; id: number }>`select r.batch, r.id
     from (select s.batch, s.value as id, max(s.batch) over (partition by s.value) as last
       from ${stagedList(fullUpdateId, 'products')}) r
     where r.batch < r.last`;
-  const byBatch = Map.groupBy(found, ({ batch }) => batch);
+  const byBatch = Map.groupBy(repeated, ({ batch }) => batch);
   return new Map([...byBatch].map(([batch, ids]) => [batch, ids.map(({ id }) => id)]));
 }
 
@@ -277,9 +277,9 @@ export function* applyProducts(
   if (isStale) return { result: { stale: true }, isDone: false };
   yield* planForParts();
   const fresh = sortedRows(packed).filter(({ row }) => packed.documents[row] === 0);
-  const known = yield* pairs<string, number>`select p.identifier, p.id
+  const idByIdentifier = yield* pairs<string, number>`select p.identifier, p.id
     from ${productsOf(fresh.map(({ identifier }) => identifier))}`;
-  const idOf = ({ identifier }: KeyedRow) => known.get(identifier) ?? 0;
+  const idOf = ({ identifier }: KeyedRow) => idByIdentifier.get(identifier) ?? 0;
   const { created = [], changed = [] } = Object.groupBy(fresh, (keyed) =>
     idOf(keyed) === 0 ? 'created' : 'changed',
   );
@@ -333,17 +333,17 @@ export function* followOntology(
 export function* deleteProducts(state: CatalogState, order: ChangeOrder & DeleteOrder) {
   const requested = new Set(order.lists.flatMap((list) => readList<string>(list)));
   yield* planForParts();
-  const known = yield* column<string>`select p.identifier from ${productsOf([...requested])}`;
-  const unknown = [...requested.difference(new Set(known))];
-  if (known.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
-  yield* guardDeletes(order, known.length);
+  const existing = yield* column<string>`select p.identifier from ${productsOf([...requested])}`;
+  const unknown = [...requested.difference(new Set(existing))];
+  if (existing.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
+  yield* guardDeletes(order, existing.length);
   const undo = openUndo(state, order);
-  yield* undo.recordChanged(text('null'), sql`${productsOf(known)} where true`);
-  const deleted = yield* run`delete from product where ${own()} and identifier ${among(known)}`;
+  yield* undo.recordChanged(text('null'), sql`${productsOf(existing)} where true`);
+  const deleted = yield* run`delete from product where ${own()} and identifier ${among(existing)}`;
   yield* undo.close('delete', { created: 0, changed: 0, deleted });
   yield* announceProducts(
     order,
-    known.map((identifier) => ({ identifier, kind: 'deleted' })),
+    existing.map((identifier) => ({ identifier, kind: 'deleted' })),
   );
   return { result: { deleted, unknown }, isDone: true };
 }
@@ -383,9 +383,9 @@ function* guardDeletes({ maxDeletePercent = 100 }: DeleteOrder, deleted: number)
  */
 function* arePresentAsFound(
   { catalogVersion }: CatalogState,
-  { catalogVersion: found, products, documents }: PackedProducts,
+  { catalogVersion: foundVersion, products, documents }: PackedProducts,
 ): Program<boolean> {
-  if (found === catalogVersion) return true;
+  if (foundVersion === catalogVersion) return true;
   const unchanged = [...documents.entries()].flatMap(([row, id]) =>
     id === 0 ? [] : [[products[row] ?? 0, id]],
   );

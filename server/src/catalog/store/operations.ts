@@ -140,7 +140,7 @@ type WritePrograms<Table> = {
 
 /** A program that runs under the lock of the catalog and receives the state of the catalog. */
 type Changing<Input, Result> = (
-  ...given: [state: CatalogState, input: Input, documents: DocumentWriter]
+  ...args: [state: CatalogState, input: Input, documents: DocumentWriter]
 ) => Program<Result>;
 
 const locked =

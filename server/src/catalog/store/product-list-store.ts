@@ -76,16 +76,16 @@ const PAGE_BYTES = { whole: 2 * 1024 * 1024, front: 4 * 1024 * 1024 };
 /**
  * Selects the first rows whose documents together have at most `bytes` bytes, and at least one row. Each row has
  * `found`, the total number of rows, and `ordinal`, its position from 1. The sizes are read without the documents.
- * @param given rows with a document `d` and the columns `columns`
+ * @param source rows with a document `d` and the columns `columns`
  */
 export const fittingRows = (
   columns: Sql,
-  given: Sql,
+  source: Sql,
   { as, order, bytes }: { readonly as: string; readonly order: Sql; readonly bytes: number | Sql },
 ): Sql =>
   sql`(select * from (select f.*, count(*) over () as found, row_number() over (order by f.${order}) as ordinal,
         sum(f.bytes) over (order by f.${order}) as total
-      from (select ${columns}, ${UPLOAD_BYTES} as bytes from ${given}) f) f
+      from (select ${columns}, ${UPLOAD_BYTES} as bytes from ${source}) f) f
     where f.ordinal = 1 or f.total <= ${bytes}) ${text(as)}`;
 
 /** @returns whether there were more rows that did not fit */
@@ -94,20 +94,20 @@ export const areCut = (fitting: readonly { readonly found: number }[]): boolean 
 
 /** Uses the unique index of identifiers. */
 export function* listRange({ isWhole, limit, ...range }: ListedRange): Program<ListedPart> {
-  const given = firstProducts(within(range), text('p.identifier'), limit);
-  return yield* listFitting(given, { order: text('identifier'), isWhole });
+  const source = firstProducts(within(range), text('p.identifier'), limit);
+  return yield* listFitting(source, { order: text('identifier'), isWhole });
 }
 
 /** Uses the primary key of products. */
 export function* listById({ after, upTo, limit }: IdRange): Program<ListedPart> {
-  const given = firstProducts(sql`p.id > ${after} and p.id <= ${upTo}`, text('p.id'), limit);
-  return yield* listFitting(given, { order: text('id'), isWhole: true });
+  const source = firstProducts(sql`p.id > ${after} and p.id <= ${upTo}`, text('p.id'), limit);
+  return yield* listFitting(source, { order: text('id'), isWhole: true });
 }
 
-function* listFitting(given: Sql, { order, isWhole }: { order: Sql; isWhole: boolean }) {
+function* listFitting(source: Sql, { order, isWhole }: { order: Sql; isWhole: boolean }) {
   const columns = text('p.id, p.identifier, p.updated_at, p.document_id');
   const bytes = PAGE_BYTES[isWhole ? 'whole' : 'front'];
-  const fitting = fittingRows(columns, given, { as: 'p', order, bytes });
+  const fitting = fittingRows(columns, source, { as: 'p', order, bytes });
   const found = yield* rows<ListedRow & { found: number; ordinal: number }>`select p.found, p.ordinal,
     ${listedColumns(uploadText(isWhole))}
     from ${fitting} ${DOCUMENT}`;
@@ -116,7 +116,7 @@ function* listFitting(given: Sql, { order, isWhole }: { order: Sql; isWhole: boo
   return { rows: found, isCut: areCut(found) };
 }
 
-/** Bytes of uploads that work on a whole catalog reads together: 1,000 ordinary products, or a few of 2 MB. */
+/** Bytes of uploads that are read together for work on a whole catalog: 1,000 ordinary products, or a few of 2 MB. */
 const PART_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -124,9 +124,9 @@ const PART_BYTES = 8 * 1024 * 1024;
  * large; an empty list at the end
  */
 export function* listUploads(after: number, limit: number) {
-  const given = firstProducts(sql`p.id > ${after}`, text('p.id'), limit);
+  const source = firstProducts(sql`p.id > ${after}`, text('p.id'), limit);
   const columns = text('p.id, p.document_id, p.updated_at');
-  const fitting = fittingRows(columns, given, { as: 'p', order: text('id'), bytes: PART_BYTES });
+  const fitting = fittingRows(columns, source, { as: 'p', order: text('id'), bytes: PART_BYTES });
   return yield* rows<{
     readonly productId: number;
     readonly document: number;
@@ -173,19 +173,19 @@ const HASH_DIGITS = 32;
 
 export function* findPresent(identifiers: readonly string[]) {
   yield* planForParts();
-  const given = byEngine({
+  const source = byEngine({
     sqlite: () => sql`json_each(iif(exists (select 1 from product), ${JSON.stringify(identifiers)}, '[]')) w`,
     postgres: sql`unnest(${identifiers}::text[]) with ordinality w (value, place)`,
   });
-  const found = yield* row<
+  const lists = yield* row<
     Record<'places' | 'ids' | 'documents' | 'hashes', string | null>
-  >`select ${PRESENT_LISTS} from ${given} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`;
-  const listOf = (name: 'places' | 'ids' | 'documents') => JSON.parse(found?.[name] ?? '[]') as number[];
+  >`select ${PRESENT_LISTS} from ${source} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`;
+  const listOf = (name: 'places' | 'ids' | 'documents') => JSON.parse(lists?.[name] ?? '[]') as number[];
   const [ids, documents] = [listOf('ids'), listOf('documents')];
   const present: (PresentProduct | undefined)[] = new Array(identifiers.length).fill(undefined);
-  for (const [at, place] of listOf('places').entries()) {
-    const hash = found?.hashes?.slice(at * HASH_DIGITS, (at + 1) * HASH_DIGITS) ?? '';
-    present[place] = { id: ids[at] as number, document: documents[at] as number, hash };
+  for (const [index, position] of listOf('places').entries()) {
+    const hash = lists?.hashes?.slice(index * HASH_DIGITS, (index + 1) * HASH_DIGITS) ?? '';
+    present[position] = { id: ids[index] as number, document: documents[index] as number, hash };
   }
   return present;
 }
@@ -210,14 +210,14 @@ const HASH = byEngine({ sqlite: text('lower(hex(p.hash))'), postgres: text(`enco
 
 /** A product whose document is missing in a damaged file is found without its upload. */
 export function* findProduct(identifier: string): Program<FoundProduct | undefined> {
-  const found = yield* row<Omit<FoundProduct, 'ontology' | 'categories'>>`select p.id, p.identifier,
+  const product = yield* row<Omit<FoundProduct, 'ontology' | 'categories'>>`select p.id, p.identifier,
     p.updated_at as "updatedAt", p.updated_by as "updatedBy",
     (select ${UPLOAD} from document d where ${own('d')} and d.id = p.document_id) as raw
     from ${productsOf([identifier])}`;
-  if (found === undefined) return undefined;
-  const { categories } = JSON.parse(found.raw ?? '{"categories":[]}') as UploadedProduct;
+  if (product === undefined) return undefined;
+  const { categories } = JSON.parse(product.raw ?? '{"categories":[]}') as UploadedProduct;
   const paths = categories.map(({ path }) => JSON.stringify(path));
-  return { ...found, ontology: yield* readOntology(), categories: yield* findCategories(paths) };
+  return { ...product, ontology: yield* readOntology(), categories: yield* findCategories(paths) };
 }
 
 export function* readLargestId(): Program<number> {

@@ -8,7 +8,7 @@ import { watchSqlite } from '../../../test/support/plans/sqlite-plans.ts';
 import { embeddedOnly } from '../../../test/support/test-store.ts';
 
 const many = (count: number, content: number, from = 0) =>
-  new Map(Array.from({ length: count }, (_, at) => [`p${from + at}`, content] as const));
+  new Map(Array.from({ length: count }, (_, index) => [`p${from + index}`, content] as const));
 
 const options = embeddedOnly('postgres-plans.test.ts reads the plans of PostgreSQL');
 
@@ -16,8 +16,8 @@ test(
   'a full update with a repeated batch is previewed and committed without reading a list for each product (§4.4)',
   options,
   async () => {
-    const seen: RefusedLoops[] = [];
-    const stop = watchSqlite((statement) => seen.push(statement));
+    const statements: RefusedLoops[] = [];
+    const stop = watchSqlite((statement) => statements.push(statement));
     try {
       const world = new CatalogWorld(openEmbeddedCatalog(1), 1);
       await world.apply(many(40, 1));
@@ -32,10 +32,10 @@ test(
       stop();
     }
     assert.deepEqual(
-      seen.filter(({ refused }) => refused.length > 0),
+      statements.filter(({ refused }) => refused.length > 0),
       [],
     );
-    const ofRepeated = seen.filter(({ sql }) => sql.includes('max(s.batch)'));
+    const ofRepeated = statements.filter(({ sql }) => sql.includes('max(s.batch)'));
     assert.ok(ofRepeated.length >= 2, 'the statements of the preview and of the commit were watched');
   },
 );

@@ -56,8 +56,8 @@ export function* stageBatch(
   { packed, derivationRevision, report, observed, extractedBy, ...staged }: StagedProducts,
   documents: DocumentWriter,
 ): Program<boolean> {
-  const known = yield* row`select 1 from staged_batch where ${ofBatch(staged)}`;
-  if (known !== undefined) return true;
+  const existing = yield* row`select 1 from staged_batch where ${ofBatch(staged)}`;
+  if (existing !== undefined) return true;
   if (state.derivationRevision !== derivationRevision) return false;
   const {
     created = [],
@@ -103,10 +103,10 @@ export function* writeDocuments(
   { documents, created, changed, idOf }: DocumentRows,
 ): Program<DocumentRange> {
   const { nextProductId: firstProduct, nextDocumentId: firstDocument } = state;
-  const planned = [...created, ...changed].map((keyed, at) => ({
+  const planned = [...created, ...changed].map((keyed, index) => ({
     row: keyed.row,
-    id: firstDocument + at,
-    productId: idOf(keyed) || firstProduct + at,
+    id: firstDocument + index,
+    productId: idOf(keyed) || firstProduct + index,
   }));
   yield* reserveCategories(state, packed.paths);
   yield* ask(() => documents.write(packed, planned));
@@ -161,23 +161,23 @@ export function* readStagedReports(
   { fullUpdateId, batch, at }: ReportPlace & { fullUpdateId: number },
 ): Program<ReportPart> {
   const from = Math.max(batch, NO_BATCH + 1);
-  const found = yield* row<{ batch: number; report: string }>`select batch, report from staged_batch
+  const stored = yield* row<{ batch: number; report: string }>`select batch, report from staged_batch
     where ${ofUpdate(fullUpdateId)} and batch >= ${from} order by batch limit 1`;
-  if (found === undefined) return { lines: '', next: undefined };
-  const { report } = found;
-  const begin = found.batch === batch ? at : 0;
+  if (stored === undefined) return { lines: '', next: undefined };
+  const { report } = stored;
+  const begin = stored.batch === batch ? at : 0;
   const end = report.indexOf('\n', begin + PART_CHARACTERS);
   return end < 0
-    ? { lines: report.slice(begin), next: { batch: found.batch + 1, at: 0 } }
-    : { lines: report.slice(begin, end), next: { batch: found.batch, at: end + 1 } };
+    ? { lines: report.slice(begin), next: { batch: stored.batch + 1, at: 0 } }
+    : { lines: report.slice(begin, end), next: { batch: stored.batch, at: end + 1 } };
 }
 
 /** Replaces the results for a staged batch by results under another ontology. */
 export function* reviewBatch(_: CatalogState, reviewed: BatchReview): Program<void> {
   const { extractedBy, report, gaining } = reviewed;
-  const known = yield* readReport(reviewed);
+  const former = yield* readReport(reviewed);
   yield* run`update staged_batch set extracted_by = ${textOf(extractedBy)},
-    report = ${keepRequestLines(known) + report}, gaining = ${JSON.stringify(gaining)} where ${ofBatch(reviewed)}`;
+    report = ${keepRequestLines(former) + report}, gaining = ${JSON.stringify(gaining)} where ${ofBatch(reviewed)}`;
 }
 
 function* readReport(key: BatchKey): Program<string> {
@@ -195,11 +195,11 @@ export function* keepSkipped({ catalogVersion }: CatalogState, { fullUpdateId }:
   for (const batch of skipping)
     for (const identifier of listSkipped(yield* readReport({ fullUpdateId, batch }))) skipped.add(identifier);
   if (skipped.size === 0) return;
-  const here = { fullUpdateId, batch: NO_BATCH };
-  yield* run`delete from staged_batch where ${ofBatch(here)}`;
+  const key = { fullUpdateId, batch: NO_BATCH };
+  yield* run`delete from staged_batch where ${ofBatch(key)}`;
   const products = yield* column<number>`select p.id from ${productsOf([...skipped])}`;
   yield* insertBatch({
-    ...here,
+    ...key,
     observed: '',
     extractedBy: '',
     report: '',
@@ -250,10 +250,12 @@ const LISTS = byEngine({
 });
 
 export function* openPart(key: BatchKey): Program<StagedPart> {
-  const found = yield* row<DocumentRange & ListTexts & { gaining: string }>`select ${RANGE}, gaining, ${LISTS}
+  const stored = yield* row<
+    DocumentRange & ListTexts & { gaining: string }
+  >`select ${RANGE}, gaining, ${LISTS}
     from staged_batch where ${ofBatch(key)}`;
-  if (found === undefined) throw new Error(`the batch ${key.batch} is no longer staged`);
-  return openLists(found, sql`staged_batch where ${ofBatch(key)}`, JSON.parse(found.gaining) as number[]);
+  if (stored === undefined) throw new Error(`the batch ${key.batch} is no longer staged`);
+  return openLists(stored, sql`staged_batch where ${ofBatch(key)}`, JSON.parse(stored.gaining) as number[]);
 }
 
 const RANGE = text('first_product as "firstProduct", first_document as "firstDocument", created, changed');
@@ -262,15 +264,15 @@ const RANGE = text('first_product as "firstProduct", first_document as "firstDoc
 export function partOf(range: DocumentRange, { hashes, ...packed }: PackedBatch): StagedPart {
   const { firstProduct, firstDocument, created, changed } = range;
   const [identifiers, products] = [JSON.stringify(packed.identifiers), JSON.stringify(packed.products)];
-  const given = sql`(select ${firstProduct}::bigint as first_product, ${firstDocument}::bigint as first_document,
+  const source = sql`(select ${firstProduct}::bigint as first_product, ${firstDocument}::bigint as first_document,
     ${created}::bigint as created, ${changed}::bigint as changed, ${hashes}::bytea as hashes,
     ${identifiers}::text as identifiers, ${products}::text as products) given`;
-  return openLists({ ...range, identifiers, products, hashes }, given, []);
+  return openLists({ ...range, identifiers, products, hashes }, source, []);
 }
 
 /** SQLite receives the lists as parameters. PostgreSQL reads them from the columns of `source`, a staged batch. */
-function openLists(given: DocumentRange & ListTexts, source: Sql, gaining: readonly number[]): StagedPart {
-  const { firstProduct, firstDocument, created, changed, identifiers, products, hashes } = given;
+function openLists(lists: DocumentRange & ListTexts, source: Sql, gaining: readonly number[]): StagedPart {
+  const { firstProduct, firstDocument, created, changed, identifiers, products, hashes } = lists;
   const absent = byEngine({
     sqlite: sql`(select ${firstProduct} + key as product_id, value as identifier, ${firstDocument} + key as document_id,
       substr(${hashes}, key * 16 + 1, 16) as hash from json_each(${identifiers})) s`,
@@ -334,9 +336,9 @@ export function* dropOutdated({ catalogVersion }: CatalogState, { fullUpdateId }
 function* isAsFound({ absent, present }: StagedPart): Program<boolean> {
   const come = lookupJoin('product', 'p', sql`p.identifier = s.identifier`);
   if ((yield* row`select 1 from ${absent} ${come} limit 1`) !== undefined) return false;
-  const other = yield* row`select 1 from ${present} where not exists (select 1 from product p
+  const mismatch = yield* row`select 1 from ${present} where not exists (select 1 from product p
     where ${own('p')} and p.id = s.product_id and (p.hash <> s.hash) = s.is_fresh) limit 1`;
-  return other === undefined;
+  return mismatch === undefined;
 }
 
 /**

@@ -85,8 +85,8 @@ const LOCKED = byEngine({ sqlite: IN_FILE, postgres: sql`${COLUMNS} where ${own(
  * @returns the state that the last writer left
  */
 function* lockState(): Program<CatalogState> {
-  const known = yield* row<CatalogState>(LOCKED);
-  if (known !== undefined) return known;
+  const state = yield* row<CatalogState>(LOCKED);
+  if (state !== undefined) return state;
   yield* run`insert into catalog (project_id) values (${PROJECT}) on conflict do nothing`;
   return (yield* row<CatalogState>(LOCKED)) ?? EMPTY;
 }
@@ -166,28 +166,28 @@ const readRows = (attributes: string | null | undefined): AttributeRow[] => JSON
 
 /** Reads with one statement, so that the revision and the attributes belong to one state. */
 export function* readOntology(): Program<Ontology> {
-  const found = yield* row<
+  const stored = yield* row<
     StoredOntology & { attributes: string | null }
   >`select c.mode, c.revision, c."unitAliases",
     ${ATTRIBUTES} as attributes from ${ONTOLOGY_STATE} c`;
   const { ontologyMode: mode, ontologyRevision: revision, unitAliases } = EMPTY;
-  return toOntology(found ?? { mode, revision, unitAliases }, readRows(found?.attributes));
+  return toOntology(stored ?? { mode, revision, unitAliases }, readRows(stored?.attributes));
 }
 
 export function* readPastOntology(revision: number): Program<readonly Attribute[] | undefined> {
-  const found = yield* cell<string>`select attributes from past_ontology where ${own()}
+  const attributes = yield* cell<string>`select attributes from past_ontology where ${own()}
     and revision = ${revision}`;
-  return found === undefined ? undefined : (JSON.parse(found) as Attribute[]);
+  return attributes === undefined ? undefined : (JSON.parse(attributes) as Attribute[]);
 }
 
 function* readNumber(name: 'catalogVersion' | 'derivationRevision'): Program<number> {
-  const found = yield* cell<number>(
+  const stored = yield* cell<number>(
     byEngine({
       sqlite: text(`select ${inFileOf(name)}`),
       postgres: sql`select ${text(nameOf(name))} from catalog where ${own()}`,
     }),
   );
-  return found ?? EMPTY[name];
+  return stored ?? EMPTY[name];
 }
 
 export const readDerivationRevision = (): Program<number> => readNumber('derivationRevision');
@@ -304,9 +304,9 @@ export function* replaceOntology(state: CatalogState, requested: RequestedOntolo
     return { ontology: present, changed: false };
   yield* run`delete from attribute_id where ${own()} and name ${among(plan.forgotten)}`;
   yield* saveAttributeIds(plan.named);
-  const kept = { revision: state.ontologyRevision, attributes: JSON.stringify(present.attributes) };
-  yield* run`delete from past_ontology where ${own()} and revision <= ${kept.revision - CACHED_PAST}`;
-  yield* run(insertRow('past_ontology', kept));
+  const past = { revision: state.ontologyRevision, attributes: JSON.stringify(present.attributes) };
+  yield* run`delete from past_ontology where ${own()} and revision <= ${past.revision - CACHED_PAST}`;
+  yield* run(insertRow('past_ontology', past));
   yield* run`delete from attribute where ${own()}`;
   yield* insertAttributes(plan.attributes);
   state.ontologyMode = requested.mode;
@@ -340,8 +340,8 @@ export function* reserveIds(
 
 export function* reserveCategories(state: CatalogState, paths: readonly string[]): Program<void> {
   if (paths.length === 0) return;
-  const known = yield* findCategories(paths);
-  const missing = [...new Set(paths)].filter((path) => !known.has(path));
+  const idByPath = yield* findCategories(paths);
+  const missing = [...new Set(paths)].filter((path) => !idByPath.has(path));
   const categories = missing.map((path) => [state.nextCategoryId++, path] as const);
   if (missing.length > 0) yield* run(insertRows('category', { id: 'bigint', path: 'text' }, categories));
 }
@@ -370,15 +370,15 @@ export function* listCategoryPaths({ under, after, limit }: CategoryRange): Prog
   const top = sortPath(under);
   // In the text of a path, a comma precedes the next name. The hyphen is the character after the comma.
   const below = under.length === 0 ? text('true') : sql`${SORTED_PATH} < ${`${top}-`}`;
-  const found = yield* rows<{ id: number; path: string }>`select c.id, c.path from category c
+  const categories = yield* rows<{ id: number; path: string }>`select c.id, c.path from category c
     where ${own('c')} and ${SORTED_PATH} > ${top} and ${SORTED_PATH} > ${sortPath(after)} and ${below}
     order by ${SORTED_PATH} limit ${limit}`;
-  return found.map(({ id, path }) => ({ id, path: JSON.parse(path) as string[] }));
+  return categories.map(({ id, path }) => ({ id, path: JSON.parse(path) as string[] }));
 }
 
 export function* findCategoryPath(id: number): Program<string[] | undefined> {
-  const found = yield* cell<string>`select c.path from category c where ${own('c')} and c.id = ${id}`;
-  return found === undefined ? undefined : (JSON.parse(found) as string[]);
+  const path = yield* cell<string>`select c.path from category c where ${own('c')} and c.id = ${id}`;
+  return path === undefined ? undefined : (JSON.parse(path) as string[]);
 }
 
 function* findAttributeIds(names: readonly string[]): Program<ReadonlyMap<string, number>> {

@@ -35,8 +35,8 @@ import { productsOf, uploadText } from './product-list-store.ts';
 import { type CatalogState, planForParts, planForWholeTables } from './state-store.ts';
 
 /**
- * The states that a commit or delete replaced. Its size is the size of the change: documents remain in place, and the
- * undo log points to them. Source: docs/interface §4.5.
+ * The undo log: the states that a commit or delete replaced. Its size is the size of the change, because documents
+ * remain in place and the undo log points to them. Source: docs/interface §4.5.
  */
 
 /** Marks documents that nothing points to as garbage; `from` selects them and has a condition. */
@@ -156,9 +156,9 @@ export function* restoreCommit(
     if (isAnnounced) yield* announceEntry(order, id, true);
     restored.push(yield* playBack(state, id));
   }
-  const overwritten = new Set(restored.flatMap((one) => one.overwritten));
+  const overwritten = new Set(restored.flatMap((restore) => restore.overwritten));
   const result = {
-    restored: restored.reduce((sum, one) => sum + one.restored, 0),
+    restored: restored.reduce((sum, restore) => sum + restore.restored, 0),
     overwritten: [...overwritten].sort().slice(0, REPORTED),
     needsExtraction: restored.some(({ needsExtraction }) => needsExtraction),
   };
@@ -198,11 +198,11 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<Re
 
 export function* listCommitChanges(page: ChangePage): Program<CommitChange[] | undefined> {
   const entries = yield* listEntries();
-  const at = entries.findIndex(({ commit }) => commit === page.commit);
-  const entry = entries[at];
+  const index = entries.findIndex(({ commit }) => commit === page.commit);
+  const entry = entries[index];
   if (entry === undefined) return undefined;
   yield* planForParts();
-  const later = entries.slice(0, at).map(({ id }) => id);
+  const later = entries.slice(0, index).map(({ id }) => id);
   const changes = yield* listLogged(entry.id, later, page);
   return yield* settle(changes, yield* findNext(entry.id, changes));
 }
@@ -220,7 +220,7 @@ export function* listProductChanges(identifier: string): Program<ProductChange[]
     const change: LoggedChange | undefined = yield* findLogged(entry.id, { productId, identifier });
     if (change === undefined) continue;
     const settled = yield* settle([change], new Map(next === null ? [] : [[productId, next]]));
-    changes.push(...settled.map((one) => ({ ...one, commit: toCommit(entry) })));
+    changes.push(...settled.map((settledChange) => ({ ...settledChange, commit: toCommit(entry) })));
     next = change.before;
   }
   return changes;
@@ -228,11 +228,12 @@ export function* listProductChanges(identifier: string): Program<ProductChange[]
 
 /** @returns the present product with an identifier, otherwise the product that a commit in the log changed last */
 function* findProductId(identifier: string, entries: readonly UndoEntry[]): Program<number | undefined> {
-  let found = yield* cell<number>`select p.id from ${productsOf([identifier])}`;
+  let productId = yield* cell<number>`select p.id from ${productsOf([identifier])}`;
   for (const { id } of entries)
-    found ??= yield* cell<number>`select product_id as id from undo_change where ${own()} and undo_id = ${id}
+    productId ??=
+      yield* cell<number>`select product_id as id from undo_change where ${own()} and undo_id = ${id}
       and identifier = ${identifier} limit 1`;
-  return found;
+  return productId;
 }
 
 function* findLogged(
@@ -257,15 +258,15 @@ const OF_KIND = {
 /** Lists the products that existed before the commit, then the products that it created. */
 function* listLogged(entry: number, later: readonly number[], page: ChangePage) {
   const { kind, after, limit } = page;
-  const found =
+  const changes =
     after.part === 'created'
       ? []
       : yield* rows<LoggedChange>`select ${LOGGED} from undo_change where ${own()} and undo_id = ${entry}
           and product_id > ${after.productId} and ${text(kind ? OF_KIND[kind] : 'true')}
           order by product_id limit ${limit}`;
-  if (found.length === limit || (kind !== undefined && kind !== 'created')) return found;
+  if (changes.length === limit || (kind !== undefined && kind !== 'created')) return changes;
   const from = after.part === 'created' ? after.productId : 0;
-  return [...found, ...(yield* listCreated(entry, { later, from, limit: limit - found.length }))];
+  return [...changes, ...(yield* listCreated(entry, { later, from, limit: limit - changes.length }))];
 }
 
 /** Skips ids without a product. A later entry names the products that were deleted since. */
@@ -294,12 +295,12 @@ function* listOfRange(
   const list = (columns: string, where: Sql) =>
     pairs<number, string>`select ${text(columns)} where ${own()} and ${where} order by 1
       limit ${text(String(limit))}`;
-  const found = [...(yield* list('id, identifier from product', sql`id > ${after} and id < ${end}`))];
+  const products = [...(yield* list('id, identifier from product', sql`id > ${after} and id < ${end}`))];
   for (const id of later) {
     const range = sql`undo_id = ${id} and product_id > ${after} and product_id < ${end}`;
-    found.push(...(yield* list('product_id as id, identifier from undo_change', range)));
+    products.push(...(yield* list('product_id as id, identifier from undo_change', range)));
   }
-  return [...new Map(found)].sort(([a], [b]) => a - b).slice(0, limit);
+  return [...new Map(products)].sort(([a], [b]) => a - b).slice(0, limit);
 }
 
 /** @returns the document of each product that the next commit found */
@@ -348,16 +349,16 @@ type Counts = Pick<RestoreEffect, 'created' | 'changed' | 'deleted' | 'changedSi
 
 export function* weighRestore(commit: number): Program<RestoreEffect | undefined> {
   const entries = yield* listEntries();
-  const at = entries.findIndex((entry) => entry.commit === commit);
-  const [last, oldest] = [entries[0], entries[at]];
+  const index = entries.findIndex((entry) => entry.commit === commit);
+  const [last, oldest] = [entries[0], entries[index]];
   if (last === undefined || oldest === undefined) return undefined;
   yield* planForWholeTables();
-  const span = { from: oldest.id, isOne: at === 0 };
+  const span = { from: oldest.id, isOne: index === 0 };
   const present = yield* row<Counts>(weighTouched(span));
   const created = yield* row<Pick<Counts, 'deleted' | 'changedSince'>>(weighCreated(span));
   const countOf = (name: keyof Counts) => Number(present?.[name] ?? 0);
   return {
-    commits: at + 1,
+    commits: index + 1,
     last: last.commit,
     created: countOf('created'),
     changed: countOf('changed'),

@@ -31,10 +31,10 @@ export function refuseMissingBatches(
 }
 
 /** @throws full_update_incomplete */
-export function refuseOtherCounts(held: AcceptedBatches, counts: AcceptedCounts): void {
-  for (const what of ['batches', 'products'] as const) {
-    const sent = counts[what];
-    if (sent === undefined || sent === held[what]) continue;
-    throw new ServiceError('full_update_incomplete', { values: [held[what], what, sent] });
+export function refuseOtherCounts(accepted: AcceptedBatches, counts: AcceptedCounts): void {
+  for (const kind of ['batches', 'products'] as const) {
+    const sent = counts[kind];
+    if (sent === undefined || sent === accepted[kind]) continue;
+    throw new ServiceError('full_update_incomplete', { values: [accepted[kind], kind, sent] });
   }
 }

@@ -26,7 +26,7 @@ export interface Batch {
  * received no answer to the first one.
  */
 export function countAccepted(batches: readonly Pick<Batch, 'batch' | 'digest' | 'productCount'>[]) {
-  const distinct = new Map(batches.map((one) => [one.digest ?? one.batch, one.productCount]));
+  const distinct = new Map(batches.map((batch) => [batch.digest ?? batch.batch, batch.productCount]));
   const products = distinct.values().reduce((sum, count) => sum + count, 0);
   return { batches: distinct.size, products } satisfies AcceptedBatches;
 }

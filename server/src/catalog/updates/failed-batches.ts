@@ -153,15 +153,15 @@ export class FailedBatches {
   /** @returns the stored state of the batches, combined with failures that this process could not store */
   stateOf(update: FullUpdate): BatchesState {
     const { id, projectId, openedBy, batchAt, arriving } = update;
-    const gone = [...this.lost].filter((batch) => batch.id === id).length;
-    if (gone > 0) return { lastBatch: 'failed', arriving: arriving - gone };
-    const held = [...this.marks.values()].filter(
+    const lostCount = [...this.lost].filter((batch) => batch.id === id).length;
+    if (lostCount > 0) return { lastBatch: 'failed', arriving: arriving - lostCount };
+    const marks = [...this.marks.values()].filter(
       (mark) =>
         (mark.projectId ?? projectId) === projectId &&
         (mark.caller === undefined || openedBy === undefined || mark.caller === openedBy) &&
         mark.at >= batchAt,
     );
-    const states = [update.lastBatch, ...held.map(({ state }) => state)];
+    const states = [update.lastBatch, ...marks.map(({ state }) => state)];
     const worst = (['failed', 'in doubt'] as const).find((state) => states.includes(state));
     return { lastBatch: worst ?? 'accepted', arriving };
   }

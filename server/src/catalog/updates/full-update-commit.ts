@@ -156,8 +156,8 @@ export class FullUpdateCommit {
       if (settled === undefined) continue;
       const { newAttributes, report: created } = settled;
       const prepared = { fullUpdateId, batches, revision, mode, newAttributes, ...limits };
-      const at = clock.now();
-      const order = { taskNumber, at, ...prepared, ...undoLimitsOf({ keptCommits, keptDays }, at) };
+      const now = clock.now();
+      const order = { taskNumber, at: now, ...prepared, ...undoLimitsOf({ keptCommits, keptDays }, now) };
       const result = await run.takeEffect(() => store.commit(projectId, order));
       if (result.kind !== 'stale') return { result, created };
     }

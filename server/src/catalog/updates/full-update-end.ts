@@ -25,8 +25,8 @@ export class FullUpdateEnd {
   async end(key: FullUpdateKey, state: EndState): Promise<readonly string[]> {
     const { database, tasks } = this.parts;
     const batches = await listBatches(database.read, key);
-    const found = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));
-    const uploads = found.filter((task) => task !== undefined);
+    const uploadTasks = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));
+    const uploads = uploadTasks.filter((task) => task !== undefined);
     await tasks.endTasks(uploads, state === 'committed' ? 'FINISHED' : 'CANCELLED');
     await closeFullUpdate(database, key, state);
     // Runs before the bodies are removed, because batches that are being staged are no longer needed.

@@ -206,12 +206,12 @@ function serveDeleted(server: Server, { catalog }: FullUpdateRouteParts): void {
     async handle(request) {
       const { limit = 100, cursor = '' } = request.query;
       const after = Buffer.from(cursor, 'base64url').toString().replaceAll('\u0000', '');
-      const found = await catalog.fullUpdates.preview.listDeleted(request.project.id, sessionOf(request), {
+      const rows = await catalog.fullUpdates.preview.listDeleted(request.project.id, sessionOf(request), {
         after,
         limit: limit + 1,
       });
-      const page = found.slice(0, limit);
-      const last = found.length > limit ? page.at(-1) : undefined;
+      const page = rows.slice(0, limit);
+      const last = rows.length > limit ? page.at(-1) : undefined;
       return {
         status: 'success' as const,
         products: page.map((row) => toTableItem(row)),

@@ -73,10 +73,10 @@ export class FullUpdateSessions {
 
   private open<Answer>(
     session: OpenedSession,
-    alongside: (tx: ControlTransaction, id: number) => Promise<Answer>,
+    inTransaction: (tx: ControlTransaction, id: number) => Promise<Answer>,
   ): Promise<Answer> {
     const { database, clock } = this.parts;
-    return openFullUpdate(database, { ...session, now: clock.now() }, alongside);
+    return openFullUpdate(database, { ...session, now: clock.now() }, inTransaction);
   }
 
   /**

@@ -78,17 +78,17 @@ export type FullUpdateKey = Pick<FullUpdate, 'id' | 'projectId'>;
 const rowOf = ({ id, projectId }: FullUpdateKey) => ({ projectId, id });
 export const batchesOf = ({ id, projectId }: FullUpdateKey) => ({ projectId, fullUpdateId: id });
 
-/** @returns whether it was still open, and was changed */
+/** @returns whether the full update was still open, and so was changed */
 export async function changeOpen(tx: ControlTransaction, key: FullUpdateKey, set: Fields<'full_update'>) {
   const where = { ...rowOf(key), state: 'open' };
   return (await control.update(tx, 'full_update', { where, set })) > 0;
 }
 
-/** Discards the open session and opens a new one. @returns the result of `alongside`, from the same transaction */
+/** Discards the open session and opens a new one. @returns the result of `inTransaction`, from the same transaction */
 export const openFullUpdate = <Answer>(
   database: Database,
   { projectId, origin, openedBy, now }: OpenedFullUpdate,
-  alongside: (tx: ControlTransaction, id: number) => Promise<Answer>,
+  inTransaction: (tx: ControlTransaction, id: number) => Promise<Answer>,
 ): Promise<Answer> =>
   database.write(projectId, async (tx) => {
     const session = { projectId, origin, state: 'open' };
@@ -98,7 +98,7 @@ export const openFullUpdate = <Answer>(
     const { id } = await control.insert(tx, 'full_update', opened);
     if (open !== undefined)
       await control.update(tx, 'full_update', { where: { projectId, id: open.id }, set: { replacedBy: id } });
-    return alongside(tx, id);
+    return inTransaction(tx, id);
   });
 
 interface OpenedFullUpdate {
@@ -148,15 +148,15 @@ export async function findLatestOfCaller(
 
 export const ofCaller = (caller: string) => sql<boolean>`(opened_by is null or opened_by = ${caller})`;
 
-/** @returns whether it was still open */
+/** @returns whether the full update was still open */
 export const discardOpen = (
   database: Database,
   key: FullUpdateKey,
-  alongside: (tx: ControlTransaction) => Promise<void>,
+  inTransaction: (tx: ControlTransaction) => Promise<void>,
 ): Promise<boolean> =>
   database.write(key.projectId, async (tx) => {
     const isOpen = await changeOpen(tx, key, { state: 'discarded' });
-    if (isOpen) await alongside(tx);
+    if (isOpen) await inTransaction(tx);
     return isOpen;
   });
 

@@ -80,8 +80,8 @@ export class ProductDeletes {
     // Without open tasks, the present state shows whether a product exists.
     let mayBeKnown = await tasks.hasOpenOrdered(project.id);
     // 10,000 identifiers of the greatest length take 50 ms, so other requests get turns in between.
-    for (let at = 0; at < identifiers.length; at += SEARCHED_AT_ONCE) {
-      const some = identifiers.slice(at, at + SEARCHED_AT_ONCE);
+    for (let start = 0; start < identifiers.length; start += SEARCHED_AT_ONCE) {
+      const some = identifiers.slice(start, start + SEARCHED_AT_ONCE);
       for (const identifier of some) distinct.add(identifier);
       mayBeKnown ||= await store.hasAny(project.id, some);
       await nextTurn();
@@ -89,7 +89,7 @@ export class ProductDeletes {
     if (!mayBeKnown) {
       const details = identifiers
         .slice(0, 20)
-        .map((one) => `no product has the identifier ${JSON.stringify(one)}`);
+        .map((identifier) => `no product has the identifier ${JSON.stringify(identifier)}`);
       throw new ServiceError('no_known_identifier', { details });
     }
     return this.accept({ project, author, record }, [...distinct]);
@@ -132,8 +132,8 @@ export class ProductDeletes {
       identifiers === undefined
         ? await Array.fromAsync(payloadNames, (name) => payloads.read(projectId, name))
         : [await writeList(identifiers)];
-    const at = clock.now();
-    const change = { ...order, taskNumber, at, lists, ...undoLimitsOf(settings, at) };
+    const now = clock.now();
+    const change = { ...order, taskNumber, at: now, lists, ...undoLimitsOf(settings, now) };
     const { deleted, unknown, report } = await run.takeEffect(() => store.deleteProducts(projectId, change));
     await openPassage(run).pass(report);
     await run.log(`deleted ${deleted} products; ${unknown} identifiers were unknown`);
@@ -146,10 +146,10 @@ export class ProductDeletes {
 /** @returns a JSON list; it is written in pieces, and other requests get turns between them */
 async function writeList(identifiers: readonly string[]): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  for (let at = 0; at < identifiers.length; at += SEARCHED_AT_ONCE) {
-    const some = identifiers.slice(at, at + SEARCHED_AT_ONCE);
-    pieces.push(Buffer.from(`${at === 0 ? '[' : ','}${JSON.stringify(some).slice(1, -1)}`));
-    if (at > 0) await nextTurn();
+  for (let start = 0; start < identifiers.length; start += SEARCHED_AT_ONCE) {
+    const some = identifiers.slice(start, start + SEARCHED_AT_ONCE);
+    pieces.push(Buffer.from(`${start === 0 ? '[' : ','}${JSON.stringify(some).slice(1, -1)}`));
+    if (start > 0) await nextTurn();
   }
   return Buffer.concat([...pieces, Buffer.from(pieces.length === 0 ? '[]' : ']')]);
 }

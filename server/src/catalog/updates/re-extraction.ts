@@ -54,9 +54,9 @@ export class ReExtraction {
     // Runs again after a crash, because definitions that were renamed already remain unchanged.
     if (renamed) await this.followRenames(renamed);
     // Pages take effect one after another, so after the first page a cancellation could not undo them.
-    const done = await run.takeEffect(() => this.followAll(run));
+    const count = await run.takeEffect(() => this.followAll(run));
     await this.parts.onOntologyFollowed(run);
-    await run.log(`extracted the facts of ${done} products again`);
+    await run.log(`extracted the facts of ${count} products again`);
   }
 
   /** @returns the number of products whose facts were extracted */
@@ -65,18 +65,18 @@ export class ReExtraction {
     const { projectId, number: taskNumber } = run.task;
     const total = await store.countProducts(projectId);
     const passage = openPassage(run);
-    let done = 0;
+    let count = 0;
     for (let after = 0; ; ) {
       run.signal.throwIfAborted();
       const { report, lastId, ...followed } = await ingest.follow(projectId, after);
       if (followed.products.length === 0) break;
-      done += followed.products.length;
+      count += followed.products.length;
       after = lastId;
       await store.followOntology(projectId, { ...followed, taskNumber, at: clock.now() });
       await passage.pass(report);
-      await run.progress((done / Math.max(total, 1)) * 100);
+      await run.progress((count / Math.max(total, 1)) * 100);
     }
     run.count(await passage.end());
-    return done;
+    return count;
   }
 }

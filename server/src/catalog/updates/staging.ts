@@ -192,9 +192,9 @@ export class Staging {
     let left = await countOthers();
     for (let until = performance.now() + STALL_TIMEOUT_MS; left > 0 && performance.now() <= until; ) {
       await setTimeout(CHECK_EVERY_MS);
-      const others = await countOthers();
-      if (others < left) until = performance.now() + STALL_TIMEOUT_MS;
-      left = others;
+      const remaining = await countOthers();
+      if (remaining < left) until = performance.now() + STALL_TIMEOUT_MS;
+      left = remaining;
     }
   }
 

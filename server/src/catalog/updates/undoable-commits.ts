@@ -60,10 +60,10 @@ export function createUndoableCommits({ store, scans, tasks, getSettings }: Cata
     async listChanges(projectId: number, { cursor, limit, ...changes }: ListedChanges, signal: AbortSignal) {
       const after = cursor === undefined ? { part: 'present' as const, productId: 0 } : readPlace(cursor);
       const input = { ...changes, after, limit: limit + 1 };
-      const found = await scans.listCommitChanges({ projectId, input }, signal);
-      if (found === undefined) throw refuseNotLogged(changes.commit);
-      const page = found.slice(0, limit);
-      const last = found.length > limit ? page.at(-1) : undefined;
+      const listed = await scans.listCommitChanges({ projectId, input }, signal);
+      if (listed === undefined) throw refuseNotLogged(changes.commit);
+      const page = listed.slice(0, limit);
+      const last = listed.length > limit ? page.at(-1) : undefined;
       const nextCursor = last === undefined ? null : writePlace(last);
       return joinList(
         page.map(({ shown }) => [shown]),
@@ -71,11 +71,11 @@ export function createUndoableCommits({ store, scans, tasks, getSettings }: Cata
       );
     },
     async listOfProduct(projectId: number, identifier: string, signal: AbortSignal) {
-      const found = await scans.listProductChanges({ projectId, input: identifier }, signal);
-      const commits = found.map(({ commit }) => commit);
+      const changes = await scans.listProductChanges({ projectId, input: identifier }, signal);
+      const commits = changes.map(({ commit }) => commit);
       const described = await describe(projectId, commits);
-      const items = found.map(({ shown }, at) => [
-        Buffer.from(`{"commit":${JSON.stringify(described[at])},`),
+      const items = changes.map(({ shown }, index) => [
+        Buffer.from(`{"commit":${JSON.stringify(described[index])},`),
         shown.subarray(1),
       ]);
       return joinList(items, await readReach(projectId));
@@ -96,7 +96,7 @@ const refuseNotLogged = (commit: number) =>
 
 /** @returns JSON: `{"items":[…],…}` */
 function joinList(items: readonly (readonly Uint8Array[])[], others: object): readonly Uint8Array[] {
-  const joined = items.flatMap((parts, at) => (at === 0 ? parts : [Buffer.from(','), ...parts]));
+  const joined = items.flatMap((parts, index) => (index === 0 ? parts : [Buffer.from(','), ...parts]));
   return [Buffer.from('{"items":['), ...joined, Buffer.from(`],${JSON.stringify(others).slice(1)}`)];
 }
 

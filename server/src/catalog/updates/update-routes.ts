@@ -25,7 +25,7 @@ interface UpdateRouteParts extends RouteTools {
 const about = { tags: ['Updates'], failures: { '4xx': ErrorAnswer, 507: ErrorAnswer } };
 const config = { guard: 'project', access: 'write' } as const;
 
-/** Updates and deletes that take effect by themselves. Source: docs/interface §4.3 and §4.6. */
+/** Updates and deletes outside full updates. Source: docs/interface §4.3 and §4.6. */
 export const updateRoutes =
   (parts: UpdateRouteParts): Routes =>
   (server) => {
@@ -98,7 +98,7 @@ const listOf = (body: { identifiers: string[] } | string[]) =>
 
 /** @returns the parameters that name products, unparsed */
 const listNamed = ({ identifiers, articleNumber }: Static<typeof DeleteQuery>) =>
-  [identifiers, articleNumber].filter((given) => given !== undefined);
+  [identifiers, articleNumber].filter((parameter) => parameter !== undefined);
 
 /**
  * Takes identifiers from the query, where connectors put them. If the query and the body both have identifiers, they
@@ -145,8 +145,8 @@ function serveDelete(server: Server, { catalog, answerOnce, projects }: UpdateRo
         if (identifiers.length > most)
           throw new ServiceError('too_many_identifiers', { values: [identifiers.length, most] });
         return answerOnce(request, async (record) => {
-          for (const given of listNamed(request.query))
-            await refuseCommas(given, (some) => catalog.deletes.mayGetAny(request.project.id, some));
+          for (const parameter of listNamed(request.query))
+            await refuseCommas(parameter, (some) => catalog.deletes.mayGetAny(request.project.id, some));
           return catalog.deletes.remove(request.project, identifiers, {
             author: actorOf(request.caller),
             async record(tx, answer) {

@@ -106,7 +106,8 @@ export async function removeGoneProcesses(database: Database, origin: string, un
       .returning(takesBatches.as('takesBatches'))
       .execute();
     await endLost(tx);
-    if (removed.some((one) => one.takesBatches === 1)) await markOpen(tx, origin, 'in doubt').execute();
+    if (removed.some((process) => process.takesBatches === 1))
+      await markOpen(tx, origin, 'in doubt').execute();
   });
 }
 
@@ -116,20 +117,23 @@ const isUnseen = (database: Database, unseenMs: number | undefined) =>
     : sql<boolean>`seen_at <= ${database.now} - ${sql.lit(Number(unseenMs))}`;
 
 async function endSessionsOfGone(database: Database, unseenMs: number | undefined): Promise<void> {
-  const gone = await database.read
+  const goneProcesses = await database.read
     .selectFrom('upload_process')
     .select('id')
     .where(isUnseen(database, unseenMs))
     .execute();
-  if (gone.length === 0) return;
-  const names = gone.map(({ id }) => nameSessions(id));
+  if (goneProcesses.length === 0) return;
+  const names = goneProcesses.map(({ id }) => nameSessions(id));
   // An idle session has no locks, and behind a proxy it may belong to another process by now.
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
     where application_name in (${sql.join(names)}) and state <> 'idle' and usename = current_user
       and datname = current_database()`.execute(database.read);
 }
 
-/** Is for a shared database. @returns when each other process that accepts batches was last seen, by its id */
+/**
+ * Requires a shared database.
+ * @returns the time when each other process that accepts batches was last seen, by its id
+ */
 export async function listOtherProcesses(database: Database): Promise<Map<string, number>> {
   const rows = await database.read
     .selectFrom('upload_process')

@@ -66,23 +66,25 @@ function listAbove(
 ): Listed[] {
   let before = from;
   return categories.flatMap(({ id, path }) => {
-    const known = Math.max(countCommon(before, path), under.length);
+    const commonLevels = Math.max(countCommonLevels(before, path), under.length);
     before = path;
-    return path.slice(known).map((_, at) => ({ id, path: path.slice(0, known + at + 1) }));
+    return path
+      .slice(commonLevels)
+      .map((_, index) => ({ id, path: path.slice(0, commonLevels + index + 1) }));
   });
 }
 
-function countCommon(one: readonly string[], other: readonly string[]): number {
-  const first = one.findIndex((name, at) => name !== other[at]);
-  return first < 0 ? one.length : first;
+function countCommonLevels(path: readonly string[], otherPath: readonly string[]): number {
+  const first = path.findIndex((name, level) => name !== otherPath[level]);
+  return first < 0 ? path.length : first;
 }
 
 /** @returns the categories that have a product, or that may have one */
 async function findLiving({ snapshot, tail, newer }: OpenIndex, listed: readonly Listed[]) {
   const lexemes = listed.map(({ path }) => lexemeOf.category(path));
   const living = new Set(await snapshot.findLiving({ lexemes, newer }));
-  return listed.filter((_, at) => {
-    const lexeme = lexemes[at] ?? '';
-    return living.has(lexeme) || tail.some((one) => one.lexemes.has(lexeme));
+  return listed.filter((_, index) => {
+    const lexeme = lexemes[index] ?? '';
+    return living.has(lexeme) || tail.some((product) => product.lexemes.has(lexeme));
   });
 }

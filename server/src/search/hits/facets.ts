@@ -58,12 +58,12 @@ export class FacetTally {
     for (const { key, value } of attributes) {
       const attribute = this.byKey.get(key);
       if (attribute === undefined) continue;
-      const known = this.byId.get(attribute.id);
-      const count = known?.values.get(value);
+      const counted = this.byId.get(attribute.id);
+      const count = counted?.values.get(value);
       // Many products share most values, so each value is read once.
       if (count === undefined && !isFact(value, attribute)) continue;
-      const tally = known ?? { attribute, ...EMPTY, ...NO_RANGE, values: new Map() };
-      if (known === undefined) this.byId.set(attribute.id, tally);
+      const tally = counted ?? { attribute, ...EMPTY, ...NO_RANGE, values: new Map() };
+      if (counted === undefined) this.byId.set(attribute.id, tally);
       noteProduct(tally, this.products);
       noteProduct(count ?? addValue(tally, value), this.products);
     }
@@ -99,7 +99,7 @@ function noteNumber(tally: Tally, value: string): void {
 
 function describe({ attribute: { name, type, unitName }, products: count, values, min, max }: Tally): Facet {
   const frequent = [...values].sort(
-    ([a, one], [b, other]) => other.products - one.products || (a < b ? -1 : 1),
+    ([a, count], [b, otherCount]) => otherCount.products - count.products || (a < b ? -1 : 1),
   );
   return {
     attribute: name,

@@ -148,14 +148,14 @@ async function placeHits(list: HitList, needed: number, { facets, tally }: Talli
   const isRead = sorted || test !== undefined || list.isBeyondIndex;
   const groups = new HitGroups();
   const groupOf = new Map<number, number>();
-  const place = ({ row: { present: document }, product }: Hit) => {
+  const placeHit = ({ row: { present: document }, product }: Hit) => {
     const group = keyOfGroup(product.groupIdentifier);
     if (sorted) groupOf.set(document, group);
     else groups.add({ document, group });
   };
   const onHit = (hit: Hit) => {
     if (!facets.isFull) tally.add(hit.product);
-    if (isRead) place(hit);
+    if (isRead) placeHit(hit);
   };
   const isMuch = ({ bytes }: HitSurvey) => groups.hits >= READ_AT_MOST || bytes >= READ_BYTES;
   const isEnough = (survey: HitSurvey) => groups.count >= needed && isMuch(survey);
@@ -175,9 +175,9 @@ async function placeHits(list: HitList, needed: number, { facets, tally }: Talli
 
 async function groupByIndex({ index, plan }: HitList, groups: HitGroups, needed: number): Promise<void> {
   for (const tier of plan.tiers.ranked)
-    for await (const place of listPlaces(index, tier)) {
+    for await (const hit of listPlaces(index, tier)) {
       if (groups.hits >= GROUPED && groups.count >= needed) return;
-      groups.add(place);
+      groups.add(hit);
     }
 }
 
@@ -186,10 +186,10 @@ async function* listPlaces(
   tier: SearchTier,
 ): AsyncGenerator<HitGroup, void> {
   for (let after = 0, isMore = true; isMore; ) {
-    const places = await snapshot.listPlaces({ tier, after, limit: GROUPED, newer });
-    yield* places;
-    isMore = places.length === GROUPED;
-    after = places.at(-1)?.document ?? after;
+    const hits = await snapshot.listPlaces({ tier, after, limit: GROUPED, newer });
+    yield* hits;
+    isMore = hits.length === GROUPED;
+    after = hits.at(-1)?.document ?? after;
   }
   for (const { row, lexemes } of tail)
     if (isInTier(tier, lexemes))
@@ -204,6 +204,6 @@ async function readWhole(
   const { snapshot, isMade } = list.index;
   refuseLarge(isMade ? await snapshot.weighDocuments(documents) : 0, documents.length);
   const rows = await list.placeRows(() => snapshot.listDocuments(documents));
-  const found = documents.flatMap((document) => rows.get(document) ?? []);
-  return new Map(found.map((row) => [row.document, { ...row, product: JSON.parse(row.text) }]));
+  const placedRows = documents.flatMap((document) => rows.get(document) ?? []);
+  return new Map(placedRows.map((row) => [row.document, { ...row, product: JSON.parse(row.text) }]));
 }

@@ -34,9 +34,9 @@ export async function answerSearch(list: HitList, { limit, cursor }: PageQuestio
     : toPage(await fillPage(list, survey, { limit, cursor }), limit);
   const isComplete = index.newer === undefined && plan.isCut !== true;
   const totals = { total: counted.total, isTotalExact: counted.isExact && isComplete, isComplete };
-  const found = { ...page, ...totals, facets: facets.list(), facetsOf: facets.products };
+  const answer = { ...page, ...totals, facets: facets.list(), facetsOf: facets.products };
   // A position in a part of the catalog would be invalid in the index that is made later.
-  return index.isMade ? found : { ...found, ...PARTIAL };
+  return index.isMade ? answer : { ...answer, ...PARTIAL };
 }
 
 /**
@@ -67,14 +67,14 @@ async function collect(
     if (list.holds(hit)) hits.push(toShownHit(hit));
     const isEnd = hits.length > limit || isOver();
     if (isEnd && hits.length < limit) throw list.timeUsedUp();
-    if (isEnd) return { hits, last: hit.place };
+    if (isEnd) return { hits, last: hit.position };
   }
   return { hits, last: undefined };
 }
 
 function toPage({ hits, last }: Collected, limit: number): Page {
   const page = hits.slice(0, limit);
-  const behind = hits.length > limit ? page.at(-1)?.place : last;
+  const behind = hits.length > limit ? page.at(-1)?.position : last;
   return { items: page.map(({ item }) => item), nextCursor: behind ? writePlace(behind) : null };
 }
 

@@ -14,9 +14,9 @@ export class HitGroups {
 
   add({ document, group }: HitGroup): void {
     this.hits += 1;
-    const known = this.documents.get(group);
-    if (known === undefined) this.documents.set(group, [document]);
-    else if (known.length < SHOWN_OF_GROUP) known.push(document);
+    const documents = this.documents.get(group);
+    if (documents === undefined) this.documents.set(group, [document]);
+    else if (documents.length < SHOWN_OF_GROUP) documents.push(document);
   }
 
   addAll(documents: readonly number[], groupOf: ReadonlyMap<number, number>): void {

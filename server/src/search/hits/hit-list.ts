@@ -25,12 +25,12 @@ const PAGES = [FACETED + 1, 1_000] as const;
  */
 export class Hit {
   readonly row: FoundRow;
-  readonly place: HitPlace;
+  readonly position: HitPlace;
   private parsed: UploadedProduct | undefined;
 
-  constructor(row: FoundRow, place: HitPlace) {
+  constructor(row: FoundRow, position: HitPlace) {
     this.row = row;
-    this.place = place;
+    this.position = position;
   }
 
   get product(): UploadedProduct {
@@ -55,7 +55,7 @@ export const ALL: HitReads = { missing: Number.POSITIVE_INFINITY, isWhole: true 
  */
 export class FormerHits {
   private readonly newer: number;
-  private readonly seen = new Set<number>();
+  private readonly returnedIds = new Set<number>();
 
   constructor(newer = Number.POSITIVE_INFINITY) {
     this.newer = newer;
@@ -64,8 +64,8 @@ export class FormerHits {
   stillHolds({ all }: SearchTier, hit: Hit): boolean {
     const { id, present } = hit.row;
     if (present <= this.newer) return true;
-    if (this.seen.has(id) || !holdsAll(all, listLexemes(hit.product))) return false;
-    this.seen.add(id);
+    if (this.returnedIds.has(id) || !holdsAll(all, listLexemes(hit.product))) return false;
+    this.returnedIds.add(id);
     return true;
   }
 }
@@ -91,9 +91,9 @@ export class HitList {
     former = new FormerHits(this.index.newer),
   ): AsyncGenerator<Hit, void> {
     const tiers = [...this.plan.tiers.ranked.entries()].slice(first);
-    for (const [at, tier] of tiers)
-      for await (const row of this.listTier(tier, at === first ? document : 0, next)) {
-        const hit = new Hit(row, [at, row.document]);
+    for (const [index, tier] of tiers)
+      for await (const row of this.listTier(tier, index === first ? document : 0, next)) {
+        const hit = new Hit(row, [index, row.document]);
         if (former.stillHolds(tier, hit)) yield hit;
       }
   }

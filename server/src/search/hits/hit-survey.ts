@@ -14,10 +14,10 @@ const EXAMINED = 100_000;
 /** The part of a hit that is shown, because its upload may be large. */
 export interface ShownHit {
   readonly item: ReturnType<typeof toFoundItem>;
-  readonly place: HitPlace;
+  readonly position: HitPlace;
 }
 
-export const toShownHit = ({ row, place }: Hit): ShownHit => ({ item: toFoundItem(row), place });
+export const toShownHit = ({ row, position }: Hit): ShownHit => ({ item: toFoundItem(row), position });
 
 export function toFoundItem(row: PlacedRow) {
   const front = readFront(row);
@@ -41,9 +41,9 @@ export interface HitSurvey {
   /** The approximate bytes of the examined uploads. */
   bytes: number;
   isExact: boolean;
-  /** Whether it ended because its time was used up. */
+  /** Whether the survey ended because its time was used up. */
   readonly isOver: boolean;
-  /** The last hit that it read; undefined: it read all. */
+  /** The last hit that the survey read; undefined if it read all hits. */
   last: HitPlace | undefined;
   /** The products that former versions found, for a page that continues after the survey. */
   readonly former: FormerHits;
@@ -66,7 +66,7 @@ export async function surveyHits(list: HitList, request: SurveyRequest): Promise
     if (isOver()) return { ...survey, isOver: true };
     survey.examined += 1;
     survey.bytes += hit.row.text.length;
-    survey.last = hit.place;
+    survey.last = hit.position;
     if (!list.holds(hit)) continue;
     request.onHit?.(hit);
     noteHit(survey, hit, request);

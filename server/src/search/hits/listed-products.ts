@@ -23,7 +23,7 @@ export async function listProducts(
   for await (const hit of list.listFrom(last, next)) {
     if (items.length === limit || characters > LISTED_CHARACTERS || isOver())
       return { items, nextCursor: writePlace(last) };
-    last = hit.place;
+    last = hit.position;
     if (!list.holds(hit)) continue;
     const item = form === 'table' ? writeTableItem(hit.row) : toListItem(hit.row);
     items.push(item);

@@ -18,8 +18,8 @@ interface MeantWords {
 const NOTHING_MEANT: MeantWords = { meant: [], isCut: false };
 
 /**
- * @returns the plan with words of the index: words that begin as the words of the question do, and, if errors are
- * forgiven, the words that these may mean
+ * @returns the plan with words of the index: words that begin with those of the question, and, if errors are
+ * forgiven, words that it may mean
  * @throws search_too_long, not_ready
  */
 export async function readWords(
@@ -29,7 +29,7 @@ export async function readWords(
 ): Promise<SearchPlan> {
   if (!index.isMade) return plan;
   const lexemes = plan.tiers.ranked.flatMap(({ all }) => all.flat());
-  const begun = await index.snapshot.findBegun(lexemes.filter((one) => one.endsWith('*')));
+  const begun = await index.snapshot.findBegun(lexemes.filter((lexeme) => lexeme.endsWith('*')));
   const { meant, isCut } = isForgiving ? await findMeant(plan.worded.words, index) : NOTHING_MEANT;
   return { ...plan, isCut, tiers: planTiers({ ...plan.worded, meant, begun }) };
 }
@@ -39,21 +39,21 @@ async function findMeant(
   words: readonly string[],
   { snapshot, tail, budget, limits }: Pick<OpenIndex, 'snapshot' | 'tail' | 'budget' | 'limits'>,
 ): Promise<MeantWords> {
-  const found = words.map((word) => ({ word, nearest: new NearestWords(word) }));
-  const sought = found.filter(({ word }) => errorsOf(word) > 0);
+  const compared = words.map((word) => ({ word, nearest: new NearestWords(word) }));
+  const sought = compared.filter(({ word }) => errorsOf(word) > 0);
   const longestMs = Math.min(COMPARING_MS, limits.longestMs);
   const isOver = startPart({ budget, limits: { ...limits, longestMs } });
   let isCut = false;
-  const compare = (nearest: NearestWords, known: readonly string[]) => {
-    for (const one of known) {
+  const compare = (nearest: NearestWords, words: readonly string[]) => {
+    for (const word of words) {
       isCut ||= isOver();
       if (isCut) return;
-      nearest.add(one);
+      nearest.add(word);
     }
   };
   for (const { lexemes } of sought.length === 0 ? [] : tail) {
-    const known = listForgivable(lexemes);
-    for (const { nearest } of sought) compare(nearest, known);
+    const ofProduct = listForgivable(lexemes);
+    for (const { nearest } of sought) compare(nearest, ofProduct);
   }
   for (const { word, nearest } of sought)
     for (let after: string | undefined = word[0]; after !== undefined && !isCut; ) {
@@ -61,7 +61,7 @@ async function findMeant(
       compare(nearest, part.words);
       after = part.last;
     }
-  return { meant: found.map(({ nearest }) => nearest.list()), isCut };
+  return { meant: compared.map(({ nearest }) => nearest.list()), isCut };
 }
 
 function describeSought(word: string, after: string): SoughtWords {

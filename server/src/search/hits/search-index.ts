@@ -45,7 +45,10 @@ export interface SearchLimits {
   now(): number;
 }
 
-/** For products that are read one after another, to count and for the page. Everything else uses the index. */
+/**
+ * The limits for products that are read one after another, to count them or to fill the page. All other work uses the
+ * index.
+ */
 export const LIMITS: SearchLimits = { longestMs: 5_000, now: () => performance.now() };
 
 /** The index of one state of a catalog, with the products that it lacks. */
@@ -61,10 +64,10 @@ export interface OpenIndex {
   readonly state: SearchState | undefined;
   /**
    * Caches counts, because counting a million products reads 26 MB, and two words in them take 12 ms.
-   * @param what names the count and the state in which it is counted
+   * @param name names the count and the state in which it is counted
    */
   readonly countOnce: <Count extends object | number>(
-    what: string,
+    name: string,
     count: () => Promise<Count>,
   ) => Promise<Count>;
   readonly budget: Budget;
@@ -85,9 +88,9 @@ export async function openIndex(
   if (state !== undefined) {
     const rows = await listUnindexed(snapshot, state);
     const newer = rows === undefined ? state.lastDocument : undefined;
-    const found = { tail: (rows ?? []).map(readTail), newer, isBehind: !isUpToDate(state), isMade: true };
+    const opened = { tail: (rows ?? []).map(readTail), newer, isBehind: !isUpToDate(state), isMade: true };
     if (rows !== undefined || mayBeIncomplete(state, allowIncomplete))
-      return { snapshot, state, ...found, ...parts };
+      return { snapshot, state, ...opened, ...parts };
   }
   if (sought !== undefined && (await isScanned(snapshot, state, allowIncomplete)))
     return scanCatalog(snapshot, sought, { state, ...parts });
@@ -129,8 +132,8 @@ async function scanCatalog(
 ): Promise<OpenIndex> {
   const isOver = startPart({ ...parts, limits: { ...parts.limits, longestMs: SCAN_MS } });
   const find = (row: ListedRow) => {
-    const one = readTail({ ...row, document: row.id });
-    return hasWords(row, words) && counted.some((tier) => isInTier(tier, one.lexemes)) ? one : [];
+    const product = readTail({ ...row, document: row.id });
+    return hasWords(row, words) && counted.some((tier) => isInTier(tier, product.lexemes)) ? product : [];
   };
   const tail: TailProduct[] = [];
   const upTo = await snapshot.readLargestId();
@@ -174,7 +177,8 @@ export function startPart({ budget, limits }: Pick<OpenIndex, 'budget' | 'limits
 
 /** A position among the hits: the number of tiers before it, and the document. */
 export type HitPlace = readonly [tier: number, document: number];
-export const writePlace = (place: HitPlace): string => Buffer.from(place.join(' ')).toString('base64url');
+export const writePlace = (position: HitPlace): string =>
+  Buffer.from(position.join(' ')).toString('base64url');
 
 /** @throws query_invalid */
 export function readPlace(cursor: string): HitPlace {

@@ -65,12 +65,15 @@ export function planSearch(question: SearchQuestion, byKey: SearchPlan['byKey'])
   if (words.length > WORDS) throw refuse(`/q has ${words.length} words, but at most ${WORDS} are allowed`);
   const find = findAmong(byKey);
   try {
-    const given = question.filter?.trim() ? [readFilter(question.filter, byKey)] : [];
+    const filters = question.filter?.trim() ? [readFilter(question.filter, byKey)] : [];
     const { category, named } = question;
-    const filter = { all: [...given, ...(category === undefined ? [] : [{ category }])] };
+    const filter = { all: [...filters, ...(category === undefined ? [] : [{ category }])] };
     const test = compileFilter(filter, find);
     const { groups, isExact } = findLexemes(filter, find);
-    const ofNamed = named?.flatMap((one) => [lexemeOf.identifier(one), lexemeOf.group(keyOfGroup(one))]);
+    const ofNamed = named?.flatMap((identifier) => [
+      lexemeOf.identifier(identifier),
+      lexemeOf.group(keyOfGroup(identifier)),
+    ]);
     const worded = { words, narrowing: ofNamed === undefined ? groups : [...groups, ofNamed] };
     return {
       worded,
@@ -137,7 +140,7 @@ const GROUP = 100;
 const NOTHING: FilterLexemes = { groups: [], isExact: false };
 
 function findLexemes(filter: Filter, findAttribute: FindAttribute): FilterLexemes {
-  const find = (one: Filter) => findLexemes(one, findAttribute);
+  const find = (part: Filter) => findLexemes(part, findAttribute);
   if ('all' in filter) return joinAll(filter.all.map(find));
   if ('any' in filter) return joinAny(filter.any.map(find));
   if ('not' in filter) return NOTHING;
@@ -156,7 +159,7 @@ function findLexemesOf(
     return oneOf(keys.map(lexemeOf.key), isText && operator === 'exists');
   const values = [value].flat().map(String);
   return oneOf(
-    keys.flatMap((key) => values.map((one) => lexemeOf.value(key, one))),
+    keys.flatMap((key) => values.map((text) => lexemeOf.value(key, text))),
     true,
   );
 }

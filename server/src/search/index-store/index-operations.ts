@@ -82,8 +82,8 @@ export const createSearchStore = ({
   writers,
 }: Readonly<Record<'parsers' | 'writers', ThreadPool>>): SearchStore => ({
   prepareWalk(projectId, after) {
-    const place: PlaceInIndex = { projectId, after };
-    return parsers.run('prepareWalk', place, { key: projectId, unordered: true });
+    const order: PlaceInIndex = { projectId, after };
+    return parsers.run('prepareWalk', order, { key: projectId, unordered: true });
   },
   walkSearch(projectId, input) {
     const order: WalkOrder = { projectId, input };

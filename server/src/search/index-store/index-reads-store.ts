@@ -214,7 +214,9 @@ const firstFrom = (from: string): Sql =>
  */
 export function* findBegun(beginnings: readonly string[]): Program<Map<string, string[]>> {
   const begun = new Map<string, string[]>();
-  const long = new Set(beginnings.flatMap((one) => (one.length > INDEXED + 1 ? one.slice(0, -1) : [])));
+  const long = new Set(
+    beginnings.flatMap((beginning) => (beginning.length > INDEXED + 1 ? beginning.slice(0, -1) : [])),
+  );
   if (long.size === 0) return begun;
   yield* run(VOCABULARY);
   // U+0001 comes before all characters of words, and U+10FFFF after them.
@@ -248,8 +250,8 @@ export function countHits({ tier, newer, limit }: CountedTier & { readonly limit
 const READ_OF_CATEGORY = 5_000;
 
 /**
- * @returns the lexemes that a product has, and those in doubt: many entries have had such a lexeme, and few of them
- * may still have a product
+ * @returns the lexemes that a product has; a lexeme with many entries counts even if none of the entries read has a
+ * product
  */
 export function* findLiving({ lexemes, newer }: SoughtCategories): Program<string[]> {
   yield* planForLexemes();
@@ -272,7 +274,7 @@ export function* findLiving({ lexemes, newer }: SoughtCategories): Program<strin
   const living = yield* column<number>`select k.key - ${first} as at from ${each}
     where exists (select 1 from ${some} ${productOf(newer)})
       or (select count(*) from ${some}) = ${READ_OF_CATEGORY}`;
-  return living.map((at) => lexemes[at] as string);
+  return living.map((index) => lexemes[index] as string);
 }
 
 /** The most documents beyond the index that a search scans itself. */

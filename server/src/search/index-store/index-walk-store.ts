@@ -169,13 +169,13 @@ function* placeDocuments(placed: readonly IndexedDocument[], { lexemes, words }:
     }),
   );
   yield* run(byEngine({ sqlite: insertRows('search_entry', KEYS, placed), postgres: NOTHING }));
-  const known = listed('w', 'text', words);
-  yield* run`${insertInto('search_word', 'word')} w.value from ${known} where true
+  const wordRows = listed('w', 'text', words);
+  yield* run`${insertInto('search_word', 'word')} w.value from ${wordRows} where true
     on conflict ${ownKey('word')} do nothing`;
 }
 
 function placeInTable(placed: readonly IndexedDocument[], lines: readonly string[]): Sql {
-  const cells = placed.map((keys, at) => [...keys, lines[at]?.trimStart() ?? '']);
+  const cells = placed.map((keys, index) => [...keys, lines[index]?.trimStart() ?? '']);
   const from = tabled('n', { ...KEYS, lexemes: 'text' }, cells);
   return sql`${insertInto('search_entry', 'document_id, product_id, group_key, lexemes')}
     n.document_id, n.product_id, n.group_key, array_to_tsvector((select array_agg(${PROJECT}::bigint::text || '.' || w)
@@ -191,16 +191,16 @@ const LENGTH_BITS = 26;
 /** Writes the lexemes of documents. The statement cuts each line from one text, by its position. */
 function placeInFile(placed: readonly IndexedDocument[], lines: Buffer): Sql {
   markNumbers(lines);
-  const places: Record<number, number> = {};
+  const spans: Record<number, number> = {};
   let start = 0;
   for (const [document] of placed) {
     const end = lines.indexOf('\n', start);
-    places[document] = start * 2 ** LENGTH_BITS + end - start;
+    spans[document] = start * 2 ** LENGTH_BITS + end - start;
     start = end + 1;
   }
   const [from, length] = [text(`(value >> ${LENGTH_BITS}) + 1`), text(`value & ${2 ** LENGTH_BITS - 1}`)];
   return sql`insert into search_lexeme (rowid, lexemes)
-    select cast(key as integer), cast(substr(${lines}, ${from}, ${length}) as text) from json_each(${JSON.stringify(places)})`;
+    select cast(key as integer), cast(substr(${lines}, ${from}, ${length}) as text) from json_each(${JSON.stringify(spans)})`;
 }
 
 /**
@@ -217,9 +217,9 @@ function* tidy(walk: SearchWalk): Program<SearchWalk> {
   if (walk.tidiedUpTo === 0) yield* run(SETTINGS);
   const ids = yield* column<number>`select s.document_id as id from search_entry s where ${own('s')}
     and s.document_id > ${walk.tidiedUpTo} order by s.document_id limit ${TIDY_STEP}`;
-  const gone = yield* column<number>`select k.value as id from ${listed('k', 'bigint', ids)}
+  const dead = yield* column<number>`select k.value as id from ${listed('k', 'bigint', ids)}
     where (select d.id from document d where ${own('d')} and d.id = k.value) is null`;
-  const removed = gone.filter((id, at) => id % STAYING !== 0 || gone[at - 1] !== id - 1);
+  const removed = dead.filter((id, index) => id % STAYING !== 0 || dead[index - 1] !== id - 1);
   const these = among(removed);
   yield* run(byEngine({ sqlite: sql`delete from search_lexeme where rowid ${these}`, postgres: NOTHING }));
   yield* run`delete from search_entry where ${own()} and document_id ${these}`;

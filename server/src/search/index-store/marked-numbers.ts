@@ -6,10 +6,10 @@
  */
 export function markNumbers(bytes: Buffer): Buffer {
   let isNumber = false;
-  for (let at = 0, before = SPACE; at < bytes.length; at += 1) {
-    const byte = bytes[at] as number;
+  for (let offset = 0, before = SPACE; offset < bytes.length; offset += 1) {
+    const byte = bytes[offset] as number;
     if (before <= QUOTE) isNumber = byte >= FIRST_OF_FOUR;
-    else if (isNumber && byte >= FIRST_OF_FOUR) bytes[at] = 0x80 | (byte & 7);
+    else if (isNumber && byte >= FIRST_OF_FOUR) bytes[offset] = 0x80 | (byte & 7);
     before = byte;
   }
   return bytes;

@@ -42,7 +42,8 @@ test('tidying removes dead entries in short steps, and leaves every sixteenth ne
     }
     return most;
   }
-  const idsOf = (version: number) => Array.from({ length: PRODUCTS }, (_, at) => version * PRODUCTS + at + 1);
+  const idsOf = (version: number) =>
+    Array.from({ length: PRODUCTS }, (_, index) => version * PRODUCTS + index + 1);
   const listed = () => list().map(({ id }) => id);
   const staying = (ids: readonly number[]) => ids.filter((id) => id % 16 === 0);
   const count = (word: string) =>

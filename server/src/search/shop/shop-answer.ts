@@ -22,29 +22,29 @@ export const NAMES = {
 };
 
 /** @returns JSON */
-export function answerShopSearch(question: ShopQuestion, sorting: Sorting | undefined, found: FoundGroups) {
+export function answerShopSearch(question: ShopQuestion, sorting: Sorting | undefined, groups: FoundGroups) {
   const totals = {
-    totalResults: found.total,
-    totalResultsVariants: found.hits,
-    totalResultsHead: found.total,
-    totalResultsHeadVariants: found.hits,
+    totalResults: groups.total,
+    totalResultsVariants: groups.hits,
+    totalResultsHead: groups.total,
+    totalResultsHeadVariants: groups.hits,
   };
   const products = { type: 'products', name: NAMES.products, ...totals };
   const answer = {
     status: 'success' as const,
-    totalResults: found.total,
+    totalResults: groups.total,
     searchResults: [{ ...products, results: ITEMS }],
     // An object, because Shopware 6 accepts no other form.
     interpretedQuery: { original: question.query, corrected: question.query, queryWasCorrected: false },
     answerText: '',
-    filterOptions: [...describeTree(found.categories, question.locale), ...describeFacets(found)],
-    activeFilterOptions: question.filters.map((one) => describeActive(one, found.byKey)),
-    sortingOptions: listSortings(found.byKey, question.priceAttribute, languageOf(question.locale)),
+    filterOptions: [...describeTree(groups.categories, question.locale), ...describeFacets(groups)],
+    activeFilterOptions: question.filters.map((filter) => describeActive(filter, groups.byKey)),
+    sortingOptions: listSortings(groups.byKey, question.priceAttribute, languageOf(question.locale)),
     activeSortingOption: sorting === undefined ? {} : { ...sorting, direction: sorting.sort },
     redirect: null,
-    ...describeExtent(found),
+    ...describeExtent(groups),
   };
-  return writeAnswer(answer, writeItems(found, question.offset));
+  return writeAnswer(answer, writeItems(groups, question.offset));
 }
 
 /** Marks totals that are estimates, and counts of only a part of the hits. */
@@ -54,10 +54,10 @@ export const describeExtent = ({ isTotalExact, facetsOf, hits, isPartial }: Foun
   ...(isPartial && { partial: true }),
 });
 
-function describeActive(one: ShopFilter, byKey: ReadonlyMap<string, Attribute>) {
-  const key = isOfCategory(one) ? CATEGORY.key : findAttribute(one.name, byKey).name;
-  if (!('values' in one)) return { key, name: one.name, min: one.min, max: one.max };
-  return { key, name: one.name, values: one.values.map((value) => ({ value, name: value })) };
+function describeActive(filter: ShopFilter, byKey: ReadonlyMap<string, Attribute>) {
+  const key = isOfCategory(filter) ? CATEGORY.key : findAttribute(filter.name, byKey).name;
+  if (!('values' in filter)) return { key, name: filter.name, min: filter.min, max: filter.max };
+  return { key, name: filter.name, values: filter.values.map((value) => ({ value, name: value })) };
 }
 
 function describeFacets({ facets, byKey }: FoundGroups) {
@@ -65,7 +65,11 @@ function describeFacets({ facets, byKey }: FoundGroups) {
     const head = { key: attribute, name: attribute };
     const typed = byKey.get(attribute);
     if (typed?.type !== 'NUMERIC_ATTRIBUTE' || min === undefined)
-      return { ...head, type: 'COLLECTION', values: values.map((one) => ({ ...one, name: one.value })) };
+      return {
+        ...head,
+        type: 'COLLECTION',
+        values: values.map((option) => ({ ...option, name: option.value })),
+      };
     const counts = new Map<string, number>();
     for (const { value, count } of values) {
       const measure = readMeasure(value, typed);
@@ -93,7 +97,9 @@ interface TreeOption {
 function describeTree(categories: readonly CountedCategory[], locale: string) {
   const under = (above: readonly string[]): TreeOption[] =>
     categories
-      .filter(({ path }) => path.length === above.length + 1 && above.every((name, at) => path[at] === name))
+      .filter(
+        ({ path }) => path.length === above.length + 1 && above.every((name, level) => path[level] === name),
+      )
       .map(({ path, count }) => {
         const key = path.join(LEVEL);
         return { key, value: key, name: path.at(-1) ?? '', count, children: under(path) };

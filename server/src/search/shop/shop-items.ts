@@ -24,11 +24,11 @@ export function writeItems({ groups, rows, byKey, categoryIds }: FoundGroups, of
   const insertPoints = openPoints(byKey);
   let relevance = 1_000_000 - offset;
   const written = groups.map((documents) => {
-    const items = documents.flatMap((document, at) => {
+    const items = documents.flatMap((document, index) => {
       const row = rows.get(document);
       if (row === undefined) return [];
       const item = makeItem(row.id, row.product, settings);
-      const placed = { ...item, head: at === 0, resultSet: null, relevance: relevance-- };
+      const placed = { ...item, head: index === 0, resultSet: null, relevance: relevance-- };
       return insertPoints(JSON.stringify(placed), row.product);
     });
     return `[${items.join(',')}]`;
@@ -59,8 +59,8 @@ function openPoints(byKey: ReadonlyMap<string, Attribute>) {
    */
   return (item: string, { attributes }: UploadedProduct): string => {
     const points = new Set(attributes.flatMap(({ key, value }) => write(key, value) || []));
-    const at = item.indexOf(POINTS) + POINTS.length;
-    const comma = points.size === 0 || item[at] === ']' ? '' : ',';
-    return `${item.slice(0, at)}${[...points].join(',')}${comma}${item.slice(at)}`;
+    const offset = item.indexOf(POINTS) + POINTS.length;
+    const comma = points.size === 0 || item[offset] === ']' ? '' : ',';
+    return `${item.slice(0, offset)}${[...points].join(',')}${comma}${item.slice(offset)}`;
   };
 }

@@ -41,13 +41,13 @@ export async function listNamedCategories(
   snapshot: CatalogSnapshot,
   { filters }: Pick<ShopQuestion, 'filters'>,
 ): Promise<readonly (readonly string[])[]> {
-  const names = filters.filter(isOfCategory).flatMap((one) => ('values' in one ? one.values : []));
+  const names = filters.filter(isOfCategory).flatMap((named) => ('values' in named ? named.values : []));
   if (names.length === 0) return [];
   const listed = await snapshot.listCategoryPaths({ under: [], after: [], limit: 5_000 });
   const paths = new Map<string, readonly string[]>();
   for (const { path } of listed)
-    for (const [at, name] of path.entries())
-      if (names.includes(name)) paths.set(path.slice(0, at + 1).join(LEVEL), path.slice(0, at + 1));
+    for (const [level, name] of path.entries())
+      if (names.includes(name)) paths.set(path.slice(0, level + 1).join(LEVEL), path.slice(0, level + 1));
   return [...paths.values()];
 }
 
@@ -59,13 +59,15 @@ interface KnownNames {
 /** @throws query_invalid for a filter or an order by an unknown attribute */
 export function planShopSearch(
   question: ShopQuestion,
-  known: KnownNames,
+  names: KnownNames,
 ): { readonly question: SearchQuestion; readonly sorting: Sorting | undefined } {
-  const sorting = findSorting(question, known.byKey);
+  const sorting = findSorting(question, names.byKey);
   const words = question.query.trim();
   const category = words.startsWith('_#') ? words.slice(2).split(LEVEL).filter(Boolean) : [];
   const narrowed = question.filter === undefined ? [] : [JSON.parse(question.filter) as Filter];
-  const filter: Filter = { all: [...question.filters.map((one) => toFilter(one, known)), ...narrowed] };
+  const filter: Filter = {
+    all: [...question.filters.map((shopFilter) => toFilter(shopFilter, names)), ...narrowed],
+  };
   return {
     sorting,
     question: {
@@ -79,21 +81,21 @@ export function planShopSearch(
   };
 }
 
-function toFilter(one: ShopFilter, { byKey, categories }: KnownNames): Filter {
-  if (isOfCategory(one) && 'values' in one) {
-    const paths = one.values.flatMap((value) => {
+function toFilter(filter: ShopFilter, { byKey, categories }: KnownNames): Filter {
+  if (isOfCategory(filter) && 'values' in filter) {
+    const paths = filter.values.flatMap((value) => {
       const named = categories.filter((path) => path.at(-1) === value);
       return named.length > 0 ? named : [value.split(LEVEL).filter(Boolean)];
     });
     return { any: paths.filter((path) => path.length > 0).map((path) => ({ category: [...path] })) };
   }
-  const attribute = findAttribute(one.name, byKey);
+  const attribute = findAttribute(filter.name, byKey);
   const { name } = attribute;
-  if ('values' in one) {
-    const values = one.values.map((value) => toOperand(value, attribute));
+  if ('values' in filter) {
+    const values = filter.values.map((value) => toOperand(value, attribute));
     return { any: values.map((value) => ({ attribute: name, operator: 'equals', value })) };
   }
-  return { attribute: name, operator: 'between', value: [one.min, one.max] };
+  return { attribute: name, operator: 'between', value: [filter.min, filter.max] };
 }
 
 /** @returns an uploaded value as the operand of its attribute's type */
@@ -106,8 +108,9 @@ function toOperand(value: string, attribute: Attribute): string | number | boole
 /** @throws query_invalid */
 export function findAttribute(name: string, byKey: ReadonlyMap<string, Attribute>): Attribute {
   const lower = name.toLowerCase();
-  const found = byKey.get(name) ?? byKey.values().find((one) => one.name.toLowerCase() === lower);
-  if (found !== undefined) return found;
+  const attribute =
+    byKey.get(name) ?? byKey.values().find((candidate) => candidate.name.toLowerCase() === lower);
+  if (attribute !== undefined) return attribute;
   throw new ServiceError(
     'query_invalid',
     `/filters names ${JSON.stringify(name)}, but there is no such attribute`,

@@ -116,7 +116,7 @@ const SuggestionAnswer = Type.Object(
   { title: 'ShopSuggestions' },
 );
 
-type ProductQuestion = Parameters<ProductSearch['ask']>[1];
+type ProductQuestion = Parameters<ProductSearch['answerShop']>[1];
 
 const SUGGESTED: SuggestionLimits = { product: 5, category: 3, brand: 2, search: 3 };
 const about = {
@@ -131,7 +131,7 @@ export const shopRoutes =
   (server) => {
     const ask = (project: ChosenProject, question: ProductQuestion, reply: FastifyReply) =>
       whileCallerWaits(reply, async (signal) =>
-        sendJson(reply, await products.ask(project.id, question, signal)),
+        sendJson(reply, await products.answerShop(project.id, question, signal)),
       );
     const search = (project: ChosenProject, sent: Static<typeof SearchBody>, reply: FastifyReply) => {
       const { query = '', offset = 0, limit = 20 } = sent;

@@ -55,10 +55,12 @@ export function findSorting(
   const lower = (sort ?? '').trim().toLowerCase().replace(/:asc$/, '');
   if (RELEVANCE.includes(lower)) return undefined;
   const own = listSortings(byKey, priceAttribute, languageOf(locale));
-  const names = (['de', 'en'] as const).map((one) => listSortings(byKey, priceAttribute, one));
-  const found = own.find((one, at) =>
-    [one.key, ...names.map((list) => list[at]?.name ?? '')].some((name) => name.toLowerCase() === lower),
+  const names = (['de', 'en'] as const).map((language) => listSortings(byKey, priceAttribute, language));
+  const sorting = own.find((candidate, index) =>
+    [candidate.key, ...names.map((list) => list[index]?.name ?? '')].some(
+      (name) => name.toLowerCase() === lower,
+    ),
   );
-  if (found !== undefined) return found;
+  if (sorting !== undefined) return sorting;
   throw new ServiceError('query_invalid', `/sort must be one of ${own.map(({ key }) => key).join(', ')}`);
 }

@@ -58,7 +58,7 @@ const LETTERS_PER_SIGN = 18;
  * The size of the table of values that were seen once, by the last bits of their numbers. Most of these values never
  * recur.
  */
-const MET_ONCE = 1 << 14;
+const SEEN_ONCE = 1 << 14;
 
 /** The parts that the products of a thread share. */
 class KnownParts {
@@ -67,7 +67,7 @@ class KnownParts {
   readonly anywhere = new Int32Array(MOST_WORDS);
   readonly inHead = new Int32Array(MOST_WORDS);
   readonly listed = new Int32Array(MOST_WORDS);
-  private readonly metOnce = new Float64Array(MET_ONCE);
+  private readonly seenOnce = new Float64Array(SEEN_ONCE);
   private readonly keys = new Map<string, KnownKey>();
   private readonly categories = new Map<string, KnownCategory>();
   private entries = 0;
@@ -93,40 +93,40 @@ class KnownParts {
   }
 
   findKey(key: string): KnownKey {
-    const known = this.keys.get(key);
-    if (known !== undefined) return known;
+    const knownKey = this.keys.get(key);
+    if (knownKey !== undefined) return knownKey;
     const isHead = key.toLowerCase() === BRAND;
-    const made = { number: numberOf.key(key), isHead, values: new Map(), product: 0 };
-    this.keys.set(key, made);
+    const created = { number: numberOf.key(key), isHead, values: new Map(), product: 0 };
+    this.keys.set(key, created);
     this.entries += 1;
-    return made;
+    return created;
   }
 
   /** @param value the value, with the number of letters that its product may still add */
   findValue(key: string, { values }: KnownKey, { value, letters }: { value: string; letters: number }) {
     const isShort = key.length + value.length <= KNOWN_LENGTH;
-    const known = isShort ? values.get(value) : undefined;
-    if (known !== undefined) return known;
+    const cached = isShort ? values.get(value) : undefined;
+    if (cached !== undefined) return cached;
     const made = {
       number: numberOf.value(key, value),
       words: this.vocabulary.listNumbers(value, letters),
     };
     // If the value may be truncated for this product, it has more words for other products, so it is not cached.
     const isWhole = value.length * LETTERS_PER_SIGN <= letters;
-    const place = made.number & (MET_ONCE - 1);
-    if (isShort && isWhole && this.metOnce[place] === made.number) {
+    const slot = made.number & (SEEN_ONCE - 1);
+    if (isShort && isWhole && this.seenOnce[slot] === made.number) {
       values.set(value, made);
       this.entries += 1;
     }
-    this.metOnce[place] = made.number;
+    this.seenOnce[slot] = made.number;
     return made;
   }
 
   findCategory(above: KnownCategory | undefined, path: readonly string[]): KnownCategory {
     const name = path.at(-1) ?? '';
     const siblings = above?.below ?? this.categories;
-    const known = siblings.get(name);
-    if (known !== undefined) return known;
+    const cached = siblings.get(name);
+    if (cached !== undefined) return cached;
     const made = { number: keyOfCategory(path), below: new Map(), product: 0 };
     siblings.set(name, made);
     this.entries += 1;
@@ -134,72 +134,72 @@ class KnownParts {
   }
 }
 
-const known = new KnownParts();
+const sharedParts = new KnownParts();
 
 /** Writes the lexemes of each product in a line, separated by spaces. */
 export class LexemeWriter {
   /** The words of letters only, which a question with typing errors may mean. */
   readonly forgivable: string[] = [];
-  private readonly list = known.startList();
+  private readonly list = sharedParts.startList();
   private bytes: Uint8Array<ArrayBuffer> = new Uint8Array(FIRST_BYTES);
-  private at = 0;
+  private used = 0;
   private product = 0;
   /** The letters in the words of the product so far. */
   private letters = 0;
 
   /** @returns the lines in UTF-8 */
   finish(): Buffer {
-    return Buffer.from(this.bytes.buffer, 0, this.at);
+    return Buffer.from(this.bytes.buffer, 0, this.used);
   }
 
   add(product: UploadedProduct): void {
-    this.product = known.startProduct();
+    this.product = sharedParts.startProduct();
     this.letters = 0;
     const joined = joinWords(listWords(product.identifier));
     this.addText(product.identifier, true);
-    this.addWords([known.vocabulary.numberOf(joined)], true);
+    this.addWords([sharedParts.vocabulary.numberOf(joined)], true);
     this.addText(product.name, true);
-    this.addWord(IDENTITY, known.vocabulary.numberOf(joined));
+    this.addWord(IDENTITY, sharedParts.vocabulary.numberOf(joined));
     this.addNumber('identifier', numberOf.identifier(product.identifier));
     this.addNumber('group', keyOfGroup(product.groupIdentifier));
     for (const { path } of product.categories) this.addCategories(path);
     for (const { key, value } of product.attributes) if (!isBlank(value)) this.addAttribute(key, value);
     this.makeRoom(1);
-    this.bytes[this.at] = LINE_END;
-    this.at += 1;
+    this.bytes[this.used] = LINE_END;
+    this.used += 1;
   }
 
   private addCategories(path: readonly string[]): void {
     let category: KnownCategory | undefined;
     for (let depth = 1; depth <= path.length; depth += 1) {
-      category = known.findCategory(category, path.slice(0, depth));
+      category = sharedParts.findCategory(category, path.slice(0, depth));
       if (category.product !== this.product) this.addNumber('category', category.number);
       category.product = this.product;
     }
   }
 
   private addAttribute(key: string, value: string): void {
-    const ofKey = known.findKey(key);
+    const ofKey = sharedParts.findKey(key);
     if (ofKey.product !== this.product) this.addNumber('key', ofKey.number);
     ofKey.product = this.product;
     const letters = LETTERS_PER_PRODUCT - this.letters;
-    const ofValue = known.findValue(key, ofKey, { value, letters });
+    const ofValue = sharedParts.findValue(key, ofKey, { value, letters });
     this.addNumber('value', ofValue.number);
     this.addWords(ofValue.words, ofKey.isHead);
   }
 
   private addText(text: string, isHead: boolean): void {
-    this.addWords(known.vocabulary.listNumbers(text, LETTERS_PER_PRODUCT - this.letters), isHead);
+    this.addWords(sharedParts.vocabulary.listNumbers(text, LETTERS_PER_PRODUCT - this.letters), isHead);
   }
 
   private addWords(numbers: readonly number[], isHead: boolean): void {
-    const { letters } = known.vocabulary;
+    const { letters } = sharedParts.vocabulary;
     for (const word of numbers) {
       this.letters += letters[word] as number;
       if (this.letters > LETTERS_PER_PRODUCT) return;
-      this.addOnce(ANYWHERE, word, known.anywhere);
-      if (isHead) this.addOnce(IN_HEAD, word, known.inHead);
-      if (known.listed[word] !== this.list) this.listWord(word);
+      this.addOnce(ANYWHERE, word, sharedParts.anywhere);
+      if (isHead) this.addOnce(IN_HEAD, word, sharedParts.inHead);
+      if (sharedParts.listed[word] !== this.list) this.listWord(word);
     }
   }
 
@@ -211,7 +211,7 @@ export class LexemeWriter {
   }
 
   private listWord(word: number): void {
-    const { listed, vocabulary } = known;
+    const { listed, vocabulary } = sharedParts;
     listed[word] = this.list;
     if (vocabulary.hasDigit(word)) return;
     const text = vocabulary.read(word);
@@ -219,34 +219,34 @@ export class LexemeWriter {
   }
 
   private addWord(kind: number, word: number): void {
-    const { bytes: from, starts } = known.vocabulary;
+    const { bytes: from, starts } = sharedParts.vocabulary;
     const end = starts[word + 1] as number;
-    let place = starts[word] as number;
-    this.makeRoom(end - place + 2);
+    let source = starts[word] as number;
+    this.makeRoom(end - source + 2);
     const { bytes } = this;
-    let { at } = this;
-    bytes[at++] = SPACE;
-    bytes[at++] = kind;
-    for (; place < end; place += 1) bytes[at++] = from[place] as number;
-    this.at = at;
+    let { used: target } = this;
+    bytes[target++] = SPACE;
+    bytes[target++] = kind;
+    for (; source < end; source += 1) bytes[target++] = from[source] as number;
+    this.used = target;
   }
 
   private addNumber(kind: NumberKind, number: number): void {
     this.makeRoom(NUMBER_BYTES);
-    this.bytes[this.at++] = SPACE;
+    this.bytes[this.used++] = SPACE;
     for (const sign of signsOf(kind, number)) this.addSign(sign);
   }
 
   /** Writes a character after U+FFFF. */
   private addSign(sign: number): void {
-    this.bytes[this.at++] = 0xf0 | (sign >>> 18);
-    this.bytes[this.at++] = 0x80 | ((sign >>> 12) & 0x3f);
-    this.bytes[this.at++] = 0x80 | ((sign >>> 6) & 0x3f);
-    this.bytes[this.at++] = 0x80 | (sign & 0x3f);
+    this.bytes[this.used++] = 0xf0 | (sign >>> 18);
+    this.bytes[this.used++] = 0x80 | ((sign >>> 12) & 0x3f);
+    this.bytes[this.used++] = 0x80 | ((sign >>> 6) & 0x3f);
+    this.bytes[this.used++] = 0x80 | (sign & 0x3f);
   }
 
   private makeRoom(bytes: number): void {
-    if (this.at + bytes > this.bytes.length) this.bytes = growTo(2 * (this.at + bytes), this.bytes);
+    if (this.used + bytes > this.bytes.length) this.bytes = growTo(2 * (this.used + bytes), this.bytes);
   }
 }
 
@@ -259,6 +259,8 @@ export function listLexemes(product: UploadedProduct): ReadonlySet<string> {
 
 /** @returns the words of letters only */
 export function listForgivable(lexemes: ReadonlySet<string>): readonly string[] {
-  const anywhere = [...lexemes].flatMap((one) => (one.charCodeAt(0) === ANYWHERE ? one.slice(1) : []));
+  const anywhere = [...lexemes].flatMap((lexeme) =>
+    lexeme.charCodeAt(0) === ANYWHERE ? lexeme.slice(1) : [],
+  );
   return anywhere.filter(isForgivable);
 }

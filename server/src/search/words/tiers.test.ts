@@ -22,8 +22,8 @@ test('a product that the index lacks is assigned to one tier (§4.13 rule 4)', (
   ];
   const lexemes = listLexemes(normaliseProduct({ identifier: 'AB-1', name: 'Long chain', attributes }));
   const tiersOf = (q: string) =>
-    planTiers({ words: listWords(q), narrowing: [] }).ranked.flatMap((tier, at) =>
-      isInTier(tier, lexemes) ? at : [],
+    planTiers({ words: listWords(q), narrowing: [] }).ranked.flatMap((tier, index) =>
+      isInTier(tier, lexemes) ? index : [],
     );
   assert.deepEqual(tiersOf('ab1'), [0]);
   assert.deepEqual(tiersOf('acme chain'), [1]);
@@ -34,27 +34,31 @@ test('a product that the index lacks is assigned to one tier (§4.13 rule 4)', (
   assert.deepEqual(tiersOf(''), [0]);
 });
 
-test('the lexemes of a product have a limited size, whatever its size is (§4.13 rule 3)', () => {
-  const words = Array.from({ length: 2_000 }, (_, at) => `${'w'.repeat(60)}${at}`).join(' ');
-  const attributes = Array.from({ length: 40 }, (_, at) => ({ key: `K${at}`, value: `${at} ${words}` }));
+test('the lexemes of a product of any size have a limited length (§4.13 rule 3)', () => {
+  const words = Array.from({ length: 2_000 }, (_, index) => `${'w'.repeat(60)}${index}`).join(' ');
+  const attributes = Array.from({ length: 40 }, (_, index) => ({
+    key: `K${index}`,
+    value: `${index} ${words}`,
+  }));
   const lexemes = listLexemes(normaliseProduct({ identifier: 'A', name: 'A', attributes }));
   assert.ok([...lexemes].join(' ').length < 400_000);
 });
 
 test('the lexemes of a product do not depend on the words of earlier products (§4.13 rule 3)', () => {
-  for (let at = 0; at < 6; at += 1) {
-    const words = Array.from({ length: 12_000 }, (_, word) => `${at}x${word}`);
+  for (let index = 0; index < 6; index += 1) {
+    const words = Array.from({ length: 12_000 }, (_, word) => `${index}x${word}`);
     const attributes = [
       { key: 'Brand', value: 'Łódź Acme' },
       { key: 'Text', value: words.join(' ') },
     ];
-    const product = normaliseProduct({ identifier: `P${at}`, name: 'Acme chain', attributes });
+    const product = normaliseProduct({ identifier: `P${index}`, name: 'Acme chain', attributes });
     const lexemes = [...listLexemes(product)];
-    const ofKind = (kind: string) => lexemes.flatMap((one) => (one[0] === kind ? one.slice(1) : [])).sort();
-    const head = [`p${at}`, 'acme', 'chain', 'lodz'].sort();
+    const ofKind = (kind: string) =>
+      lexemes.flatMap((lexeme) => (lexeme[0] === kind ? lexeme.slice(1) : [])).sort();
+    const head = [`p${index}`, 'acme', 'chain', 'lodz'].sort();
     assert.deepEqual(ofKind('n'), head);
     assert.deepEqual(ofKind('a'), [...head, ...words].sort());
-    assert.deepEqual(ofKind('i'), [`p${at}`]);
+    assert.deepEqual(ofKind('i'), [`p${index}`]);
   }
 });
 
@@ -63,7 +67,7 @@ test('a value that is truncated for a product with many words is complete for th
   const long = Array.from({ length: 19_993 }, (_, word) => `w${1_000 + (word % 9_000)}`).join(' ');
   const has = (identifier: string, attributes: readonly { key: string; value: string }[]) =>
     listLexemes(normaliseProduct({ identifier, name: 'A', attributes })).has('azebra');
-  const isCut = ['B1', 'B2'].map((one) => !has(one, [{ key: 'Text', value: long }, attribute]));
+  const isCut = ['B1', 'B2'].map((identifier) => !has(identifier, [{ key: 'Text', value: long }, attribute]));
   assert.deepEqual(isCut, [true, true]);
   assert.ok(has('S1', [attribute]));
 });

@@ -25,9 +25,9 @@ export function planTiers({ words, narrowing, meant = [], begun }: WordedSearch)
     return { ranked: all, counted: all };
   }
   const find = (kind: string, end = '', others: WordedSearch['meant'] = []): LexemeGroups => [
-    ...words.map((word, at) => [
+    ...words.map((word, index) => [
       `${kind}${word}${end}`,
-      ...(others[at] ?? []).map((other) => `${kind}${other}`),
+      ...(others[index] ?? []).map((other) => `${kind}${other}`),
     ]),
     ...narrowing,
   ];
@@ -45,11 +45,11 @@ export function planTiers({ words, narrowing, meant = [], begun }: WordedSearch)
     { all: inHead, except: [identity, anywhere] },
     { all: wherever, except: [identity, anywhere, inHead] },
   ];
-  const rest = { all: wherever, except: [identity] };
-  const ask = (tier: SearchTier) => ({ ...tier, begun });
+  const remaining = { all: wherever, except: [identity] };
+  const withBegun = (tier: SearchTier) => ({ ...tier, begun });
   return {
-    ranked: (isForgiving ? [...exact, ...forgiven] : exact).map(ask),
-    counted: [{ all: identity, except: [] }, rest].map(ask),
+    ranked: (isForgiving ? [...exact, ...forgiven] : exact).map(withBegun),
+    counted: [{ all: identity, except: [] }, remaining].map(withBegun),
   };
 }
 
@@ -63,6 +63,6 @@ export const holdsAll = (groups: LexemeGroups, lexemes: ReadonlySet<string>) =>
 function holds(lexeme: string, lexemes: ReadonlySet<string>): boolean {
   if (!lexeme.endsWith('*')) return lexemes.has(lexeme);
   const begin = lexeme.slice(0, -1);
-  for (const one of lexemes) if (one.startsWith(begin)) return true;
+  for (const candidate of lexemes) if (candidate.startsWith(begin)) return true;
   return false;
 }

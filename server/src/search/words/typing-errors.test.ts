@@ -5,22 +5,22 @@ import fc from 'fast-check';
 import { countErrors, errorsOf, listPatterns, NearestWords } from './typing-errors.ts';
 
 interface TypingError {
-  readonly at: number;
+  readonly seed: number;
   readonly kind: 'added' | 'left out' | 'replaced' | 'swapped';
   readonly letter: string;
 }
 
 /** Makes a typing error, but never in the first letter. */
-function mistype(word: string, { at, kind, letter }: TypingError): string {
+function mistype(word: string, { seed, kind, letter }: TypingError): string {
   const letters = [...word];
-  const place = 1 + (at % letters.length);
+  const index = 1 + (seed % letters.length);
   const written = {
-    added: [letter, ...letters.slice(place, place + 1)],
+    added: [letter, ...letters.slice(index, index + 1)],
     'left out': [],
     replaced: [letter],
-    swapped: letters.slice(place, place + 2).reverse(),
+    swapped: letters.slice(index, index + 2).reverse(),
   }[kind];
-  letters.splice(place, kind === 'swapped' ? 2 : 1, ...written);
+  letters.splice(index, kind === 'swapped' ? 2 : 1, ...written);
   return letters.join('');
 }
 
@@ -32,10 +32,10 @@ test('every word that a search may mean matches one of the patterns (§4.13 rule
   const letter = fc.constantFrom('a', 'b', 'c', 'é', '\u{10330}');
   const words = fc.string({ unit: letter, minLength: 3, maxLength: 12 });
   const kind = fc.constantFrom<TypingError['kind']>('added', 'left out', 'replaced', 'swapped');
-  const errors = fc.array(fc.record({ at: fc.nat(), kind, letter }), { maxLength: 2 });
+  const errors = fc.array(fc.record({ seed: fc.nat(), kind, letter }), { maxLength: 2 });
   let meant = 0;
-  const check = (word: string, made: readonly TypingError[]) => {
-    const other = made.reduce(mistype, word);
+  const check = (word: string, mistakes: readonly TypingError[]) => {
+    const other = mistakes.reduce(mistype, word);
     const most = errorsOf(word);
     if (most === 0 || countErrors(word, other, most) > most) return;
     meant += 1;

@@ -13,16 +13,16 @@ export const errorsOf = (word: string): number => {
 
 /**
  * Patterns of `like`. Every word with at most the forgiven errors matches one of them. The word is cut into pieces
- * with a letter between two of them, so that an error, also two swapped letters, changes at most one piece. Of the
- * 17,582 words of a million products, 702 are compared after that.
+ * with a letter between two pieces, so that an error, such as two swapped letters, changes at most one piece. Of the
+ * 17,582 words of a million products, 702 match and are compared.
  */
 export function listPatterns(word: string): string[] {
   const letters = [...word];
   const most = errorsOf(word);
   const length = Math.ceil((letters.length - most) / (most + 1));
-  return Array.from({ length: most + 1 }, (_, at) => {
-    const start = at * (length + 1);
-    return `${at === 0 ? '' : '%'}${letters.slice(start, start + length).join('')}${at === most ? '' : '%'}`;
+  return Array.from({ length: most + 1 }, (_, index) => {
+    const start = index * (length + 1);
+    return `${index === 0 ? '' : '%'}${letters.slice(start, start + length).join('')}${index === most ? '' : '%'}`;
   });
 }
 
@@ -52,7 +52,7 @@ export class NearestWords {
     const { word, most, near } = this;
     if (other === word || other[0] !== word[0] || Math.abs(other.length - word.length) > most) return;
     const errors = countErrors(word, other, most);
-    if (errors > most || near.some((one) => one.word === other)) return;
+    if (errors > most || near.some((nearWord) => nearWord.word === other)) return;
     near.push({ word: other, errors });
     // Sorts only occasionally, so that a vocabulary of similar words takes little time and memory.
     if (near.length > 2 * MEANT) this.near = this.sort();
@@ -60,7 +60,7 @@ export class NearestWords {
 
   /** @returns the words, nearest first */
   list(): string[] {
-    return this.sort().map((one) => one.word);
+    return this.sort().map((nearWord) => nearWord.word);
   }
 
   private sort(): NearWord[] {
@@ -73,19 +73,19 @@ export class NearestWords {
  * counting stops above `most`
  */
 export function countErrors(a: string, b: string, most: number): number {
-  let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)];
+  let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, index) => index)];
   for (let i = 1; i <= a.length; i += 1) {
     const row = [i];
     for (let j = 1; j <= b.length; j += 1) {
-      const replaced = at(last, j - 1) + Number(a[i - 1] !== b[j - 1]);
+      const replaced = cellAt(last, j - 1) + Number(a[i - 1] !== b[j - 1]);
       const isExchanged = j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const exchanged = isExchanged ? at(before, j - 2) + 1 : replaced;
-      row.push(Math.min(at(last, j) + 1, at(row, j - 1) + 1, replaced, exchanged));
+      const exchanged = isExchanged ? cellAt(before, j - 2) + 1 : replaced;
+      row.push(Math.min(cellAt(last, j) + 1, cellAt(row, j - 1) + 1, replaced, exchanged));
     }
     if (Math.min(...row) > most) return most + 1;
     [before, last] = [last, row];
   }
-  return at(last, b.length);
+  return cellAt(last, b.length);
 }
 
-const at = (row: readonly number[], place: number) => row[place] ?? Number.POSITIVE_INFINITY;
+const cellAt = (row: readonly number[], index: number) => row[index] ?? Number.POSITIVE_INFINITY;

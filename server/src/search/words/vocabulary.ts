@@ -56,7 +56,8 @@ export class Vocabulary {
   numberOf(word: string): number {
     this.text = isAscii(word) ? word : Buffer.from(word).toString('latin1');
     let hash = SEED;
-    for (let at = 0; at < this.text.length; at += 1) hash = addToHash(hash, this.text.charCodeAt(at));
+    for (let index = 0; index < this.text.length; index += 1)
+      hash = addToHash(hash, this.text.charCodeAt(index));
     const number = this.find(0, this.text.length, hash);
     this.letters[number] = word.length;
     return number;
@@ -68,8 +69,8 @@ export class Vocabulary {
    */
   hasDigit(number: number): boolean {
     const end = this.starts[number + 1] as number;
-    for (let at = this.starts[number] as number; at < end; at += 1)
-      if ((this.bytes[at] as number) <= NINE) return true;
+    for (let offset = this.starts[number] as number; offset < end; offset += 1)
+      if ((this.bytes[offset] as number) <= NINE) return true;
     return false;
   }
 
@@ -83,15 +84,15 @@ export class Vocabulary {
     this.text = text.toLowerCase();
     const numbers: number[] = [];
     let letters = 0;
-    for (let at = 0; at < text.length && letters <= most; at += 1) {
-      const start = at;
+    for (let position = 0; position < text.length && letters <= most; position += 1) {
+      const start = position;
       let hash = SEED;
-      for (let code = this.text.charCodeAt(at); isPlain(code); code = this.text.charCodeAt(at)) {
-        if (at - start < WORD_LENGTH) hash = addToHash(hash, code);
-        at += 1;
+      for (let code = this.text.charCodeAt(position); isPlain(code); code = this.text.charCodeAt(position)) {
+        if (position - start < WORD_LENGTH) hash = addToHash(hash, code);
+        position += 1;
       }
-      if (at === start) continue;
-      const end = Math.min(at, start + WORD_LENGTH);
+      if (position === start) continue;
+      const end = Math.min(position, start + WORD_LENGTH);
       numbers.push(this.find(start, end, hash));
       letters += end - start;
     }
@@ -115,22 +116,22 @@ export class Vocabulary {
     const { bytes, starts, text } = this;
     const first = starts[number] as number;
     if ((starts[number + 1] as number) - first !== end - start) return false;
-    for (let at = start; at < end; at += 1)
-      if (bytes[first + at - start] !== text.charCodeAt(at)) return false;
+    for (let position = start; position < end; position += 1)
+      if (bytes[first + position - start] !== text.charCodeAt(position)) return false;
     return true;
   }
 
   private add(start: number, end: number): number {
     const number = this.count;
-    let place = this.starts[number] as number;
-    if (place + end - start > this.bytes.length) this.bytes = growTo(2 * this.bytes.length, this.bytes);
-    for (let at = start; at < end; at += 1) {
-      this.bytes[place] = this.text.charCodeAt(at);
-      place += 1;
+    let offset = this.starts[number] as number;
+    if (offset + end - start > this.bytes.length) this.bytes = growTo(2 * this.bytes.length, this.bytes);
+    for (let position = start; position < end; position += 1) {
+      this.bytes[offset] = this.text.charCodeAt(position);
+      offset += 1;
     }
     this.letters[number] = end - start;
     this.count += 1;
-    this.starts[this.count] = place;
+    this.starts[this.count] = offset;
     return number;
   }
 }

@@ -39,7 +39,7 @@ export interface ScannedKey {
   /** The bytes before its values, from the opening brace on. */
   lead: CountedSpan;
   /**
-   * The keys that followed this one last and before that, because consecutive products differ by an attribute or two.
+   * The two keys that followed this one most recently, because consecutive products differ by an attribute or two.
    */
   next: ScannedKey | undefined;
   other: ScannedKey | undefined;
@@ -89,7 +89,7 @@ export class AttributeScan {
   private readonly byName = new Map<string, ScannedKey>();
   private readonly first = createKey('', UNCERTAIN);
   private key = this.first;
-  private found = this.first;
+  private parsedKey = this.first;
   private keyEnd = UNCERTAIN;
   private valueAt = UNCERTAIN;
   private irregularBefore = 0;
@@ -100,13 +100,13 @@ export class AttributeScan {
     this.bytes = bytes;
     const readRow = readerOf(bytes, { ...RowSchema, type: ['string', 'integer'] }, new Map());
     const noting = new Map<object, Reader>([
-      [KeySchema, (at) => this.afterKey(at)],
-      [TextSchema, (at) => this.afterTextOf(at)],
+      [KeySchema, (offset) => this.afterKey(offset)],
+      [TextSchema, (offset) => this.afterTextOf(offset)],
       [
         RowSchema,
-        (at) => {
-          const end = readRow(at);
-          if (end >= 0) this.row = [at, end];
+        (offset) => {
+          const end = readRow(offset);
+          if (end >= 0) this.row = [offset, end];
           return end;
         },
       ],
@@ -119,30 +119,30 @@ export class AttributeScan {
     this.key = this.first;
   }
 
-  readonly read: Reader = (at) => {
+  readonly read: Reader = (offset) => {
     const before = this.key;
     const mark = this.values.length;
-    const value = this.afterLead(at);
+    const value = this.afterLead(offset);
     if (value >= 0) {
       const end = skipSpace(this.bytes, this.afterValue(value));
       if (this.bytes[end] === CLOSES_OBJECT) return end + 1;
       this.key = before;
       this.values.length = mark;
     }
-    return this.afterAny(at);
+    return this.afterAny(offset);
   };
 
   /**
-   * Tries the keys that followed the last key before, because the same key nearly always follows again.
+   * Tries the keys that followed the last key in earlier products, because the same key nearly always follows again.
    * @returns the position of the value
    */
-  private afterLead(at: number): number {
+  private afterLead(offset: number): number {
     const { bytes, key } = this;
     const { next, other } = key;
-    const value = next === undefined ? UNCERTAIN : afterSameAgain(bytes, at, next.lead);
+    const value = next === undefined ? UNCERTAIN : afterSameAgain(bytes, offset, next.lead);
     if (value >= 0) this.key = next as ScannedKey;
     if (value >= 0 || other === undefined) return value;
-    const second = afterSameAgain(bytes, at, other.lead);
+    const second = afterSameAgain(bytes, offset, other.lead);
     if (second >= 0) this.goTo(other);
     return second;
   }
@@ -154,16 +154,20 @@ export class AttributeScan {
     this.key = key;
   }
 
-  private afterAny(at: number): number {
+  private afterAny(offset: number): number {
     const before = irregularities.count;
     this.row = undefined;
-    const end = this.readAny(at);
+    const end = this.readAny(offset);
     if (end < 0) return UNCERTAIN;
-    const { found, keyEnd, valueAt } = this;
+    const { parsedKey, keyEnd, valueAt } = this;
     if (valueAt > keyEnd) {
-      found.lead = { start: at, length: valueAt - at, irregularities: this.irregularBefore - before };
-      this.goTo(found);
-    } else this.key = found;
+      parsedKey.lead = {
+        start: offset,
+        length: valueAt - offset,
+        irregularities: this.irregularBefore - before,
+      };
+      this.goTo(parsedKey);
+    } else this.key = parsedKey;
     if (this.bytes[valueAt] !== QUOTE) return end;
     if (this.row !== undefined) this.rows.set(this.values.length, this.row);
     this.afterValue(valueAt);
@@ -171,16 +175,16 @@ export class AttributeScan {
   }
 
   /** @returns the row of the value at an index in `values` */
-  rowAt(place: number): string | number | undefined {
-    const span = this.rows.size === 0 ? undefined : this.rows.get(place);
+  rowAt(index: number): string | number | undefined {
+    const span = this.rows.size === 0 ? undefined : this.rows.get(index);
     return span && (JSON.parse(this.bytes.toString('utf8', ...span)) as string | number);
   }
 
-  private afterKey(at: number): number {
-    const end = afterText(this.bytes, at, KEY);
-    const number = end < 0 ? UNCERTAIN : this.numbers.add(this.bytes, at, end);
+  private afterKey(offset: number): number {
+    const end = afterText(this.bytes, offset, KEY);
+    const number = end < 0 ? UNCERTAIN : this.numbers.add(this.bytes, offset, end);
     if (number < 0 || number >= MOST_KEYS) return UNCERTAIN;
-    this.found = this.keys[number] ?? this.addKey(at, end);
+    this.parsedKey = this.keys[number] ?? this.addKey(offset, end);
     this.keyEnd = end;
     return end;
   }
@@ -196,28 +200,29 @@ export class AttributeScan {
   }
 
   /** Notes the position only, because a value may precede its key. */
-  private afterTextOf(at: number): number {
-    this.valueAt = at;
+  private afterTextOf(offset: number): number {
+    this.valueAt = offset;
     this.irregularBefore = irregularities.count;
-    return afterText(this.bytes, at, VALUE);
+    return afterText(this.bytes, offset, VALUE);
   }
 
-  private afterValue(at: number): number {
-    const end = this.readValue(at);
-    this.values.addThree(this.key.number, at, end);
+  private afterValue(offset: number): number {
+    const end = this.readValue(offset);
+    this.values.addThree(this.key.number, offset, end);
     return end;
   }
 
-  private readValue(at: number): number {
+  private readValue(offset: number): number {
     const { bytes, key } = this;
-    if (key.measure !== undefined && bytes[at] === QUOTE) {
-      const end = endOfMeasure(bytes, at, key.measure);
+    if (key.measure !== undefined && bytes[offset] === QUOTE) {
+      const end = endOfMeasure(bytes, offset, key.measure);
       if (end >= 0) return end;
     }
-    const end = afterText(bytes, at, VALUE);
+    const end = afterText(bytes, offset, VALUE);
     if (end < 0) return end;
-    if (!key.hasBlank && mayBeBlank(bytes[at + 1])) key.hasBlank = isBlank(decodeText(bytes, at, end));
-    if (!key.isText) this.observe(at, end);
+    if (!key.hasBlank && mayBeBlank(bytes[offset + 1]))
+      key.hasBlank = isBlank(decodeText(bytes, offset, end));
+    if (!key.isText) this.observe(offset, end);
     return end;
   }
 
@@ -246,7 +251,7 @@ const PLUS = 0x2b;
 /** Bytes of characters outside ASCII, such as a no-break space, begin here. */
 const BEYOND_ASCII = 0x80;
 
-/** The form of an attribute's numbers that add nothing new. */
+/** The form of the numbers of an attribute that add nothing to its observations. */
 interface KnownMeasure {
   /** The bytes after the number: the unit, if there is one, and the closing quote. */
   readonly unit: Span;
@@ -257,10 +262,10 @@ interface KnownMeasure {
 /**
  * Matches a string that is certainly a number, with this unit and its closing quote. Any other string is UNCERTAIN
  * although it may be a number, such as one with an escape.
- * @param at the position of the opening quote
+ * @param offset the position of the opening quote
  */
-function endOfMeasure(bytes: Uint8Array, at: number, { unit, decimal }: KnownMeasure): number {
-  const start = afterSign(bytes, at + 1);
+function endOfMeasure(bytes: Uint8Array, offset: number, { unit, decimal }: KnownMeasure): number {
+  const start = afterSign(bytes, offset + 1);
   const whole = endOfDigits(bytes, start);
   if (whole === start || (bytes[start] === ZERO && whole > start + 1)) return UNCERTAIN;
   if (decimal === undefined || bytes[whole] !== decimal)
@@ -269,16 +274,19 @@ function endOfMeasure(bytes: Uint8Array, at: number, { unit, decimal }: KnownMea
   return end > whole + 1 && end - start - 1 < CODE_DIGITS ? afterSame(bytes, end, unit) : UNCERTAIN;
 }
 
-const afterSign = (bytes: Uint8Array, at: number) =>
-  bytes[at] === PLUS || bytes[at] === MINUS ? at + 1 : at;
+const afterSign = (bytes: Uint8Array, offset: number) =>
+  bytes[offset] === PLUS || bytes[offset] === MINUS ? offset + 1 : offset;
 
 /** @returns the bytes after the number in a string that is a measure; undefined if uncertain */
 function findUnit(bytes: Uint8Array, start: number, end: number): Span | undefined {
-  let at = afterSign(bytes, start + 1);
-  while (isOfNumber(bytes[at] as number)) at += 1;
+  let offset = afterSign(bytes, start + 1);
+  while (isOfNumber(bytes[offset] as number)) offset += 1;
   // A space may separate groups of digits.
-  const isClear = bytes[at] === QUOTE || (bytes[at] === SPACE && !isOfNumber(bytes[at + 1] as number));
-  return isClear && (bytes[at + 1] as number) < BEYOND_ASCII ? { start: at, length: end - at } : undefined;
+  const isClear =
+    bytes[offset] === QUOTE || (bytes[offset] === SPACE && !isOfNumber(bytes[offset + 1] as number));
+  return isClear && (bytes[offset + 1] as number) < BEYOND_ASCII
+    ? { start: offset, length: end - offset }
+    : undefined;
 }
 
 const NINE = 0x39;

@@ -62,8 +62,8 @@ const EXTRACTOR = createExtractor(ONTOLOGY);
 /** @returns the report on values that make no fact */
 function inspect(source: ProductSource): string {
   const report = new ReportWriter();
-  const tell = source.inspectBy(EXTRACTOR, report);
-  for (const row of source.listIdentifiers().keys()) tell(row);
+  const inspectRow = source.inspectBy(EXTRACTOR, report);
+  for (const row of source.listIdentifiers().keys()) inspectRow(row);
   return report.toText();
 }
 
@@ -131,7 +131,8 @@ test('the scan accepts texts and lists up to their limits and leaves longer ones
       }
     }
   }
-  const many = (count: number) => Array.from({ length: count }, (_, at) => product({ identifier: `A${at}` }));
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => product({ identifier: `A${index}` }));
   assert.equal(takes(JSON.stringify(many(10_000))), true);
   assert.equal(takes(JSON.stringify(many(10_001))), false);
 });
@@ -172,16 +173,16 @@ test('the scan leaves an uncertain body to the validator', () => {
 
 /** @returns texts whose FNV-1a, of the quoted text, ends in the same bits */
 function listAlike(count: number): string[] {
-  const found: string[] = [];
-  for (let at = 0; found.length < count; at += 1) {
+  const texts: string[] = [];
+  for (let index = 0; texts.length < count; index += 1) {
     let hash = 0x811c9dc5;
-    for (const byte of Buffer.from(`"${at}"`)) hash = Math.imul(hash ^ byte, 0x01000193);
-    if (((hash ^ (hash >>> 15)) & 0xfff) === 0) found.push(String(at));
+    for (const byte of Buffer.from(`"${index}"`)) hash = Math.imul(hash ^ byte, 0x01000193);
+    if (((hash ^ (hash >>> 15)) & 0xfff) === 0) texts.push(String(index));
   }
-  return found;
+  return texts;
 }
 
-test('the scan soon gives up a body whose identifiers were chosen to collide', () => {
+test('the scan stops early at a body whose identifiers were chosen to collide', () => {
   const identifiers = listAlike(200);
   assert.equal(takes(JSON.stringify(identifiers.map((identifier) => product({ identifier })))), false);
   assert.equal(
@@ -193,13 +194,15 @@ test('the scan soon gives up a body whose identifiers were chosen to collide', (
 test('the scan accepts no body that the validator refuses, and both read the same products', () => {
   const bodies = createBodies(SEED);
   const counts = { whole: 0, damaged: 0 };
-  for (let at = 0; at < BODIES; at += 1) {
-    const isWhole = at % 3 === 0;
+  for (let index = 0; index < BODIES; index += 1) {
+    const isWhole = index % 3 === 0;
     const body = isWhole ? bodies.createBody() : bodies.damage(bodies.createBody());
     try {
       if (assertSame(body)) counts[isWhole ? 'whole' : 'damaged'] += 1;
     } catch (error) {
-      throw new Error(`RELATA_TEST_SEED=${SEED}, body ${at}: ${body.toString('latin1')}`, { cause: error });
+      throw new Error(`RELATA_TEST_SEED=${SEED}, body ${index}: ${body.toString('latin1')}`, {
+        cause: error,
+      });
     }
   }
   assert.ok(counts.whole > BODIES / 6, `${counts.whole} whole bodies were taken`);

@@ -1,7 +1,7 @@
 import { unescapeText } from '../../products/documents/documents.ts';
 
 /** Reads one value of a body. @returns the position of its end; UNCERTAIN if it is not certainly valid */
-export type Reader = (at: number) => number;
+export type Reader = (offset: number) => number;
 
 const literalOf = (text: string) => Uint8Array.from(Buffer.from(text));
 
@@ -10,16 +10,16 @@ type Sizes = Readonly<Record<'least' | 'most', number>>;
 
 const text =
   (bytes: Buffer, sizes: Sizes): Reader =>
-  (at) =>
-    afterText(bytes, at, sizes);
+  (offset) =>
+    afterText(bytes, offset, sizes);
 
-export function afterText(bytes: Buffer, at: number, { least, most }: Sizes): number {
-  if (bytes[at] !== QUOTE) return UNCERTAIN;
-  const end = endOfString(bytes, at + 1);
+export function afterText(bytes: Buffer, offset: number, { least, most }: Sizes): number {
+  if (bytes[offset] !== QUOTE) return UNCERTAIN;
+  const end = endOfString(bytes, offset + 1);
   // Every character takes at least a byte.
-  const longest = end - at - 1;
+  const longest = end - offset - 1;
   if (longest >= least && longest <= most) return end + 1;
-  return longest > most && countCharacters(bytes, at, end + 1) <= most ? end + 1 : UNCERTAIN;
+  return longest > most && countCharacters(bytes, offset, end + 1) <= most ? end + 1 : UNCERTAIN;
 }
 
 export function decodeText(bytes: Buffer, start: number, end: number): string {
@@ -36,18 +36,18 @@ const NULL = literalOf('null');
 
 const orNull =
   (bytes: Buffer, reader: Reader): Reader =>
-  (at) => {
-    const end = reader(at);
+  (offset) => {
+    const end = reader(offset);
     if (end >= 0) return end;
     irregularities.count += 1;
-    return afterLiteral(bytes, at, NULL);
+    return afterLiteral(bytes, offset, NULL);
   };
 
 const oneOf = (bytes: Buffer, words: readonly string[]): Reader => {
   const literals = words.map((word) => literalOf(JSON.stringify(word)));
-  return (at) => {
+  return (offset) => {
     for (const literal of literals) {
-      const end = afterLiteral(bytes, at, literal);
+      const end = afterLiteral(bytes, offset, literal);
       if (end >= 0) return end;
     }
     return UNCERTAIN;
@@ -60,10 +60,10 @@ const oneOf = (bytes: Buffer, words: readonly string[]): Reader => {
  */
 const integer =
   (bytes: Buffer, { least, most }: Sizes): Reader =>
-  (at) => {
-    const start = least < 0 && bytes[at] === MINUS ? at + 1 : at;
+  (offset) => {
+    const start = least < 0 && bytes[offset] === MINUS ? offset + 1 : offset;
     const end = endOfDigits(bytes, start);
-    if (start > at && bytes[start] === ZERO) irregularities.count += 1;
+    if (start > offset && bytes[start] === ZERO) irregularities.count += 1;
     const isOne = end > start && 10 ** (end - start) <= most && (bytes[start] !== ZERO || end === start + 1);
     return isOne ? end : UNCERTAIN;
   };
@@ -74,11 +74,11 @@ interface Items extends Sizes {
 
 export const readList =
   (bytes: Buffer, items: Items): Reader =>
-  (at) =>
-    bytes[at] === OPENS_LIST ? afterItems(bytes, at, items) : UNCERTAIN;
+  (offset) =>
+    bytes[offset] === OPENS_LIST ? afterItems(bytes, offset, items) : UNCERTAIN;
 
-function afterItems(bytes: Buffer, at: number, { item, least, most }: Items): number {
-  let next = skipSpace(bytes, at + 1);
+function afterItems(bytes: Buffer, offset: number, { item, least, most }: Items): number {
+  let next = skipSpace(bytes, offset + 1);
   if (bytes[next] === CLOSES_LIST) return least === 0 ? next + 1 : UNCERTAIN;
   for (let count = 1; count <= most; count += 1) {
     next = skipSpace(bytes, item(next));
@@ -117,41 +117,42 @@ export function readObject(
     next: undefined,
     lead: NO_SPAN,
   });
-  /** Precedes the first member. */
+  /** A member that precedes the first one. */
   const first = add('', 0, () => UNCERTAIN);
   for (const [name, reader] of Object.entries(readers)) all.push(add(name, 1 << all.length, reader));
   const needed = required.reduce((bits, name) => bits | (1 << Object.keys(readers).indexOf(name)), 0);
-  return (at) => (bytes[at] === OPENS_OBJECT ? afterMembers(bytes, at, { first, needed }) : UNCERTAIN);
+  return (offset) =>
+    bytes[offset] === OPENS_OBJECT ? afterMembers(bytes, offset, { first, needed }) : UNCERTAIN;
 }
 
-function afterMembers(bytes: Buffer, at: number, { first, needed }: { first: Member; needed: number }) {
-  let seen = 0;
-  let next = at;
+function afterMembers(bytes: Buffer, offset: number, { first, needed }: { first: Member; needed: number }) {
+  let presentBits = 0;
+  let next = offset;
   let last = first;
   do {
     const value = findNext(bytes, next, last);
     if (value < 0) return UNCERTAIN;
     last = last.next as Member;
-    if ((seen & last.bit) !== 0) return UNCERTAIN;
-    seen |= last.bit;
+    if ((presentBits & last.bit) !== 0) return UNCERTAIN;
+    presentBits |= last.bit;
     next = skipSpace(bytes, last.reader(value));
   } while (bytes[next] === COMMA);
-  return bytes[next] === CLOSES_OBJECT && (seen & needed) === needed ? next + 1 : UNCERTAIN;
+  return bytes[next] === CLOSES_OBJECT && (presentBits & needed) === needed ? next + 1 : UNCERTAIN;
 }
 
 /** Finds the member after `last`, and notes that it follows. @returns the position of its value */
-function findNext(bytes: Buffer, at: number, last: Member): number {
-  const same = last.next === undefined ? UNCERTAIN : afterSameAgain(bytes, at, last.lead);
+function findNext(bytes: Buffer, offset: number, last: Member): number {
+  const same = last.next === undefined ? UNCERTAIN : afterSameAgain(bytes, offset, last.lead);
   if (same >= 0) return same;
   const before = irregularities.count;
-  const start = skipSpace(bytes, at + 1);
+  const start = skipSpace(bytes, offset + 1);
   const next = last.all.find(({ name }) => afterLiteral(bytes, start, name) >= 0);
   if (next === undefined) return UNCERTAIN;
   const value = afterColon(bytes, start + next.name.length);
   if (value < 0) return UNCERTAIN;
   if (next.bit < last.bit) irregularities.count += 1;
   last.next = next;
-  last.lead = { start: at, length: value - at, irregularities: irregularities.count - before };
+  last.lead = { start: offset, length: value - offset, irregularities: irregularities.count - before };
   return value;
 }
 
@@ -170,7 +171,7 @@ interface ProductSchema {
   readonly required?: readonly string[];
 }
 
-/** Readers that note what they read, replacing the default ones of a schema. */
+/** Readers that also note values, in place of the default readers of a schema. */
 type NotingReaders = ReadonlyMap<object, Reader>;
 
 /** @returns a reader of values that the schema certainly allows; the validator uses the same schema */
@@ -194,7 +195,10 @@ function createReader(bytes: Buffer, schema: ProductSchema, noting: NotingReader
         most: maxItems,
       });
     case 'object': {
-      const members = Object.entries(properties).map(([name, one]) => [name, readerOf(bytes, one, noting)]);
+      const members = Object.entries(properties).map(([name, property]) => [
+        name,
+        readerOf(bytes, property, noting),
+      ]);
       return readObject(bytes, Object.fromEntries(members) as Record<string, Reader>, required);
     }
     default:
@@ -205,7 +209,7 @@ function createReader(bytes: Buffer, schema: ProductSchema, noting: NotingReader
 function textOrInteger(bytes: Buffer, schema: ProductSchema): Reader {
   const { minimum: least = 0, maximum: most = 0 } = schema;
   const [readText, readInteger] = [text(bytes, sizesOf(schema)), integer(bytes, { least, most })];
-  return (at) => (bytes[at] === QUOTE ? readText(at) : readInteger(at));
+  return (offset) => (bytes[offset] === QUOTE ? readText(offset) : readInteger(offset));
 }
 
 export function sizesOf(schema: object): Sizes {
@@ -241,14 +245,16 @@ const SLASH = 0x2f;
 export const LOWER_N = 0x6e;
 
 /** @returns the position of the next non-space byte */
-export function skipSpace(bytes: Uint8Array, at: number): number {
-  if ((bytes[at] as number) > SPACE) return at;
+export function skipSpace(bytes: Uint8Array, offset: number): number {
+  if ((bytes[offset] as number) > SPACE) return offset;
   irregularities.count += 1;
-  return (bytes[at + 1] as number) > SPACE && bytes[at] === SPACE ? at + 1 : skipMoreSpace(bytes, at);
+  return (bytes[offset + 1] as number) > SPACE && bytes[offset] === SPACE
+    ? offset + 1
+    : skipMoreSpace(bytes, offset);
 }
 
-function skipMoreSpace(bytes: Uint8Array, at: number): number {
-  let next = at;
+function skipMoreSpace(bytes: Uint8Array, offset: number): number {
+  let next = offset;
   while (isSpace(bytes[next])) next += 1;
   return next;
 }
@@ -257,22 +263,22 @@ const isSpace = (byte: number | undefined) =>
   byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 /** @returns the position of the value after a name that ends here */
-function afterColon(bytes: Uint8Array, at: number): number {
-  const colon = skipSpace(bytes, at);
+function afterColon(bytes: Uint8Array, offset: number): number {
+  const colon = skipSpace(bytes, offset);
   return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : UNCERTAIN;
 }
 
-export function endOfDigits(bytes: Uint8Array, at: number): number {
-  let next = at;
+export function endOfDigits(bytes: Uint8Array, offset: number): number {
+  let next = offset;
   while ((bytes[next] as number) >= ZERO && (bytes[next] as number) <= NINE) next += 1;
   return next;
 }
 
-function afterLiteral(bytes: Uint8Array, at: number, literal: Uint8Array): number {
+function afterLiteral(bytes: Uint8Array, offset: number, literal: Uint8Array): number {
   for (let index = 0; index < literal.length; index += 1) {
-    if (bytes[at + index] !== literal[index]) return UNCERTAIN;
+    if (bytes[offset + index] !== literal[index]) return UNCERTAIN;
   }
-  return at + literal.length;
+  return offset + literal.length;
 }
 
 /** A span that was read before and whose bytes may repeat. */
@@ -285,25 +291,25 @@ export interface CountedSpan extends Span {
 
 export const NO_SPAN: CountedSpan = { start: 0, length: 0, irregularities: 0 };
 
-export function afterSame(bytes: Uint8Array, at: number, { start, length }: Span): number {
+export function afterSame(bytes: Uint8Array, offset: number, { start, length }: Span): number {
   for (let index = 0; index < length; index += 1) {
-    if (bytes[at + index] !== bytes[start + index]) return UNCERTAIN;
+    if (bytes[offset + index] !== bytes[start + index]) return UNCERTAIN;
   }
-  return at + length;
+  return offset + length;
 }
 
-export function afterSameAgain(bytes: Uint8Array, at: number, span: CountedSpan): number {
-  const end = afterSame(bytes, at, span);
+export function afterSameAgain(bytes: Uint8Array, offset: number, span: CountedSpan): number {
+  const end = afterSame(bytes, offset, span);
   if (end >= 0) irregularities.count += span.irregularities;
   return end;
 }
 
 /**
- * @param at the position after the opening quote
+ * @param offset the position after the opening quote
  * @returns the position of the closing quote; UNCERTAIN for an invalid string, or for a string that no store accepts
  */
-function endOfString(bytes: Uint8Array, at: number): number {
-  let next = at;
+function endOfString(bytes: Uint8Array, offset: number): number {
+  let next = offset;
   for (;;) {
     // The byte after the end reads as 0, which is a control character; so does the byte at UNCERTAIN.
     const byte = (bytes[next] as number) | 0;
@@ -314,7 +320,7 @@ function endOfString(bytes: Uint8Array, at: number): number {
 }
 
 export function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (bytes[at] === BACKSLASH) return true;
+  for (let offset = start; offset < end; offset += 1) if (bytes[offset] === BACKSLASH) return true;
   return false;
 }
 
@@ -322,20 +328,20 @@ export function hasEscape(bytes: Uint8Array, start: number, end: number): boolea
 const SHORT_ESCAPES = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) SHORT_ESCAPES[byte] = 1;
 
-function afterEscape(bytes: Uint8Array, at: number): number {
-  const byte = bytes[at] as number;
+function afterEscape(bytes: Uint8Array, offset: number): number {
+  const byte = bytes[offset] as number;
   if (byte === LOWER_U || byte === SLASH) irregularities.count += 1;
-  if (byte === LOWER_U) return afterUnit(bytes, at + 1);
-  return SHORT_ESCAPES[byte] === 1 ? at + 1 : UNCERTAIN;
+  if (byte === LOWER_U) return afterUnit(bytes, offset + 1);
+  return SHORT_ESCAPES[byte] === 1 ? offset + 1 : UNCERTAIN;
 }
 
 /** NUL and lone surrogates are not text. Source: docs/interface §2.3 rule 9. */
-function afterUnit(bytes: Uint8Array, at: number): number {
-  const unit = readUnit(bytes, at);
+function afterUnit(bytes: Uint8Array, offset: number): number {
+  const unit = readUnit(bytes, offset);
   if (unit <= 0) return UNCERTAIN;
-  if ((unit & 0xf800) !== 0xd800) return at + 4;
-  const isPair = unit < 0xdc00 && bytes[at + 4] === BACKSLASH && bytes[at + 5] === LOWER_U;
-  return isPair && (readUnit(bytes, at + 6) & ~0x3ff) === 0xdc00 ? at + 10 : UNCERTAIN;
+  if ((unit & 0xf800) !== 0xd800) return offset + 4;
+  const isPair = unit < 0xdc00 && bytes[offset + 4] === BACKSLASH && bytes[offset + 5] === LOWER_U;
+  return isPair && (readUnit(bytes, offset + 6) & ~0x3ff) === 0xdc00 ? offset + 10 : UNCERTAIN;
 }
 
 /** The value of each hexadecimal digit, by its byte; -1 makes a whole unit negative. */
@@ -344,7 +350,7 @@ const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) => {
   return /^[\da-f]$/i.test(char) ? Number.parseInt(char, 16) : -1;
 });
 
-function readUnit(bytes: Uint8Array, at: number): number {
-  const digit = (place: number) => HEX_DIGITS[bytes[at + place] ?? 0] as number;
+function readUnit(bytes: Uint8Array, offset: number): number {
+  const digit = (index: number) => HEX_DIGITS[bytes[offset + index] ?? 0] as number;
   return (digit(0) << 12) | (digit(1) << 8) | (digit(2) << 4) | digit(3);
 }

@@ -70,9 +70,9 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
 
   const countImage =
     (read: Reader): Reader =>
-    (at) => {
+    (offset) => {
       images += 1;
-      return read(at);
+      return read(offset);
     };
   /** A null member counts as absent. */
   const noteMember =
@@ -94,11 +94,11 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
     ([name, schema]) => [name, noteMember(name, readerOf(bytes, schema, noting))] as const,
   );
   const readProduct = readObject(bytes, Object.fromEntries(members), UploadProduct.required);
-  const afterProduct: Reader = (at) => {
+  const afterProduct: Reader = (offset) => {
     attributes.startProduct();
-    products.start(at);
+    products.start(offset);
     images = 0;
-    const end = readProduct(at);
+    const end = readProduct(offset);
     products.end(end);
     sent += 1;
     return identifiers.numbers.size === sent && images <= IMAGES ? end : UNCERTAIN;
@@ -122,12 +122,12 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
 function scanIdentifiers(bytes: Buffer) {
   const numbers = new SpanNumbers();
   let isEscaped = false;
-  const read: Reader = (at) => {
-    const end = afterText(bytes, at, IDENTIFIER);
+  const read: Reader = (offset) => {
+    const end = afterText(bytes, offset, IDENTIFIER);
     if (end < 0) return UNCERTAIN;
-    numbers.add(bytes, at, end);
+    numbers.add(bytes, offset, end);
     if (numbers.isCrowded) return UNCERTAIN;
-    isEscaped ||= hasEscape(bytes, at, end);
+    isEscaped ||= hasEscape(bytes, offset, end);
     return end;
   };
   return {
@@ -152,28 +152,28 @@ function scanCategories(bytes: Buffer) {
   const readId = readerOf(bytes, categoryId, new Map());
 
   /** Compares with the last path first, because products of one category are often consecutive. */
-  const afterPath: Reader = (at) => {
-    const same = number < 0 ? UNCERTAIN : afterSameAgain(bytes, at, last);
+  const afterPath: Reader = (offset) => {
+    const same = number < 0 ? UNCERTAIN : afterSameAgain(bytes, offset, last);
     if (same >= 0) return same;
     const before = irregularities.count;
-    const end = readPath(at);
+    const end = readPath(offset);
     if (end < 0) return UNCERTAIN;
-    number = numbers.add(bytes, at, end);
-    last = { start: at, length: end - at, irregularities: irregularities.count - before };
+    number = numbers.add(bytes, offset, end);
+    last = { start: offset, length: end - offset, irregularities: irregularities.count - before };
     return end;
   };
-  const afterId: Reader = (at) => {
-    hasId = bytes[at] !== LOWER_N;
-    return readId(at);
+  const afterId: Reader = (offset) => {
+    hasId = bytes[offset] !== LOWER_N;
+    return readId(offset);
   };
   const noting = new Map<object, Reader>([
     [path, afterPath],
     [categoryId, afterId],
   ]);
   const readCategory = readerOf(bytes, CategorySchema, noting);
-  const read: Reader = (at) => {
+  const read: Reader = (offset) => {
     hasId = false;
-    const end = readCategory(at);
+    const end = readCategory(offset);
     if (end >= 0 && !hasId) unnumbered.add(number);
     return end;
   };

@@ -57,9 +57,9 @@ export class ScannedProducts {
     this.attributes = attributes;
   }
 
-  start(at: number): void {
+  start(offset: number): void {
     this.last = this.ints.reserve(INTS);
-    this.ints.set(this.last + START, at);
+    this.ints.set(this.last + START, offset);
     this.ints.set(this.last + VALUES, this.attributes.values.length);
   }
 
@@ -67,7 +67,7 @@ export class ScannedProducts {
     this.ints.set(this.last + STOP, end);
   }
 
-  /** `isIrregular`: JSON.stringify would write the value differently. */
+  /** Notes the position of a member. `isIrregular` means that JSON.stringify would write its value differently. */
   note(name: string, { start, end, isIrregular }: { start: number; end: number; isIrregular: boolean }) {
     const number = NUMBERS.get(name);
     if (isIrregular || number === undefined) this.ints.set(this.last + IS_IRREGULAR, 1);
@@ -91,15 +91,15 @@ export class ScannedProducts {
     const { bytes } = this;
     const { values } = this.attributes;
     const isRead = names.map((name) => read.has(name));
-    const known = knownTexts.getOrInsertComputed(read, () => new Map<string, SpanNumbers>());
+    const numbersByName = knownTexts.getOrInsertComputed(read, () => new Map<string, SpanNumbers>());
     const texts = names.map((name, key) =>
-      isRead[key] ? known.getOrInsertComputed(name, () => new SpanNumbers()) : undefined,
+      isRead[key] ? numbersByName.getOrInsertComputed(name, () => new SpanNumbers()) : undefined,
     );
     const lists = new SpanNumbers();
     const parsed = new Map<number, DerivedFrom['categories']>();
     return {
       keys: names,
-      texts: known,
+      texts: numbersByName,
       readOwn: (row, field) => this.readText(row, OWN_MEMBERS[field]),
       categoriesOf: (row) => {
         const [start, end] = this.spanOf(row, CATEGORIES);
@@ -108,12 +108,12 @@ export class ScannedProducts {
         return parsed.getOrInsertComputed(number, () => JSON.parse(lists.textOf(number)));
       },
       visitTexts: (row, visit, isVisited = isRead) =>
-        this.visitPlaces(row, isVisited, (key, at) =>
+        this.visitIndexes(row, isVisited, (key, index) =>
           // The span excludes the quotes.
           visit(
             key,
-            (texts[key] as SpanNumbers).add(bytes, values.at(at + 1) + 1, values.at(at + 2) - 1),
-            this.attributes.rowAt(at),
+            (texts[key] as SpanNumbers).add(bytes, values.at(index + 1) + 1, values.at(index + 2) - 1),
+            this.attributes.rowAt(index),
           ),
         ),
       textOf: (key, text) => unescapeText((texts[key] as SpanNumbers).textOf(text)),
@@ -123,19 +123,23 @@ export class ScannedProducts {
   /** Calls `visit` with the number of the key, for each value of a product with one of these keys. */
   visitValues(row: number, isVisited: readonly boolean[], visit: (key: number, value: string) => void): void {
     const { values } = this.attributes;
-    this.visitPlaces(row, isVisited, (key, at) =>
-      visit(key, decodeText(this.bytes, values.at(at + 1), values.at(at + 2))),
+    this.visitIndexes(row, isVisited, (key, index) =>
+      visit(key, decodeText(this.bytes, values.at(index + 1), values.at(index + 2))),
     );
   }
 
   /** @param visit receives the index of the value in the scan */
-  private visitPlaces(row: number, isVisited: readonly boolean[], visit: (key: number, at: number) => void) {
+  private visitIndexes(
+    row: number,
+    isVisited: readonly boolean[],
+    visit: (key: number, index: number) => void,
+  ) {
     const { values } = this.attributes;
     const next = (row + 1) * INTS;
     const end = next < this.ints.length ? this.ints.at(next + VALUES) : values.length;
-    for (let at = this.ints.at(row * INTS + VALUES); at < end; at += 3) {
-      const key = values.at(at);
-      if (isVisited[key]) visit(key, at);
+    for (let valueIndex = this.ints.at(row * INTS + VALUES); valueIndex < end; valueIndex += 3) {
+      const key = values.at(valueIndex);
+      if (isVisited[key]) visit(key, valueIndex);
     }
   }
 
@@ -163,8 +167,8 @@ export class ScannedProducts {
 
   /** @returns [0, 0] for an absent member */
   private spanOf(row: number, number: number): readonly [number, number] {
-    const at = row * INTS + SPANS + 2 * number;
-    const [start, end] = [this.ints.at(at), this.ints.at(at + 1)];
+    const position = row * INTS + SPANS + 2 * number;
+    const [start, end] = [this.ints.at(position), this.ints.at(position + 1)];
     if (end === 0 && number === GROUP) return this.spanOf(row, IDENTIFIER);
     return number === SETTINGS && end - start <= EMPTY_LENGTH ? [0, 0] : [start, end];
   }

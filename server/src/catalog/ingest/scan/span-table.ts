@@ -8,12 +8,12 @@ export class TextNumbers {
   private readonly numbers = new Map<string, number>();
 
   /**
-   * Runs for every value that is read. `getOrInsertComputed` takes 20 ns, because it needs a new function each time;
-   * this takes 6 ns.
+   * Runs for every value that is read. It takes 6 ns, whereas `getOrInsertComputed` takes 20 ns because it needs a
+   * new function each time.
    */
   add(text: string): number {
-    const known = this.numbers.get(text);
-    if (known !== undefined) return known;
+    const existing = this.numbers.get(text);
+    if (existing !== undefined) return existing;
     this.numbers.set(text, this.texts.length);
     return this.texts.push(text) - 1;
   }
@@ -66,21 +66,23 @@ export class SpanNumbers {
   private isAt(bytes: Buffer, start: number, number: number): boolean {
     const { copies, starts } = this;
     const [first, end] = [starts[number] as number, starts[number + 1] as number];
-    for (let at = first; at < end; at += 1) if (bytes[start + at - first] !== copies[at]) return false;
+    for (let offset = first; offset < end; offset += 1)
+      if (bytes[start + offset - first] !== copies[offset]) return false;
     return true;
   }
 
   private insert(bytes: Buffer, start: number, { end, hash, slot }: Record<'end' | 'hash' | 'slot', number>) {
     const { starts, hashes, others } = this;
     const text = slot === NO_SLOT || this.isCrowded ? bytes.toString('utf8', start, end) : '';
-    const known = others.get(text);
-    if (known !== undefined) return known;
+    const existing = others.get(text);
+    if (existing !== undefined) return existing;
     const number = hashes.length;
     const first = starts[number] as number;
     const needed = first + end - start;
     if (needed > this.copies.length) this.copies = Buffer.concat([this.copies], 2 * needed);
     const { copies } = this;
-    for (let at = start; at < end; at += 1) copies[first + at - start] = bytes[at] as number;
+    for (let offset = start; offset < end; offset += 1)
+      copies[first + offset - start] = bytes[offset] as number;
     starts.push(needed);
     hashes.push(hash);
     if (slot === NO_SLOT) others.set(text, number);
@@ -103,7 +105,8 @@ export class SpanNumbers {
 /** FNV-1a. */
 function hashSpan(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0x811c9dc5;
-  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
+  for (let offset = start; offset < end; offset += 1)
+    hash = Math.imul(hash ^ (bytes[offset] as number), 0x01000193);
   return hash ^ (hash >>> 15);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The door of changes. They decide whether an ontology may replace the present one, rename attributes in the
- * definitions that use them, and count the effect of a change on the products of a catalog.
+ * The door of changes: the check whether an ontology may replace the present one, the renaming of attributes with the
+ * definitions that name them, and the effect of a change on the products of a catalog.
  */
 
 export { planChange, tallyCoverage, tallyEffect } from './coverage.ts';

@@ -6,23 +6,23 @@ import {
   indexByKey,
   isBlank,
   isFact,
-  knownAliases,
   type NotExtracted,
   type Ontology,
+  toAliasMember,
   whyNoFact,
 } from '../attribute.ts';
 import { shorten } from '../extraction.ts';
 import { findNumericOnly, type RequestedAttribute } from './ontology-change.ts';
 
-/** How well an ontology fits a catalog, counted product by product. Source: docs/interface §11.6. */
+/** Counts how well an ontology fits a catalog, product by product. Source: docs/interface §11.6. */
 
 type ValueExample = Readonly<Record<'identifier' | 'value', string>>;
 
 const SHOWN_VALUES = 100;
 const SHOWN_EXAMPLES = 20;
 /**
- * Distinct values that are counted per attribute. With 1,000 attributes they take 500 MB at most, and usually less
- * than 10 MB.
+ * How many distinct values are counted per attribute. With 1,000 attributes they take 500 MB at most, and usually
+ * less than 10 MB.
  */
 const DISTINGUISHED = 5_000;
 /** The number of unknown keys that are listed, because people do not read longer lists. */
@@ -47,18 +47,22 @@ const addProblem = (problems: Problems, why: NotExtracted, example: ValueExample
   addExample(problems.getOrInsertComputed(why, noExamples), example);
 
 const describeProblems = (problems: Problems, attribute: Attribute) =>
-  [...problems].map(([code, found]) => ({ code, message: describeNotExtracted(code, attribute), ...found }));
+  [...problems].map(([code, examples]) => ({
+    code,
+    message: describeNotExtracted(code, attribute),
+    ...examples,
+  }));
 
 /** Counts values and facts under the present ontology. */
 export function tallyCoverage(attributes: readonly Attribute[]) {
   const byKey = indexByKey(attributes);
-  const known = new Map(attributes.map((attribute) => [attribute, tallyAttribute(attribute)]));
+  const tallyByAttribute = new Map(attributes.map((attribute) => [attribute, tallyAttribute(attribute)]));
   const unknown = new Map<string, ReturnType<typeof tallyAttribute>>();
 
   function find(key: string) {
     const attribute = byKey.get(key);
-    const found = attribute === undefined ? unknown.get(key) : known.get(attribute);
-    if (found !== undefined || unknown.size >= UNKNOWN_KEYS) return found;
+    const tally = attribute === undefined ? unknown.get(key) : tallyByAttribute.get(attribute);
+    if (tally !== undefined || unknown.size >= UNKNOWN_KEYS) return tally;
     const added = tallyAttribute({ name: key });
     unknown.set(key, added);
     return added;
@@ -69,7 +73,7 @@ export function tallyCoverage(attributes: readonly Attribute[]) {
       for (const { key, value } of attributes) if (!isBlank(value)) find(key)?.add(identifier, value);
     },
     describe: () => ({
-      attributes: [...known.values()].map((tally) => tally.describe()),
+      attributes: [...tallyByAttribute.values()].map((tally) => tally.describe()),
       unknown: [...unknown.values()]
         .map((tally) => tally.describe())
         .sort((a, b) => b.withValue - a.withValue || (a.name < b.name ? -1 : 1)),
@@ -90,10 +94,10 @@ function tallyAttribute(attribute: Attribute | { readonly name: string; readonly
 
   /** @returns why the value makes no fact; most values of a catalog repeat and are judged once */
   function count(value: string): NotExtracted | undefined {
-    const known = values.get(value);
-    if (known !== undefined) {
-      known.count += 1;
-      return known.why;
+    const counted = values.get(value);
+    if (counted !== undefined) {
+      counted.count += 1;
+      return counted.why;
     }
     const why = attribute.type === undefined ? undefined : whyNoFact(value, attribute);
     if (values.size < DISTINGUISHED) values.set(value, { why, count: 1 });
@@ -149,14 +153,14 @@ export function planChange(
 ) {
   const byId = attributes.find(({ id }) => id === requested.id);
   const replaced = byId ?? attributes.find(({ name }) => name === requested.name);
-  const before = attributes.filter((one) => one === replaced || deleted.includes(one.id));
+  const before = attributes.filter((attribute) => attribute === replaced || deleted.includes(attribute.id));
   const details = [
     ...findNumericOnly(requested, '/attribute'),
-    ...findTaken(requested, indexByKey(attributes.filter((one) => !before.includes(one)))),
+    ...findTaken(requested, indexByKey(attributes.filter((attribute) => !before.includes(attribute)))),
     ...findUnknown(deleted, attributes),
   ];
   if (details.length > 0) throw new ServiceError('request_invalid', { details });
-  return { before, after: { ...requested, id: replaced?.id ?? 0, ...knownAliases(unitAliases) } };
+  return { before, after: { ...requested, id: replaced?.id ?? 0, ...toAliasMember(unitAliases) } };
 }
 
 const findTaken = ({ name, synonyms = [] }: RequestedAttribute, others: ReadonlyMap<string, Attribute>) =>
@@ -166,8 +170,10 @@ const findTaken = ({ name, synonyms = [] }: RequestedAttribute, others: Readonly
   });
 
 const findUnknown = (deleted: readonly number[], attributes: readonly Attribute[]) =>
-  deleted.flatMap((id, at) =>
-    attributes.some((one) => one.id === id) ? [] : [`/deleted/${at}: no attribute has the id ${id}`],
+  deleted.flatMap((id, index) =>
+    attributes.some((attribute) => attribute.id === id)
+      ? []
+      : [`/deleted/${index}: no attribute has the id ${id}`],
   );
 
 /**

@@ -3,7 +3,7 @@ import type { ChosenProject } from '../../../kernel/caller.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import type { Author } from '../../../projects/projects.ts';
 import { type ExpectedStates, markOf } from '../../../storage/storage.ts';
-import { type Attribute, knownAliases, type Ontology, type OntologyMode } from '../attribute.ts';
+import { type Attribute, type Ontology, type OntologyMode, toAliasMember } from '../attribute.ts';
 import { describeDefinition } from '../drafts/drafts.ts';
 import type { SentAttribute } from '../ontology-schemas.ts';
 import { isUnit, nameInTable, type UnitAliases } from '../units/units.ts';
@@ -18,7 +18,7 @@ export interface RequestedOntology {
 
 /**
  * Assigns ids to the requested attributes. One with the id or name of an earlier attribute keeps that id, whatever
- * else changed; all others are new. `known` has the ids of requested names that had one before. Source:
+ * else changed; all others are new. `idByName` has the ids of requested names that had one before. Source:
  * docs/interface §11.1.
  * @returns `forgotten`: names that no longer mean an attribute, because it was renamed; `named`: names with their new
  * ids
@@ -26,15 +26,15 @@ export interface RequestedOntology {
 export function identifyAttributes(
   present: readonly Attribute[],
   requested: RequestedOntology['attributes'],
-  { known, nextId }: { known: ReadonlyMap<string, number>; nextId: number },
+  { known: idByName, nextId }: { known: ReadonlyMap<string, number>; nextId: number },
 ) {
   const byId = new Map(present.map((attribute) => [attribute.id, attribute]));
   const byName = new Map(present.map((attribute) => [attribute.name, attribute]));
-  const ids = new Map(known);
+  const ids = new Map(idByName);
   const isKnown = (id: number | undefined): id is number => id !== undefined && byId.has(id);
   const renamed = requested.filter(({ id, name }) => isKnown(id) && byId.get(id)?.name !== name);
   const forgotten = renamed.map(({ id }) => byId.get(Number(id))?.name ?? '');
-  for (const [at, name] of forgotten.entries()) if (ids.get(name) === renamed[at]?.id) ids.delete(name);
+  for (const [index, name] of forgotten.entries()) if (ids.get(name) === renamed[index]?.id) ids.delete(name);
   for (const { id, name } of renamed) ids.set(name, Number(id));
   let next = nextId;
   const attributes = requested.map((attribute) => {
@@ -42,7 +42,7 @@ export function identifyAttributes(
     if (!isKnown(attribute.id)) ids.set(attribute.name, id);
     return explainType({ ...attribute, id }, byId.get(id) ?? byName.get(attribute.name));
   });
-  const named = [...ids].filter(([name, id]) => known.get(name) !== id);
+  const named = [...ids].filter(([name, id]) => idByName.get(name) !== id);
   return { attributes, forgotten: forgotten.filter((name) => !ids.has(name)), named, nextId: next };
 }
 
@@ -63,7 +63,7 @@ function explainType({ reason, typing, ...requested }: Attribute, present: Attri
 export function documentOf({ mode, unitAliases, attributes }: Omit<Ontology, 'revision'>) {
   const own =
     unitAliases === undefined ? attributes : attributes.map(({ unitAliases: _, ...attribute }) => attribute);
-  return { mode, ...knownAliases(unitAliases), attributes: own };
+  return { mode, ...toAliasMember(unitAliases), attributes: own };
 }
 
 /** @returns the mark of an ontology, computed from its answer */
@@ -74,8 +74,11 @@ export const isSameOntology = (present: Described, requested: Described): boolea
 
 /** @returns whether replacing the present ontology again would change nothing; by now its new attributes have ids */
 export function isInPlace(present: Ontology, requested: RequestedOntology): boolean {
-  const known = new Map(present.attributes.map(({ name, id }) => [name, id]));
-  const { attributes } = identifyAttributes(present.attributes, requested.attributes, { known, nextId: 0 });
+  const idByName = new Map(present.attributes.map(({ name, id }) => [name, id]));
+  const { attributes } = identifyAttributes(present.attributes, requested.attributes, {
+    known: idByName,
+    nextId: 0,
+  });
   return isSameOntology(present, { ...requested, attributes });
 }
 
@@ -105,7 +108,7 @@ function describe({ mode, unitAliases, attributes }: Described): string {
 export function checkOntology({ unitAliases = {}, attributes }: RequestedOntology): void {
   const problems = [
     ...findUselessAliases(unitAliases),
-    ...attributes.flatMap((attribute, at) => findNumericOnly(attribute, `/attributes/${at}`)),
+    ...attributes.flatMap((attribute, index) => findNumericOnly(attribute, `/attributes/${index}`)),
     ...findRepeated(
       attributes,
       ({ name, synonyms = [] }) => [...new Set([name, ...synonyms])],
@@ -118,21 +121,21 @@ export function checkOntology({ unitAliases = {}, attributes }: RequestedOntolog
 
 function findUselessAliases(unitAliases: UnitAliases): string[] {
   return Object.entries(unitAliases).flatMap(([alias, unit]) => {
-    const place = `/unitAliases/${alias}`;
-    if (isUnit(alias)) return [`${place} is ${nameInTable(alias)} already`];
+    const path = `/unitAliases/${alias}`;
+    if (isUnit(alias)) return [`${path} is ${nameInTable(alias)} already`];
     return isUnit(unit)
       ? []
-      : [`${place} must be a unit of the table of units, such as in or kg, but is ${unit}`];
+      : [`${path} must be a unit of the table of units, such as in or kg, but is ${unit}`];
   });
 }
 
 export type RequestedAttribute = RequestedOntology['attributes'][number];
 
-/** @param place the path of the attribute in the body */
-export function findNumericOnly({ type, unitName, decimal }: RequestedAttribute, place: string): string[] {
+/** @param path the path of the attribute in the body */
+export function findNumericOnly({ type, unitName, decimal }: RequestedAttribute, path: string): string[] {
   if (type === 'NUMERIC_ATTRIBUTE') return [];
   return Object.entries({ unitName, decimal }).flatMap(([field, value]) =>
-    value === undefined ? [] : [`${place}/${field} is for NUMERIC_ATTRIBUTE only`],
+    value === undefined ? [] : [`${path}/${field} is for NUMERIC_ATTRIBUTE only`],
   );
 }
 
@@ -142,17 +145,17 @@ function findRepeated(
   verb: string,
 ): string[] {
   const first = new Map<string | number, number>();
-  return attributes.flatMap((attribute, at) =>
+  return attributes.flatMap((attribute, index) =>
     list(attribute).flatMap((key) => {
-      const before = first.getOrInsert(key, at);
-      return before === at
+      const before = first.getOrInsert(key, index);
+      return before === index
         ? []
-        : [`/attributes/${at} ${verb} ${JSON.stringify(key)} of /attributes/${before}`];
+        : [`/attributes/${index} ${verb} ${JSON.stringify(key)} of /attributes/${before}`];
     }),
   );
 }
 
-/** Renaming attributes together with the definitions that name them. Source: docs/interface §11.8. */
+/** Renames attributes together with the definitions that name them. Source: docs/interface §11.8. */
 
 /** New names by former names. Several attributes may change names together, and may even swap them. */
 export type Renames = Readonly<Record<string, string>>;
@@ -164,16 +167,16 @@ export type Renames = Readonly<Record<string, string>>;
 export function applyRenames(present: readonly Attribute[], sent: readonly SentAttribute[]) {
   const details: string[] = [];
   const renames = new Map<string, string>();
-  const attributes = sent.map(({ renameTo, keepSynonym = true, ...attribute }, at) => {
+  const attributes = sent.map(({ renameTo, keepSynonym = true, ...attribute }, index) => {
     if (renameTo === undefined) return attribute;
-    const known = findPresent(present, attribute, renameTo);
+    const existing = findPresent(present, attribute, renameTo);
     // Uses the present name, because a caller may identify the attribute by its id and send an older name.
-    const from = known?.name ?? attribute.name;
-    if (known === undefined)
-      details.push(`/attributes/${at} cannot be renamed: no attribute is called ${JSON.stringify(from)}`);
+    const from = existing?.name ?? attribute.name;
+    if (existing === undefined)
+      details.push(`/attributes/${index} cannot be renamed: no attribute is called ${JSON.stringify(from)}`);
     if (from !== renameTo) renames.set(from, renameTo);
     const former = keepSynonym && from !== renameTo ? [from] : [];
-    return toRenamed({ ...attribute, id: known?.id, name: renameTo }, { from, former });
+    return toRenamed({ ...attribute, id: existing?.id, name: renameTo }, { from, former });
   });
   if (details.length > 0) throw new ServiceError('request_invalid', { details: details.slice(0, 100) });
   return { attributes, renames: Object.fromEntries(renames) as Renames };
@@ -190,9 +193,9 @@ function toRenamed(
 
 /** A repeated request has the former name, so this also searches for the new name. */
 const findPresent = (present: readonly Attribute[], { id, name }: RequestedAttribute, renameTo: string) =>
-  present.find((one) => one.id === id) ??
-  present.find((one) => one.name === name) ??
-  present.find((one) => one.name === renameTo);
+  present.find((attribute) => attribute.id === id) ??
+  present.find((attribute) => attribute.name === name) ??
+  present.find((attribute) => attribute.name === renameTo);
 
 /** A definition that may name attributes. */
 export interface NamingDefinition {
@@ -245,19 +248,19 @@ const NAMING = new Set(['attribute', 'source', 'target', 'brandAttribute', 'pric
  */
 function renameWithin(value: unknown, renames: Renames, key = ''): unknown {
   const nameOf = (name: string) => (Object.hasOwn(renames, name) ? (renames[name] as string) : name);
-  if (Array.isArray(value)) return value.map((one) => renameWithin(one, renames));
+  if (Array.isArray(value)) return value.map((item) => renameWithin(item, renames));
   if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).map(([name, one]) => [
+    const entries = Object.entries(value).map(([name, member]) => [
       key === 'attributes' ? nameOf(name) : name,
-      renameWithin(one, renames, name),
+      renameWithin(member, renames, name),
     ]);
     return Object.fromEntries(entries);
   }
   if (typeof value !== 'string') return value;
   // `{{` and `}}` are literal braces.
   if (key === 'template')
-    return value.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (found, name?: string) =>
-      name === undefined ? found : `{${nameOf(name)}}`,
+    return value.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (match, name?: string) =>
+      name === undefined ? match : `{${nameOf(name)}}`,
     );
   return NAMING.has(key) ? nameOf(value) : value;
 }

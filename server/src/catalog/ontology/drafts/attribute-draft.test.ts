@@ -17,7 +17,7 @@ const value = fc.oneof(
 );
 const draft = (observed: Observed) => draftAttribute({ id: 1, name: 'Size' }, observed, { locale: 'de-DE' });
 const observe = (values: readonly string[]) =>
-  values.reduce<Observed | undefined>((all, one) => joinObserved(all, observeValue(one)), undefined);
+  values.reduce<Observed | undefined>((all, text) => joinObserved(all, observeValue(text)), undefined);
 
 test('a draft does not depend on the order of the values or on their batches (§11.2 rule 2)', () => {
   fc.assert(
@@ -49,8 +49,12 @@ test('every value of an update makes a fact of the attribute that the update cre
       const observed = observe(values);
       assert.ok(observed);
       const attribute = draft(observed);
-      for (const one of values.filter((value) => !isBlank(value)))
-        assert.notEqual(readValue(one, attribute).kind, 'none', `${one} as ${describeDefinition(attribute)}`);
+      for (const text of values.filter((value) => !isBlank(value)))
+        assert.notEqual(
+          readValue(text, attribute).kind,
+          'none',
+          `${text} as ${describeDefinition(attribute)}`,
+        );
     }),
   );
 });

@@ -1,5 +1,5 @@
 import type { ReportLine } from '../../../tasks/tasks.ts';
-import { type Attribute, isTruth, knownAliases, type NumberForm, splitMeasure } from '../attribute.ts';
+import { type Attribute, isTruth, type NumberForm, splitMeasure, toAliasMember } from '../attribute.ts';
 import { isSameUnit, nameUnit, type UnitAliases } from '../units/units.ts';
 import { isCodeName } from './code-names.ts';
 import { CODE_DIGITS, countDigits, type Observed } from './observed-values.ts';
@@ -33,7 +33,7 @@ function judge(name: string, observed: Observed, settings: DraftSettings): Judge
     return { type: 'BOOLEAN_ATTRIBUTE', reason: 'every value is true or false', decidedBy: first };
   // Tries plain numbers first, then numbers in the form of this locale.
   const forms = ['plain', decimalOf(settings)] as const;
-  const form = forms.find((one) => observed.misfits[one] === undefined);
+  const form = forms.find((candidate) => observed.misfits[candidate] === undefined);
   const { unitAliases } = settings;
   const other = observed.units.find(([unit]) => !isSameUnit(unit, observed.units[0]?.[0] ?? '', unitAliases));
   if (form === undefined) return describeText(observed, settings);
@@ -46,7 +46,7 @@ function judge(name: string, observed: Observed, settings: DraftSettings): Judge
   );
   return {
     type: 'NUMERIC_ATTRIBUTE',
-    ...(unitName !== '' && { unitName, ...knownAliases(unitAliases) }),
+    ...(unitName !== '' && { unitName, ...toAliasMember(unitAliases) }),
     ...(form !== 'plain' && { decimal: form }),
     reason: describeNumeric(observed, form, unitName),
     decidedBy: first,

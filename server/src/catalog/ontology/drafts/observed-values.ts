@@ -57,8 +57,8 @@ export const isSurelyText = ({ misfits: { plain, comma, point }, isBoolean }: Ob
 /** Joins two observations: a property holds for all values if it holds for both. */
 export function joinObserved(a: Observed | undefined, b: Observed): Observed {
   if (a === undefined) return b;
-  const known = new Set(a.units.map(([unit]) => unit));
-  const units = [...a.units, ...b.units.filter(([unit]) => !known.has(unit))];
+  const spellings = new Set(a.units.map(([unit]) => unit));
+  const units = [...a.units, ...b.units.filter(([unit]) => !spellings.has(unit))];
   const other = findOtherUnit(units);
   // Values that were all true or false are not numbers, but do not decide. The first other value decides.
   const misfitsBefore = a.isBoolean && !b.isBoolean ? misfitAll(b.first) : a.misfits;

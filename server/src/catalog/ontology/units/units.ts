@@ -40,7 +40,7 @@ const multiply = (a: Decimal, b: Decimal): Decimal => ({
 function add(a: Decimal, b: Decimal): Decimal {
   if (b.digits === 0n) return a;
   const exponent = Math.min(a.exponent, b.exponent);
-  const digitsAt = (one: Decimal) => one.digits * 10n ** BigInt(one.exponent - exponent);
+  const digitsAt = (decimal: Decimal) => decimal.digits * 10n ** BigInt(decimal.exponent - exponent);
   return { digits: digitsAt(a) + digitsAt(b), exponent };
 }
 
@@ -80,8 +80,8 @@ const UNITS: ReadonlyMap<string, Unit> = new Map(
 export type UnitAliases = Readonly<Record<string, string>>;
 
 function findUnit(spelling: string, aliases?: UnitAliases): Unit | undefined {
-  const known = UNITS.get(spelling) ?? UNITS.get(keyOf(spelling));
-  if (known !== undefined || aliases === undefined || !Object.hasOwn(aliases, spelling)) return known;
+  const unit = UNITS.get(spelling) ?? UNITS.get(keyOf(spelling));
+  if (unit !== undefined || aliases === undefined || !Object.hasOwn(aliases, spelling)) return unit;
   return findUnit(aliases[spelling] as string);
 }
 
@@ -102,7 +102,9 @@ export function isSameUnit(a: string, b: string, aliases?: UnitAliases): boolean
 /** @returns the name of a unit with these spellings: the spelling if all agree, otherwise the symbol of the table */
 export function nameUnit(spellings: readonly string[], aliases?: UnitAliases): string {
   const [first = ''] = spellings;
-  return spellings.every((one) => one === first) ? first : (findUnit(first, aliases)?.name ?? first);
+  return spellings.every((spelling) => spelling === first)
+    ? first
+    : (findUnit(first, aliases)?.name ?? first);
 }
 
 /** @returns the dimension within which units convert; undefined if the unit is comparable only with itself */
@@ -178,12 +180,12 @@ export interface SoughtNumber {
 }
 
 /**
- * @param known a number with its term
+ * @param number a number with its term
  * @returns the number with the same result, without an exponent unless it is very large or small; undefined if the
  * factor of its term is 0
  */
 export function solveMeasure(
-  known: { readonly measure: Measure; readonly term: MeasureTerm },
+  number: { readonly measure: Measure; readonly term: MeasureTerm },
   { unit: spelling, term: { times = '1', plus }, rounding }: SoughtNumber,
   aliases?: UnitAliases,
 ): string | undefined {
@@ -191,7 +193,7 @@ export function solveMeasure(
   const factor = readDecimal(times);
   if (factor.digits === 0n) return undefined;
   const added = addedBy(plus, aliases);
-  const base = add(computeExactly(known.measure, known.term, aliases), negate(added));
+  const base = add(computeExactly(number.measure, number.term, aliases), negate(added));
   // (base / unit.factor − unit.plus) / factor, with one divisor.
   const divisor = multiply(unit?.factor ?? ONE, factor);
   const dividend = unit === undefined ? base : add(base, negate(multiply(unit.plus, unit.factor)));

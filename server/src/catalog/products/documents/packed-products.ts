@@ -55,8 +55,8 @@ export function derivedOf({ bytes, offsets }: PackedProducts, row: number): stri
 /** @returns the hashes of these rows, concatenated */
 export function packHashes(packed: PackedProducts, rows: readonly KeyedRow[]): Uint8Array {
   const hashes = new Uint8Array(rows.length * HASH_BYTES);
-  for (const [at, { row }] of rows.entries())
-    hashes.set(packed.hashes.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES), at * HASH_BYTES);
+  for (const [index, { row }] of rows.entries())
+    hashes.set(packed.hashes.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES), index * HASH_BYTES);
   return hashes;
 }
 
@@ -109,7 +109,9 @@ export class ProductPacker {
   addBytes(bytes: Buffer, start: number, end: number): void {
     this.grow(end - start);
     if (end - start > LOOPED_BYTES) bytes.copy(this.buffer, this.used, start, end);
-    else for (let at = start; at < end; at += 1) this.buffer[this.used + at - start] = bytes[at] as number;
+    else
+      for (let offset = start; offset < end; offset += 1)
+        this.buffer[this.used + offset - start] = bytes[offset] as number;
     this.used += end - start;
   }
 
@@ -146,11 +148,13 @@ export class ProductPacker {
     return text;
   }
 
-  /** @param found the state with which the rows were compared; default: none */
-  pack(found: Pick<PackedProducts, 'catalogVersion' | 'paths' | 'derived'> = NOT_COMPARED): PackedProducts {
+  /** @param compared the state with which the rows were compared; default: none */
+  pack(
+    compared: Pick<PackedProducts, 'catalogVersion' | 'paths' | 'derived'> = NOT_COMPARED,
+  ): PackedProducts {
     const { rows } = this;
     const hashes = Buffer.from(new ArrayBuffer(rows.length * HASH_BYTES));
-    for (const [at, { hash }] of rows.entries()) hashes.write(hash, at * HASH_BYTES, 'hex');
+    for (const [index, { hash }] of rows.entries()) hashes.write(hash, index * HASH_BYTES, 'hex');
     const bytes = new Uint8Array(this.buffer.buffer, 0, this.used);
     return {
       bytes,
@@ -160,7 +164,7 @@ export class ProductPacker {
       documents: Float64Array.from(rows, ({ document }) => document),
       gains: Uint8Array.from(rows, ({ gains }) => Number(gains ?? false)),
       products: Float64Array.from(rows, ({ product }) => product),
-      ...found,
+      ...compared,
     };
   }
 

@@ -73,17 +73,17 @@ test('the parts of a stored upload equal those of the parsed upload', () => {
       const raw = JSON.stringify(whole);
       assert.deepEqual(readAll(new StoredUpload(raw)), JSON.parse(raw));
       const upload = new StoredUpload(raw);
-      const found = values.read(upload);
+      const slots = values.read(upload);
       const isPlain = whole.attributes.every(
         ({ userGroups, row }) => userGroups === undefined && row === undefined,
       );
-      if (!isPlain) return assert.equal(found, undefined);
+      if (!isPlain) return assert.equal(slots, undefined);
       const expected: string[][] = [];
       for (const { key: name, value } of whole.attributes) {
-        const at = PLACES.get(name);
-        if (at !== undefined) expected[at] = [...(expected[at] ?? []), value];
+        const slot = PLACES.get(name);
+        if (slot !== undefined) expected[slot] = [...(expected[slot] ?? []), value];
       }
-      assert.deepEqual(found, expected);
+      assert.deepEqual(slots, expected);
     }),
     { numRuns: 2_000 },
   );

@@ -107,7 +107,7 @@ export interface StoredKey<Known> {
   /** The text from the beginning of an attribute to its value. */
   readonly prefix: string;
   /** undefined if its values are not read. */
-  readonly known: Known | undefined;
+  readonly resolved: Known | undefined;
   /** The key that followed last time. The same key usually follows again. */
   next: StoredKey<Known> | undefined;
 }
@@ -126,26 +126,26 @@ export class StoredKeys<Known> {
     this.#know = know;
   }
 
-  /** @returns the key at `at`, after `before` */
-  follow(text: string, before: StoredKey<Known> | undefined, at: number): StoredKey<Known> {
+  /** @returns the key at `offset`, after `before` */
+  follow(text: string, before: StoredKey<Known> | undefined, offset: number): StoredKey<Known> {
     const guess = before === undefined ? this.#first : before.next;
-    if (guess !== undefined && text.startsWith(guess.prefix, at)) return guess;
-    const key = this.#find(text, at);
+    if (guess !== undefined && text.startsWith(guess.prefix, offset)) return guess;
+    const key = this.#find(text, offset);
     if (before === undefined) this.#first = key;
     else before.next = key;
     return key;
   }
 
-  #find(text: string, at: number): StoredKey<Known> {
-    const start = at + KEY.length;
+  #find(text: string, offset: number): StoredKey<Known> {
+    const start = offset + KEY.length;
     const end = text.indexOf(VALUE, start);
     if (end < 0) throw new Error('an upload does not have the stored form');
     const stored = text.slice(start, end);
-    const found = this.#keys.get(stored);
-    if (found !== undefined) return found;
-    const known = this.#know(stored);
-    const key = { prefix: flatten(`${KEY}${stored}${VALUE}`), known, next: undefined };
-    if (known !== undefined || this.#keys.size < CACHED_KEYS) this.#keys.set(flatten(stored), key);
+    const cached = this.#keys.get(stored);
+    if (cached !== undefined) return cached;
+    const resolved = this.#know(stored);
+    const key = { prefix: flatten(`${KEY}${stored}${VALUE}`), resolved, next: undefined };
+    if (resolved !== undefined || this.#keys.size < CACHED_KEYS) this.#keys.set(flatten(stored), key);
     return key;
   }
 }
@@ -157,8 +157,8 @@ const flatten = (text: string): string => JSON.parse(JSON.stringify(text)) as st
 export class StoredValues {
   readonly #keys: StoredKeys<number>;
 
-  constructor(placeOf: (key: string) => number | undefined) {
-    this.#keys = new StoredKeys((stored) => placeOf(unescapeText(stored)));
+  constructor(slotOf: (key: string) => number | undefined) {
+    this.#keys = new StoredKeys((stored) => slotOf(unescapeText(stored)));
   }
 
   /**
@@ -169,17 +169,17 @@ export class StoredValues {
     if (attributesStart === 0) return undefined;
     const values: string[][] = [];
     let before: StoredKey<number> | undefined;
-    for (let at = attributesStart; raw.charCodeAt(at) !== CLOSING_LIST; ) {
-      before = this.#keys.follow(raw, before, at);
-      const start = at + before.prefix.length;
+    for (let offset = attributesStart; raw.charCodeAt(offset) !== CLOSING_LIST; ) {
+      before = this.#keys.follow(raw, before, offset);
+      const start = offset + before.prefix.length;
       const end = endOfText(raw, start);
       if (raw.charCodeAt(end + 1) !== CLOSING_OBJECT) return undefined;
-      const place = before.known;
-      if (place !== undefined) {
-        values[place] ??= [];
-        values[place].push(unescapeText(raw.slice(start, end)));
+      const slot = before.resolved;
+      if (slot !== undefined) {
+        values[slot] ??= [];
+        values[slot].push(unescapeText(raw.slice(start, end)));
       }
-      at = raw.charCodeAt(end + 2) === COMMA ? end + 3 : end + 2;
+      offset = raw.charCodeAt(end + 2) === COMMA ? end + 3 : end + 2;
     }
     return values;
   }
@@ -187,10 +187,10 @@ export class StoredValues {
 
 /** @returns the position of the quote that ends a JSON string */
 export function endOfText(raw: string, start: number): number {
-  for (let at = raw.indexOf(QUOTE, start); ; at = raw.indexOf(QUOTE, at + 1)) {
-    if (at < 0) throw new Error('an upload does not have the stored form');
+  for (let offset = raw.indexOf(QUOTE, start); ; offset = raw.indexOf(QUOTE, offset + 1)) {
+    if (offset < 0) throw new Error('an upload does not have the stored form');
     let escapes = 0;
-    while (at - escapes > start && raw.charCodeAt(at - escapes - 1) === BACKSLASH) escapes += 1;
-    if (escapes % 2 === 0) return at;
+    while (offset - escapes > start && raw.charCodeAt(offset - escapes - 1) === BACKSLASH) escapes += 1;
+    if (escapes % 2 === 0) return offset;
   }
 }

@@ -87,15 +87,15 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     ...createCatalogWrites(writers),
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
-      const last = answers.lastKnown(projectId);
+      const last = answers.findLastAnswered(projectId);
       if (last !== undefined && answers.holdsAll(last, identifiers)) {
         const version = (await readVersion(projectId)) ?? 0;
         const cached = version === last.version && answers.findCached(last, identifiers, frame);
         if (cached) return cached;
       }
       const requested = { projectId, identifiers: identifiers.filter(isStorableText) };
-      const { catalog, ...found } = await lookups.find(readPostgres(), last, requested);
-      return answers.answer(catalog, { identifiers, frame }, found);
+      const { catalog, ...lookup } = await lookups.find(readPostgres(), last, requested);
+      return answers.answer(catalog, { identifiers, frame }, lookup);
     },
     async close() {},
   };

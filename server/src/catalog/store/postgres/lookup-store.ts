@@ -89,16 +89,17 @@ export class PostgresLookups {
       });
     };
     const find = (paths: readonly string[]) => performOn(session, projectId, findCategories(paths));
-    const made = new Map(await paths.complete(make, find));
-    const found = new Map(rows.map((row) => [row.identifier, row]));
+    const answerByIdentifier = new Map(await paths.complete(make, find));
+    const rowByIdentifier = new Map(rows.map((row) => [row.identifier, row]));
     return {
       catalog: catalogOf(projectId, present),
       findOrigin(identifier: string) {
-        const row = found.get(identifier);
+        const row = rowByIdentifier.get(identifier);
         return row && { document: row.document, at: row.updatedAt };
       },
       /** A product has no upload here if all uploads together are too long, or if its answer was evicted since. */
-      find: (identifier: string) => made.get(identifier) ?? (found.has(identifier) ? 'long' : undefined),
+      find: (identifier: string) =>
+        answerByIdentifier.get(identifier) ?? (rowByIdentifier.has(identifier) ? 'long' : undefined),
     };
   }
 
@@ -114,10 +115,10 @@ export class PostgresLookups {
     const { answers } = this;
     const { projectId, identifiers } = requested;
     const origins = last === undefined ? [] : answers.listOrigins(last, identifiers);
-    const found = await this.read(session, requested, origins);
-    if (last === undefined || found.present.edition === last.edition) return found;
-    const left = answers.listOrigins(catalogOf(projectId, found.present), identifiers);
-    if (origins.every((origin, at) => origin === undefined || left[at] !== undefined)) return found;
+    const changed = await this.read(session, requested, origins);
+    if (last === undefined || changed.present.edition === last.edition) return changed;
+    const left = answers.listOrigins(catalogOf(projectId, changed.present), identifiers);
+    if (origins.every((origin, index) => origin === undefined || left[index] !== undefined)) return changed;
     return this.read(session, requested, []);
   }
 
@@ -128,8 +129,8 @@ export class PostgresLookups {
   private async read(session: SqlSession, { projectId, identifiers }: RequestedProducts, origins: Origins) {
     const { paths, writer } = this.open(projectId);
     const { last } = writer;
-    const documents = identifiers.map((_, at) => origins[at]?.document ?? null);
-    const times = identifiers.map((_, at) => origins[at]?.at ?? null);
+    const documents = identifiers.map((_, index) => origins[index]?.document ?? null);
+    const times = identifiers.map((_, index) => origins[index]?.at ?? null);
     const values = [projectId, identifiers, last?.version ?? null, documents, times];
     const rows = await session.rows<ServedRow>(SERVED, values);
     const { version, ontology } = rows[0] ?? { version: 0, ontology: null };

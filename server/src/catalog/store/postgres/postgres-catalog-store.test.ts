@@ -54,27 +54,27 @@ interface SharedCatalog {
   readonly projectId: number;
   readonly all: readonly [CatalogUnderTest, CatalogUnderTest];
   /** The catalog as the first process sees it, except that each change pauses at its end. */
-  openPaused(): { catalog: CatalogUnderTest; reached: Promise<void>; goOn(): void };
+  openPaused(): { catalog: CatalogUnderTest; reached: Promise<void>; resume(): void };
 }
 
 function createCatalog(): SharedCatalog {
   lastProject += 1;
   const projectId = lastProject;
   const derived = new Map<number, number>();
-  const [one, other] = processes.map((postgres) => openPostgresCatalog(postgres, projectId, derived));
-  assert.ok(one !== undefined && other !== undefined);
+  const [first, second] = processes.map((postgres) => openPostgresCatalog(postgres, projectId, derived));
+  assert.ok(first !== undefined && second !== undefined);
   return {
     projectId,
-    all: [one, other],
-    world: new CatalogWorld(one, 1),
+    all: [first, second],
+    world: new CatalogWorld(first, 1),
     openPaused() {
-      const { postgres, reached, goOn } = pauseAtEnd(processes[0] as Postgres);
-      return { catalog: openPostgresCatalog(postgres, projectId, derived), reached, goOn };
+      const { postgres, reached, resume } = pauseAtEnd(processes[0] as Postgres);
+      return { catalog: openPostgresCatalog(postgres, projectId, derived), reached, resume };
     },
   };
 }
 
-/** Executes all statements of a transaction, but commits only after `goOn`. */
+/** Executes all statements of a transaction, but commits only after `resume`. */
 function pauseAtEnd(postgres: Postgres) {
   const end = Promise.withResolvers<void>();
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
@@ -88,16 +88,16 @@ function pauseAtEnd(postgres: Postgres) {
         return result;
       }),
   };
-  return { postgres: paused, reached, goOn: () => end.resolve() };
+  return { postgres: paused, reached, resume: () => end.resolve() };
 }
 
 async function stageBatch(
   world: CatalogWorld,
   { store, projectId }: CatalogUnderTest,
-  { sent, ...wanted }: { fullUpdateId: number; batch: number; sent: ReadonlyMap<string, number> },
+  { sent, ...key }: { fullUpdateId: number; batch: number; sent: ReadonlyMap<string, number> },
 ): Promise<boolean> {
   const staged = { packed: await world.extract(sent), derivationRevision: 0, report: '' };
-  return store.stageBatch(projectId, { ...wanted, ...staged, observed: '[]', extractedBy: EXTRACTED_BY });
+  return store.stageBatch(projectId, { ...key, ...staged, observed: '[]', extractedBy: EXTRACTED_BY });
 }
 
 /** Waits until this many transactions wait for another one. */
@@ -118,11 +118,11 @@ const FRAME = { head: Buffer.from('['), tail: Buffer.from(']') };
 
 /** Reads everything that a process answers about the catalog. */
 async function look({ store, projectId, snapshots }: CatalogUnderTest) {
-  const asked = ['a', 'b', 'c', 'd'];
-  const found = await store.findAnswers({ projectId, identifiers: asked, frame: FRAME });
-  assert.ok(found !== undefined);
-  const lookup = Buffer.from(found.bytes).toString();
-  found.release();
+  const identifiers = ['a', 'b', 'c', 'd'];
+  const answers = await store.findAnswers({ projectId, identifiers, frame: FRAME });
+  assert.ok(answers !== undefined);
+  const lookup = Buffer.from(answers.bytes).toString();
+  answers.release();
   return {
     lookup,
     products: await listAll(store, projectId),
@@ -130,7 +130,9 @@ async function look({ store, projectId, snapshots }: CatalogUnderTest) {
     ontology: await store.getOntology(projectId),
     hasC: await store.hasAny(projectId, ['c']),
     commits: (await store.listUndoableCommits(projectId)).length,
-    present: await snapshots.read(projectId, Budget.unlimited(), (snapshot) => snapshot.findPresent(asked)),
+    present: await snapshots.read(projectId, Budget.unlimited(), (snapshot) =>
+      snapshot.findPresent(identifiers),
+    ),
   };
 }
 
@@ -223,7 +225,7 @@ test('readers see the old state until a commit is done', options, async () => {
   const { order } = await prepareCommit(world, { a: 2, c: 1 });
   const before = await Promise.all(all.map(look));
   assert.deepEqual(before[0], before[1]);
-  const { catalog, reached, goOn } = openPaused();
+  const { catalog, reached, resume } = openPaused();
   const attribute = { id: 1, name: 'new', type: 'TEXT_ATTRIBUTE' as const };
   const commit = catalog.store.commit(projectId, {
     ...world.nextOrder(),
@@ -234,24 +236,24 @@ test('readers see the old state until a commit is done', options, async () => {
   assert.deepEqual(await Promise.all(all.map(look)), before);
   await all[1].snapshots.read(projectId, Budget.unlimited(), async (snapshot) => {
     const early = await snapshot.findPresent(['a']);
-    goOn();
+    resume();
     assert.equal((await commit).kind, 'done');
     const late = await snapshot.findPresent(['a', 'c']);
     assert.deepEqual(late, [...early, undefined], 'a snapshot stays what it is');
     assert.deepEqual((await snapshot.readOntology()).attributes, []);
   });
-  for (const seen of await Promise.all(all.map(look))) {
+  for (const state of await Promise.all(all.map(look))) {
     assert.deepEqual(
-      seen.products.map(({ text }) => text),
+      state.products.map(({ text }) => text),
       rawsOf({ a: 2, c: 1 }),
     );
-    const answers = seen.products.map(
+    const answers = state.products.map(
       ({ id, text, updatedAt }) =>
-        `{"id":${id},${describeAnswer(text, seen.ontology)},"lastUpdateTs":${updatedAt}}`,
+        `{"id":${id},${describeAnswer(text, state.ontology)},"lastUpdateTs":${updatedAt}}`,
     );
-    assert.equal(seen.lookup, `[${answers.join()}]`, 'nothing of before is kept in memory');
-    assert.equal(seen.ontology.attributes.length, 1);
-    assert.deepEqual([seen.hasC, seen.commits, seen.count], [true, 1, 2]);
+    assert.equal(state.lookup, `[${answers.join()}]`, 'nothing of before is kept in memory');
+    assert.equal(state.ontology.attributes.length, 1);
+    assert.deepEqual([state.hasC, state.commits, state.count], [true, 1, 2]);
   }
 });
 
@@ -261,13 +263,13 @@ test('a change waits for a commit in progress and applies to its result', option
   const { order } = await prepareCommit(world, { a: 2, c: 1, e: 1 });
   const [first, second] = [world.nextOrder(), world.nextOrder()];
   const packed = await world.extract(of({ a: 3, d: 1 }));
-  const { catalog, reached, goOn } = openPaused();
+  const { catalog, reached, resume } = openPaused();
   const commit = catalog.store.commit(projectId, { ...first, ...order });
   await reached;
   const change = { ...second, revision: 1, derivationRevision: 0, packed };
   const apply = all[1].store.applyProducts(projectId, change);
   await waitForWaiting(1);
-  goOn();
+  resume();
   assert.equal((await commit).kind, 'done');
   assert.deepEqual(await apply, { created: 1, changed: 1, unchanged: 0, deleted: 0 });
   assert.deepEqual(await readContents(all[0]), rawsOf({ a: 3, c: 1, d: 1, e: 1 }));
@@ -280,13 +282,13 @@ test('a commit waits for a change in progress and replaces its result', options,
   const { order, session } = await prepareCommit(world, { a: 1, c: 1, d: 2 });
   const [first, second, third] = [world.nextOrder(), world.nextOrder(), world.nextOrder()];
   const packed = await world.extract(of({ a: 3, c: 2, d: 2 }));
-  const { catalog, reached, goOn } = openPaused();
+  const { catalog, reached, resume } = openPaused();
   const change = { ...first, revision: 1, derivationRevision: 0, packed };
   const apply = catalog.store.applyProducts(projectId, change);
   await reached;
   const commit = all[1].store.commit(projectId, { ...second, ...order });
   await waitForWaiting(1);
-  goOn();
+  resume();
   assert.deepEqual(await apply, { created: 2, changed: 1, unchanged: 0, deleted: 0 });
   assert.deepEqual(await commit, { kind: 'stale' }, 'what it found unchanged is another by now');
   for (const batch of session.batches) await world.stage(session, batch);
@@ -300,13 +302,13 @@ test('a task that two processes run is done once, and both return its result', o
   const { world, all, projectId, openPaused } = createCatalog();
   await world.apply(of({ a: 1, b: 1 }));
   const { order } = await prepareCommit(world, { a: 2, c: 1 });
-  const { catalog, reached, goOn } = openPaused();
+  const { catalog, reached, resume } = openPaused();
   const task = { ...world.nextOrder(), ...order };
   const both = [catalog.store.commit(projectId, task)];
   await reached;
   both.push(all[1].store.commit(projectId, task));
   await waitForWaiting(1);
-  goOn();
+  resume();
   const [result, again] = await Promise.all(both);
   assert.equal(result?.kind, 'done');
   assert.deepEqual(again, result);
@@ -324,12 +326,18 @@ test(
       const batches = [of({ a: 1, b: round, c: round }), of({ b: round + 1, d: round })];
       const stage = (catalog: CatalogUnderTest, batch: number) =>
         stageBatch(world, catalog, { fullUpdateId: round, batch, sent: batches[batch - 1] ?? new Map() });
-      const [one, other] = round % 2 === 0 ? all : (all.toReversed() as [CatalogUnderTest, CatalogUnderTest]);
-      const results = await Promise.all([stage(one, 1), stage(other, 2), stage(other, 1), stage(one, 2)]);
+      const [first, second] =
+        round % 2 === 0 ? all : (all.toReversed() as [CatalogUnderTest, CatalogUnderTest]);
+      const results = await Promise.all([
+        stage(first, 1),
+        stage(second, 2),
+        stage(second, 1),
+        stage(first, 2),
+      ]);
       assert.deepEqual(results, [true, true, true, true]);
-      const rows = (await one.rows('staged_batch')).filter((row) => row.full_update_id === round);
+      const rows = (await first.rows('staged_batch')).filter((row) => row.full_update_id === round);
       assert.deepEqual(rows.map(({ batch }) => batch).sort(), [1, 2]);
-      const { created } = await one.store.compareStaged(one.projectId, {
+      const { created } = await first.store.compareStaged(first.projectId, {
         fullUpdateId: round,
         withIdentifiers: true,
       });
@@ -342,22 +350,22 @@ test(
 test('all processes read the same id of a name, also in a new catalog', options, async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const { all, projectId, world } = createCatalog();
-    const wanted = [
+    const reserved = [
       { names: ['a', 'b', 'c'], paths: ['["p"]', '["q"]'] },
       { names: ['d', 'c', 'b'], paths: ['["q"]', '["r"]'] },
     ] as const;
-    const [one, other] = await Promise.all(
-      all.map(({ store }, at) => store.reserveIds(projectId, wanted[at] ?? wanted[0])),
+    const [first, second] = await Promise.all(
+      all.map(({ store }, index) => store.reserveIds(projectId, reserved[index] ?? reserved[0])),
     );
-    const ids = new Map([...(one ?? []), ...(other ?? [])]);
-    for (const map of [one, other]) for (const [name, id] of map ?? []) assert.equal(id, ids.get(name));
+    const ids = new Map([...(first ?? []), ...(second ?? [])]);
+    for (const map of [first, second]) for (const [name, id] of map ?? []) assert.equal(id, ids.get(name));
     assert.deepEqual([...ids.values()].sort(), [1, 2, 3, 4]);
     await world.reserveIds([...ids.keys()], ['["p"]', '["q"]', '["r"]'].slice(0, 1));
     const paths = ['["p"]', '["q"]', '["r"]'];
-    const known = await all[0].snapshots.read(projectId, Budget.unlimited(), (snapshot) =>
+    const idByPath = await all[0].snapshots.read(projectId, Budget.unlimited(), (snapshot) =>
       snapshot.findCategories(paths),
     );
-    assert.deepEqual([...known.values()].sort(), [1_000_000_001, 1_000_000_002, 1_000_000_003]);
+    assert.deepEqual([...idByPath.values()].sort(), [1_000_000_001, 1_000_000_002, 1_000_000_003]);
   }
 });
 
@@ -392,20 +400,20 @@ test('the removal of a catalog that is being changed leaves no rows', options, a
   const { world, all, projectId, openPaused } = createCatalog();
   await world.apply(of({ a: 1, b: 1 }));
   const packed = await world.extract(of({ a: 2, c: 1 }));
-  const { catalog, reached, goOn } = openPaused();
+  const { catalog, reached, resume } = openPaused();
   const change = { ...world.nextOrder(), revision: 1, derivationRevision: 0, packed };
   const apply = catalog.store.applyProducts(projectId, change);
   await reached;
   const removal = all[1].store.removeCatalog(projectId);
   await waitForWaiting(1);
-  goOn();
+  resume();
   await Promise.all([apply, removal]);
   assert.deepEqual(Object.values(await all[0].readAll()).flat(), []);
 });
 
 test('concurrent work of several processes leaves a consistent catalog', options, async () => {
   const { world, all, projectId } = createCatalog();
-  const [one, other] = all;
+  const [first, second] = all;
   await world.apply(of({ a: 1, b: 1 }));
   for (let round = 1; round <= ROUNDS; round += 1) {
     const live = [round];
@@ -414,15 +422,15 @@ test('concurrent work of several processes leaves a consistent catalog', options
     const change = { ...world.nextOrder(), revision: 1, derivationRevision: 0 };
     const packed = await world.extract(of({ a: round + 1, [`n${round}`]: 1 }));
     await Promise.all([
-      stage(one, 1, { b: round, x: round }),
-      stage(other, 2, { b: round + 1, y: round }),
-      one.store.applyProducts(projectId, { ...change, packed }),
-      other.store.collectGarbage(projectId, { live, undoDepth: 1 }),
-      one.store.reserveIds(projectId, { names: [`n${round}`], paths: [] }),
-      other.store.reserveIds(projectId, { names: [`n${round}`, `m${round}`], paths: [] }),
+      stage(first, 1, { b: round, x: round }),
+      stage(second, 2, { b: round + 1, y: round }),
+      first.store.applyProducts(projectId, { ...change, packed }),
+      second.store.collectGarbage(projectId, { live, undoDepth: 1 }),
+      first.store.reserveIds(projectId, { names: [`n${round}`], paths: [] }),
+      second.store.reserveIds(projectId, { names: [`n${round}`, `m${round}`], paths: [] }),
     ]);
     const order = { fullUpdateId: round, batches: 2, mode: 'automatic', revision: 1 } as const;
-    const result = await other.store.commit(projectId, {
+    const result = await second.store.commit(projectId, {
       ...world.nextOrder(),
       ...order,
       newAttributes: Buffer.from('[]'),
@@ -430,9 +438,9 @@ test('concurrent work of several processes leaves a consistent catalog', options
       undoDepth: 1,
     });
     assert.equal(result.kind, 'done');
-    assert.deepEqual(await readContents(one), rawsOf({ b: round + 1, x: round, y: round }));
+    assert.deepEqual(await readContents(first), rawsOf({ b: round + 1, x: round, y: round }));
   }
-  await checkSound(one);
-  const ids = await one.store.reserveIds(projectId, { names: ['n1', 'm1', 'n10', 'm10'], paths: [] });
+  await checkSound(first);
+  const ids = await first.store.reserveIds(projectId, { names: ['n1', 'm1', 'n10', 'm10'], paths: [] });
   assert.equal(new Set(ids.values()).size, 4);
 });

@@ -59,14 +59,14 @@ export const PRODUCTS_WITHOUT_DOCUMENT = `select identifier as "without document
  * @throws catalog_damaged
  */
 function findServed(file: CatalogFile, identifier: string, most: number) {
-  const found = file
+  const row = file
     .prepare(
       `select p.id, p.document_id as document, p.updated_at as updatedAt, iif(length(d.raw) > ?, 'long', d.raw) as raw from product p
        left join document d on d.id = p.document_id where p.identifier = ?`,
     )
     .get(most, identifier) as { raw: unknown } | undefined;
-  if (found?.raw === null) throw file.refuseDamaged();
-  return found as ServedRow | undefined;
+  if (row?.raw === null) throw file.refuseDamaged();
+  return row as ServedRow | undefined;
 }
 
 interface ServedRow extends Pick<ServedAnswer, 'id' | 'document' | 'updatedAt'> {
@@ -160,10 +160,10 @@ class FileLookups {
 
   async find({ projectId, identifiers, frame }: AnswerOrder): ReturnType<CatalogStore['findAnswers']> {
     const { answers } = this;
-    const { file: known, cached: ofKnown } = this.open(projectId);
-    const last = ofKnown.find(readVersionOfTurn(known));
-    const found = last && answers.findCached(catalogOf(projectId, last), identifiers, frame);
-    if (found !== undefined) return found;
+    const { file: opened, cached: cachedBefore } = this.open(projectId);
+    const last = cachedBefore.find(readVersionOfTurn(opened));
+    const joined = last && answers.findCached(catalogOf(projectId, last), identifiers, frame);
+    if (joined !== undefined) return joined;
     if (last === undefined) await this.followOnce(projectId);
     const { file, cached } = this.open(projectId);
     return file.snapshot(() => {
@@ -215,9 +215,9 @@ function serveFrom(file: CatalogFile, writer: AnswerWriter) {
   return {
     findOrigin: (identifier: string) => findOrigin(file, identifier),
     find(identifier: string) {
-      const found = findServed(file, identifier, left);
-      if (found === undefined) return undefined;
-      const { raw, ...served } = found;
+      const row = findServed(file, identifier, left);
+      if (row === undefined) return undefined;
+      const { raw, ...served } = row;
       if (raw === 'long') return raw;
       left -= raw.length;
       return { ...served, answer: writer.write(raw) };
