@@ -655,7 +655,7 @@ export type FitAnswer = {
 };
 
 export type FitQuestion = {
-  /** the project; not needed by a key that reaches exactly one */
+  /** the project; not needed by a key that can access exactly one */
   projectId?: number;
   /** quantities of an identifier that repeats are added up */
   items: Array<{
@@ -789,7 +789,7 @@ export type LastBuild = {
   /** epoch milliseconds */
   startTime: number;
   finishTime: number | null;
-  /** what readers of the task should know, a sentence each */
+  /** warnings for readers of the task, a sentence each */
   warnings?: Array<string>;
   /** only on a failed task */
   error?: {
@@ -1756,7 +1756,7 @@ export type ProductRelations = {
 };
 
 export type ProductViolation = {
-  /** null: the body as a whole, or how many more products are bad */
+  /** null for the body as a whole, and for the number of further bad products */
   product: {
     identifier: string | null;
     index: number;
@@ -1810,13 +1810,13 @@ export type PublishedFeed = {
 
 export type Readiness = {
   status: "ok";
-  /** what an operator has to mend; requests are served all the same */
+  /** problems that an operator has to fix; requests are served nevertheless */
   problems?: Array<string>;
-  /** of the continuous backup, if there is one */
+  /** the state of the continuous backup, if there is one */
   backup?: {
-    /** how far the target is behind; 0: it has everything */
+    /** how far the target is behind; 0 if it has everything */
     behindSeconds: number;
-    /** what was sent last, or what a standby has; null: nothing since the start */
+    /** the instant of the last change that was sent, or that a standby has; null if there is none since the start */
     lastInstant: string | null;
   };
 };
@@ -2575,9 +2575,9 @@ export type Task = {
     message: string;
     details: Array<string>;
   };
-  /** what readers of the task should know, a sentence each */
+  /** warnings for readers of the task, a sentence each */
   warnings?: Array<string>;
-  /** of the build of a channel: what it counted */
+  /** the counts of the build of a channel */
   counts?: Record<string, number>;
 };
 
@@ -3294,12 +3294,12 @@ export interface Operations {
       nextCursor?: string | null;
     };
   };
-  /** Read the report: a JSON line per product or value with something to say */
+  /** Read the report: a JSON line for each finding about a product or value */
   getTasksByIdReport: {
     path: { id: string; };
     answer: string;
   };
-  /** Follow a task as server-sent events: a `task` event at once and at every change */
+  /** Follow a task as server-sent events: a `task` event immediately and at every change */
   getTasksByIdEvents: {
     path: { id: string; };
     answer: string;
@@ -3673,7 +3673,7 @@ export interface Operations {
   postProductServiceProductsBySku: {
     query?: { projectId?: number; identifiers?: string | Array<string>; };
     body: {
-      /** the project; not needed by a key that reaches exactly one */
+      /** the project; not needed by a key that can access exactly one */
       projectId?: number;
       identifiers?: Array<string>;
     };
@@ -3696,7 +3696,7 @@ export interface Operations {
     query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean | string; assumed?: boolean | string; locale?: string; };
     body: {
       identifiers?: Array<string>;
-      /** the project; not needed by a key that reaches exactly one */
+      /** the project; not needed by a key that can access exactly one */
       projectId?: number;
       includeRelations?: Array<{
         id: number;
@@ -3724,7 +3724,7 @@ export interface Operations {
     query?: { projectId?: number; identifier?: string; includeRelations?: string; includeTags?: string; explain?: boolean | string; assumed?: boolean | string; locale?: string; };
     body: {
       identifier?: string;
-      /** the project; not needed by a key that reaches exactly one */
+      /** the project; not needed by a key that can access exactly one */
       projectId?: number;
       includeRelations?: Array<{
         id: number;

@@ -48,7 +48,7 @@ export const findProducts = defineTool({
       description: 'an attribute, such as Price or Price:desc; default: relevance',
     }),
     limit: optional.integer({ minimum: 1, maximum: 20, default: PAGE }),
-    cursor: optional.text({ maxLength: 100, description: 'nextCursor of the page before' }),
+    cursor: optional.text({ maxLength: 100, description: 'nextCursor of the previous page' }),
   },
   output: {
     products: Type.Array(FoundProduct),
@@ -149,7 +149,7 @@ export const catalogChanges = defineTool({
     'What changed the catalog lately: full updates, updates and deletions, the newest first, with counts.',
   input: {
     since: optional.integer({ minimum: 0, description: 'epoch milliseconds' }),
-    cursor: optional.text({ pattern: '^\\d{1,15}$', description: 'nextCursor of the page before' }),
+    cursor: optional.text({ pattern: '^\\d{1,15}$', description: 'nextCursor of the previous page' }),
   },
   output: {
     changes: Type.Array(

@@ -24,7 +24,7 @@ export interface PagePlace {
 /** @throws query_invalid for a cursor that no list issued */
 export function readPlace({ limit = 100, cursor }: PageRequest): PagePlace {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
-    throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the page before');
+    throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the previous page');
   }
   return { after: cursor === undefined ? undefined : Number(cursor), count: limit + 1 };
 }

@@ -104,7 +104,7 @@ function serveLog(server: Server, parts: TaskRouteParts): void {
 function serveReport(server: Server, parts: TaskRouteParts): void {
   serveRaw(server, 'GET /tasks/:id/report', {
     ...about,
-    summary: 'Read the report: a JSON line per product or value with something to say',
+    summary: 'Read the report: a JSON line for each finding about a product or value',
     produces: 'application/x-ndjson',
     why: 'a stream of lines',
     async handle(request, reply) {
@@ -118,7 +118,7 @@ function serveEvents(server: Server, parts: TaskRouteParts, waiting: WaitingCall
   serveRaw(server, 'GET /tasks/:id/events', {
     ...about,
     config: { ...config, isPatient: true },
-    summary: 'Follow a task as server-sent events: a `task` event at once and at every change',
+    summary: 'Follow a task as server-sent events: a `task` event immediately and at every change',
     produces: 'text/event-stream',
     why: 'a stream of events',
     async handle(request, reply) {

@@ -34,9 +34,9 @@ export const WireTaskSchema = titled('Task', {
   progress: Type.Integer({ minimum: 0, maximum: 100 }),
   logCounter: Type.Integer(),
   error: Type.Optional(Failure),
-  warnings: optional.list(Type.String(), 'what readers of the task should know, a sentence each'),
+  warnings: optional.list(Type.String(), 'warnings for readers of the task, a sentence each'),
   counts: Type.Optional(
-    Type.Record(Type.String(), Type.Integer(), { description: 'of the build of a channel: what it counted' }),
+    Type.Record(Type.String(), Type.Integer(), { description: 'the counts of the build of a channel' }),
   ),
 });
 
@@ -50,8 +50,8 @@ export const TaskListQuery = Type.Object({
   ...ProjectQuery.properties,
   status: Type.Optional(Status),
   origin: Type.Optional(Origin),
-  from: optional.integer({ minimum: 0, description: 'of requestTime, included' }),
-  to: optional.integer({ minimum: 0, description: 'of requestTime, excluded' }),
+  from: optional.integer({ minimum: 0, description: 'the earliest requestTime, included' }),
+  to: optional.integer({ minimum: 0, description: 'the latest requestTime, excluded' }),
   ...ListQuery.properties,
 });
 

@@ -68,7 +68,7 @@ const Status = Type.Union([Type.Literal('pending'), Type.Literal('delivered'), T
 /** A page has at most 100 deliveries, because a body has up to 64 KiB. */
 export const DeliveryQuery = Type.Object({
   limit: optional.integer({ minimum: 1, maximum: 100, default: 50 }),
-  cursor: optional.text({ maxLength: 2048, description: 'nextCursor of the page before' }),
+  cursor: optional.text({ maxLength: 2048, description: 'nextCursor of the previous page' }),
   status: Type.Optional(Status),
 });
 

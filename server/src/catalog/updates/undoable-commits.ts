@@ -108,5 +108,5 @@ function readPlace(cursor: string): ChangePlace {
   const [, part, id] =
     /^(present|created) (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   if (part === 'present' || part === 'created') return { part, productId: Number(id) };
-  throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the page before');
+  throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the previous page');
 }

@@ -224,7 +224,7 @@ export const titled = <Members extends TProperties>(title: string, members: Memb
 const ProductViolation = titled('ProductViolation', {
   product: orNull(
     Type.Object({ identifier: orNull(Type.String()), index: Type.Integer() }),
-    'null: the body as a whole, or how many more products are bad',
+    'null for the body as a whole, and for the number of further bad products',
   ),
   schemaErrors: Type.Array(Type.String()),
   errors: Type.Array(Type.String()),
@@ -252,7 +252,7 @@ export const projectIdOf = (description: string) =>
 
 /** Source: docs/interface §4.10. */
 export const ProjectQuery = Type.Object({
-  projectId: projectIdOf('the project; not needed by a key that reaches exactly one'),
+  projectId: projectIdOf('the project; not needed by a key that can access exactly one'),
 });
 
 /** For paths below a project. */
@@ -262,7 +262,7 @@ export const ProjectParams = Type.Object({ id: Id });
 export const ListQuery = pageQuery({ default: 100 });
 
 function pageQuery(limit: TNumberOptions) {
-  const description = 'nextCursor of the page before';
+  const description = 'nextCursor of the previous page';
   return Type.Object({
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, ...limit })),
     cursor: Type.Optional(Type.String({ maxLength: 2048, description })),
@@ -306,7 +306,9 @@ export function cutPage<Element>(
 /** Documents the header of a route that calls `readIfMatch`. Source: docs/interface §7.6. */
 export const IfMatch = Type.Object({
   'if-match': Type.Optional(
-    Type.String({ description: 'the ETag of the state to be replaced; 412 when it is another one by now' }),
+    Type.String({
+      description: 'the ETag of the state to replace; 412 if the present state has another one',
+    }),
   ),
 });
 

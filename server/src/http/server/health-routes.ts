@@ -7,16 +7,19 @@ import { type Server, serve } from './endpoint.ts';
 const HealthAnswer = titled('Health', { status: Type.Literal('ok') });
 const ReadyAnswer = titled('Readiness', {
   status: Type.Literal('ok'),
-  problems: optional.list(Type.String(), 'what an operator has to mend; requests are served all the same'),
+  problems: optional.list(
+    Type.String(),
+    'problems that an operator has to fix; requests are served nevertheless',
+  ),
   backup: optional.object(
     {
-      behindSeconds: Type.Number({ description: 'how far the target is behind; 0: it has everything' }),
+      behindSeconds: Type.Number({ description: 'how far the target is behind; 0 if it has everything' }),
       lastInstant: orNull(
         Type.String({ format: 'date-time' }),
-        'what was sent last, or what a standby has; null: nothing since the start',
+        'the instant of the last change that was sent, or that a standby has; null if there is none since the start',
       ),
     },
-    'of the continuous backup, if there is one',
+    'the state of the continuous backup, if there is one',
   ),
 });
 
@@ -46,7 +49,7 @@ export function addHealthRoutes(
     answer: { 200: ReadyAnswer },
     summary: 'Whether requests are served',
     description:
-      'Answers 503 while the service starts or stops, cannot reach its database, or is older than its database, which a newer version has migrated (schema_moved). Send it no requests then, but do not restart it. `problems` are of a full disk, of damaged catalogs and of a backup whose target is away.',
+      'Answers 503 while the service starts or stops, cannot reach its database, or is older than its database, which a newer version has migrated (schema_moved). Send it no requests then, but do not restart it. `problems` names a full disk, damaged catalogs, and a backup whose target cannot be reached.',
     failures: {
       503: {
         ...ErrorAnswer,
@@ -79,7 +82,7 @@ const RootAnswer = titled('Root', {
 
 const schema = {
   summary: 'Where everything is',
-  description: 'A browser is sent to the console, or to the documentation where the console is not built.',
+  description: 'Redirects a browser to the console, or to the documentation if the console is not built.',
   response: { 200: RootAnswer, 302: { type: 'null', description: 'for a browser' } },
 };
 

@@ -126,7 +126,7 @@ function watchSources(registry: Registry, sources: MetricSources): void {
   if (dataDir === undefined) return;
   watchGauge(registry, {
     name: 'relata_data_dir_free_bytes',
-    help: 'Free space where the data directory is.',
+    help: 'Free space on the disk of the data directory.',
     async read() {
       const { bavail, bsize } = await statfs(dataDir);
       return bavail * bsize;
@@ -134,7 +134,7 @@ function watchSources(registry: Registry, sources: MetricSources): void {
   });
   watchGauge(registry, {
     name: 'relata_last_backup_timestamp_seconds',
-    help: 'When relata backup last made one; 0: never.',
+    help: 'When relata backup last made a backup; 0 if never.',
     read: () => (findLastBackup(dataFolderAt(dataDir))?.at ?? 0) / 1000,
   });
 }

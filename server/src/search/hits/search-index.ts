@@ -184,5 +184,5 @@ export const writePlace = (position: HitPlace): string =>
 export function readPlace(cursor: string): HitPlace {
   const [, tier, document] = /^(\d{1,9}) (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   if (tier !== undefined && document !== undefined) return [Number(tier), Number(document)];
-  throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the page before');
+  throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the previous page');
 }
