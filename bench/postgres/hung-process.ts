@@ -34,7 +34,7 @@ export const hungProcess: Measurement = {
   },
 };
 
-async function hangOnce(bench: Bench, at: Hang['at']): Promise<number> {
+async function hangOnce(bench: Bench, at: Hang['hangsIn']): Promise<number> {
   const database = await (await openPostgresServer(bench)).createDatabase();
   const store = postgresStoreOn(database, mkdtempSync(join(bench.folder, 'hung-')));
   const used: TestStore = {
@@ -46,7 +46,7 @@ async function hangOnce(bench: Bench, at: Hang['at']): Promise<number> {
     },
   };
   try {
-    return await passOverHung({ direct: store, used, at });
+    return await passOverHung({ direct: store, used, hangsIn: at });
   } finally {
     await store.remove();
   }

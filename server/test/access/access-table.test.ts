@@ -31,7 +31,9 @@ function listRoutes(): Route[] {
     Object.entries(operations).map(([method, { parameters = [] }]) => ({
       method: method.toUpperCase(),
       path,
-      takesProjectId: parameters.some((one) => one.name === 'projectId' && one.in === 'query'),
+      takesProjectId: parameters.some(
+        (parameter) => parameter.name === 'projectId' && parameter.in === 'query',
+      ),
     })),
   );
 }
@@ -74,7 +76,7 @@ function readTable(): Row[] {
     const [, routesCell = '', ...cells] = line.split('|').map((cell) => cell.trim());
     return {
       patterns: [...routesCell.matchAll(/`([^`]+)`/g)].map(([, pattern]) => pattern ?? ''),
-      allowed: new Set(COLUMNS.filter((_, at) => cells[at] === 'yes')),
+      allowed: new Set(COLUMNS.filter((_, index) => cells[index] === 'yes')),
       scope: cells[COLUMNS.indexOf('scope')] ?? '',
     };
   });
@@ -88,7 +90,8 @@ const fits = ({ method, path }: Route, pattern: string) =>
       .replaceAll(/(?<!\\w)\*/g, '.*')}$`,
   ).test(`${method} ${path}`);
 
-const findRow = (route: Route) => table.find(({ patterns }) => patterns.some((one) => fits(route, one)));
+const findRow = (route: Route) =>
+  table.find(({ patterns }) => patterns.some((pattern) => fits(route, pattern)));
 
 /** A part of the names that strangers must not see. */
 const OURS = 'Ours 4711';
@@ -169,7 +172,7 @@ async function makeUsers(owner: Awaited<ReturnType<typeof signUpOwner>>): Promis
 }
 
 async function makeObjects(running: TestService, owner: Awaited<ReturnType<typeof signUpOwner>>) {
-  const place = `/management/projects/${project.id}`;
+  const projectPath = `/management/projects/${project.id}`;
   const make = async (path: string, body: object) => {
     const answer = await running.call('POST', path, { body });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -179,7 +182,7 @@ async function makeObjects(running: TestService, owner: Awaited<ReturnType<typeo
   const rule = { name: OURS, tag: 'ours', source: { all: [] }, target: { all: [] } };
   const trigger = { type: 'webhook', minSecondsBetween: 0 };
   const pipeline = await make(
-    `${place}/pipelines`,
+    `${projectPath}/pipelines`,
     byUrl('https://shop.example/a.csv', { name: OURS, trigger }),
   );
   const spare = await addUser(owner, 'viewer');
@@ -194,10 +197,10 @@ async function makeObjects(running: TestService, owner: Awaited<ReturnType<typeo
     ).id,
     '/tasks/{id}': task.id,
     '{identifier}': encodeURIComponent(OURS),
-    '{relationId}': (await make(`${place}/relations`, rule)).id,
+    '{relationId}': (await make(`${projectPath}/relations`, rule)).id,
     '{pipelineId}': pipeline.id,
     '{triggerId}': new URL(pipeline.trigger.url).pathname.split('/').at(-1),
-    '{channelId}': (await make(`${place}/channels`, { name: OURS, format: { type: 'ndjson' } })).id,
+    '{channelId}': (await make(`${projectPath}/channels`, { name: OURS, format: { type: 'ndjson' } })).id,
   };
 }
 
@@ -218,17 +221,20 @@ const bodies = () => ({
 
 async function askRoute(route: Route, { ask }: Credential): Promise<Answered & { isOurs: boolean }> {
   const { method, path, takesProjectId } = route;
-  let place = path;
+  let filledPath = path;
   for (const [name, value] of Object.entries(values))
-    place = place.replace(name, name.startsWith('/') ? name.replace('{id}', String(value)) : String(value));
-  place = place.replace('{projectId}', String(project.id)).replaceAll(/\{\w+\}/g, '999999');
+    filledPath = filledPath.replace(
+      name,
+      name.startsWith('/') ? name.replace('{id}', String(value)) : String(value),
+    );
+  filledPath = filledPath.replace('{projectId}', String(project.id)).replaceAll(/\{\w+\}/g, '999999');
   const query = takesProjectId ? `?projectId=${project.id}` : '';
   const own = route.path === '/management/sessions' ? '?others=true' : query;
   const body = (bodies() as Record<string, object>)[`${method} ${path}`];
   const sent = method === 'GET' || method === 'DELETE' ? undefined : (body ?? {});
   const isOurs =
-    place !== path || takesProjectId || (body !== undefined && JSON.stringify(body).includes(OURS));
-  return { ...(await ask(method, `${place}${own}`, sent)), isOurs };
+    filledPath !== path || takesProjectId || (body !== undefined && JSON.stringify(body).includes(OURS));
+  return { ...(await ask(method, `${filledPath}${own}`, sent)), isOurs };
 }
 
 const REFUSALS = new Set([401, 403]);

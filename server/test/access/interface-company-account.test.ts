@@ -55,7 +55,7 @@ class CompanyBrowser extends Browser {
   }
 
   finish(query: string, { attempt = this.attempt, ...headers }: Record<string, string | undefined> = {}) {
-    const cookie = [attempt, this.cookie].filter((one) => one !== undefined).join('; ');
+    const cookie = [attempt, this.cookie].filter((cookiePart) => cookiePart !== undefined).join('; ');
     const sent = { cookie, ...headers } as Record<string, string>;
     return this.call('POST', '/management/session/company-account', { body: { query }, headers: sent });
   }
@@ -118,7 +118,9 @@ test('groups set the roles for project groups and projects again at each sign-in
   const { user } = (await browser.signIn(subject)).body;
   assert.deepEqual([user.role, user.roles], ['none', roles], 'groups that do not exist are ignored');
   const { items } = await browser.succeed('GET', '/management/projects');
-  assert.ok(items.length > 0 && items.every((one: { projectGroupId: number }) => one.projectGroupId === 1));
+  assert.ok(
+    items.length > 0 && items.every((entry: { projectGroupId: number }) => entry.projectGroupId === 1),
+  );
   assert.equal(
     (await browser.call('POST', '/management/project-groups', { body: { name: 'x' } })).status,
     401,

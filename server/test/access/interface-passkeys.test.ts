@@ -116,7 +116,7 @@ test('a challenge expires after five minutes, at the sixth challenge, and when t
   const { authenticator } = await addPasskey(owner.browser);
   const browser = newBrowser(running);
   const first = await begin(browser, owner.email);
-  for (let at = 0; at < 5; at += 1) {
+  for (let index = 0; index < 5; index += 1) {
     clock.pass(1);
     await begin(browser, owner.email);
   }
@@ -148,7 +148,7 @@ test('only the user adds a passkey, with a challenge of that user, and at most t
   assert.equal((await add(owner.browser, await made(), null)).status, 403, 'without the CSRF token');
   const { body } = await addPasskey(owner.browser, 'one');
   assertRefused(await add(owner.browser, body), 400, ENDED);
-  for (let at = 1; at < 10; at += 1) await addPasskey(owner.browser, `${at}`);
+  for (let index = 1; index < 10; index += 1) await addPasskey(owner.browser, `${index}`);
   const beyond = await owner.browser.call('POST', `${PATH}/start`);
   assertRefused(beyond, 400);
   assert.match(beyond.body.details[0], /10 passkeys at most/);

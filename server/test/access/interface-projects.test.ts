@@ -55,10 +55,10 @@ test('GET /projects lists the projects of the scope with the fields of §2.1, by
     ids,
     [...ids].sort((a, b) => a - b),
   );
-  const found = body.data.projects.find(({ id }: { id: number }) => id === first);
-  const group = found['project-group-id'];
+  const project = body.data.projects.find(({ id }: { id: number }) => id === first);
+  const group = project['project-group-id'];
   assert.ok(Number.isInteger(group));
-  assert.deepEqual(found, {
+  assert.deepEqual(project, {
     id: first,
     name: 'First',
     'project-group-id': group,
@@ -71,9 +71,9 @@ test('GET /projects lists the projects of the scope with the fields of §2.1, by
 });
 
 test('GET /projects?projectId=N lists that project, and answers 401 outside the scope (§4.1 rule 2)', async () => {
-  const one = await service().call('GET', `/projects?projectId=${second}`);
+  const answer = await service().call('GET', `/projects?projectId=${second}`);
   assert.deepEqual(
-    one.body.data.projects.map(({ name }: { name: string }) => name),
+    answer.body.data.projects.map(({ name }: { name: string }) => name),
     ['Second'],
   );
   const { key } = await createKey({ type: 'project', id: first });
@@ -95,8 +95,8 @@ test('every endpoint answers 401 "No token set" to a missing or empty key (§5.1
       { authorization: 'Bearer' },
       { authorization: 'Bearer ' },
     ];
-    for (const one of headers) {
-      assertRefused(await service().call(method, path, { body, key: null, headers: one }), 401, NO_TOKEN);
+    for (const header of headers) {
+      assertRefused(await service().call(method, path, { body, key: null, headers: header }), 401, NO_TOKEN);
     }
     assertRefused(
       await service().call(method, withQuery(path, 'apiKey='), { body, key: null }),
@@ -198,10 +198,10 @@ test('a key with access to one project needs no projectId (§4.10 rule 2)', asyn
   ]) {
     const { key } = await createKey(scope);
     for (const query of ['', '&projectId=']) {
-      const found = await service().call('GET', `/product-service/products-by-sku?identifiers=A${query}`, {
+      const answer = await service().call('GET', `/product-service/products-by-sku?identifiers=A${query}`, {
         key,
       });
-      assert.equal(found.body.products.length, 1);
+      assert.equal(answer.body.products.length, 1);
     }
   }
 });
@@ -260,7 +260,9 @@ test('a path with a method that it does not have is 405 with Allow, before the c
     ['/product-service/product-by-sku', ['GET', 'HEAD']],
   ];
   for (const [path, allowed] of paths) {
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !allowed.includes(one))) {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter(
+      (identifier) => !allowed.includes(identifier),
+    )) {
       const answer = await service().call(method, `${path}?projectId=4711`, { key: null });
       assertRefused(answer, 405);
       assert.deepEqual(answer.headers.get('allow')?.split(', '), allowed, `${method} ${path}`);
@@ -311,10 +313,10 @@ test('unknown query parameters and headers are ignored (§4 rule 4)', async () =
   const query = 'sessionId=abc&SHOPSYS=x&__proto__=1&constructor=2&partial%20=true&a[b]=c&=';
   const body = [{ identifier: 'A', name: 'A' }];
   await catalog.done(await catalog.call('POST', `/products?${query}`, { body, headers }));
-  const found = await catalog.call('GET', `/product-service/products-by-sku?identifiers=A&${query}`, {
+  const answer = await catalog.call('GET', `/product-service/products-by-sku?identifiers=A&${query}`, {
     headers,
   });
-  assert.equal(found.body.products.length, 1);
+  assert.equal(answer.body.products.length, 1);
   await catalog.post(`/products/batch/initiate?${query}`);
   assert.equal(
     (await catalog.call('POST', `/products/batch/upload?${query}`, { body, headers })).status,
@@ -371,12 +373,12 @@ test('browsers of a listed origin may call the reading paths, but never with coo
   const closed = ['/products', '/products/batch/upload', '/tasks', '/management/projects', '/openapi.json'];
   const allowed = async (path: string, origin: string) => {
     const got = await service().call('GET', path, { headers: { origin } });
-    const asked = {
+    const request = {
       origin,
       'access-control-request-method': 'GET',
       'access-control-request-headers': 'authorization',
     };
-    const preflight = await service().call('OPTIONS', path, { key: null, headers: asked });
+    const preflight = await service().call('OPTIONS', path, { key: null, headers: request });
     for (const { headers } of [got, preflight])
       assert.equal(headers.get('access-control-allow-credentials'), null);
     return [got, preflight].map(({ headers }) => headers.get('access-control-allow-origin'));

@@ -269,14 +269,14 @@ test('an unknown address and a wrong password get the same answer after the same
     assert.equal(answer.headers.getSetCookie().length, 0);
     return performance.now() - start;
   }
-  const known: number[] = [];
+  const knownAddressTimes: number[] = [];
   const unknown: number[] = [];
   for (let round = 0; round < 15; round += 1) {
-    known.push(await measure(email, 'a wrong password'));
+    knownAddressTimes.push(await measure(email, 'a wrong password'));
     unknown.push(await measure(`nobody.${round}@shop.example`, 'a wrong password'));
   }
   const median = (times: number[]) => times.sort((a, b) => a - b)[7] ?? 0;
-  const [a, b] = [median(known), median(unknown)];
+  const [a, b] = [median(knownAddressTimes), median(unknown)];
   t.diagnostic(`known ${a.toFixed(1)} ms, unknown ${b.toFixed(1)} ms`);
   // Without hashing, an unknown address takes about 3 ms, and with hashing about 50 ms.
   assert.ok(b > a / 2 && a > b / 2, `known ${a} ms, unknown ${b} ms`);
@@ -294,7 +294,10 @@ test('after ten attempts in 15 minutes even the right password is refused (§5.6
   };
   for (let count = 0; count < 9; count += 1) assert.equal((await tryIt('wrong', '10.0.0.1')).status, 401);
   assert.equal((await tryIt(PASSWORD, '10.0.0.1')).status, 200, 'a right password clears the count');
-  const atOnce = await inRounds(25, async (at) => (await tryIt('wrong', `10.0.0.1:${5000 + at}`)).status);
+  const atOnce = await inRounds(
+    25,
+    async (attempt) => (await tryIt('wrong', `10.0.0.1:${5000 + attempt}`)).status,
+  );
   assert.equal(
     atOnce.filter((status) => status === 401).length,
     10,
@@ -321,21 +324,24 @@ test('attempts from one network and attempts at one user are limited separately 
     return (await browser.call('POST', '/management/session', { body })).status;
   };
   // One /64 of IPv6 is one network; each of its addresses tries another user.
-  const sprayed = await inRounds(105, (at) =>
-    tryIt(at % 2 ? `2001:db8:1:2::${at}` : `[2001:db8:1:2::${at}]:${5000 + at}`, `user${at}@x.example`),
+  const sprayed = await inRounds(105, (attempt) =>
+    tryIt(
+      attempt % 2 ? `2001:db8:1:2::${attempt}` : `[2001:db8:1:2::${attempt}]:${5000 + attempt}`,
+      `user${attempt}@x.example`,
+    ),
   );
   assert.equal(sprayed.filter((status) => status === 401).length, 100);
   assert.equal(sprayed.filter((status) => status === 429).length, 5);
   assert.equal(await tryIt('2001:db8:1:3::1', 'user1@x.example'), 401, 'the next network');
-  const distributed = await inRounds(105, (at) => tryIt(`10.1.${at}.1`, email));
+  const distributed = await inRounds(105, (attempt) => tryIt(`10.1.${attempt}.1`, email));
   assert.equal(distributed.filter((status) => status === 401).length, 100);
   assert.equal(distributed.filter((status) => status === 429).length, 5);
 });
 
-async function inRounds(count: number, ask: (at: number) => Promise<number>): Promise<number[]> {
+async function inRounds(count: number, ask: (index: number) => Promise<number>): Promise<number[]> {
   const statuses: number[] = [];
-  for (let at = 0; at < count; at += 15) {
-    const round = Array.from({ length: Math.min(15, count - at) }, (_, place) => ask(at + place));
+  for (let start = 0; start < count; start += 15) {
+    const round = Array.from({ length: Math.min(15, count - start) }, (_, position) => ask(start + position));
     statuses.push(...(await Promise.all(round)));
   }
   return statuses;
@@ -503,8 +509,8 @@ test('each role allows exactly the calls of its table (§5.6 rule 2)', async () 
   ];
   for (const [method, path, body, ...expected] of cases) {
     // The owner comes last, because the deletions by an owner are final.
-    for (const [at, who] of [editor, viewer, owner].entries()) {
-      const wanted = expected[(at + 1) % 3];
+    for (const [index, who] of [editor, viewer, owner].entries()) {
+      const wanted = expected[(index + 1) % 3];
       if (wanted === 0) continue;
       const answer = await who.browser.call(method, path, { ...(body !== undefined && { body }) });
       assert.equal(answer.status, wanted, `${method} ${path}: ${JSON.stringify(answer.body)}`);
@@ -577,9 +583,9 @@ test('an invitation creates one user, with its address and role (§14.6 rule 4)'
   const given = { token: tokenOf(link), name: 'Eve', password: PASSWORD };
   const check = (token: string) =>
     new Browser(service().address).call('POST', '/management/links/check', { body: { token } });
-  const found = await check(given.token);
+  const shown = await check(given.token);
   assert.deepEqual(
-    [found.body.type, found.body.role, found.body.email],
+    [shown.body.type, shown.body.role, shown.body.email],
     ['invitation', 'editor', email.toLowerCase()],
   );
   assert.equal((await accept({ ...given, password: 'short' })).status, 400);
@@ -640,7 +646,7 @@ test('a repeated invitation is answered without its link (§7.5 rule 7)', async 
 test('account keys manage users, and keys of smaller scope do not (§14.6 rule 1)', async () => {
   const owner = await signUpOwner(service());
   const { body: users } = await service().call('GET', '/management/users');
-  const found = users.items.find(({ id }: { id: number }) => id === owner.id);
+  const user = users.items.find(({ id }: { id: number }) => id === owner.id);
   const fields = [
     'id',
     'email',
@@ -652,7 +658,7 @@ test('account keys manage users, and keys of smaller scope do not (§14.6 rule 1
     'signsInWith',
     'passkeys',
   ];
-  assert.deepEqual(Object.keys(found), fields);
+  assert.deepEqual(Object.keys(user), fields);
   const scopes = [
     { scope: { type: 'project', id: service().projectId } },
     { scope: { type: 'account' }, access: 'write' },

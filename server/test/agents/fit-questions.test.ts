@@ -25,19 +25,21 @@ interface Part {
   readonly speeds?: number;
 }
 
-const from = <Item>(items: readonly Item[], at: number) => items[at % items.length] as Item;
+const from = <Item>(items: readonly Item[], index: number) => items[index % items.length] as Item;
 
 /** Every seventh part lacks its width, and every ninth its speeds. */
-const parts: readonly Part[] = Array.from({ length: 240 }, (_, at) => {
-  const kind = from(['frame', 'tyre', 'chain', 'pump'] as const, at);
-  const place = Math.floor(at / 4);
+const parts: readonly Part[] = Array.from({ length: 240 }, (_, index) => {
+  const kind = from(['frame', 'tyre', 'chain', 'pump'] as const, index);
+  const modelNumber = Math.floor(index / 4);
   return {
-    identifier: `P-${1000 + at}`,
+    identifier: `P-${1000 + index}`,
     kind,
-    name: `${kind} model ${place} of the year`,
-    ...(kind !== 'pump' && kind !== 'chain' && { diameter: from([559, 584, 622], place) }),
-    ...(place % 7 > 0 && (kind === 'frame' || kind === 'tyre') && { width: 30 + ((place * 7) % 31) }),
-    ...(place % 9 > 0 && (kind === 'frame' || kind === 'chain') && { speeds: from([9, 10, 11, 12], place) }),
+    name: `${kind} model ${modelNumber} of the year`,
+    ...(kind !== 'pump' && kind !== 'chain' && { diameter: from([559, 584, 622], modelNumber) }),
+    ...(modelNumber % 7 > 0 &&
+      (kind === 'frame' || kind === 'tyre') && { width: 30 + ((modelNumber * 7) % 31) }),
+    ...(modelNumber % 9 > 0 &&
+      (kind === 'frame' || kind === 'chain') && { speeds: from([9, 10, 11, 12], modelNumber) }),
   };
 });
 
@@ -56,10 +58,10 @@ function truth(a: Part, b: Part): Verdict {
   const frame = [a, b].find(({ kind }) => kind === 'frame');
   const other = a === frame ? b : a;
   if (frame === undefined || other.kind === 'frame' || other.kind === 'pump') return 'no_rule';
-  if (other.kind === 'chain') return judge(compare(other.speeds, frame.speeds, (one, two) => one === two));
+  if (other.kind === 'chain') return judge(compare(other.speeds, frame.speeds, (left, two) => left === two));
   return judge(
-    compare(other.diameter, frame.diameter, (one, two) => one === two),
-    compare(other.width, frame.width, (one, two) => one <= two),
+    compare(other.diameter, frame.diameter, (left, two) => left === two),
+    compare(other.width, frame.width, (left, two) => left <= two),
   );
 }
 
@@ -79,7 +81,7 @@ const between = (target: Part['kind'], ...match: readonly [string, string, strin
   constraint: true,
   source: { category: ['frame'] },
   target: { category: [target] },
-  match: match.map(([one, operator, two]) => ({ target: one, operator, source: two })),
+  match: match.map(([target, operator, two]) => ({ target, operator, source: two })),
 });
 
 interface Asked {
@@ -133,17 +135,17 @@ async function openShop(): Promise<string> {
 
 test('an agent answers each of 200 questions whether A fits B correctly, with at most two calls and 4,000 tokens (§15)', async () => {
   const ask = openAgent(await openShop());
-  const found = new Map<Verdict, number>();
-  for (let at = 0; at < QUESTIONS; at += 1) {
+  const verdictCounts = new Map<Verdict, number>();
+  for (let index = 0; index < QUESTIONS; index += 1) {
     // A frame with a tyre, a chain or a pump. Every tenth question has two parts of any kind.
-    const b = from(parts, at % 10 === 9 ? at * 29 : 4 * (at * 7 + 3) + 1 + (at % 3));
-    const a = from(parts, 12 * at);
-    const name = at % 2 === 0 ? 'identifier' : 'name';
+    const b = from(parts, index % 10 === 9 ? index * 29 : 4 * (index * 7 + 3) + 1 + (index % 3));
+    const a = from(parts, 12 * index);
+    const name = index % 2 === 0 ? 'identifier' : 'name';
     const { verdict, calls, tokens } = await ask(a[name], b[name]);
     assert.equal(verdict, truth(a, b), `${a.name} with ${b.name}`);
     assert.ok(calls <= CALLS && tokens < TOKENS, `${calls} calls, ${tokens} tokens`);
-    found.set(verdict, (found.get(verdict) ?? 0) + 1);
+    verdictCounts.set(verdict, (verdictCounts.get(verdict) ?? 0) + 1);
   }
   for (const verdict of ['fits', 'does_not_fit', 'unknown', 'no_rule'] as const)
-    assert.ok((found.get(verdict) ?? 0) >= 10, JSON.stringify([...found]));
+    assert.ok((verdictCounts.get(verdict) ?? 0) >= 10, JSON.stringify([...verdictCounts]));
 });

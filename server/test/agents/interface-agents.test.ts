@@ -143,7 +143,7 @@ test('an agent that asks about fit gets each misfit with its reason and each val
       why: ['0.5 × sum of Tyre width 120 mm > Maximum tyre width 50 mm'],
     },
   ]);
-  const many = Array.from({ length: 100 }, (_, at) => tyre(1_000 + at));
+  const many = Array.from({ length: 100 }, (_, index) => tyre(1_000 + index));
   await shop.update(...many);
   const items = ['B1', ...many.slice(1).map(({ identifier }) => identifier)].map((identifier) => ({
     identifier,
@@ -163,8 +163,8 @@ test('an agent finds products, reads their related products with the reasons, an
   ]);
   assert.ok(tools.every(({ annotations, outputSchema }) => annotations?.readOnlyHint && outputSchema));
 
-  const found = await ask(client, 'find_products', { query: 'bicycle' });
-  assert.deepEqual([found.total, found.products[0].identifier], [1, 'B1']);
+  const products = await ask(client, 'find_products', { query: 'bicycle' });
+  assert.deepEqual([products.total, products.products[0].identifier], [1, 'B1']);
   const narrow = await ask(client, 'find_products', {
     filter: 'Tyre width > 45',
     sort: 'Tyre width:desc',
@@ -258,8 +258,8 @@ test('an agent with write access tries a rule without storing it (§15 rule 3)',
 });
 
 test('scope and rate limit of a key apply to an agent (§15 rule 2)', async () => {
-  const [one, other] = [await makeShop(), await makeShop()];
-  const key = await makeKey(one.projectId, { rateLimit: { requestsPerMinute: 6 } });
+  const [firstShop, other] = [await makeShop(), await makeShop()];
+  const key = await makeKey(firstShop.projectId, { rateLimit: { requestsPerMinute: 6 } });
   await assert.rejects(connect(key, `?projectId=${other.projectId}`), /401|not allowed/);
   await assert.rejects(connect('wrong'), /401|not allowed/);
   const post = (body: unknown, headers = {}) =>
@@ -273,7 +273,7 @@ test('scope and rate limit of a key apply to an agent (§15 rule 2)', async () =
   for (let left = 6; left > 0; left -= 1) await post(list);
   assertRefused(await post(list), 429);
   assertRefused(await service().call('GET', '/mcp'), 405);
-  const listen = await connect(await makeKey(one.projectId));
+  const listen = await connect(await makeKey(firstShop.projectId));
   await assert.rejects(
     listen.listen({ toolsListChanged: true }),
     /[Ss]ubscription|not support|Method not found/,
@@ -283,7 +283,9 @@ test('scope and rate limit of a key apply to an agent (§15 rule 2)', async () =
 test('an invalid call of an agent is refused with an explanation, and answers stay small (§15 rules 4 and 5)', async () => {
   const catalog = await createCatalog(service());
   const text = (length: number) => '長'.repeat(length);
-  const attributes = Array.from({ length: 150 }, (_, at) => value(`Key ${at} ${text(100)}`, text(2_000)));
+  const attributes = Array.from({ length: 150 }, (_, index) =>
+    value(`Key ${index} ${text(100)}`, text(2_000)),
+  );
   await catalog.load(
     ...['A', 'B', 'C'].map((identifier) => ({
       identifier,
@@ -295,7 +297,9 @@ test('an invalid call of an agent is refused with an explanation, and answers st
   const client = await connect(await makeKey(catalog.projectId));
   await ask(client, 'find_products', { query: text(1) });
   const first = await ask(client, 'get_products', { identifiers: ['A', 'B', 'C'] });
-  const seen = new Set([...first.products, ...first.notShown].map((one) => one.identifier ?? one));
+  const seen = new Set(
+    [...first.products, ...first.notShown].map((product) => product.identifier ?? product),
+  );
   assert.equal(seen.size, 3);
   const { nextOffset } = await ask(client, 'compare_products', { identifiers: ['A', 'B', 'C'] });
   assert.ok(nextOffset > 0);
@@ -357,7 +361,7 @@ test('pages of foreign origins and foreign host names of this machine are refuse
 
 test('facets that cover only some of the hits state how many hits they cover (§15 rule 4)', async () => {
   const catalog = await createCatalog(service());
-  await catalog.load(...Array.from({ length: 250 }, (_, at) => tyre(at + 1)));
+  await catalog.load(...Array.from({ length: 250 }, (_, index) => tyre(index + 1)));
   const client = await connect(await makeKey(catalog.projectId));
   const broad = await ask(client, 'find_products', { query: 'tyre' });
   assert.deepEqual([broad.total, broad.facetsOf], [250, 200]);

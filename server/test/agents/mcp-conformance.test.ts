@@ -32,10 +32,10 @@ test('/mcp passes the conformance suite except for the listed cases, each with i
   // The suite sends no custom headers.
   const url = `${service().address}/mcp?apiKey=${body.key}`;
   const args = ['server', '--url', url, '--suite', 'all', '--expected-failures', EXPECTED_FAILURES];
-  const { code, said } = await new Promise<{ code: unknown; said: string }>((resolve) => {
+  const { code, output } = await new Promise<{ code: unknown; output: string }>((resolve) => {
     execFile(process.execPath, [SUITE, ...args, '--output-dir', results], (error, stdout, stderr) =>
-      resolve({ code: error?.code ?? 0, said: stdout + stderr }),
+      resolve({ code: error?.code ?? 0, output: stdout + stderr }),
     );
   });
-  assert.equal(code, 0, said.slice(-6_000));
+  assert.equal(code, 0, output.slice(-6_000));
 });

@@ -87,24 +87,24 @@ const STRANGE: readonly Path[] = [
   ['A\u0002'],
   ['Äpfel', '果物', '😀'],
   ['\ue000'],
-  Array.from({ length: 20 }, (_, at) => `${at} ${'ü'.repeat(990)}`),
+  Array.from({ length: 20 }, (_, index) => `${index} ${'ü'.repeat(990)}`),
 ];
 
 test('category names may contain any characters and are returned unchanged (§14.3 rule 11)', async () => {
   const catalog = await createCatalog(service());
-  await catalog.load(...STRANGE.map((path, at) => product(`P${at}`, path)));
-  const above = STRANGE.flatMap((path) => path.map((_, at) => path.slice(0, at + 1)));
+  await catalog.load(...STRANGE.map((path, index) => product(`P${index}`, path)));
+  const above = STRANGE.flatMap((path) => path.map((_, index) => path.slice(0, index + 1)));
   const expected = [...new Map(above.map((path) => [JSON.stringify(path), path])).values()];
-  const found = await list(catalog);
+  const paths = await list(catalog);
   assert.deepEqual(
-    new Set(found.map((path) => JSON.stringify(path))),
+    new Set(paths.map((path) => JSON.stringify(path))),
     new Set(expected.map((path) => JSON.stringify(path))),
   );
-  assert.equal(found.length, expected.length);
-  assert.deepEqual(await list(catalog, { limit: 1 }), found, 'one per page, in the same order');
+  assert.equal(paths.length, expected.length);
+  assert.deepEqual(await list(catalog, { limit: 1 }), paths, 'one per page, in the same order');
   for (const top of expected.filter((path) => JSON.stringify(path).length < 5_000)) {
-    const below = found.filter(
-      (path) => path.length > top.length && top.every((name, at) => path[at] === name),
+    const below = paths.filter(
+      (path) => path.length > top.length && top.every((name, index) => path[index] === name),
     );
     assert.deepEqual(await list(catalog, { under: top }), below, JSON.stringify(top).slice(0, 100));
   }
@@ -112,8 +112,12 @@ test('category names may contain any characters and are returned unchanged (§14
 
 test('paging lists every category exactly once (§14.3 rule 11)', async () => {
   const catalog = await createCatalog(service());
-  const paths = Array.from({ length: 25 }, (_, at) => ['All', `${at % 5}`, `${String(at).padStart(2, '0')}`]);
-  await catalog.load(...paths.map((path, at) => product(`P${at}`, path)));
+  const paths = Array.from({ length: 25 }, (_, index) => [
+    'All',
+    `${index % 5}`,
+    `${String(index).padStart(2, '0')}`,
+  ]);
+  await catalog.load(...paths.map((path, index) => product(`P${index}`, path)));
   const all = await list(catalog);
   assert.equal(all.length, 1 + 5 + 25);
   const pages = await listPages(catalog, { limit: 4 });
@@ -163,7 +167,7 @@ test('categories appear and disappear with their products (§14.3 rule 13)', asy
 test('a category whose products were removed is still listed only if it had over 5,000 of them (§14.3 rule 13)', async () => {
   const catalog = await createCatalog(service());
   const many = (name: string, count: number, category: string) =>
-    Array.from({ length: count }, (_, at) => product(`${name}${at}`, [category]));
+    Array.from({ length: count }, (_, index) => product(`${name}${index}`, [category]));
   await catalog.load(...many('F', 100, 'Few'), ...many('M', 5_100, 'Many'));
   assert.deepEqual(await list(catalog), [['Few'], ['Many']]);
   await catalog.load(product('NEW', ['Sale']));
@@ -172,8 +176,10 @@ test('a category whose products were removed is still listed only if it had over
 
 test('in a catalog of many categories each page skips those without products (§14.3 rule 13)', async () => {
   const catalog = await createCatalog(service());
-  const names = Array.from({ length: 300 }, (_, at) => `C${String(at).padStart(3, '0')}`);
-  const gone = Array.from({ length: 30_000 }, (_, at) => product(`P${at}`, [names[at % names.length] ?? '']));
+  const names = Array.from({ length: 300 }, (_, index) => `C${String(index).padStart(3, '0')}`);
+  const gone = Array.from({ length: 30_000 }, (_, index) =>
+    product(`P${index}`, [names[index % names.length] ?? '']),
+  );
   await catalog.load(...gone, product('A', ['B']), product('Z', ['Z']));
   assert.equal((await list(catalog, { limit: 1000 })).length, 302);
   await catalog.load(product('A', ['B']), product('Z', ['Z']));

@@ -58,8 +58,8 @@ test('a commit lists its products before and after, in pages (§14.8 rules 3 and
   const shown = async (id: number, query = '') => {
     const { items, nextCursor } = await read(catalog, `/commits/${id}/products${query}`);
     assert.equal(nextCursor, null);
-    return items.map((one: Record<string, { name: string } | null>) => [
-      ...[one.identifier, one.kind, one.before?.name, one.after?.name, one.changedSince],
+    return items.map((change: Record<string, { name: string } | null>) => [
+      ...[change.identifier, change.kind, change.before?.name, change.after?.name, change.changedSince],
     ]);
   };
   assert.deepEqual(await shown(second.id), [
@@ -76,7 +76,7 @@ test('a commit lists its products before and after, in pages (§14.8 rules 3 and
   const identifiers: string[] = [];
   for (let cursor = ''; cursor !== null; ) {
     const page = await read(catalog, `/commits/${second.id}/products?limit=1${cursor}`);
-    identifiers.push(...page.items.map((one: { identifier: string }) => one.identifier));
+    identifiers.push(...page.items.map((product: { identifier: string }) => product.identifier));
     cursor = page.nextCursor && `&cursor=${page.nextCursor}`;
   }
   assert.deepEqual(identifiers, ['A', 'C', 'D']);
@@ -91,8 +91,8 @@ test('a product lists its commits, even after its deletion (§14.8 rule 6)', asy
   const catalog = await makeHistory();
   const shown = async (identifier: string) =>
     (await read(catalog, `/products/${identifier}/commits`)).items.map(
-      (one: Record<string, { name: string; kind: string } | null>) => [
-        ...[one.commit?.kind, one.kind, one.before?.name, one.after?.name, one.changedSince],
+      (change: Record<string, { name: string; kind: string } | null>) => [
+        ...[change.commit?.kind, change.kind, change.before?.name, change.after?.name, change.changedSince],
       ],
     );
   assert.deepEqual(await shown('A'), [

@@ -75,7 +75,7 @@ test('the coverage of a category counts only its products (§11.6 rule 8)', asyn
 test('coverage counts products that are too large to be read together (§11.6 rules 1 to 3)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, COLOUR);
-  const large = Array.from({ length: 30 }, (_, at) => [`Text ${at}`, 'x'.repeat(50_000)] as const);
+  const large = Array.from({ length: 30 }, (_, index) => [`Text ${index}`, 'x'.repeat(50_000)] as const);
   await catalog.load(product('A', ...large), product('B', ...large), product('C', ...large));
   const { products, unknown } = await cover(catalog);
   assert.deepEqual([products, unknown[0].withValue], [3, 3]);
@@ -201,23 +201,23 @@ for (const { why, attribute, kept, gained, lost } of EFFECTS) {
       );
     const before = await listFacts();
     const effect = await effectOf(catalog, attribute);
-    const named = ({ examples }: AnyBody) => examples.map((one: AnyBody) => one.identifier);
+    const named = ({ examples }: AnyBody) => examples.map((example: AnyBody) => example.identifier);
     assert.deepEqual([effect.kept, named(effect.gained), named(effect.lost)], [kept, gained, lost]);
     assert.deepEqual([effect.gained.count, effect.lost.count], [gained.length, lost.length]);
     assert.deepEqual([effect.products, effect.sampled, effect.sampledProducts], [5, false, 5]);
     assert.deepEqual(await listFacts(), before, 'a preview changes nothing');
 
-    const others = [LENGTH, COLOUR].filter((one) => one.name !== name);
+    const others = [LENGTH, COLOUR].filter((attribute) => attribute.name !== name);
     await define(catalog, attribute, ...others);
     for (const { id, name: task } of await catalog.tasks())
       if (task === 're-extraction') await service().ended(id);
     const after = await listFacts();
     assert.deepEqual(
-      after.filter((one) => !before.includes(one)),
+      after.filter((fact) => !before.includes(fact)),
       gained,
     );
     assert.deepEqual(
-      before.filter((one) => !after.includes(one)),
+      before.filter((fact) => !after.includes(fact)),
       lost,
     );
   });
@@ -262,8 +262,8 @@ test('a preview refuses an attribute that PUT would refuse (§11.6 rule 6, §11.
 test('a large catalog is sampled, or counted completely with progress (§11.6 rules 1 and 7, §17.1 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, COLOUR);
-  const all = Array.from({ length: 60_000 }, (_, at) =>
-    product(`P${String(at).padStart(5, '0')}`, ['Colour', at % 2 === 0 ? 'red' : `unique ${at}`]),
+  const all = Array.from({ length: 60_000 }, (_, index) =>
+    product(`P${String(index).padStart(5, '0')}`, ['Colour', index % 2 === 0 ? 'red' : `unique ${index}`]),
   );
   await catalog.load(...all);
   const { attributes, unknown, ...looked } = await cover(catalog);
@@ -293,16 +293,17 @@ test('sample=all counts the same as reading each product, also when repeated and
   const catalog = await createCatalog(service());
   await define(catalog, COLOUR);
   // A sample of 50,000 has the first 50 of each 60 products, in which red is more frequent than blue.
-  const colourOf = (at: number) => (at % 60 < 12 ? 'red' : at % 60 < 20 || at % 60 >= 54 ? 'blue' : 'green');
-  const all = Array.from({ length: 60_000 }, (_, at) => ({
-    ...product(`P${String(at).padStart(5, '0')}`, ['Colour', colourOf(at)]),
-    categories: [{ path: [at % 3 === 0 ? 'Third' : 'Others'] }],
+  const colourOf = (index: number) =>
+    index % 60 < 12 ? 'red' : index % 60 < 20 || index % 60 >= 54 ? 'blue' : 'green';
+  const all = Array.from({ length: 60_000 }, (_, index) => ({
+    ...product(`P${String(index).padStart(5, '0')}`, ['Colour', colourOf(index)]),
+    categories: [{ path: [index % 3 === 0 ? 'Third' : 'Others'] }],
   }));
   await catalog.load(...all);
   const valuesOf = async (query: string) => (await cover(catalog, query)).attributes[0].values;
-  const countAll = (holds: (at: number) => boolean) => {
-    const colours = all.flatMap((_, at) => (holds(at) ? [colourOf(at)] : []));
-    return [...Map.groupBy(colours, (one) => one)]
+  const countAll = (holds: (index: number) => boolean) => {
+    const colours = all.flatMap((_, index) => (holds(index) ? [colourOf(index)] : []));
+    return [...Map.groupBy(colours, (colour) => colour)]
       .map(([value, { length }]) => ({ value, count: length }))
       .sort((a, b) => b.count - a.count);
   };
@@ -314,7 +315,7 @@ test('sample=all counts the same as reading each product, also when repeated and
   );
   for (const time of ['first', 'again']) assert.deepEqual(await valuesOf('?sample=all'), everyOne, time);
   const category = encodeURIComponent('["Third"]');
-  const third = countAll((at) => at % 3 === 0);
+  const third = countAll((index) => index % 3 === 0);
   assert.deepEqual(await valuesOf(`?sample=all&category=${category}`), third);
   await catalog.update({ ...product('P00000', ['Colour', 'blue']), name: 'Blue' });
   const changed = everyOne.map(({ value, count }) => ({

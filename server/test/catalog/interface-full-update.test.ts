@@ -8,9 +8,11 @@ import { startTestService } from '../support/test-service.ts';
 const service = shareService();
 
 const product = (identifier: string, more: object = {}) => ({ identifier, name: identifier, ...more });
-const products = (...identifiers: string[]) => ({ products: identifiers.map((one) => product(one)) });
+const products = (...identifiers: string[]) => ({
+  products: identifiers.map((identifier) => product(identifier)),
+});
 const numbered = (count: number) =>
-  Array.from({ length: count }, (_, at) => product(`P${String(at).padStart(3, '0')}`));
+  Array.from({ length: count }, (_, index) => product(`P${String(index).padStart(3, '0')}`));
 const GUARD_TEXT =
   'The last full update has been rejected because the number of products was significantly lower than before.';
 
@@ -336,12 +338,12 @@ test('the products that a commit would delete are listed in pages, in the form o
   );
   const fullUpdateId = await initiate(catalog);
   await catalog.post('/products/batch/upload', [product('kept'), product('new'), ...numbered(7)]);
-  const found: { identifier: string; category: string[] }[] = [];
+  const deletions: { identifier: string; category: string[] }[] = [];
   let cursor: string | null = '';
   for (let pages = 0; cursor !== null; pages += 1) {
     const page = await catalog.call('GET', `${path}?limit=100${cursor === '' ? '' : `&cursor=${cursor}`}`);
     assert.equal(page.status, 200, JSON.stringify(page.body));
-    found.push(...page.body.products);
+    deletions.push(...page.body.products);
     cursor = page.body.nextCursor;
     assert.equal(cursor === null, pages === 2);
   }
@@ -352,10 +354,10 @@ test('the products that a commit would delete are listed in pages, in the form o
     'Ä 😀',
   ];
   assert.deepEqual(
-    found.map(({ identifier }) => identifier),
+    deletions.map(({ identifier }) => identifier),
     expected,
   );
-  assert.deepEqual(found.at(-1)?.category, ['Top', 'Leaf']);
+  assert.deepEqual(deletions.at(-1)?.category, ['Top', 'Leaf']);
   const { deleted } = (await catalog.post('/products/batch/preview')).body;
   assert.deepEqual(deleted, { count: expected.length, identifiers: expected.slice(0, 100) });
   const other = fullUpdateId + 1;
@@ -484,7 +486,7 @@ test('the delete guard checks again when the commit runs: FAILED, same text, unc
 
 test('a restore undoes the last commit: ids stay, later changes are overwritten, created products are removed (§4.5 rules 2 to 4)', async () => {
   const catalog = await createCatalog(service());
-  await catalog.load(...['A', 'B', 'C', 'D'].map((one) => product(one, { name: 'before' })));
+  await catalog.load(...['A', 'B', 'C', 'D'].map((identifier) => product(identifier, { name: 'before' })));
   const before = await catalog.find('A', 'B', 'C', 'D');
   await catalog.load(
     product('A', { name: 'after' }),
@@ -507,7 +509,7 @@ test('a restore undoes the last commit: ids stay, later changes are overwritten,
     after.map(({ identifier }) => identifier),
     ['A', 'B', 'C', 'D'],
   );
-  for (const at of [0, 1, 3]) assert.deepEqual(after[at], before[at]);
+  for (const index of [0, 1, 3]) assert.deepEqual(after[index], before[index]);
   assert.equal(after[2].name, 'later', 'the commit did not change it, so its later update stays');
   const overwritten = (await catalog.report(task)).filter(({ code }) => code === 'overwritten_later');
   assert.deepEqual(
@@ -608,8 +610,8 @@ for (const { next, change } of GAINING) {
     while (Number((await store.readCatalog<{ count: number }>(catalog.projectId, open))[0]?.count) > 0)
       await delay(20);
     await catalog.done(await catalog.post('/products/batch/restore'));
-    const [found] = await catalog.find('A');
-    assert.equal(found?.name, 'One');
+    const [restored] = await catalog.find('A');
+    assert.equal(restored?.name, 'One');
   });
 }
 

@@ -68,11 +68,11 @@ for (const { name, write } of ways)
     const { status, body } = answer;
     assert.deepEqual([status, body.status, body.nr_of_products], [200, 'success', 1], JSON.stringify(body));
     await catalog.done(answer);
-    const found = await service().call(
+    const lookup = await service().call(
       'GET',
       `/management/projects/${catalog.projectId}/products?format=ndjson`,
     );
-    assert.deepEqual(JSON.parse(String(found.body)), stored);
+    assert.deepEqual(JSON.parse(String(lookup.body)), stored);
   });
 
 test('a full update in this form is refused, and so is a body that is not a list (docs/connectors.md)', async () => {

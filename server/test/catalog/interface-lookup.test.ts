@@ -12,7 +12,7 @@ const service = shareService({ clock });
 const BY_SKU = '/product-service/products-by-sku';
 const product = (identifier: string, more: object = {}) => ({ identifier, name: identifier, ...more });
 const many = (count: number) =>
-  Array.from({ length: count }, (_, at) => `SKU-${String(at).padStart(20, '0')}`);
+  Array.from({ length: count }, (_, index) => `SKU-${String(index).padStart(20, '0')}`);
 
 /** @returns the identifiers in the answer to an encoded query */
 async function ask(catalog: TestCatalog, query: string): Promise<string[]> {
@@ -49,8 +49,8 @@ test('a product has exactly the fields of §2.2', async () => {
     ],
     settings: { excludeUserGroups: ['minors'] },
   });
-  const [found] = await catalog.find('A1');
-  const { id, facts, lastUpdateTs, ...rest } = found;
+  const [product] = await catalog.find('A1');
+  const { id, facts, lastUpdateTs, ...rest } = product;
   assert.ok(Number.isSafeInteger(id) && id > 0);
   assert.equal(lastUpdateTs, clock.now());
   assert.deepEqual(rest, {
@@ -115,14 +115,14 @@ test('an identifier keeps its id across updates and full updates (§2.2 rule 2)'
 test('attributeId, valueId and categoryId do not depend on how a catalog is loaded (§2.2 rules 5 and 8)', async () => {
   const catalog = await createCatalog(service());
   const load = async (first: string, second: string) => {
-    const make = (one: string) =>
-      product(one, {
-        categories: [{ path: [one, 'leaf'] }],
-        attributes: [{ key: `key ${one}`, value: one }],
+    const make = (identifier: string) =>
+      product(identifier, {
+        categories: [{ path: [identifier, 'leaf'] }],
+        attributes: [{ key: `key ${identifier}`, value: identifier }],
       });
     await catalog.load(make(first), make(second));
-    const found = await catalog.find('A', 'B');
-    return found.map(({ categories, facts }) => [
+    const products = await catalog.find('A', 'B');
+    return products.map(({ categories, facts }) => [
       categories[0].categoryId,
       facts[0].attributeId,
       facts[0].valueId,
@@ -137,20 +137,22 @@ test('attributeId, valueId and categoryId do not depend on how a catalog is load
 test('a category path consists of its levels, whatever characters they contain (§2.2 rule 5)', async () => {
   const catalog = await createCatalog(service());
   const paths = [['a', 'b'], ['a > b'], ['a","b'], ['a'], ['b', 'a'], ['A']];
-  await catalog.load(...paths.map((path, at) => product(`P${at}`, { categories: [{ path }, { path }] })));
-  const found = await catalog.find(...paths.map((_, at) => `P${at}`));
+  await catalog.load(
+    ...paths.map((path, index) => product(`P${index}`, { categories: [{ path }, { path }] })),
+  );
+  const products = await catalog.find(...paths.map((_, index) => `P${index}`));
   assert.deepEqual(
-    found.map(({ categories }) => categories[0].path),
+    products.map(({ categories }) => categories[0].path),
     paths,
   );
-  assert.equal(new Set(found.map(({ categories }) => categories[0].categoryId)).size, paths.length);
-  for (const { categories } of found) assert.equal(categories[0].categoryId, categories[1].categoryId);
+  assert.equal(new Set(products.map(({ categories }) => categories[0].categoryId)).size, paths.length);
+  for (const { categories } of products) assert.equal(categories[0].categoryId, categories[1].categoryId);
 });
 
 test('identifiers is a JSON array, or each value is one identifier exactly as sent (§4.2 rules 2 to 5)', async () => {
   const catalog = await createCatalog(service());
   const odd = ['["x"', 'A,B', ' A', '"A"', '+', 'a&b=c', '{'];
-  await catalog.load(...['A', 'B', 'C', ...odd].map((one) => product(one)));
+  await catalog.load(...['A', 'B', 'C', ...odd].map((identifier) => product(identifier)));
   assert.deepEqual(await ask(catalog, json(['A', 'B'])), ['A', 'B']);
   assert.deepEqual(await ask(catalog, 'identifiers=["A","B"]'), ['A', 'B']);
   assert.deepEqual(await ask(catalog, 'identifiers=A'), ['A']);
@@ -161,8 +163,8 @@ test('identifiers is a JSON array, or each value is one identifier exactly as se
     'not read as JSON if there are several values',
   );
   assert.deepEqual(await ask(catalog, 'identifiers=[]'), []);
-  for (const one of odd.filter((name) => !/^[[{]/.test(name))) {
-    assert.deepEqual(await ask(catalog, `identifiers=${encodeURIComponent(one)}`), [one]);
+  for (const text of odd.filter((name) => !/^[[{]/.test(name))) {
+    assert.deepEqual(await ask(catalog, `identifiers=${encodeURIComponent(text)}`), [text]);
   }
   assert.deepEqual(await ask(catalog, json(odd)), odd);
 });
@@ -203,13 +205,13 @@ test('missing or empty identifiers, or a value that is not a JSON array of strin
 
 test('products are answered in the order of the request, each once, and unknown ones are skipped (§4.2 rule 6)', async () => {
   const catalog = await createCatalog(service());
-  await catalog.load(...['A', 'B', 'C', '__proto__', 'a'].map((one) => product(one)));
+  await catalog.load(...['A', 'B', 'C', '__proto__', 'a'].map((identifier) => product(identifier)));
   const wanted = ['C', 'unknown', '__proto__', 'A', 'C', 'constructor', 'a', 'A ', 'B', 'A'];
   const expected = ['C', '__proto__', 'A', 'a', 'B'];
   assert.deepEqual(await ask(catalog, json(wanted)), expected);
   assert.deepEqual(
-    await ask(catalog, wanted.map((one) => `identifiers=${one}`).join('&')),
-    expected.filter((one) => one),
+    await ask(catalog, wanted.map((identifier) => `identifiers=${identifier}`).join('&')),
+    expected.filter((identifier) => identifier),
   );
   assert.deepEqual(
     (await catalog.find(...wanted)).map(({ identifier }) => identifier),
@@ -229,14 +231,20 @@ test('an identifier that no product can have finds nothing (§2.3 rule 9)', asyn
 test('1,000 identifiers are answered, and 1,001 are 400 (§4.2 rule 7)', async () => {
   const catalog = await createCatalog(service());
   const identifiers = many(1_001);
-  await catalog.load(...identifiers.map((one) => product(one)));
+  await catalog.load(...identifiers.map((identifier) => product(identifier)));
   const thousand = identifiers.slice(0, 1_000);
   assert.deepEqual(await ask(catalog, json(thousand)), thousand);
-  assert.deepEqual(await ask(catalog, thousand.map((one) => `identifiers=${one}`).join('&')), thousand);
+  assert.deepEqual(
+    await ask(catalog, thousand.map((identifier) => `identifiers=${identifier}`).join('&')),
+    thousand,
+  );
   assert.equal((await catalog.post(BY_SKU, { identifiers: thousand })).body.products.length, 1_000);
   for (const answer of [
     await catalog.call('GET', `${BY_SKU}?${json(identifiers)}`),
-    await catalog.call('GET', `${BY_SKU}?${identifiers.map((one) => `identifiers=${one}`).join('&')}`),
+    await catalog.call(
+      'GET',
+      `${BY_SKU}?${identifiers.map((identifier) => `identifiers=${identifier}`).join('&')}`,
+    ),
     await catalog.post(BY_SKU, { identifiers }),
   ]) {
     assertRefused(answer, 400, /1001.*1000/);
@@ -248,10 +256,10 @@ test('POST accepts the 1,000 longest identifiers in any JSON notation, also pack
   await catalog.load(product('A'));
   const longest = Array.from({ length: 999 }, () => `"${'\\ud83d\\ude00'.repeat(255)}"`).join(',');
   const body = `{"identifiers":["A",${longest}]}`;
-  const found = await catalog.post(BY_SKU, body);
-  assert.equal(found.body.products?.length, 1, JSON.stringify(found.body).slice(0, 200));
+  const answer = await catalog.post(BY_SKU, body);
+  assert.equal(answer.body.products?.length, 1, JSON.stringify(answer.body).slice(0, 200));
   const packed = await catalog.post(BY_SKU, gzipSync(body), { 'content-encoding': 'gzip' });
-  assert.deepEqual(packed.body, found.body);
+  assert.deepEqual(packed.body, answer.body);
 });
 
 test('POST and GET answer the same (§4.2 rule 8)', async () => {
@@ -282,7 +290,7 @@ test('product-by-sku answers one product like the lookup of several, or 404 (§4
 
 test('the next lookup shows an update although answers are cached (§4.2)', async () => {
   const catalog = await createCatalog(service());
-  const name = async () => (await catalog.find('A')).map((found) => found.name)[0];
+  const name = async () => (await catalog.find('A')).map((product) => product.name)[0];
   await catalog.load(product('A', { name: 'one' }));
   assert.equal(await name(), 'one');
   await catalog.update(product('A', { name: 'two' }));

@@ -32,7 +32,7 @@ test('skip stores the valid products and names the invalid ones in the answer an
   assertRefused(await catalog.post('/products', { products }), 400, 'Your body params are not valid');
   const answer = await catalog.post('/products?onInvalid=skip', { products });
   assert.deepEqual([answer.status, answer.body.nrOfSent, answer.body.nrOfParsed], [200, 5, 2]);
-  const named = answer.body.validation.map((one: { product: object }) => one.product);
+  const named = answer.body.validation.map((violation: { product: object }) => violation.product);
   assert.deepEqual(named, [
     { identifier: 'B', index: 1 },
     { identifier: 'C', index: 2 },
@@ -63,8 +63,8 @@ test('empty names at the end of a category path are dropped, and an empty path i
   const answer = await catalog.post('/products?onInvalid=skip', { products });
   assert.equal(answer.body.nrOfParsed, 3);
   const lines = await catalog.report(await catalog.done(answer));
-  const told = lines.map(({ code, identifier }) => `${code} ${identifier}`);
-  assert.deepEqual(told, ['product_invalid B', 'path_mended A', 'path_mended D']);
+  const reported = lines.map(({ code, identifier }) => `${code} ${identifier}`);
+  assert.deepEqual(reported, ['product_invalid B', 'path_mended A', 'path_mended D']);
   const mended = lines.slice(1).map(({ count, message }) => [count, message]);
   const ends = 'empty names at the ends of category paths were dropped';
   assert.deepEqual(mended, [

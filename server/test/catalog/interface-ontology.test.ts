@@ -75,8 +75,8 @@ async function listExtractions(catalog: TestCatalog) {
 
 /** @returns [attribute, value] of every fact of a product */
 async function factsOf(catalog: TestCatalog, identifier: string): Promise<string[][]> {
-  const [found] = await catalog.find(identifier);
-  return found.facts.map(({ attribute, value }: Fact) => [attribute, value]);
+  const [product] = await catalog.find(identifier);
+  return product.facts.map(({ attribute, value }: Fact) => [attribute, value]);
 }
 
 const describe = ({ type, unitName }: Attribute) => (unitName === undefined ? type : `${type} ${unitName}`);
@@ -137,11 +137,11 @@ const TYPES: readonly { values: readonly string[]; type: string; why: string }[]
 test('a full update makes each new key an attribute of the type that fits all its values (§11.2 rules 2 and 3)', async () => {
   const catalog = await createCatalog(service());
   const values = TYPES.flatMap(({ values: list, why }) => list.map((value): Value => [why, value]));
-  const products = values.map((value, at) => product(`P${at}`, value));
+  const products = values.map((value, index) => product(`P${index}`, value));
   await catalog.load(...products);
   assert.deepEqual(await typesOf(catalog), Object.fromEntries(TYPES.map(({ why, type }) => [why, type])));
-  for (const [at, [why, value]] of values.entries()) {
-    assert.deepEqual(await factsOf(catalog, `P${at}`), [[why, value]], `${why}: ${value}`);
+  for (const [position, [why, value]] of values.entries()) {
+    assert.deepEqual(await factsOf(catalog, `P${position}`), [[why, value]], `${why}: ${value}`);
   }
 });
 
@@ -161,9 +161,9 @@ test('the values of all batches decide the type of an attribute, not only those 
     Same: 'NUMERIC_ATTRIBUTE mm',
   });
   const ontology = await getOntology(catalog);
-  for (const found of await catalog.find('A', 'B')) {
-    assert.equal(found.facts.length, 4);
-    for (const { attributeId, attribute, type } of found.facts as Fact[]) {
+  for (const served of await catalog.find('A', 'B')) {
+    assert.equal(served.facts.length, 4);
+    for (const { attributeId, attribute, type } of served.facts as Fact[]) {
       const defined = ontology.attributes.find(({ name }) => name === attribute);
       assert.deepEqual([attributeId, type], [defined?.id, defined?.type], attribute);
     }
@@ -309,16 +309,16 @@ test('PUT accepts the answer of GET and then starts no task (§11.1 rule 4)', as
   ];
   for (const mode of ['own', 'automatic'] as const) {
     await define(catalog, mode, ...full);
-    const known = await getOntology(catalog);
-    assert.equal(known.mode, mode);
+    const ontology = await getOntology(catalog);
+    assert.equal(ontology.mode, mode);
     assert.deepEqual(
-      known.attributes.map(({ id: _, ...attribute }) => attribute).toSorted(byName),
+      ontology.attributes.map(({ id: _, ...attribute }) => attribute).toSorted(byName),
       full.toSorted(byName),
     );
     const tasks = await catalog.tasks();
-    const answer = await putOntology(catalog, known);
-    assert.deepEqual([answer.status, answer.body], [200, known]);
-    assert.deepEqual(await getOntology(catalog), known);
+    const answer = await putOntology(catalog, ontology);
+    assert.deepEqual([answer.status, answer.body], [200, ontology]);
+    assert.deepEqual(await getOntology(catalog), ontology);
     assert.equal((await catalog.tasks()).length, tasks.length);
   }
 });
@@ -399,9 +399,9 @@ const REFUSED: readonly { why: string; body: object }[] = [
 for (const { why, body } of REFUSED) {
   test(`an ontology with ${why} is refused and changes nothing (§11.1)`, async () => {
     const catalog = await createCatalog(service());
-    const known = await define(catalog, 'own', text('Kept'));
+    const ontology = await define(catalog, 'own', text('Kept'));
     assertRefused(await putOntology(catalog, body), 400);
-    assert.deepEqual(await getOntology(catalog), known);
+    assert.deepEqual(await getOntology(catalog), ontology);
   });
 }
 
@@ -423,8 +423,8 @@ test('__proto__ and constructor are valid names (§11.1 rule 6)', async () => {
     ['constructor', 'x'],
     ['toString', 'true'],
   ]);
-  const known = await getOntology(catalog);
-  assert.deepEqual((await putOntology(catalog, known)).body, known);
+  const ontology = await getOntology(catalog);
+  assert.deepEqual((await putOntology(catalog, ontology)).body, ontology);
 });
 
 const READ: readonly { attribute: Attribute; takes: string[]; refuses: Record<string, string> }[] = [
@@ -492,11 +492,13 @@ for (const { attribute, takes, refuses } of READ) {
     const catalog = await createCatalog(service());
     await define(catalog, 'own', attribute);
     const values = [...takes, ...Object.keys(refuses)];
-    const task = await catalog.load(...values.map((value, at) => product(`P${at}`, [attribute.name, value])));
-    for (const [at, value] of values.entries()) {
-      const expected = at < takes.length ? [[attribute.name, value]] : [];
-      assert.deepEqual(await factsOf(catalog, `P${at}`), expected, value);
-      assert.equal((await catalog.stored(`P${at}`)).attributes[0].value, value);
+    const task = await catalog.load(
+      ...values.map((value, index) => product(`P${index}`, [attribute.name, value])),
+    );
+    for (const [position, value] of values.entries()) {
+      const expected = position < takes.length ? [[attribute.name, value]] : [];
+      assert.deepEqual(await factsOf(catalog, `P${position}`), expected, value);
+      assert.equal((await catalog.stored(`P${position}`)).attributes[0].value, value);
     }
     const lines = await catalog.report(task);
     assert.deepEqual(
@@ -540,8 +542,8 @@ test('equal values of one attribute are one fact, whose user groups are the unio
       ['Shape', 'red', ['trade']],
     ),
   );
-  const [found] = await catalog.find('A');
-  const facts = found.facts.map(({ attribute, value, userGroups }: Fact) => [
+  const [served] = await catalog.find('A');
+  const facts = served.facts.map(({ attribute, value, userGroups }: Fact) => [
     attribute,
     value,
     userGroups?.toSorted(),
@@ -611,7 +613,9 @@ test('the detail of a product shows its upload and each value without a fact (§
 
 test('the list of products continues at its cursor, and its export can be uploaded again (§14.3 rules 1 and 2)', async () => {
   const catalog = await createCatalog(service());
-  const uploads = Array.from({ length: 7 }, (_, at) => product(`P${at}`, ['Size', String(at)], ['Ö', '😀']));
+  const uploads = Array.from({ length: 7 }, (_, index) =>
+    product(`P${index}`, ['Size', String(index)], ['Ö', '😀']),
+  );
   await catalog.load(...uploads);
   const seen: { identifier: string; id: number; lastUpdateTs: number }[] = [];
   let cursor = '';
@@ -621,26 +625,26 @@ test('the list of products continues at its cursor, and its export can be upload
     assert.equal(body.nextCursor === null, page === 2);
     cursor = `&cursor=${encodeURIComponent(body.nextCursor)}`;
   }
-  const found = await catalog.find(...uploads.map(({ identifier }) => identifier));
+  const products = await catalog.find(...uploads.map(({ identifier }) => identifier));
   assert.deepEqual(
     seen.map(({ identifier, id, lastUpdateTs }) => [identifier, id, lastUpdateTs]),
-    found.map(({ identifier, id, lastUpdateTs }) => [identifier, id, lastUpdateTs]),
+    products.map(({ identifier, id, lastUpdateTs }) => [identifier, id, lastUpdateTs]),
   );
   const exported = await service().call('GET', `${pathOf(catalog)}/products?format=ndjson`);
   assert.match(exported.headers.get('content-type') ?? '', /^application\/x-ndjson/);
   const lines = exported.body.split('\n').filter((line: string) => line !== '');
   await catalog.load(...lines.map((line: string) => JSON.parse(line)));
-  assert.deepEqual(await catalog.find(...uploads.map(({ identifier }) => identifier)), found);
+  assert.deepEqual(await catalog.find(...uploads.map(({ identifier }) => identifier)), products);
   for (const limit of ['0', '1001', 'x'])
     assertRefused(await service().call('GET', `${pathOf(catalog)}/products?limit=${limit}`), 400);
 });
 
 /** Enough that their extraction takes longer than a request. */
-const MANY = Array.from({ length: 6_000 }, (_, at) =>
+const MANY = Array.from({ length: 6_000 }, (_, index) =>
   product(
-    `M${String(at).padStart(4, '0')}`,
-    ['Length', `${at} in`],
-    ['Colour', at % 2 === 0 ? 'red' : 'blue'],
+    `M${String(index).padStart(4, '0')}`,
+    ['Length', `${index} in`],
+    ['Colour', index % 2 === 0 ? 'red' : 'blue'],
   ),
 );
 
@@ -657,11 +661,11 @@ test('a change of the ontology re-extracts the catalog without an upload, in a t
     [text('Colour')],
   ];
   const states: string[] = [];
-  for (const [at, attributes] of changes.entries()) {
+  for (const [index, attributes] of changes.entries()) {
     const answer = await putOntology(catalog, { mode: 'own', attributes });
     assert.equal(answer.status, 200);
     const [newest, ...older] = await listExtractions(catalog);
-    assert.equal(older.length, at);
+    assert.equal(older.length, index);
     states.push(newest.taskStatus);
     assert.deepEqual(
       [newest.name, newest.taskIncrementType, newest.origin, newest.failure],
@@ -675,7 +679,8 @@ test('a change of the ontology re-extracts the catalog without an upload, in a t
     after.map(({ facts }) => facts.map(({ attribute, value }: Fact) => [attribute, value])),
     [[['Colour', 'blue']], [['Colour', 'blue']], [['Colour', 'red']]],
   );
-  for (const at of [0, 1]) assert.ok(after[at].lastUpdateTs > before[at].lastUpdateTs, 'its facts changed');
+  for (const position of [0, 1])
+    assert.ok(after[position].lastUpdateTs > before[position].lastUpdateTs, 'its facts changed');
   assert.deepEqual(after[2], before[2], 'no fact of this product changed');
   assert.deepEqual(
     after.map(({ id }) => id),

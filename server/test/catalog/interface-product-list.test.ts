@@ -13,7 +13,7 @@ type Parameters = Readonly<Record<string, string | number | readonly string[]>>;
 function pathOf({ projectId }: TestCatalog, parameters: Parameters): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters))
-    for (const one of [value].flat()) query.append(name, String(one));
+    for (const element of [value].flat()) query.append(name, String(element));
   return `/management/projects/${projectId}/products?${query}`;
 }
 
@@ -130,7 +130,7 @@ for (const format of ['table', 'json']) {
       '',
     ]) {
       const { items } = await listAll(catalog, { format, identifierPrefix, limit: 2 });
-      const expected = PREFIXED.filter((one) => one.startsWith(identifierPrefix));
+      const expected = PREFIXED.filter((identifier) => identifier.startsWith(identifierPrefix));
       assert.deepEqual(identifiersOf(items).toSorted(), expected.toSorted(), identifierPrefix);
     }
   });
@@ -193,21 +193,21 @@ const LIGHTS = [
   { identifier: 'M4', name: 'Lamp', attributes: [{ key: 'Size', value: '12 in' }] },
 ];
 
-const FILTERS: readonly { filter: Parameters; found: string[]; why: string }[] = [
-  { filter: { q: 'lamp' }, found: ['L1', 'L2', 'M4'], why: 'a word of the name, in any case' },
-  { filter: { q: 'red' }, found: ['L1', 'L2'], why: 'a word of a value' },
-  { filter: { q: 'lamp', category: category('Lamps') }, found: [], why: 'nothing fits both' },
-  { filter: { filter: 'Colour' }, found: ['L1', 'L2', 'L3'], why: 'any value, by synonym too' },
-  { filter: { filter: 'Colour ~ RED' }, found: ['L1', 'L2'], why: 'a part of the value, in any case' },
-  { filter: { filter: 'Farbe ~ red' }, found: ['L1', 'L2'], why: 'a synonym means its attribute' },
-  { filter: { filter: 'Colour = blue' }, found: ['L3'], why: 'the whole value' },
-  { filter: { filter: 'Colour ~ b and Size ~ 12' }, found: ['L3'], why: 'all of them hold' },
-  { filter: { filter: 'Size ~ 12', category: category('Lamps') }, found: ['L3'], why: 'in a category' },
-  { filter: { filter: 'Size ~ 12', q: 'lamp' }, found: ['M4'], why: 'words and values' },
-  { filter: { filter: 'Weight' }, found: [], why: 'no product has it' },
+const FILTERS: readonly { filter: Parameters; identifiers: string[]; why: string }[] = [
+  { filter: { q: 'lamp' }, identifiers: ['L1', 'L2', 'M4'], why: 'a word of the name, in any case' },
+  { filter: { q: 'red' }, identifiers: ['L1', 'L2'], why: 'a word of a value' },
+  { filter: { q: 'lamp', category: category('Lamps') }, identifiers: [], why: 'nothing fits both' },
+  { filter: { filter: 'Colour' }, identifiers: ['L1', 'L2', 'L3'], why: 'any value, by synonym too' },
+  { filter: { filter: 'Colour ~ RED' }, identifiers: ['L1', 'L2'], why: 'a part of the value, in any case' },
+  { filter: { filter: 'Farbe ~ red' }, identifiers: ['L1', 'L2'], why: 'a synonym means its attribute' },
+  { filter: { filter: 'Colour = blue' }, identifiers: ['L3'], why: 'the whole value' },
+  { filter: { filter: 'Colour ~ b and Size ~ 12' }, identifiers: ['L3'], why: 'all of them hold' },
+  { filter: { filter: 'Size ~ 12', category: category('Lamps') }, identifiers: ['L3'], why: 'in a category' },
+  { filter: { filter: 'Size ~ 12', q: 'lamp' }, identifiers: ['M4'], why: 'words and values' },
+  { filter: { filter: 'Weight' }, identifiers: [], why: 'no product has it' },
 ];
-for (const { filter, found, why } of FILTERS) {
-  test(`${JSON.stringify(filter)} finds ${found.join(', ') || 'nothing'}: ${why} (§14.3 rule 6)`, async () => {
+for (const { filter, identifiers, why } of FILTERS) {
+  test(`${JSON.stringify(filter)} finds ${identifiers.join(', ') || 'nothing'}: ${why} (§14.3 rule 6)`, async () => {
     const catalog = await createCatalog(service());
     const attributes = [
       { name: 'Colour', type: 'TEXT_ATTRIBUTE', synonyms: ['Farbe'] },
@@ -218,9 +218,9 @@ for (const { filter, found, why } of FILTERS) {
       body: { mode: 'own', attributes },
     });
     await catalog.load(...LIGHTS);
-    for (const limit of [1, 100]) assert.deepEqual(await find(catalog, { ...filter, limit }), found);
+    for (const limit of [1, 100]) assert.deepEqual(await find(catalog, { ...filter, limit }), identifiers);
     const uploads = (await listAll(catalog, { ...filter, limit: 2 })).items;
-    const sent = LIGHTS.filter(({ identifier }) => found.includes(identifier));
+    const sent = LIGHTS.filter(({ identifier }) => identifiers.includes(identifier));
     assert.deepEqual(
       uploads.map(({ identifier, attributes: sentValues }) => ({ identifier, attributes: sentValues })),
       sent.map(({ identifier, attributes: sentValues }) => ({ identifier, attributes: sentValues })),
@@ -229,10 +229,10 @@ for (const { filter, found, why } of FILTERS) {
   });
 }
 
-const MANY = Array.from({ length: 21_000 }, (_, at) => ({
-  identifier: `P${String(at).padStart(5, '0')}`,
-  name: at === 20_500 ? 'the needle' : at % 1_000 === 0 ? 'a thousandth' : 'hay',
-  categories: [{ path: ['Farm', at === 20_500 ? 'Barn' : 'Field'] }],
+const MANY = Array.from({ length: 21_000 }, (_, index) => ({
+  identifier: `P${String(index).padStart(5, '0')}`,
+  name: index === 20_500 ? 'the needle' : index % 1_000 === 0 ? 'a thousandth' : 'hay',
+  categories: [{ path: ['Farm', index === 20_500 ? 'Barn' : 'Field'] }],
 }));
 
 test('paging returns every hit exactly once (§14.3 rule 6)', async () => {
@@ -277,11 +277,11 @@ test('an unreadable filter is refused with an example (§14.3 rule 9)', async ()
 test('a page skips product versions that no longer exist (§14.3 rule 6)', async () => {
   const catalog = await createCatalog(service());
   const tools = (name: string) =>
-    Array.from({ length: 6_000 }, (_, at) => ({ ...inCategory(`T${at}`, 'Tools'), name }));
+    Array.from({ length: 6_000 }, (_, index) => ({ ...inCategory(`T${index}`, 'Tools'), name }));
   await catalog.load(...tools('first'));
   assert.equal((await find(catalog, { category: category('Tools'), limit: 1000 })).length, 6_000);
   await catalog.load(
-    ...tools('second').map((one) => ({ ...one, categories: [{ path: ['Sale'] }] })),
+    ...tools('second').map((tool) => ({ ...tool, categories: [{ path: ['Sale'] }] })),
     inCategory('NEW', 'Tools'),
   );
   const { items, pages } = await listAll(catalog, { category: category('Tools'), format: 'table' });

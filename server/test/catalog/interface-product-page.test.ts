@@ -131,7 +131,10 @@ async function relationsOf(catalog: RelationCatalog, identifier: string, query =
   return body.relations;
 }
 
-const namesOf = ({ stands, results }: AnyBody) => [stands, results.map((one: AnyBody) => one.identifier)];
+const namesOf = ({ stands, results }: AnyBody) => [
+  stands,
+  results.map((result: AnyBody) => result.identifier),
+];
 
 for (const twoWay of [false, true]) {
   test(`the relations of a product are listed in both directions: twoWay ${twoWay} (§12.7 rules 1 and 2)`, async () => {
@@ -149,8 +152,8 @@ for (const twoWay of [false, true]) {
       assert.deepEqual(others, []);
       assert.deepEqual([relation.id, relation.name, relation.state], [id, 'Goes with', 'ready']);
       assert.deepEqual(namesOf(relation.asSource), asSource, identifier);
-      const [stands, found] = namesOf(relation.asTarget);
-      assert.deepEqual([stands, found.toSorted()], asTarget, identifier);
+      const [stands, sources] = namesOf(relation.asTarget);
+      assert.deepEqual([stands, sources.toSorted()], asTarget, identifier);
     }
   });
 }

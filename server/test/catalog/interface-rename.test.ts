@@ -78,12 +78,14 @@ async function make(): Promise<Made> {
 /** Sends the ontology with the attribute of this name changed. */
 async function change(path: string, name: string, changed: object) {
   const { mode, attributes } = await read(`${path}/ontology`);
-  const next = attributes.map((one: { name: string }) => (one.name === name ? { ...one, ...changed } : one));
+  const next = attributes.map((attribute: { name: string }) =>
+    attribute.name === name ? { ...attribute, ...changed } : attribute,
+  );
   return service().call('PUT', `${path}/ontology`, { body: { mode, attributes: next } });
 }
 
 const findNamed = async (path: string, name: string) =>
-  (await read(`${path}/ontology`)).attributes.find((one: { name: string }) => one.name === name);
+  (await read(`${path}/ontology`)).attributes.find((attribute: { name: string }) => attribute.name === name);
 
 test('renameTo changes the name wherever the attribute is named and keeps the former name as a synonym (§11.8)', async () => {
   const { path, ids } = await make();
@@ -136,8 +138,8 @@ test('two attributes exchange names, and all references to them follow (§11.8)'
   const { path, ids } = await make();
   const { mode, attributes } = await read(`${path}/ontology`);
   const other: Record<string, string> = { Socket: 'Maker', Maker: 'Socket' };
-  const swapped = attributes.map((one: { name: string }) =>
-    other[one.name] ? { ...one, renameTo: other[one.name], keepSynonym: false } : one,
+  const swapped = attributes.map((attribute: { name: string }) =>
+    other[attribute.name] ? { ...attribute, renameTo: other[attribute.name], keepSynonym: false } : attribute,
   );
   const answer = await service().call('PUT', `${path}/ontology`, { body: { mode, attributes: swapped } });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));

@@ -12,8 +12,8 @@ const product = (identifier: string, name: string, values: Record<string, string
   name,
   attributes: Object.entries(values).map(([key, value]) => ({ key, value })),
 });
-const within = (path: readonly string[], one: TestProduct): TestProduct => ({
-  ...one,
+const within = (path: readonly string[], product: TestProduct): TestProduct => ({
+  ...product,
   categories: [{ path }],
 });
 
@@ -35,18 +35,21 @@ const TOOLS = [
 
 type Asked = Record<string, string | number | object>;
 
-async function ask(catalog: TestCatalog, asked: Asked) {
-  const query = Object.entries(asked).map(
+async function ask(catalog: TestCatalog, search: Asked) {
+  const query = Object.entries(search).map(
     ([name, value]) => [name, typeof value === 'object' ? JSON.stringify(value) : String(value)] as const,
   );
-  return catalog.call('GET', `/search/products?${new URLSearchParams(query.map((one) => [...one]))}`);
+  return catalog.call(
+    'GET',
+    `/search/products?${new URLSearchParams(query.map((parameter) => [...parameter]))}`,
+  );
 }
 
-async function find(catalog: TestCatalog, asked: Asked): Promise<string[]> {
-  const { status, body } = await ask(catalog, asked);
+async function find(catalog: TestCatalog, search: Asked): Promise<string[]> {
+  const { status, body } = await ask(catalog, search);
   assert.equal(status, 200, JSON.stringify(body));
   assert.equal(body.isTotalExact, true);
-  if (asked.limit === undefined) assert.equal(body.total, body.items.length);
+  if (search.limit === undefined) assert.equal(body.total, body.items.length);
   return body.items.map(({ identifier }: { identifier: string }) => identifier);
 }
 
@@ -81,7 +84,7 @@ test('long beginnings are found in one, few and many words (§4.13 rule 3)', asy
   assert.deepEqual(await find(catalog, { q: 'fernsehs' }), chairs);
   assert.deepEqual(await find(catalog, { q: 'fernsehsesself' }), [
     'C-f',
-    ...chairs.filter((one) => one !== 'C-f'),
+    ...chairs.filter((chair) => chair !== 'C-f'),
   ]);
   assert.deepEqual(await find(catalog, { q: 'waschmas' }), ['M-1', 'M-2']);
   assert.deepEqual(await find(catalog, { q: 'waschmas waschmas' }), ['M-1', 'M-2']);
@@ -186,7 +189,7 @@ test('a search answers with the current catalog after any change (§4.13 rule 8)
   assert.deepEqual(await find(catalog, {}), ['NEW']);
   await catalog.done(await catalog.post('/products/batch/restore'));
   assert.deepEqual(await find(catalog, { q: 'drill' }), ['DR-100', 'DR-200', 'EX-7']);
-  const many = Array.from({ length: 2_500 }, (_, at) => product(`N${at}`, `Nail ${at}`));
+  const many = Array.from({ length: 2_500 }, (_, index) => product(`N${index}`, `Nail ${index}`));
   await catalog.update(...many);
   assert.equal((await ask(catalog, { q: 'nail' })).body.total, 2_500);
   assert.deepEqual(await find(catalog, { q: 'nail 2499' }), ['N2499']);
@@ -264,17 +267,17 @@ test('a first search that waits too long for its index returns a part, and calls
 
 test('a first search over many products returns a part immediately, and all hits once the index is complete (§4.13 rule 8)', async (t) => {
   const { lagging, search, hold } = await startHeld(t, LONG_WAIT_MS);
-  const nails = Array.from({ length: 5_100 }, (_, at) => product(`N${at}`, `Nail ${at}`));
+  const nails = Array.from({ length: 5_100 }, (_, index) => product(`N${index}`, `Nail ${index}`));
   await lagging.loadCatalog([product('AB-1', 'Röhrenzange'), product('12-345-67', 'Pliers'), ...nails]);
   const release = hold();
   const begun = performance.now();
-  const found = async (q: string) => {
+  const findIdentifiers = async (q: string) => {
     const { items, partial, nextCursor } = await search(q);
     return [items.map(({ identifier }: { identifier: string }) => identifier), partial, nextCursor];
   };
   for (const words of ['rohrenz', 'ab1', encodeURIComponent('RÖHRENZANGE ab 1')])
-    assert.deepEqual(await found(words), [['AB-1'], true, null], words);
-  assert.deepEqual(await found('123+4567'), [['12-345-67'], true, null]);
+    assert.deepEqual(await findIdentifiers(words), [['AB-1'], true, null], words);
+  assert.deepEqual(await findIdentifiers('123+4567'), [['12-345-67'], true, null]);
   assert.equal((await search('nail')).items.length, 20);
   const shop = await lagging.call('GET', '/search?query=nail');
   assert.deepEqual([shop.body.partial, shop.body.searchResults[0].results.length], [true, 20]);
@@ -290,7 +293,9 @@ test('in a project that is searched, the first full update starts the index with
   assert.deepEqual((await search('nail')).items, []);
   const ofNothing = { ...steps };
   const release = hold();
-  await lagging.loadCatalog(Array.from({ length: 5_100 }, (_, at) => product(`N${at}`, `Nail ${at}`)));
+  await lagging.loadCatalog(
+    Array.from({ length: 5_100 }, (_, index) => product(`N${index}`, `Nail ${index}`)),
+  );
   while (steps.begun === ofNothing.begun) await setTimeout(20);
   const part = await search('nail');
   assert.deepEqual([part.partial, part.isComplete, part.items.length], [true, false, 20]);
@@ -302,12 +307,13 @@ test('in a project that is searched, the first full update starts the index with
 
 test('an index that is far behind shows no outdated hits and reports that hits may be missing (§4.13 rule 8, §14.3 rules 7 and 12)', async (t) => {
   const { lagging, search, list, categories, hold } = await startHeld(t);
-  const found = (body: { items: { identifier: string }[] }) => body.items.map(({ identifier }) => identifier);
+  const identifiersOf = (body: { items: { identifier: string }[] }) =>
+    body.items.map(({ identifier }) => identifier);
   await lagging.loadCatalog([within(['Tools'], product('A', 'Drill one')), product('B', 'Drill two')]);
-  assert.deepEqual(found(await search('drill')), ['A', 'B']);
+  assert.deepEqual(identifiersOf(await search('drill')), ['A', 'B']);
   const release = hold();
-  const staplers = Array.from({ length: 10_100 }, (_, at) =>
-    within(['Office'], product(`S${at}`, 'Stapler')),
+  const staplers = Array.from({ length: 10_100 }, (_, index) =>
+    within(['Office'], product(`S${index}`, 'Stapler')),
   );
   await lagging.loadCatalog([
     within(['Tools'], product('A', 'Hammer')),
@@ -316,8 +322,8 @@ test('an index that is far behind shows no outdated hits and reports that hits m
     ...staplers,
   ]);
   const lacking = await search('drill');
-  assert.deepEqual([found(lacking), lacking.isComplete, lacking.isTotalExact], [['B'], false, false]);
-  assert.deepEqual(found(await search('hammer')), []);
+  assert.deepEqual([identifiersOf(lacking), lacking.isComplete, lacking.isTotalExact], [['B'], false, false]);
+  assert.deepEqual(identifiersOf(await search('hammer')), []);
   const { items, isComplete } = (await categories()).body;
   assert.deepEqual([items, isComplete], [[{ path: ['Tools'] }], false]);
   const refused = await list('q=drill');
@@ -326,23 +332,26 @@ test('an index that is far behind shows no outdated hits and reports that hits m
   release();
   let body = await search('drill');
   for (; !body.isComplete; body = await search('drill')) await setTimeout(100);
-  assert.deepEqual([found(body).toSorted(), body.total], [['B', 'C'], 2]);
-  assert.deepEqual(found(await search('hammer')), ['A']);
-  assert.deepEqual(found((await list('q=drill')).body).toSorted(), ['B', 'C']);
+  assert.deepEqual([identifiersOf(body).toSorted(), body.total], [['B', 'C'], 2]);
+  assert.deepEqual(identifiersOf(await search('hammer')), ['A']);
+  assert.deepEqual(identifiersOf((await list('q=drill')).body).toSorted(), ['B', 'C']);
   assert.deepEqual((await categories()).body.items, [{ path: ['Office'] }, { path: ['Tools'] }]);
 });
 
 test('a project finds only its own products, and the address for people gives the same answer (§4.13 rule 1)', async () => {
-  const [one, other] = [await fill(), await fill([product('Z', 'Drill stand')])];
+  const [firstCatalog, other] = [await fill(), await fill([product('Z', 'Drill stand')])];
   assert.deepEqual(await find(other, { q: 'drill' }), ['Z']);
   const { body: key } = await service().call('POST', '/management/api-keys', {
     body: { name: 'Shop', scope: { type: 'project', id: other.projectId }, access: 'read' },
   });
   const path = '/search/products?q=drill';
   assert.equal((await service().call('GET', path, { key: key.key })).body.items[0].identifier, 'Z');
-  assertRefused(await service().call('GET', `${path}&projectId=${one.projectId}`, { key: key.key }), 401);
-  const below = `/management/projects/${one.projectId}/products/search?q=drill`;
-  assert.deepEqual((await service().call('GET', below)).body, (await ask(one, { q: 'drill' })).body);
+  assertRefused(
+    await service().call('GET', `${path}&projectId=${firstCatalog.projectId}`, { key: key.key }),
+    401,
+  );
+  const below = `/management/projects/${firstCatalog.projectId}/products/search?q=drill`;
+  assert.deepEqual((await service().call('GET', below)).body, (await ask(firstCatalog, { q: 'drill' })).body);
 });
 
 test('an invalid search is refused with the fault and its place (§4.13 rule 9)', async () => {
@@ -361,8 +370,8 @@ test('an invalid search is refused with the fault and its place (§4.13 rule 9)'
     [{ filter: '"'.repeat(5_000) }, /filter must be a filter as JSON/],
     [{ filter: 'a and '.repeat(2_000) }, /filter/],
   ];
-  for (const [asked, why] of refused) {
-    const answer = await ask(catalog, asked);
+  for (const [search, why] of refused) {
+    const answer = await ask(catalog, search);
     assertRefused(answer, 400, 'Your query params are not valid');
     assert.match(answer.body.details.join(), why);
   }

@@ -33,7 +33,7 @@ const product = (identifier: string, ...values: readonly Value[]) => ({
 /** One product per value of an attribute. */
 const productsOf = (columns: Readonly<Record<string, readonly string[]>>) =>
   Object.entries(columns).flatMap(([key, values]) =>
-    values.map((value, at) => product(`${key} ${at}`, [key, value])),
+    values.map((value, index) => product(`${key} ${index}`, [key, value])),
   );
 
 const homeOf = ({ projectId }: TestCatalog) => `/management/projects/${projectId}`;
@@ -63,8 +63,11 @@ async function typesOf(catalog: TestCatalog): Promise<Record<string, string>> {
 }
 
 async function factsOf(catalog: TestCatalog, identifier: string): Promise<string[][]> {
-  const [found] = await catalog.find(identifier);
-  return found.facts.map(({ attribute, value }: { attribute: string; value: string }) => [attribute, value]);
+  const [product] = await catalog.find(identifier);
+  return product.facts.map(({ attribute, value }: { attribute: string; value: string }) => [
+    attribute,
+    value,
+  ]);
 }
 
 async function commitBatches(catalog: TestCatalog, ...batches: readonly object[][]) {
@@ -167,8 +170,8 @@ for (const [locale, columns] of Object.entries(TYPED)) {
     const expected = Object.fromEntries(Object.entries(columns).map(([key, [, type]]) => [key, type]));
     assert.deepEqual(await typesOf(catalog), expected);
     for (const [key, list] of Object.entries(values))
-      for (const [at, value] of list.entries())
-        assert.deepEqual(await factsOf(catalog, `${key} ${at}`), [[key, value]]);
+      for (const [index, value] of list.entries())
+        assert.deepEqual(await factsOf(catalog, `${key} ${index}`), [[key, value]]);
   });
 }
 
@@ -240,18 +243,20 @@ test('a type that a person chose has no reason, and can be set back to automatic
     { id: size.id, name: 'Size', type: 'NUMERIC_ATTRIBUTE', synonyms: ['Grösse'], reason: undefined },
   );
   assert.ok(judged.reason);
-  const [found] = await catalog.find('B');
-  assert.deepEqual([found.facts[0].type, found.facts[0].value], ['NUMERIC_ATTRIBUTE', '8']);
+  const [served] = await catalog.find('B');
+  assert.deepEqual([served.facts[0].type, served.facts[0].value], ['NUMERIC_ATTRIBUTE', '8']);
 });
 
 test('a task whose changes remove existing facts reports them with a count and a reason (§2.4 rule 3)', async () => {
   const catalog = await createCatalog(service());
-  const priced = (price: (at: number) => string) =>
-    ['A', 'B', 'C', 'D'].map((one, at) => product(one, ['Price', price(at)], ['Note', 'x']));
-  await catalog.load(...priced((at) => (at === 3 ? '' : `${at} €`)));
+  const priced = (price: (index: number) => string) =>
+    ['A', 'B', 'C', 'D'].map((identifier, index) =>
+      product(identifier, ['Price', price(index)], ['Note', 'x']),
+    );
+  await catalog.load(...priced((index) => (index === 3 ? '' : `${index} €`)));
   const dropped =
     'Price: 2 values are no longer facts, because of values such as "1 USD": another unit; the attribute needs a number, one space and €';
-  const [first = [], ...others] = [priced((at) => `${at} ${at === 0 ? '€' : 'USD'}`)];
+  const [first = [], ...others] = [priced((index) => `${index} ${index === 0 ? '€' : 'USD'}`)];
   assert.deepEqual(others, []);
   const task = await commitBatches(catalog, first.slice(0, 2), first.slice(2));
   assert.deepEqual(task.warnings, [dropped], 'D had no fact');

@@ -9,7 +9,7 @@ const clock = new TestClock();
 const service = shareService({ clock });
 
 const product = (identifier: string, more: object = {}) => ({ identifier, name: identifier, ...more });
-const numbered = (count: number) => Array.from({ length: count }, (_, at) => product(`P${at}`));
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => product(`P${index}`));
 const UPDATE_TEXT = 'Your update will now be started';
 const full = {
   identifier: 'A',
@@ -244,7 +244,9 @@ test('of a repeated identifier the last product wins, and the report has a line 
 test('parallel writes of one identifier create one product (§3.2 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const answers = await Promise.all(
-    Array.from({ length: 14 }, (_, at) => catalog.post('/products', [product('A', { name: `name ${at}` })])),
+    Array.from({ length: 14 }, (_, index) =>
+      catalog.post('/products', [product('A', { name: `name ${index}` })]),
+    ),
   );
   const tasks = await Promise.all(answers.map((answer) => catalog.done(answer)));
   assert.ok(tasks.every(({ taskStatus }) => taskStatus === 'FINISHED'));
@@ -416,7 +418,7 @@ test('a delete accepts 1 to 10,000 identifiers (§4.6 rule 1, §8)', async () =>
 test('a delete without identifiers is refused with one line on what to send (§4.6 rule 1)', async () => {
   const catalog = await createCatalog(service());
   const send = 'must be object or array: {"identifiers":["A1",…]} or the bare list, 1 to 10000 identifiers';
-  for (const [body, said] of [
+  for (const [body, message] of [
     [undefined, send],
     ['null', send],
     ['"A"', send],
@@ -428,7 +430,7 @@ test('a delete without identifiers is refused with one line on what to send (§4
   ] as const) {
     const answer = await catalog.call('DELETE', '/products', { body });
     assertRefused(answer, 400, 'Your body params are not valid');
-    assert.deepEqual(answer.body.details, [said]);
+    assert.deepEqual(answer.body.details, [message]);
   }
 });
 

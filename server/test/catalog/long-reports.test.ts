@@ -8,12 +8,12 @@ import { startTestService } from '../support/test-service.ts';
 
 const BATCHES = 6;
 const PRODUCTS = 10_000;
-const ATTRIBUTES = Array.from({ length: 11 }, (_, at) => `Measure ${at}`);
+const ATTRIBUTES = Array.from({ length: 11 }, (_, index) => `Measure ${index}`);
 const MOST_LINES = 100_000;
 
 const productsOf = (batch: number) =>
-  Array.from({ length: PRODUCTS }, (_, at) => ({
-    identifier: `B${batch}P${at}`,
+  Array.from({ length: PRODUCTS }, (_, index) => ({
+    identifier: `B${batch}P${index}`,
     name: 'Drill',
     attributes: ATTRIBUTES.map((key) => ({ key, value: 'none' })),
   }));
@@ -27,8 +27,8 @@ test('a commit with long reports does not delay other calls and keeps the first 
   const changed = await service.call('PUT', path, { body: { mode: 'own', attributes } });
   assert.equal(changed.status, 200, JSON.stringify(changed.body));
   const send = async (step: string, body?: object) => {
-    const place = `/products/batch/${step}?projectId=${service.projectId}`;
-    const answer = await service.call('POST', place, { body });
+    const path = `/products/batch/${step}?projectId=${service.projectId}`;
+    const answer = await service.call('POST', path, { body });
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     return answer.body;
   };

@@ -7,7 +7,7 @@ import { assertRefused, createCatalog, shareService, type TestCatalog } from '..
 
 const OPEN = 4;
 /** Four counts of all products take several seconds. */
-const MANY = Array.from({ length: 80_000 }, (_, at) => ({ identifier: `P${at}`, name: 'hay' }));
+const MANY = Array.from({ length: 80_000 }, (_, index) => ({ identifier: `P${index}`, name: 'hay' }));
 const COUNT = '/ontology/coverage?sample=all';
 
 const service = shareService({}, async (started) => {

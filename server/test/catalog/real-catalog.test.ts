@@ -54,7 +54,8 @@ function shapeOf(value: string): string {
 /** No leading zero, no exponent, and at most 15 digits. */
 function isPlainNumber(number: string): boolean {
   const [whole = '', fraction, ...more] = number.replace(/^[+-]/, '').split('.');
-  const isDigits = (text: string) => text !== '' && [...text].every((one) => one >= '0' && one <= '9');
+  const isDigits = (text: string) =>
+    text !== '' && [...text].every((character) => character >= '0' && character <= '9');
   return (
     more.length === 0 &&
     isDigits(whole) &&
@@ -81,7 +82,7 @@ const distinctValues = ({ attributes }: FileProduct) =>
   [...new Set(attributes.map(({ key, value }) => JSON.stringify([key, value])))].sort();
 
 function* chunks<Element>(list: readonly Element[], size: number): Generator<readonly Element[]> {
-  for (let at = 0; at < list.length; at += size) yield list.slice(at, at + size);
+  for (let index = 0; index < list.length; index += size) yield list.slice(index, index + size);
 }
 
 /** The same numbers every time. */
@@ -128,9 +129,9 @@ async function endWell(service: TestService, taskId: string): Promise<string> {
 }
 
 async function readAll(service: TestService, identifiers: readonly string[]): Promise<FoundProduct[]> {
-  const found: FoundProduct[] = [];
-  for (const part of chunks(identifiers, LOOKUP)) found.push(...(await service.lookUp(part)));
-  return found;
+  const products: FoundProduct[] = [];
+  for (const part of chunks(identifiers, LOOKUP)) products.push(...(await service.lookUp(part)));
+  return products;
 }
 
 async function exportAll(service: TestService): Promise<FileProduct[]> {
@@ -144,16 +145,16 @@ async function exportAll(service: TestService): Promise<FileProduct[]> {
     .map((line) => JSON.parse(line));
 }
 
-function compareWithFile(found: FoundProduct, product: FileProduct): void {
+function compareWithFile(served: FoundProduct, product: FileProduct): void {
   assert.deepEqual(
     {
-      identifier: found.identifier,
-      groupIdentifier: found.groupId,
-      name: found.name,
-      productUrl: found.link,
-      images: found.images,
-      categories: found.categories.map(({ path }) => ({ path })),
-      values: found.facts.map(({ attribute, value }) => JSON.stringify([attribute, value])).sort(),
+      identifier: served.identifier,
+      groupIdentifier: served.groupId,
+      name: served.name,
+      productUrl: served.link,
+      images: served.images,
+      categories: served.categories.map(({ path }) => ({ path })),
+      values: served.facts.map(({ attribute, value }) => JSON.stringify([attribute, value])).sort(),
     },
     {
       identifier: product.identifier,
@@ -211,11 +212,11 @@ test('a catalog of real size is uploaded, answered, exported, repeated, changed 
   );
 
   await t.test('1,000 random products equal those of the file, field by field', () => {
-    const byIdentifier = new Map(first.map((found) => [found.identifier, found]));
+    const byIdentifier = new Map(first.map((served) => [served.identifier, served]));
     for (const product of sample(products, 1_000, createRandom(42))) {
-      const found = byIdentifier.get(product.identifier);
-      assert.ok(found, product.identifier);
-      compareWithFile(found, product);
+      const lookedUp = byIdentifier.get(product.identifier);
+      assert.ok(lookedUp, product.identifier);
+      compareWithFile(lookedUp, product);
     }
   });
 
@@ -262,13 +263,16 @@ test('a catalog of real size is uploaded, answered, exported, repeated, changed 
     'a partial update of 10,000 products changes one attribute and nothing else (§4.3)',
     async () => {
       const picked = sample(products, Math.min(BATCH, products.length), createRandom(7));
-      const body = picked.map(({ identifier }, at) => ({ identifier, attributes: { Stock: String(at) } }));
+      const body = picked.map(({ identifier }, index) => ({
+        identifier,
+        attributes: { Stock: String(index) },
+      }));
       const answer = await service.call('POST', '/products?partial=true', { body });
       assert.deepEqual([answer.body.nrOfSent, answer.body.nrOfParsed], [picked.length, picked.length]);
       assert.match(await endWell(service, answer.body.task.id), new RegExp(`changed ${picked.length}`));
-      const expected = picked.map((product, at) => ({
+      const expected = picked.map((product, index) => ({
         ...product,
-        attributes: [...product.attributes, { key: 'Stock', value: String(at) }],
+        attributes: [...product.attributes, { key: 'Stock', value: String(index) }],
       }));
       const present = new Map((await exportAll(service)).map((product) => [product.identifier, product]));
       assert.equal(present.size, products.length);
@@ -279,7 +283,8 @@ test('a catalog of real size is uploaded, answered, exported, repeated, changed 
         service,
         sampled.map(({ identifier }) => identifier),
       );
-      for (const [at, product] of sampled.entries()) compareWithFile(facts[at] as FoundProduct, product);
+      for (const [position, product] of sampled.entries())
+        compareWithFile(facts[position] as FoundProduct, product);
       assert.deepEqual(
         (await service.report(answer.body.task.id)).map(({ code, attribute }) => [code, attribute]),
         [['attribute_unknown', 'Stock']],

@@ -19,11 +19,12 @@ const RARE = 40;
 
 test('a search on PostgreSQL reads only the index rows of its hits, however large the project is (§14.3)', async (t) => {
   const catalog = await createCatalog(service());
-  const text = (at: number) => Array.from({ length: 80 }, (_, word) => `v${(7 * at + word) % 500}`).join(' ');
-  const named = Array.from({ length: 2_000 }, (_, at) => ({
-    identifier: `P${at}`,
-    name: `Drill w${at}`,
-    attributes: [{ key: 'Text', value: text(at) }],
+  const text = (index: number) =>
+    Array.from({ length: 80 }, (_, word) => `v${(7 * index + word) % 500}`).join(' ');
+  const named = Array.from({ length: 2_000 }, (_, index) => ({
+    identifier: `P${index}`,
+    name: `Drill w${index}`,
+    attributes: [{ key: 'Text', value: text(index) }],
   }));
   await catalog.load(...named);
   assert.equal((await catalog.call('GET', '/search/products?q=w1234')).body.total, 1);
@@ -52,16 +53,16 @@ async function openCatalog(t: TestContext) {
 /** @returns a function that calls an operation of the search threads */
 async function openOperations(t: TestContext, products: number, words: readonly string[] = []) {
   const catalog = await createCatalog(service());
-  const listed = Array.from({ length: products }, (_, at) => ({
-    identifier: `P${String(at).padStart(4, '0')}`,
+  const listed = Array.from({ length: products }, (_, index) => ({
+    identifier: `P${String(index).padStart(4, '0')}`,
     name: 'Drill',
-    categories: [{ path: ['All', `C${String(at).padStart(4, '0')}`] }],
+    categories: [{ path: ['All', `C${String(index).padStart(4, '0')}`] }],
     attributes: [
-      { key: 'Weight', value: String(at + 1) },
-      { key: 'Stock', value: String(at % RARE) },
+      { key: 'Weight', value: String(index + 1) },
+      { key: 'Stock', value: String(index % RARE) },
     ],
   }));
-  const named = words.map((word, at) => ({ identifier: `W${at}`, name: word }));
+  const named = words.map((word, index) => ({ identifier: `W${index}`, name: word }));
   await catalog.load(...listed, ...named);
   assert.equal(
     (await catalog.call('GET', '/search/products?q=drill')).body.total,
@@ -85,8 +86,8 @@ async function openOperations(t: TestContext, products: number, words: readonly 
       readonly budget?: Budget;
     },
   ) => {
-    let at = 0;
-    const limits = { longestMs, now: () => (at += 1) };
+    let now = 0;
+    const limits = { longestMs, now: () => (now += 1) };
     const run = searchOperations(snapshots, limits)[operation];
     const input = { projectId: catalog.projectId, allowIncomplete: 'never', ...order };
     // Only the operation knows its input, because the call crosses threads.
@@ -116,12 +117,12 @@ const isTooLong = (seconds: number) => (error: unknown) =>
 test('every page except the last has as many hits as its limit, however long the count takes (§4.13 rule 9)', async (t) => {
   const search = await openCatalog(t);
   const sizes: number[] = [];
-  const found: string[] = [];
+  const identifiers: string[] = [];
   let cursor: string | null | undefined;
   while (cursor !== null) {
     const page: FoundPage = await search(50, { filter: 'Weight > 0', ...(cursor && { cursor }) });
     sizes.push(page.items.length);
-    found.push(...page.items.map(({ identifier }) => identifier));
+    identifiers.push(...page.items.map(({ identifier }) => identifier));
     assert.ok(!page.isTotalExact && page.total < PRODUCTS, 'the count had no time for all products');
     cursor = page.nextCursor;
   }
@@ -129,7 +130,7 @@ test('every page except the last has as many hits as its limit, however long the
     sizes,
     Array.from({ length: PRODUCTS / 20 }, () => 20),
   );
-  assert.equal(new Set(found).size, PRODUCTS);
+  assert.equal(new Set(identifiers).size, PRODUCTS);
 });
 
 test('a page continues where the count ended, and is refused for its time if it cannot be filled (§4.13 rule 9)', async (t) => {
@@ -173,42 +174,42 @@ interface ListedPage {
 
 test('a page of a list ends when its time is used up, and the next page continues there (§14.3 rule 7)', async (t) => {
   const run = await openOperations(t, PRODUCTS);
-  const found: string[] = [];
+  const identifiers: string[] = [];
   let pages = 0;
   for (let cursor: string | null | undefined; cursor !== null; pages += 1) {
     const question = { limit: 100, filter: 'Stock > 0 and Stock < 2', ...(cursor && { cursor }) };
     const page: ListedPage = await run('listFound', 50, { question, form: 'table' });
-    found.push(...page.items.map((item) => JSON.parse(item).identifier));
+    identifiers.push(...page.items.map((item) => JSON.parse(item).identifier));
     cursor = page.nextCursor;
   }
   assert.deepEqual(
-    found,
-    Array.from({ length: 8 }, (_, at) => `P${String(at * RARE + 1).padStart(4, '0')}`),
+    identifiers,
+    Array.from({ length: 8 }, (_, index) => `P${String(index * RARE + 1).padStart(4, '0')}`),
   );
   assert.equal(pages, 6, 'each compares 50 of 300 products');
 });
 
 test('a page of categories ends when its time is used up, and the next page continues there (§14.3 rule 13)', async (t) => {
   const run = await openOperations(t, PRODUCTS);
-  const found: string[] = [];
+  const paths: string[] = [];
   let pages = 0;
   for (let cursor: string | null | undefined; cursor !== null; pages += 1) {
     const question = { limit: 1_000, ...(cursor && { cursor }) };
     const page = await run<{ items: { path: string[] }[]; nextCursor: string | null }>('listCategories', 1, {
       question,
     });
-    found.push(...page.items.map(({ path }) => path.join('/')));
+    paths.push(...page.items.map(({ path }) => path.join('/')));
     cursor = page.nextCursor;
   }
-  assert.deepEqual(found, [
+  assert.deepEqual(paths, [
     'All',
-    ...Array.from({ length: PRODUCTS }, (_, at) => `All/C${String(at).padStart(4, '0')}`),
+    ...Array.from({ length: PRODUCTS }, (_, index) => `All/C${String(index).padStart(4, '0')}`),
   ]);
   assert.ok(pages >= 7, `${pages} pages`);
 });
 
 test('comparing words has a time limit, and an answer that misses some words is marked incomplete (§4.13 rule 4)', async (t) => {
-  const words = Array.from({ length: 52 }, (_, at) => `drillmachin${letters(at)}`);
+  const words = Array.from({ length: 52 }, (_, index) => `drillmachin${letters(index)}`);
   const run = await openOperations(t, PRODUCTS, words);
   const budget = Budget.unlimited();
   const search = (longestMs: number, q: string) =>
@@ -217,7 +218,7 @@ test('comparing words has a time limit, and an answer that misses some words is 
       budget,
     });
   // Its 16 words are similar to most words of the catalog.
-  const misspelt = Array.from({ length: 16 }, (_, at) => `drillmachni${letters(at)}`).join(' ');
+  const misspelt = Array.from({ length: 16 }, (_, index) => `drillmachni${letters(index)}`).join(' ');
   const before = budget.steps;
   const cut = await search(100, misspelt);
   assert.deepEqual([cut.isComplete, cut.isTotalExact], [false, false]);
@@ -229,7 +230,7 @@ test('comparing words has a time limit, and an answer that misses some words is 
 });
 
 /** @returns two letters */
-const letters = (at: number) => String.fromCharCode(97 + (Math.floor(at / 26) % 26), 97 + (at % 26));
+const letters = (index: number) => String.fromCharCode(97 + (Math.floor(index / 26) % 26), 97 + (index % 26));
 
 test('a list stops when its caller disconnects (§14.3 rule 7)', async (t) => {
   const run = await openOperations(t, PRODUCTS);

@@ -47,8 +47,8 @@ test('a store of a version that stored answers now answers from its uploads and 
 test('every answer uses a new ontology as soon as PUT has answered (§11.5 rule 1)', async (t) => {
   const service = await startTestService(t);
   const { projectId } = service;
-  const many = Array.from({ length: 6_000 }, (_, at) =>
-    product(`M${at}`, { Colour: at % 2 === 0 ? 'red' : 'blue' }),
+  const many = Array.from({ length: 6_000 }, (_, index) =>
+    product(`M${index}`, { Colour: index % 2 === 0 ? 'red' : 'blue' }),
   );
   await service.loadCatalog(many);
   for (const name of ['Tint', 'Shade', 'Hue']) {
@@ -56,8 +56,8 @@ test('every answer uses a new ontology as soon as PUT has answered (§11.5 rule 
     const body = { mode: 'own', attributes: [{ name, type: 'TEXT_ATTRIBUTE', synonyms: ['Colour'] }] };
     const path = `/management/projects/${projectId}`;
     assert.equal((await service.call('PUT', `${path}/ontology`, { body })).status, 200);
-    for (const found of await service.lookUp(['M7', 'M5999']))
-      assert.deepEqual(factsOf(found), [[name, 'blue']]);
+    for (const served of await service.lookUp(['M7', 'M5999']))
+      assert.deepEqual(factsOf(served), [[name, 'blue']]);
     const page = await service.call('GET', `${path}/products/M5999`);
     assert.deepEqual(factsOf(page.body.product), [[name, 'blue']]);
   }
@@ -70,15 +70,15 @@ test('a product that a full update skipped as invalid shows facts of a new attri
   await service.loadCatalog([short]);
   // The serving thread makes the first answers, passes all of them to another thread, and caches the result.
   const text = 'x'.repeat(60_000);
-  const long = Array.from({ length: 4 }, (_, at) =>
-    product(`Long ${at}`, { First: text, Second: text, Third: text, ...(at === 3 && { Weight: '1' }) }),
+  const long = Array.from({ length: 4 }, (_, index) =>
+    product(`Long ${index}`, { First: text, Second: text, Third: text, ...(index === 3 && { Weight: '1' }) }),
   );
   const { task } = await callOf(service, '/products', { products: long });
   await service.ended(task.id);
   const namesOf = async (identifiers: string[]) =>
-    (await service.lookUp(identifiers)).map((found) => factsOf(found).map(([name]) => name));
-  const known = ['First', 'Second', 'Third'];
-  assert.deepEqual(await namesOf(long.map(({ identifier }) => identifier)), Array(4).fill(known));
+    (await service.lookUp(identifiers)).map((product) => factsOf(product).map(([name]) => name));
+  const attributeNames = ['First', 'Second', 'Third'];
+  assert.deepEqual(await namesOf(long.map(({ identifier }) => identifier)), Array(4).fill(attributeNames));
   await callOf(service, '/products/batch/initiate');
   const invalid = product('Long 3', { First: 'x'.repeat(70_000) });
   const products = [short, ...long.slice(0, 3), product('Heavy', { Weight: '2' }), invalid];
@@ -86,8 +86,8 @@ test('a product that a full update skipped as invalid shows facts of a new attri
   assert.equal((await service.call('POST', path, { body: { products } })).status, 200);
   const { data } = await callOf(service, '/products/batch/start');
   assert.equal((await service.ended(data.task.id)).taskStatus, 'FINISHED');
-  assert.deepEqual(await namesOf(['Short']), [known]);
-  assert.deepEqual(await namesOf(['Long 2', 'Long 3']), [known, [...known, 'Weight']]);
+  assert.deepEqual(await namesOf(['Short']), [attributeNames]);
+  assert.deepEqual(await namesOf(['Long 2', 'Long 3']), [attributeNames, [...attributeNames, 'Weight']]);
 });
 
 const factsOf = ({ facts }: { facts: { attribute: string; value: string }[] }) =>

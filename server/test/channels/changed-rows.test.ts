@@ -54,7 +54,7 @@ test('the first build is complete, and the next build contains changed rows and 
   const { project, channel, lines } = await open({ format: { type: 'csv' }, mapping: MAPPING });
   assert.deepEqual(await lines(), [
     'identifier,name,price,removed',
-    ...['A', 'B', 'C'].map((one) => `${one},Product ${one},19.99 EUR,`),
+    ...['A', 'B', 'C'].map((identifier) => `${identifier},Product ${identifier},19.99 EUR,`),
   ]);
   assert.equal((await index(project, channel)).since, undefined);
   assert.deepEqual(await lines(), ['identifier,name,price,removed']);

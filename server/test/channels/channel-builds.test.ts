@@ -31,7 +31,7 @@ const listPieces = async ({ id }: { id: number }) =>
 
 test('a build that shrank or lacks too much fails, and the published files stay (§16.3 rules 5 and 6)', async () => {
   const project = await createProject();
-  const products = Array.from({ length: 10 }, (_, at) => sold(`P${at}`));
+  const products = Array.from({ length: 10 }, (_, index) => sold(`P${index}`));
   await project.load(...products);
   const channel = await project.create({ ...GOOGLE, maxDeletePercent: 20, maxLeftOutPercent: 25 });
   await project.build(channel);
@@ -40,13 +40,16 @@ test('a build that shrank or lacks too much fails, and the published files stay 
   const shrunk = await project.build(channel);
   assert.deepEqual([shrunk.taskStatus, shrunk.error.code], ['FAILED', 'channel_shrunk']);
   assert.match(shrunk.error.message, /^The build has 7 rows, too few compared with the 10 published ones/);
-  await project.load(...products.slice(0, 5), ...[5, 6, 7, 8, 9].map((at) => sold(`P${at}`, { Price: '' })));
+  await project.load(
+    ...products.slice(0, 5),
+    ...[5, 6, 7, 8, 9].map((index) => sold(`P${index}`, { Price: '' })),
+  );
   const lacking = await project.build(channel);
   assert.equal(lacking.error.code, 'channel_rows_left_out');
   assert.deepEqual([lacking.counts.rows, lacking.counts.leftOut], [5, 5]);
   assert.deepEqual(
     (await project.report(lacking)).map(({ identifier, field }: AnyBody) => [identifier, field]),
-    [5, 6, 7, 8, 9].map((at) => [`P${at}`, 'price']),
+    [5, 6, 7, 8, 9].map((index) => [`P${index}`, 'price']),
   );
   const { lastBuild } = await project.read(channel);
   assert.deepEqual([lastBuild.error.code, lastBuild.counts.leftOut], ['channel_rows_left_out', 5]);
@@ -114,9 +117,9 @@ test('a change of the catalog starts one build per version, and not too often (�
   };
   await untilRows(channel, 1);
   await untilRows(rest, 1);
-  for (const [at, identifier] of ['A2', 'A3'].entries()) {
+  for (const [index, identifier] of ['A2', 'A3'].entries()) {
     await project.update(sold(identifier));
-    await untilRows(channel, at + 2);
+    await untilRows(channel, index + 2);
   }
   const started = (await project.manage('GET', `/${channel.id}/builds`)).body.items;
   assert.deepEqual(
@@ -158,7 +161,7 @@ test("a channel's schedule works like a pipeline's and builds when it is due (§
 
 test('a channel runs one build at a time, and a change of its definition fails the running build (§16.3)', async () => {
   const project = await createProject();
-  await project.load(...Array.from({ length: 2_000 }, (_, at) => sold(`P${at}`)));
+  await project.load(...Array.from({ length: 2_000 }, (_, index) => sold(`P${index}`)));
   const slow = { name: { expression: '$join([1..200].$string($), name)' } };
   const preview = await project.manage('POST', '/preview', { body: { name: 'P', format: { type: 'csv' } } });
   assert.deepEqual(preview.body.looked, { products: 1_000, taken: 1_000, leftOut: 0 }, '§16.5 rule 3');
@@ -217,9 +220,9 @@ async function prepare(running: ServiceProcess): Promise<{ root: string; project
   const group = await make('/management/project-groups', { name: 'Group' });
   const wanted = { name: 'Shop', projectGroupId: group.id, locale: 'de-DE' };
   const { id: projectId } = await make('/management/projects', wanted);
-  const products = Array.from({ length: KILLED_PRODUCTS }, (_, at) => ({
-    identifier: `P${at}`,
-    name: `P ${at}`,
+  const products = Array.from({ length: KILLED_PRODUCTS }, (_, index) => ({
+    identifier: `P${index}`,
+    name: `P ${index}`,
   }));
   const { task } = await make(`/products?projectId=${projectId}`, { products });
   await running.call('GET', `/tasks/${task.id}?wait=60`);

@@ -84,10 +84,10 @@ const insertIdle = (store: TestStore, projects: readonly number[], each: number)
   store.change(
     `insert into channel (project_id, definition, revision, token, next_build_at, built_version, created_at, updated_at)
      values ${projects
-       .flatMap((id) => Array.from({ length: each }, (_, at) => [id, at]))
+       .flatMap((id) => Array.from({ length: each }, (_, index) => [id, index]))
        .map(
-         ([id, at]) =>
-           `(${id}, '${JSON.stringify({ ...DEFINITION, trigger: CHANGE })}', 1, 'idle-${id}-${at}', 1, 0, 0, 0)`,
+         ([id, index]) =>
+           `(${id}, '${JSON.stringify({ ...DEFINITION, trigger: CHANGE })}', 1, 'idle-${id}-${index}', 1, 0, 0, 0)`,
        )
        .join()}`,
   );
@@ -103,7 +103,7 @@ test('idle channels cost nothing, and a change reads only its own project (§16.
   const { seen, replace } = countReads();
   const service = await startTestService(t, { replace });
   const projects: number[] = [];
-  for (let at = 0; at < IDLE; at++) projects.push(await service.createProject(`Idle ${at}`));
+  for (let index = 0; index < IDLE; index++) projects.push(await service.createProject(`Idle ${index}`));
   await insertIdle(service.store, projects, 1);
   await passRounds(seen, 2);
   const before = { rows: seen.rows, versions: seen.versions.length };

@@ -27,13 +27,13 @@ let project: ChannelProject;
 
 const service = shareService({}, async (started) => {
   project = await createChannelProject(started);
-  const products = Array.from({ length: PRODUCTS }, (_, at) => {
+  const products = Array.from({ length: PRODUCTS }, (_, index) => {
     const values = {
-      System: `S${(at * 7) % 40}`,
-      Parity: at % 2 ? 'odd' : 'even',
-      Length: `${(at * 13) % 90}`,
+      System: `S${(index * 7) % 40}`,
+      Parity: index % 2 ? 'odd' : 'even',
+      Length: `${(index * 13) % 90}`,
     };
-    return sold(`P${at}`, values, { groupIdentifier: `G${(at * 7) % 40}-${at % 3}` });
+    return sold(`P${index}`, values, { groupIdentifier: `G${(index * 7) % 40}-${index % 3}` });
   });
   await project.load(...products);
   for (const [as, definition] of Object.entries(RELATIONS)) await project.relate(as, definition);
@@ -47,13 +47,13 @@ test('a channel publishes the best product of each related group, like the singl
   const lines = (await (await project.fetch(channel.url)).text()).trimEnd().split('\n');
   assert.equal(lines.length, PRODUCTS);
   const tags = encodeURIComponent(JSON.stringify(kinds.map((tag) => ({ tag, limitPerRelation: LIMIT }))));
-  for (const line of lines.filter((_, at) => at % 5 === 0)) {
+  for (const line of lines.filter((_, index) => index % 5 === 0)) {
     const { identifier, ...row } = JSON.parse(line);
     const path = `/search/relations/result?identifier=${identifier}&includeTags=${tags}`;
     const { body } = await project.call('GET', path);
     const answered = body.tags.map(({ tag, relations: [{ searchResult }] }: AnyBody) => [
       tag,
-      searchResult.map((one: AnyBody) => one.identifier),
+      searchResult.map((product: AnyBody) => product.identifier),
     ]);
     const published = kinds.map((as) => [as, row[as]]);
     assert.deepEqual(Object.fromEntries(published), Object.fromEntries(answered), identifier);
@@ -65,10 +65,10 @@ test('an excluded product is not named even by products that come long before it
   // 5 MB: a piece is stored before the first incomplete product.
   const count = 900;
   const Description = 'd'.repeat(5_000);
-  const products = Array.from({ length: count }, (_, at) => {
-    const lacking: Record<string, string> = at === 880 || at === 895 ? { Price: '' } : {};
-    const values = { System: `S${at % 300}`, Length: `${at}`, Description, ...lacking };
-    return sold(`L${at}`, values, at === 7 ? { name: 'n'.repeat(160) } : {});
+  const products = Array.from({ length: count }, (_, index) => {
+    const lacking: Record<string, string> = index === 880 || index === 895 ? { Price: '' } : {};
+    const values = { System: `S${index % 300}`, Length: `${index}`, Description, ...lacking };
+    return sold(`L${index}`, values, index === 7 ? { name: 'n'.repeat(160) } : {});
   });
   await late.load(...products);
   await late.relate('fits', RELATIONS.accessory);

@@ -27,12 +27,14 @@ shareService({}, async (started) => {
  */
 const folder = join(process.env.RELATA_TEST_DATA ?? join('..', 'shared', 'data'), 'etim-xchange');
 const official = (kind: string): string | undefined => {
-  const name = existsSync(folder) ? readdirSync(folder).find((one) => one.includes(kind)) : undefined;
+  const name = existsSync(folder)
+    ? readdirSync(folder).find((fileName) => fileName.includes(kind))
+    : undefined;
   return name && readFileSync(join(folder, name), 'utf8');
 };
 
 const texts = (name: string, ...values: string[]) =>
-  values.map((value, at) => ({ Language: ['en-GB', 'de-DE'][at], [name]: value }));
+  values.map((value, index) => ({ Language: ['en-GB', 'de-DE'][index], [name]: value }));
 
 /** A product with every kind of content: lists in lists, features of two releases, ports, measures, prices, relations. */
 const PRODUCT = {
@@ -139,7 +141,7 @@ const PRODUCT = {
       ],
     },
   ],
-  TradeItem: ['T-1', 'T-2'].map((SupplierItemNumber, at) => ({
+  TradeItem: ['T-1', 'T-2'].map((SupplierItemNumber, index) => ({
     ItemIdentification: { SupplierItemNumber },
     ItemLogisticDetails: [
       {
@@ -151,7 +153,9 @@ const PRODUCT = {
       },
     ],
     Ordering: { OrderUnit: 'C62', MinimumOrderQuantity: '1', OrderStepSize: '1' },
-    Pricing: [{ PriceUnit: 'C62', PriceQuantity: '1', PriceOnRequest: false, GrossListPrice: `2${at}.50` }],
+    Pricing: [
+      { PriceUnit: 'C62', PriceQuantity: '1', PriceOnRequest: false, GrossListPrice: `2${index}.50` },
+    ],
     PackagingUnit: ['BX', 'PK'].map((PackagingTypeCode) => ({
       PackagingIdentification: { PackagingTypeCode },
       TradeItemEnclosed: [{ SupplierItemNumber, EnclosedItemQuantity: 6 }],
@@ -219,7 +223,7 @@ test('a product of ETIM xChange is exported as imported, and importing it again 
   assert.deepEqual(document.Supplier[0]?.Product, [PRODUCT]);
   assert.equal(document.CurrencyCode, 'GBP');
   const [first, again] = await Promise.all(
-    [DOCUMENT, document].map((one) => readAll({ type: 'etim-xchange' }, JSON.stringify(one))),
+    [DOCUMENT, document].map((content) => readAll({ type: 'etim-xchange' }, JSON.stringify(content))),
   );
   assert.deepEqual(again?.rows[0]?.values, first?.rows[0]?.values);
   assert.deepEqual([...(first?.unread ?? [])], []);
@@ -246,7 +250,7 @@ test('columns: features by code, measures and prices with units, objects of list
 
 test('links keep the quantities of related products through import, export and import (§13.7 rule 11)', async () => {
   const project = await createChannelProject(service);
-  await project.load(...['M-1', 'M-2', 'M-3'].map((one) => sold(one, {})));
+  await project.load(...['M-1', 'M-2', 'M-3'].map((identifier) => sold(identifier, {})));
   const read = (text: string) => readLinks(project, text);
   const given = await read(JSON.stringify(DOCUMENT));
   const expected = '{"source":"M-1","targets":[{"identifier":"M-2","quantity":3},"M-3"]}\n';
@@ -283,7 +287,10 @@ test('a product that names its own related products gets their missing quantitie
     ...[named('MANDATORY', 1, 'M-2'), named('MANDATORY.RelatedProductQuantity', 1, '8')],
     named('MANDATORY', 2, 'M-3'),
   ];
-  await project.load(sold('M-1', {}, { attributes }), ...['M-2', 'M-3', 'M-4'].map((one) => sold(one, {})));
+  await project.load(
+    sold('M-1', {}, { attributes }),
+    ...['M-2', 'M-3', 'M-4'].map((identifier) => sold(identifier, {})),
+  );
   const counted = ['M-2', 'M-3', 'M-4'].map((identifier) => ({ identifier, quantity: 5 }));
   const body = { kind: 'links', name: 'parts', tag: 'parts' };
   const root = `/management/projects/${project.projectId}/relations`;
@@ -390,18 +397,18 @@ test('the sample of the standard is exported valid and unchanged, except for the
 }, async () => {
   const given = JSON.parse(sample ?? '') as typeof DOCUMENT;
   const { document } = await passThrough(sample ?? '');
-  const [before, after] = [given, document].map((one) => one.Supplier[0]?.Product[0]);
+  const [before, after] = [given, document].map((content) => content.Supplier[0]?.Product[0]);
   const short = JSON.parse(JSON.stringify(before).replace('ampere (A)', 'A').replace(/ +"/g, '"'));
   assert.deepEqual(after, short);
 });
 
 test('the exported members are those of the schema (§16.7 rule 6)', { skip: without }, () => {
   const product = JSON.parse(schema ?? '').properties.Supplier.items.properties.Product.items;
-  const known = new Set(ETIM_FIELDS.match(/[A-Z]\w+/g));
+  const knownFields = new Set(ETIM_FIELDS.match(/[A-Z]\w+/g));
   const missing: string[] = [];
   const visit = (node: { properties?: object; items?: object }): void => {
     for (const [name, member] of Object.entries(node.properties ?? {})) {
-      if (!known.has(name) && !name.endsWith('CountrySpecificExtensions')) missing.push(name);
+      if (!knownFields.has(name) && !name.endsWith('CountrySpecificExtensions')) missing.push(name);
       visit(member);
     }
     if (node.items) visit(node.items);

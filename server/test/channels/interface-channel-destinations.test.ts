@@ -116,13 +116,13 @@ test('a build is delivered under stable names, and so is the next one (§16.8 ru
   const format = { type: 'csv', compression: 'gzip' };
   const destinations = [onServer('/out/'), inBucket('feeds/shop')];
   const channel = await project.create({ ...NDJSON, format, destinations });
-  for (const [at, identifier] of ['A2', 'A3'].entries()) {
+  for (const [position, identifier] of ['A2', 'A3'].entries()) {
     await project.update(sold(identifier));
     const task = await project.build(channel);
     assert.equal(task.taskStatus, 'FINISHED', JSON.stringify(task));
     const served = await bytesOf(await project.fetch(channel.url));
     const index = await bytesOf(await project.fetch(channel.url.replace('products.csv.gz', 'index.json')));
-    assert.equal(JSON.parse(String(index)).rows, at + 2);
+    assert.equal(JSON.parse(String(index)).rows, position + 2);
     const names = ['index.json', 'products.csv.gz'];
     assert.deepEqual(readdirSync(join(root, 'out')).sort(), [names[0], 'other.csv', names[1]]);
     assert.deepEqual(
@@ -153,7 +153,7 @@ test('a destination that refuses fails the task by name, and the address and oth
       /at 127\.0\.0\.1:\d+: .*secret access key or the region/,
     ],
   ];
-  const destinations = [...refusing.map(([one]) => one), onServer('sound')];
+  const destinations = [...refusing.map(([destination]) => destination), onServer('sound')];
   const channel = await project.create({ ...NDJSON, destinations });
   const task = await project.build(channel);
   assert.deepEqual([task.taskStatus, task.error.code], ['FAILED', 'channel_undelivered']);
@@ -163,9 +163,9 @@ test('a destination that refuses fails the task by name, and the address and oth
   assert.deepEqual(readdirSync(join(root, 'sound')).sort(), ['index.json', 'products.ndjson']);
   const report = await project.report(task);
   assert.equal(task.error.details.length, refusing.length);
-  for (const [at, [, text]] of refusing.entries()) {
-    assert.match(task.error.details[at], text);
-    assert.deepEqual(report[at], { code: 'undelivered', message: task.error.details[at] });
+  for (const [index, [, text]] of refusing.entries()) {
+    assert.match(task.error.details[index], text);
+    assert.deepEqual(report[index], { code: 'undelivered', message: task.error.details[index] });
   }
   assert.doesNotMatch(JSON.stringify([task, report]), /4711/);
   mkdirSync(join(root, 'absent'));

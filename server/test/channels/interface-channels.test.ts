@@ -51,7 +51,7 @@ test('a build publishes the catalog under an address that needs no key (§16.3, 
 
 test('published files have an ETag, a date and ranges, and are not packed during transfer (§16.6)', async () => {
   const project = await createProject();
-  await project.load(...Array.from({ length: 40 }, (_, at) => sold(`P${at}`)));
+  await project.load(...Array.from({ length: 40 }, (_, index) => sold(`P${index}`)));
   const channel = await project.create({ name: 'Table', format: { type: 'csv' } });
   await project.build(channel);
   const whole = await project.fetch(channel.url, { 'accept-encoding': 'gzip' });
@@ -71,8 +71,8 @@ test('published files have an ETag, a date and ranges, and are not packed during
     { 'if-modified-since': modified },
   ];
   for (const headers of conditions) {
-    const known = await project.fetch(channel.url, headers);
-    assert.deepEqual([known.status, await known.text()], [304, '']);
+    const unchanged = await project.fetch(channel.url, headers);
+    assert.deepEqual([unchanged.status, await unchanged.text()], [304, '']);
   }
   const ranges: readonly [string, Uint8Array][] = [
     ['bytes=0-9', bytes.subarray(0, 10)],
@@ -145,9 +145,9 @@ test('a channel is read, replaced, moved to a new address and deleted like other
   const project = await createProject();
   await project.load(sold('A1'));
   const channel = await project.create(NDJSON);
-  const { url: _, published: __, lastBuild: ___, ...kept } = channel;
+  const { url: _, published: __, lastBuild: ___, ...definition } = channel;
   assert.deepEqual(
-    { ...kept, id: 0, createdAt: 0, updatedAt: 0 },
+    { ...definition, id: 0, createdAt: 0, updatedAt: 0 },
     {
       ...NDJSON,
       id: 0,

@@ -13,7 +13,9 @@ const service = shareService();
 
 const MIB = 1024 * 1024;
 /** About 1.2 MB. */
-const TEXTS = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`Text ${at}`, 'x'.repeat(30_000)]));
+const TEXTS = Object.fromEntries(
+  Array.from({ length: 40 }, (_, index) => [`Text ${index}`, 'x'.repeat(30_000)]),
+);
 const LARGE = 24;
 const SMALL = 300;
 
@@ -31,12 +33,12 @@ async function openPasses(): Promise<{ passes: CatalogPasses; close(): Promise<v
 test('a build reads large products a few megabytes at a time, and ordinary ones by count (§16.3)', async (t) => {
   const catalog = await createRelationCatalog(service());
   const nameOf = (kind: string, count: number) =>
-    Array.from({ length: count }, (_, at) => `${kind}${1_000 + at}`);
+    Array.from({ length: count }, (_, index) => `${kind}${1_000 + index}`);
   const large = nameOf('L', LARGE);
   const small = nameOf('S', SMALL);
   await catalog.load(
-    ...large.map((one) => product(one, 'Books', TEXTS)),
-    ...small.map((one) => product(one, 'Pens')),
+    ...large.map((identifier) => product(identifier, 'Books', TEXTS)),
+    ...small.map((identifier) => product(identifier, 'Pens')),
   );
   const { passes, close } = await openPasses();
   t.after(close);

@@ -16,8 +16,8 @@ const LONG = 'long '.repeat(12_000);
 shareService({ settings: { RELATA_CHANNEL_MIB: '1' } }, async (started) => {
   service = started;
   const project = await createChannelProject(service);
-  const products = Array.from({ length: 10 }, (_, at) =>
-    sold(`P${at}`, { Price: '5 EUR', 'Text 1': LONG, 'Text 2': LONG, 'Text 3': LONG }),
+  const products = Array.from({ length: 10 }, (_, index) =>
+    sold(`P${index}`, { Price: '5 EUR', 'Text 1': LONG, 'Text 2': LONG, 'Text 3': LONG }),
   );
   await project.load(...products);
   for (const name of ['Agents', 'Others']) {
@@ -29,7 +29,7 @@ shareService({ settings: { RELATA_CHANNEL_MIB: '1' } }, async (started) => {
 
 test('a channel whose callers have used up the read budget answers 429 in the words of the protocol (§16.9 rule 9)', async () => {
   const [endpoint = '', other] = endpoints;
-  const ids = Array.from({ length: 10 }, (_, at) => `P${at}`);
+  const ids = Array.from({ length: 10 }, (_, index) => `P${index}`);
   const lookUp = (of: string | undefined) =>
     service.call('POST', `${of}/catalog/lookup`, { body: { ids }, key: null });
   const first = await lookUp(endpoint);

@@ -125,24 +125,24 @@ test('a search answers one product per group with its variants and prices in min
 });
 
 test('the cursor of a page leads to the next page (§16.9 rule 4)', async () => {
-  const met: string[] = [];
+  const identifiers: string[] = [];
   for (let cursor: string | undefined; ; ) {
     const body = { filters: {}, query: 'tools', pagination: { limit: 1, ...(cursor && { cursor }) } };
     const page = await ask('search', body);
-    met.push(...page.products.map(({ id }: AnyBody) => id));
+    identifiers.push(...page.products.map(({ id }: AnyBody) => id));
     cursor = page.pagination.cursor;
     if (!page.pagination.has_next_page) break;
   }
-  assert.deepEqual(met, [...new Set(met)]);
+  assert.deepEqual(identifiers, [...new Set(identifiers)]);
 });
 
 test('a lookup reports which product each identifier led to, and which identifiers led to none (§16.9 rule 5)', async () => {
   const { products, messages } = await ask('lookup', { ids: ['G', 'G-M', 'B1', 'VIP', 'OUT', 'B1', 'none'] });
-  const found = products.map(({ id, variants }: AnyBody) => [
+  const variantsById = products.map(({ id, variants }: AnyBody) => [
     id,
     variants.map(({ id: variant, inputs }: AnyBody) => [variant, inputs]),
   ]);
-  assert.deepEqual(found, [
+  assert.deepEqual(variantsById, [
     ['B1', [['B1', [{ id: 'B1', match: 'exact' }]]]],
     [
       'G',
@@ -156,7 +156,7 @@ test('a lookup reports which product each identifier led to, and which identifie
     messages.map(({ content }: AnyBody) => content),
     ['VIP', 'OUT', 'none'],
   );
-  const tooMany = await ask('lookup', { ids: Array.from({ length: 101 }, (_, at) => `${at}`) }, 400);
+  const tooMany = await ask('lookup', { ids: Array.from({ length: 101 }, (_, index) => `${index}`) }, 400);
   assert.equal(tooMany.messages[0].code, 'request_too_large');
 });
 
@@ -176,8 +176,8 @@ test('a product shows its choices, and preferences decide which choices are rela
     { label: 'L', available: true, exists: true },
     { label: 'M', available: false, exists: false },
   ]);
-  const one = await ask('product', { id: 'G-M' });
-  assert.equal(one.product.variants[0].id, 'G-M');
+  const variant = await ask('product', { id: 'G-M' });
+  assert.equal(variant.product.variants[0].id, 'G-M');
   const none = await ask('product', { id: 'OUT' });
   assert.equal(none.messages[0].code, 'not_found');
 });
@@ -300,7 +300,7 @@ test('answers to generated requests always match the schemas (§16.9 rule 8)', a
     }),
   };
   const statuses = new Map<number, number>();
-  for (let at = 0; at < REQUESTS; at += 1) {
+  for (let index = 0; index < REQUESTS; index += 1) {
     const operation = pick(['search', 'lookup', 'product'] as const);
     const body = make[operation]();
     const answer = await post(operation, body);

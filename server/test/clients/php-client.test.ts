@@ -44,10 +44,10 @@ async function runPhp(
       ...(testName && { RELATA_TEST: testName }),
     },
   });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   await once(child, 'close');
-  return said;
+  return output;
 }
 
 async function makePlace(): Promise<Place> {
@@ -67,27 +67,28 @@ for (const name of names.slice(0, -2))
   });
 
 test(`PHP: ${IN_LITTLE_MEMORY}`, options, async (t) => {
-  const said = await runPhp(['-d', 'memory_limit=32M', TESTS], await makePlace(), IN_LITTLE_MEMORY);
-  assert.match(said, new RegExp(`^ok ${IN_LITTLE_MEMORY}$`, 'm'), said);
-  t.diagnostic(said);
+  const output = await runPhp(['-d', 'memory_limit=32M', TESTS], await makePlace(), IN_LITTLE_MEMORY);
+  assert.match(output, new RegExp(`^ok ${IN_LITTLE_MEMORY}$`, 'm'), output);
+  t.diagnostic(output);
 });
 
 test(`PHP: ${REPEATED}`, options, async (t) => {
-  const place = await makePlace();
+  const folder = await makePlace();
   const keys: unknown[] = [];
   const faults = [answerBusy, loseAnswer, breakAnswer];
   const url = await startProxy(t, async (request, response) => {
     keys.push(request.headers['idempotency-key']);
     await (faults.shift() ?? passOn)(request, response);
   });
-  assert.equal(await runPhp([TESTS], { ...place, url }, REPEATED), `ok ${REPEATED}\n`);
+  assert.equal(await runPhp([TESTS], { ...folder, url }, REPEATED), `ok ${REPEATED}\n`);
   assert.deepEqual(keys, ['night-0', 'night-0', 'night-0', 'night-0']);
-  const { body } = (await theService?.().call('GET', `/tasks?projectId=${place.projectId}`)) ?? assert.fail();
+  const { body } =
+    (await theService?.().call('GET', `/tasks?projectId=${folder.projectId}`)) ?? assert.fail();
   assert.equal(body.tasks.length, 1, 'the answer was lost, and the update was not repeated');
 });
 
 test('PHP: the examples of the README work when pasted', options, async () => {
-  const place = await makePlace();
+  const folder = await makePlace();
   const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8');
   // The first ten lines are the same for all clients, and are tested with the TypeScript client
   // (client/test/calls.test.ts).
@@ -97,12 +98,12 @@ test('PHP: the examples of the README work when pasted', options, async () => {
   const path = join(tmpdir(), `relata-readme-${process.pid}.php`);
   const pasted = code
     .replace("'vendor/autoload.php'", `'${AUTOLOAD}'`)
-    .replace('http://127.0.0.1:4810', place.url)
-    .replaceAll(/projectId: 1\b/g, `projectId: ${place.projectId}`);
+    .replace('http://127.0.0.1:4810', folder.url)
+    .replaceAll(/projectId: 1\b/g, `projectId: ${folder.projectId}`);
   writeFileSync(path, `<?php\n${pasted}`);
-  const said = await runPhp(['-d', 'error_reporting=-1', path], place);
-  assert.match(said, /^Cordless drill\n10000 sent\n/, said);
-  assert.doesNotMatch(said, /Warning|Fatal|Notice|Deprecated/);
+  const output = await runPhp(['-d', 'error_reporting=-1', path], folder);
+  assert.match(output, /^Cordless drill\n10000 sent\n/, output);
+  assert.doesNotMatch(output, /Warning|Fatal|Notice|Deprecated/);
 });
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;

@@ -34,10 +34,10 @@ for (const name of names)
         PYTHONDONTWRITEBYTECODE: '1',
       },
     });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text));
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
     await once(child, 'close');
-    assert.equal(said, `ok ${name}\n`);
+    assert.equal(output, `ok ${name}\n`);
   });
 
 test('Python: the suite has tests', () => assert.ok(names.length >= 5));

@@ -118,9 +118,9 @@ test('tasks that are open during a backup run after the restore', async (t) => {
   const started = await copy.call('POST', `${path}&batches=2`);
   assert.equal(started.status, 200, JSON.stringify(started.body));
   await copy.ended(started.body.data.task.id);
-  const found = await copy.lookUp(['X', 'Y'], open.projectId);
+  const products = await copy.lookUp(['X', 'Y'], open.projectId);
   assert.deepEqual(
-    found.map(({ name }) => name),
+    products.map(({ name }) => name),
     ['uploaded', 'uploaded'],
     'every batch is there',
   );
@@ -182,10 +182,10 @@ test('a backup contains exactly the bodies and files that a start would keep', a
   const control = new DatabaseSync(join(service.store.dataDir, 'control.db'), { readOnly: true });
   t.after(() => control.close());
   const copied = listOwnedPayloads(control).map(({ name }) => name);
-  const kept = (await listNeededPayloads(service.app.database.read)).map(({ name }) => name);
+  const neededNames = (await listNeededPayloads(service.app.database.read)).map(({ name }) => name);
   const stored = await readdir(join(service.store.dataDir, 'payloads'));
   await release();
-  assert.deepEqual(kept, copied);
+  assert.deepEqual(neededNames, copied);
   assert.deepEqual(stored.toSorted(), copied.toSorted(), 'everything stored is needed');
   // Bodies of the uploaded file, its pieces read so far, the links, the channel, and the open full update.
   assert.ok(copied.length >= 5, copied.join());
@@ -222,7 +222,7 @@ test('a backup during writes has each project at one moment, with its keys and s
   const service = await startTestService(t);
   const folder = await makeFolder(t);
   const catalogs = [await createCatalog(service), await createCatalog(service, { keptCommits: 3 })];
-  const identifiers = Array.from({ length: 300 }, (_, at) => `P${at}`);
+  const identifiers = Array.from({ length: 300 }, (_, index) => `P${index}`);
   let writing = true;
   const accepted = new Map<string, number>();
   async function write(catalog: TestCatalog): Promise<void> {
@@ -307,7 +307,7 @@ test('an update in progress while its project is restored is applied to the rest
   const service = await startTestService(t);
   const backup = join(await makeFolder(t), 'backup');
   const catalog = await createCatalog(service);
-  const products = Array.from({ length: 500 }, (_, at) => product(`P${at}`, 'then'));
+  const products = Array.from({ length: 500 }, (_, index) => product(`P${index}`, 'then'));
   await catalog.load(...products);
   await createBackup(service.store.dataDir, backup);
   const changed = products.map(({ identifier }) => product(identifier, 'now'));
@@ -318,7 +318,7 @@ test('an update in progress while its project is restored is applied to the rest
     runRelata(service.store.dataDir, 'restore', backup, '--project', `${catalog.projectId}`),
     release(),
   ]);
-  assert.equal(end.code, 0, end.said);
+  assert.equal(end.code, 0, end.output);
   assert.equal((await service.ended(update)).taskStatus, 'FINISHED');
   await catalog.update(...changed.slice(0, 250));
   const names = (await catalog.find(...products.map(({ identifier }) => identifier))).map(({ name }) => name);
@@ -337,7 +337,7 @@ test('a restored project does not run the updates that waited at the backup, and
   for (const update of updates) assert.equal((await service.ended(update)).taskStatus, 'FINISHED');
   const end = await runRelata(service.store.dataDir, 'restore', backup, '--project', `${catalog.projectId}`);
   assert.equal(
-    end.said,
+    end.output,
     `the catalog of project ${catalog.projectId} holds the 1 products of the backup now\n` +
       'changes that were still waiting when the backup was made are not in it (3): send them again',
     'both updates, and the task that blocked them',
@@ -355,11 +355,11 @@ test('the metrics show the time of the last backup, and a failed one does not co
   assert.equal(await read(), 0);
   const before = Date.now() / 1000;
   await createBackup(service.store.dataDir, join(folder, 'first'));
-  const at = await read();
-  assert.ok(at >= before && at <= Date.now() / 1000, `${at}`);
+  const backupInstant = await read();
+  assert.ok(backupInstant >= before && backupInstant <= Date.now() / 1000, `${backupInstant}`);
   const fail = async () => assert.fail('the disk of the backups is full');
   await assert.rejects(createBackup(service.store.dataDir, join(folder, 'second'), fail));
-  assert.equal(await read(), at);
+  assert.equal(await read(), backupInstant);
 });
 
 test('a backup never overwrites another folder, and an incomplete one is not a backup', async (t) => {
@@ -376,8 +376,8 @@ test('a backup never overwrites another folder, and an incomplete one is not a b
   for (const { args, said } of refusals) {
     const end = await runRelata(service.store.dataDir, ...args);
     assert.equal(end.code, 1);
-    assert.match(end.said, said);
-    assert.equal(end.said.split('\n').length, 1, 'a mistake is reported in one line');
+    assert.match(end.output, said);
+    assert.equal(end.output.split('\n').length, 1, 'a mistake is reported in one line');
   }
   await assert.rejects(
     createBackup(join(folder, 'nowhere'), join(folder, 'backup')),
@@ -421,12 +421,12 @@ test('a restore is refused where it would overwrite or mix data', async (t) => {
   ];
   for (const { dataDir, args, said, code = 1 } of refusals) {
     const end = await runRelata(dataDir, 'restore', ...args);
-    assert.equal(end.code, code, end.said);
-    assert.match(end.said, said);
+    assert.equal(end.code, code, end.output);
+    assert.match(end.output, said);
   }
   const other = await startTestService(t);
   const end = await runRelata(other.store.dataDir, 'restore', backup, '--project', `${catalog.projectId}`);
-  assert.match(end.said, new RegExp(`There is no project ${catalog.projectId} here`));
+  assert.match(end.output, new RegExp(`There is no project ${catalog.projectId} here`));
   assert.equal(await nameOf(service, later.projectId, 'A'), 'now');
 });
 
@@ -437,8 +437,8 @@ async function cancelHeld(service: TestService, projectId: number): Promise<void
   assert.equal((await service.call('POST', `/tasks/${held.id}/cancel`)).status, 200);
 }
 
-for (const at of ['the present one', 'the backup', 'both'] as const) {
-  test(`one project is restored and searchable, with an index of search in ${at}`, async (t) => {
+for (const indexPlace of ['the present one', 'the backup', 'both'] as const) {
+  test(`one project is restored and searchable, with an index of search in ${indexPlace}`, async (t) => {
     const service = await startTestService(t);
     const backup = join(await makeFolder(t), 'backup');
     const catalog = await createCatalog(service);
@@ -448,15 +448,15 @@ for (const at of ['the present one', 'the backup', 'both'] as const) {
       return body.items.map(({ identifier }: { identifier: string }) => identifier).sort();
     };
     await catalog.load(product('A', 'Drill'), product('B', 'Drill'));
-    if (at !== 'the present one') assert.deepEqual(await search(), ['A', 'B']);
+    if (indexPlace !== 'the present one') assert.deepEqual(await search(), ['A', 'B']);
     assert.equal((await runRelata(service.store.dataDir, 'backup', backup)).code, 0);
     await catalog.load(product('B', 'Saw'), product('C', 'Drill'));
-    if (at !== 'the backup') assert.deepEqual(await search(), ['C']);
+    if (indexPlace !== 'the backup') assert.deepEqual(await search(), ['C']);
     else dropSearch(service, catalog.projectId);
 
     const { projectId } = catalog;
     const end = await runRelata(service.store.dataDir, 'restore', backup, '--project', `${projectId}`);
-    assert.equal(end.code, 0, end.said);
+    assert.equal(end.code, 0, end.output);
     assert.deepEqual(await search(), ['A', 'B']);
     await catalog.update(product('D', 'Drill'));
     assert.deepEqual(await search(), ['A', 'B', 'D']);

@@ -171,9 +171,9 @@ class Caller {
 
   private async write(method: string, path: string, body?: unknown) {
     this.calls += 1;
-    const place = `${path}${path.includes('?') ? '&' : '?'}projectId=${this.projectId}`;
+    const projectPath = `${path}${path.includes('?') ? '&' : '?'}projectId=${this.projectId}`;
     const key = `${this.projectId} ${this.calls}`;
-    const answer = await this.fleet.call(method, place, { body, key });
+    const answer = await this.fleet.call(method, projectPath, { body, key });
     assert.equal(answer.status, 200, `${method} ${path}: ${answer.text}`);
     return answer.body;
   }
@@ -187,8 +187,8 @@ class Caller {
   private makeProducts(count: number): ModelProduct[] {
     this.calls += 1;
     const first = Math.floor(this.random() * IDENTIFIERS);
-    return Array.from({ length: count }, (_, at) => {
-      const identifier = `P${(first + at) % IDENTIFIERS}`;
+    return Array.from({ length: count }, (_, index) => {
+      const identifier = `P${(first + index) % IDENTIFIERS}`;
       return { identifier, name: `${identifier} of ${this.calls}`, colour: 'red' };
     });
   }
@@ -214,10 +214,10 @@ test(
     const fleet = await startFleet(t);
     const group = await fleet.call('POST', '/management/project-groups', { body: { name: 'Group' } });
     const callers: Caller[] = [];
-    for (let at = 1; at <= CALLERS; at += 1) {
-      const body = { name: `Project ${at}`, projectGroupId: group.body.id, locale: 'de-DE' };
+    for (let index = 1; index <= CALLERS; index += 1) {
+      const body = { name: `Project ${index}`, projectGroupId: group.body.id, locale: 'de-DE' };
       const { body: project } = await fleet.call('POST', '/management/projects', { body });
-      callers.push(new Caller(fleet, project.id, createRandom(SEED + at)));
+      callers.push(new Caller(fleet, project.id, createRandom(SEED + index)));
     }
 
     const until = performance.now() + CHAOS_S * 1_000;

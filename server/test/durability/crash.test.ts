@@ -162,7 +162,7 @@ test(
     await commit();
     const path = `/management/projects/${projectId}/products?format=ndjson`;
     const lines = (await service.call('GET', path)).text.trimEnd().split('\n');
-    const kept = lines.map((line) => readProduct(JSON.parse(line)).identifier);
-    assert.deepEqual(kept.sort(), ['A', 'C']);
+    const stored = lines.map((line) => readProduct(JSON.parse(line)).identifier);
+    assert.deepEqual(stored.sort(), ['A', 'C']);
   },
 );

@@ -45,9 +45,9 @@ before(async () => {
   filled = service.projectId;
   other = await service.createProject('Other');
   empty = await service.createProject('Never filled');
-  const products = Array.from({ length: 400 }, (_, at) => ({
-    identifier: `P${at}`,
-    name: `${at} `.repeat(120),
+  const products = Array.from({ length: 400 }, (_, index) => ({
+    identifier: `P${index}`,
+    name: `${index} `.repeat(120),
   }));
   await service.loadCatalog(products, filled);
   await service.loadCatalog([{ identifier: 'A', name: 'Other' }], other);
@@ -86,18 +86,18 @@ function addNoise(path: string, bytes: number): void {
 /** @returns the equal output of `relata restore` and `relata verify`; nothing may be restored */
 async function assertRefused(backup: string, dataDir: string, ...flags: string[]): Promise<string> {
   const restored = await runRelata(dataDir, 'restore', backup, ...flags);
-  assert.equal(restored.code, 1, restored.said);
+  assert.equal(restored.code, 1, restored.output);
   assert.ok(!existsSync(join(dataDir, 'control.db')), 'nothing is replaced');
   assert.deepEqual(await runRelata(dataDir, 'verify', backup, ...flags), restored);
-  assert.doesNotMatch(restored.said, /^ {4}at /m, 'no stack');
-  return restored.said;
+  assert.doesNotMatch(restored.output, /^ {4}at /m, 'no stack');
+  return restored.output;
 }
 
 test('a whole backup has a manifest of files, sizes, hashes, schemas and instant, and is verified and restored', async () => {
-  const { backup, dataDir, at } = copyBackup();
-  const manifest = JSON.parse(readFileSync(at('manifest.json'), 'utf8'));
+  const { backup, dataDir, at: pathOf } = copyBackup();
+  const manifest = JSON.parse(readFileSync(pathOf('manifest.json'), 'utf8'));
   const paths = ['catalogs', 'payloads'].flatMap((part) =>
-    readdirSync(at(part)).map((name) => `${part}/${name}`),
+    readdirSync(pathOf(part)).map((name) => `${part}/${name}`),
   );
   assert.deepEqual(
     manifest.files.map(({ path }: { path: string }) => path),
@@ -108,15 +108,15 @@ test('a whole backup has a manifest of files, sizes, hashes, schemas and instant
     paths.join(),
   );
   for (const { path, bytes, sha256 } of manifest.files) {
-    assert.equal(bytes, readFileSync(at(path)).length);
+    assert.equal(bytes, readFileSync(pathOf(path)).length);
     assert.match(sha256, /^[0-9a-f]{64}$/);
   }
   assert.ok(Date.parse(manifest.madeAt) <= Date.now());
   assert.ok(manifest.schema.control >= 12 && manifest.schema.catalog >= 10);
-  const { code, said } = await runRelata(dataDir, 'verify', backup);
-  assert.equal(code, 0, said);
+  const { code, output } = await runRelata(dataDir, 'verify', backup);
+  assert.equal(code, 0, output);
   assert.match(
-    said,
+    output,
     new RegExp(`^${backup}: ${manifest.files.length} files, \\d+ bytes, all as the backup of 20`),
   );
   assert.ok(!existsSync(dataDir), 'it makes nothing');
@@ -139,12 +139,12 @@ for (const [what, damage, problem] of DAMAGES) {
   test(`a backup with a file that ${what} is refused, and the file is named`, async () => {
     for (const name of [catalogOf(filled), 'control.db']) {
       if (name === 'control.db' && what === 'is missing') continue;
-      const { backup, dataDir, at } = copyBackup();
-      damage(at(name));
+      const { backup, dataDir, at: pathOf } = copyBackup();
+      damage(pathOf(name));
       const [first, line = '', advice = ''] = (await assertRefused(backup, dataDir)).split('\n');
       assert.equal(first, `The backup ${backup} is damaged or not complete:`);
       const [path, found = ''] = line.trim().split(': ');
-      assert.equal(path, at(name));
+      assert.equal(path, pathOf(name));
       assert.match(found, problem);
       assert.match(advice, /^Use another backup\. .*relata restore .* --project ID$/);
     }
@@ -152,13 +152,13 @@ for (const [what, damage, problem] of DAMAGES) {
 }
 
 test('a backup is refused if a stored body is missing or the manifest lacks a catalog', async () => {
-  const { backup, dataDir, at } = copyBackup();
-  const [name] = readdirSync(at('payloads'));
-  rmSync(at(`payloads/${name}`));
-  copyFileSync(at(catalogOf(other)), at('catalogs/900.db'));
-  const said = await assertRefused(backup, dataDir);
-  assert.match(said, new RegExp(`payloads/${name}: it is missing`));
-  assert.match(said, /catalogs\/900\.db: it is not in manifest\.json/);
+  const { backup, dataDir, at: pathOf } = copyBackup();
+  const [name] = readdirSync(pathOf('payloads'));
+  rmSync(pathOf(`payloads/${name}`));
+  copyFileSync(pathOf(catalogOf(other)), pathOf('catalogs/900.db'));
+  const output = await assertRefused(backup, dataDir);
+  assert.match(output, new RegExp(`payloads/${name}: it is missing`));
+  assert.match(output, /catalogs\/900\.db: it is not in manifest\.json/);
 });
 
 test('links, FIFOs and database triggers in a backup are refused and named (docs/operating/backup.md, "What the key protects")', async () => {
@@ -176,28 +176,28 @@ test('links, FIFOs and database triggers in a backup are refused and named (docs
     control.exec('create trigger take_over after insert on account begin delete from api_key; end');
   }
   rmSync(foreign.at('manifest.json'));
-  const said = await assertRefused(foreign.backup, foreign.dataDir, '--without-manifest');
-  assert.match(said, /control\.db: it has a trigger take_over, which this service did not make/);
+  const output = await assertRefused(foreign.backup, foreign.dataDir, '--without-manifest');
+  assert.match(output, /control\.db: it has a trigger take_over, which this service did not make/);
 });
 
 test('a backup with an unreadable manifest is refused', async () => {
-  const { backup, dataDir, at } = copyBackup();
-  truncateSync(at('manifest.json'), 100);
+  const { backup, dataDir, at: pathOf } = copyBackup();
+  truncateSync(pathOf('manifest.json'), 100);
   assert.equal(
     await assertRefused(backup, dataDir),
-    `The file ${at('manifest.json')} is damaged: use another backup.`,
+    `The file ${pathOf('manifest.json')} is damaged: use another backup.`,
   );
 });
 
 test('the intact projects of a damaged backup can be restored one by one, and a damaged one is refused', async (t) => {
-  const { backup, dataDir, at } = copyBackup();
+  const { backup, dataDir, at: pathOf } = copyBackup();
   await runRelata(dataDir, 'restore', backup);
-  addNoise(at(catalogOf(filled)), 80_000);
+  addNoise(pathOf(catalogOf(filled)), 80_000);
   const refused = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);
-  assert.equal(refused.code, 1, refused.said);
-  assert.ok(refused.said.includes(at(catalogOf(filled))), refused.said);
+  assert.equal(refused.code, 1, refused.output);
+  assert.ok(refused.output.includes(pathOf(catalogOf(filled))), refused.output);
   const brought = await runRelata(dataDir, 'restore', backup, '--project', `${other}`);
-  assert.equal(brought.code, 0, brought.said);
+  assert.equal(brought.code, 0, brought.output);
   const service = await startTestService(t, { store: embeddedStoreAt(dataDir) });
   assert.equal((await service.lookUp(['P399'], filled)).length, 1, 'existing data stays');
 });
@@ -215,9 +215,9 @@ test('a damaged catalog is restored while the service is stopped, and its file i
     said: `The file ${path} is damaged or of another project, and a service runs: stop the service, then run this command again.`,
   });
   await running.stop();
-  const { code, said } = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);
-  assert.equal(code, 0, said);
-  assert.match(said, new RegExp(`holds the 400 products.*\\nthe former file is ${path}\\.damaged now`));
+  const { code, output } = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);
+  assert.equal(code, 0, output);
+  assert.match(output, new RegExp(`holds the 400 products.*\\nthe former file is ${path}\\.damaged now`));
   assert.deepEqual(readFileSync(`${path}.damaged`), cut);
   const service = await startTestService(t, { store: embeddedStoreAt(dataDir) });
   assert.equal((await service.lookUp(['P399'], filled)).length, 1);
@@ -235,19 +235,19 @@ test('a backup of an earlier version without a manifest is restored on request, 
     /has no manifest\.json: an earlier version made it.*With --without-manifest/,
   );
   const verified = await runRelata(whole.dataDir, 'verify', whole.backup, '--without-manifest');
-  assert.match(verified.said, /SQLite finds no damage\n/);
-  const { code, said } = await runRelata(whole.dataDir, 'restore', whole.backup, '--without-manifest');
-  assert.equal(code, 0, said);
-  assert.match(said, new RegExp(`no catalog is there of projects that were never filled.*: ${empty}$`));
+  assert.match(verified.output, /SQLite finds no damage\n/);
+  const { code, output } = await runRelata(whole.dataDir, 'restore', whole.backup, '--without-manifest');
+  assert.equal(code, 0, output);
+  assert.match(output, new RegExp(`no catalog is there of projects that were never filled.*: ${empty}$`));
   const service = await startTestService(t, { store: embeddedStoreAt(whole.dataDir) });
   assert.equal((await service.lookUp(['P399'], filled)).length, 1);
 
   for (const [what, damage] of DAMAGES) {
-    const { backup, dataDir, at } = copyBackup();
-    rmSync(at('manifest.json'));
-    damage(at(catalogOf(filled)));
+    const { backup, dataDir, at: pathOf } = copyBackup();
+    rmSync(pathOf('manifest.json'));
+    damage(pathOf(catalogOf(filled)));
     const refused = await assertRefused(backup, dataDir, '--without-manifest');
-    assert.ok(refused.includes(at(catalogOf(filled))), `${what}: ${refused}`);
+    assert.ok(refused.includes(pathOf(catalogOf(filled))), `${what}: ${refused}`);
   }
 });
 
@@ -263,8 +263,8 @@ test('a data directory with a damaged catalog is not backed up: the file is name
   for (const { pageno } of pages) bytes.fill(0, (Number(pageno) - 1) * 16_384, Number(pageno) * 16_384);
   writeFileSync(path, bytes);
   const target = `${backup}-again`;
-  const { code, said } = await runRelata(dataDir, 'backup', target);
-  assert.equal(code, 1, said);
-  assert.match(said, new RegExp(`^The file ${path} is damaged \\(.*relata restore DIR --project ID`, 's'));
+  const { code, output } = await runRelata(dataDir, 'backup', target);
+  assert.equal(code, 1, output);
+  assert.match(output, new RegExp(`^The file ${path} is damaged \\(.*relata restore DIR --project ID`, 's'));
   assert.ok(!existsSync(target));
 });

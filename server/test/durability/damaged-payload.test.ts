@@ -52,7 +52,7 @@ for (const [kind, how] of Object.entries(DAMAGES)) {
     const before = await update('B');
     const others = await store.listBodies();
     const damaged = await update('A');
-    const [name = ''] = (await store.listBodies()).filter((one) => !others.includes(one));
+    const [name = ''] = (await store.listBodies()).filter((body) => !others.includes(body));
     assert.notEqual(name, '');
     await damage(store, name, how);
     await release();

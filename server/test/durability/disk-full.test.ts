@@ -99,7 +99,7 @@ for (const part of ['payloads', 'control'] as const) {
       await catalog.post('/products?partial=true', { products: [{ identifier: 'A', name: 'other' }] }),
       // Too many identifiers for the task row, so they are stored as a payload.
       await catalog.call('DELETE', '/products', {
-        body: ['A', ...Array.from({ length: 2_000 }, (_, at) => `${at}`.padEnd(20, 'u'))],
+        body: ['A', ...Array.from({ length: 2_000 }, (_, index) => `${index}`.padEnd(20, 'u'))],
       }),
       ...(part === 'control'
         ? [
@@ -244,9 +244,9 @@ async function startOnSmallDisk(t: TestContext) {
 
 const keepError = (error: Error) => error;
 
-function mount(place: string): boolean {
+function mount(folder: string): boolean {
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', place], { stdio: 'ignore' });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder], { stdio: 'ignore' });
     return true;
   } catch {
     return false;
@@ -322,7 +322,7 @@ test(
     const restored = embeddedStoreAt(`${target}-restored`);
     const url = pathToFileURL(target).href;
     const back = await runRelataWith({}, restored.dataDir, 'restore', '--from', url, restored.dataDir);
-    assert.equal(back.code, 0, back.said);
+    assert.equal(back.code, 0, back.output);
     const again = await startProcess(restored);
     t.after(() => again.kill());
     assert.equal(

@@ -39,9 +39,9 @@ class EarlyPool extends BufferPool {
 }
 
 const makeProducts = (version: string) =>
-  Array.from({ length: COUNT }, (_, at) => ({
-    identifier: `P${at}`,
-    name: `${version} ${at}`,
+  Array.from({ length: COUNT }, (_, index) => ({
+    identifier: `P${index}`,
+    name: `${version} ${index}`,
     attributes: [{ key: 'Text', value: TEXT }],
   }));
 
@@ -60,10 +60,10 @@ test('a memory buffer that is given back too early is detected before its conten
   const listFaults = () => service.log.filter((line) => WRITTEN.test(line));
   async function assertStored(version: string) {
     const identifiers = ['P0', 'P700', `P${COUNT - 1}`];
-    const found = await service.lookUp(identifiers);
+    const products = await service.lookUp(identifiers);
     const names = identifiers.map((identifier) => `${version} ${identifier.slice(1)}`);
     assert.deepEqual(
-      found.map(({ name }) => name),
+      products.map(({ name }) => name),
       names,
     );
   }

@@ -179,7 +179,7 @@ test('a batch whose process is killed during the upload is a failed batch (§3.1
   assert.equal((await service.call('POST', `${path('start')}&batches=2`)).status, 200);
 });
 
-const CATALOG = Array.from({ length: 100 }, (_, at) => `P${at}`);
+const CATALOG = Array.from({ length: 100 }, (_, index) => `P${index}`);
 const MOST = CATALOG.slice(0, 80);
 const REST = CATALOG.slice(80);
 
@@ -320,7 +320,7 @@ test(
     const store = postgresStoreOn({ url: database.url, drop: () => server.stop() }, '/nonexistent');
     t.after(store.remove);
     const service = await startTestService(t, { store });
-    const products = Array.from({ length: 30 }, (_, at) => ({ identifier: `P${at}` }));
+    const products = Array.from({ length: 30 }, (_, index) => ({ identifier: `P${index}` }));
     await service.loadCatalog(products);
     const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
     const half = batchOf(...products.slice(0, 15).map(({ identifier }) => identifier));

@@ -120,10 +120,10 @@ for (const { what, message, isEmbedded = false, settings } of REFUSED)
       const store = await openEarlier(t);
       const before = await readSchemas(store);
       const given = await settings(t, store);
-      const { code, said } = await runRelataWith({ ...store.settings, ...given }, store.dataDir, 'serve');
-      assert.equal(code, 1, said);
-      assert.match(said, message);
-      assert.doesNotMatch(said, /^\s+at /m);
+      const { code, output } = await runRelataWith({ ...store.settings, ...given }, store.dataDir, 'serve');
+      assert.equal(code, 1, output);
+      assert.match(output, message);
+      assert.doesNotMatch(output, /^\s+at /m);
       assert.deepEqual(await readSchemas(store), before);
     },
   );
@@ -131,7 +131,7 @@ for (const { what, message, isEmbedded = false, settings } of REFUSED)
 test('a start creates nothing in a new directory if its port is taken', embeddedOnly('files'), async (t) => {
   const store = await createTestStore(t);
   const RELATA_PORT = await takePort(t);
-  const { code, said } = await runRelataWith({ ...store.settings, RELATA_PORT }, store.dataDir, 'serve');
-  assert.equal(code, 1, said);
+  const { code, output } = await runRelataWith({ ...store.settings, RELATA_PORT }, store.dataDir, 'serve');
+  assert.equal(code, 1, output);
   assert.equal(existsSync(join(store.dataDir, 'control.db')), false);
 });

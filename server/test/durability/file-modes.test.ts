@@ -25,8 +25,8 @@ function listModes(root: string): Record<string, string[]> {
   const entries = readdirSync(root, { recursive: true, withFileTypes: true });
   const paths = [root, ...entries.map(({ parentPath, name }) => join(parentPath, name))];
   const modeOf = (path: string) => {
-    const found = statSync(path);
-    return `${found.isDirectory() ? 'folder' : 'file'} ${(found.mode & 0o777).toString(8)}`;
+    const stats = statSync(path);
+    return `${stats.isDirectory() ? 'folder' : 'file'} ${(stats.mode & 0o777).toString(8)}`;
   };
   return Object.groupBy(paths, modeOf) as Record<string, string[]>;
 }

@@ -67,80 +67,84 @@ test('a history that keeps every promise has no violation', () => {
   assert.deepEqual(checkHistory({ writes: [], reads: [], looks: [] }), []);
 });
 
-const PLANTED: readonly { fault: string; with: Partial<History>; found: RegExp }[] = [
-  { fault: 'a read of two versions', with: { reads: [read(60, 'B', 'C')] }, found: /several versions: B, C/ },
+const PLANTED: readonly { fault: string; with: Partial<History>; pattern: RegExp }[] = [
+  {
+    fault: 'a read of two versions',
+    with: { reads: [read(60, 'B', 'C')] },
+    pattern: /several versions: B, C/,
+  },
   {
     fault: 'a value that was never written',
     with: { reads: [read(60, 'X')] },
-    found: /X was read, and nobody wrote it/,
+    pattern: /X was read, and nobody wrote it/,
   },
   {
     fault: 'a refused write that took effect',
     with: { reads: [read(60, 'D')] },
-    found: /D was refused, and was read/,
+    pattern: /D was refused, and was read/,
   },
   {
     fault: 'a value before it was sent',
     with: { reads: [read(15, 'B')] },
-    found: /B was read before it was written/,
+    pattern: /B was read before it was written/,
   },
   {
     fault: 'a reader that sees an older version',
     with: { reads: [read(24, 'B'), read(30, 'A')], looks: [] },
-    found: /A was read after B had taken effect/,
+    pattern: /A was read after B had taken effect/,
   },
   {
     fault: 'a read of nothing after a value took effect',
     with: { reads: [read(14, 'A'), read(18)] },
-    found: /nothing was read after A had taken effect/,
+    pattern: /nothing was read after A had taken effect/,
   },
   {
     fault: 'an end that one process does not show',
     with: { reads: [read(40, 'A')] },
-    found: /A was read after . had/,
+    pattern: /A was read after . had/,
   },
   {
     fault: 'a write that took effect twice',
     with: { reads: [read(24, 'B'), read(26, 'C'), read(28, 'B')] },
-    found: /B was there before and after C/,
+    pattern: /B was there before and after C/,
   },
   {
     fault: 'two writes that alternate',
     with: { reads: [read(24, 'B'), read(26, 'C'), read(28, 'B'), read(30, 'C')] },
-    found: /before and after/,
+    pattern: /before and after/,
   },
   {
     fault: 'a repetition that is a second task',
     with: { writes: [write('A', 10, { taskIds: ['task A', 'task B'] })] },
-    found: /A was accepted as several tasks/,
+    pattern: /A was accepted as several tasks/,
   },
   {
     fault: 'an accepted task that never ends',
     with: { looks: [look('A', 12, 'RUNNING')] },
-    found: /its task is open/,
+    pattern: /its task is open/,
   },
   {
     fault: 'an accepted task that fails',
     with: { looks: [look('A', 12, 'FAILED')] },
-    found: /its task is FAILED/,
+    pattern: /its task is FAILED/,
   },
   {
     fault: 'an end that is reverted',
     with: { looks: [...GOOD.looks, look('A', 90, 'RUNNING')] },
-    found: /task A ended FINISHED and was RUNNING later/,
+    pattern: /task A ended FINISHED and was RUNNING later/,
   },
   {
     fault: 'an end that changes to another one',
     with: { looks: [...GOOD.looks, look('B', 90, 'CANCELLED')] },
-    found: /task B ended FINISHED and was CANCELLED later/,
+    pattern: /task B ended FINISHED and was CANCELLED later/,
   },
 ];
 
-for (const { fault, with: planted, found } of PLANTED) {
+for (const { fault, with: planted, pattern } of PLANTED) {
   test(`the checker finds ${fault}`, () => {
     const faults = checkHistory({ ...GOOD, ...planted });
     assert.ok(
-      faults.some((one) => found.test(one)),
+      faults.some((fault) => pattern.test(fault)),
       faults.join('; '),
     );
   });

@@ -44,8 +44,8 @@ function setManifestSchema(backup: string, kind: 'control' | 'catalog', version:
 }
 
 async function assertRefusal(file: string, dataDir: string, ...args: string[]): Promise<void> {
-  const { code, said } = await runRelata(dataDir, ...args);
-  const [before, after = ''] = said.split(' has schema 9000, this program knows ');
+  const { code, output } = await runRelata(dataDir, ...args);
+  const [before, after = ''] = output.split(' has schema 9000, this program knows ');
   assert.equal(before, `The ${file.endsWith('.db') ? 'file' : 'backup'} ${file}`, args.join(' '));
   assert.match(after, /^\d+: use a newer program\.$/, 'one line');
   assert.equal(code, 1);

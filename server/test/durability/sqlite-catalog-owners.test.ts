@@ -70,7 +70,7 @@ for (const [what, lose] of [
     assert.deepEqual(readdirSync(shop.dataDir), before);
     const doctor = await runRelata(shop.dataDir, 'doctor');
     assert.equal(doctor.code, 1);
-    assert.match(doctor.said, /no control\.db/);
+    assert.match(doctor.output, /no control\.db/);
     // These are the steps of the message.
     renameSync(shop.catalogs, `${shop.dataDir}/before`);
     rmSync(control, { force: true });
@@ -81,7 +81,7 @@ test('a start is refused if control.db belongs to another installation than all 
   const [own, other] = [await openShop(t, 'Own'), await openShop(t, 'Other')];
   replaceFile(join(own.dataDir, 'control.db'), join(other.dataDir, 'control.db'));
   await assert.rejects(start(own), /control\.db of another installation.*restore the whole directory/);
-  assert.match((await runRelata(own.dataDir, 'doctor')).said, /control\.db of another installation/);
+  assert.match((await runRelata(own.dataDir, 'doctor')).output, /control\.db of another installation/);
 });
 
 for (const [origin, take, reason] of [
@@ -111,12 +111,12 @@ for (const [origin, take, reason] of [
     const metrics = await service.call('GET', '/metrics');
     assert.match(String(metrics.body), /^relata_catalogs_foreign 1$/m);
     const doctor = await runRelata(own.dataDir, 'doctor');
-    assert.match(doctor.said, reason);
+    assert.match(doctor.output, reason);
     await assert.rejects(createBackup(own.dataDir, `${backup}-2`), reason);
     await service.stop();
 
     const restored = await runRelata(own.dataDir, 'restore', backup, '--project', String(own.projectId));
-    assert.equal(restored.code, 0, restored.said);
+    assert.equal(restored.code, 0, restored.output);
     const again = await startTestService(t, { store: own.store });
     assert.equal((await again.lookUp(['A'], own.projectId))[0]?.name, `Own, project ${own.projectId}`);
     assert.equal((await again.call('GET', '/health/ready')).body.problems, undefined);
@@ -153,7 +153,7 @@ test('a backup that contains a catalog of another installation is not whole and 
   await createBackup(other.dataDir, backup);
   const refused = await runRelata(own.dataDir, 'restore', backup, '--project', String(own.projectId));
   assert.equal(refused.code, 1);
-  assert.match(refused.said, /belongs to another installation: restore the whole backup/);
+  assert.match(refused.output, /belongs to another installation: restore the whole backup/);
   rmSync(join(backup, 'manifest.json'));
   replaceFile(join(backup, 'catalogs', `${other.projectId}.db`), own.pathOf(own.projectId));
   await assert.rejects(openBackup(backup, { withoutManifest: true }), /belongs to another installation/);

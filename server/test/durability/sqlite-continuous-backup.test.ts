@@ -163,19 +163,19 @@ async function loseDirectory({ store }: Place): Promise<void> {
 
 /** @returns its path in the target */
 async function findLastSegment({ target }: Place): Promise<string> {
-  const found = await readdir(target, { recursive: true, withFileTypes: true });
-  const segments = found.filter((entry) => entry.isFile() && entry.parentPath.includes('segments'));
+  const entries = await readdir(target, { recursive: true, withFileTypes: true });
+  const segments = entries.filter((entry) => entry.isFile() && entry.parentPath.includes('segments'));
   return segments
     .map(({ parentPath, name }) => join(parentPath, name))
     .sort()
     .at(-1) as string;
 }
 
-async function bringBack(place: Place, ...args: string[]): Promise<void> {
-  const restored = await relata(place, 'restore', '--from', place.url, ...args, place.store.dataDir);
-  assert.equal(restored.code, 0, restored.said);
-  const doctor = await relata(place, 'doctor');
-  assert.equal(doctor.code, 0, doctor.said);
+async function bringBack(setup: Place, ...args: string[]): Promise<void> {
+  const restored = await relata(setup, 'restore', '--from', setup.url, ...args, setup.store.dataDir);
+  assert.equal(restored.code, 0, restored.output);
+  const doctor = await relata(setup, 'doctor');
+  assert.equal(doctor.code, 0, doctor.output);
 }
 
 test(`a directory that is lost ${LOSSES} times is restored with everything answered before (seed ${SEED})`, async (t) => {
@@ -186,8 +186,8 @@ test(`a directory that is lost ${LOSSES} times is restored with everything answe
 
 /** @returns the age in ms, at the loss, of the oldest lost update since its answer */
 async function loseAgainAndAgain(t: TestContext, random: () => number): Promise<number> {
-  const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
-  let service = await startProcess(place.store, place.settings);
+  const setup = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
+  let service = await startProcess(setup.store, setup.settings);
   const writer = new Writer(await createProject(service));
   await writer.write(service);
   await waitUntilSent(service);
@@ -201,15 +201,15 @@ async function loseAgainAndAgain(t: TestContext, random: () => number): Promise<
     // Some losses are only crashes: the directory stays, and the target continues from there.
     const isLost = random() < 0.8;
     if (isLost) {
-      await loseDirectory(place);
-      await bringBack(place);
-      const promoted = await relata(place, 'promote');
-      assert.equal(promoted.code, 0, promoted.said);
+      await loseDirectory(setup);
+      await bringBack(setup);
+      const promoted = await relata(setup, 'promote');
+      assert.equal(promoted.code, 0, promoted.output);
     }
     const { answeredAt } = writer;
-    service = await startProcess(place.store, place.settings);
+    service = await startProcess(setup.store, setup.settings);
     const last = await writer.check(service);
-    const lost = answeredAt.slice(last + 1).find((at) => at !== undefined);
+    const lost = answeredAt.slice(last + 1).find((answered) => answered !== undefined);
     if (lost !== undefined) longest = Math.max(longest, killedAt - lost);
     if (!isLost) assert.equal(lost, undefined, 'a crash loses nothing');
     assert.ok(longest <= LAG_MS, `loss ${loss}: an update was answered ${longest} ms before it was lost`);
@@ -218,21 +218,21 @@ async function loseAgainAndAgain(t: TestContext, random: () => number): Promise<
     await waitUntilSent(service);
   }
   assert.equal(await service.stop(), 0);
-  const verified = await relata(place, 'backups', place.url, '--verify');
-  assert.equal(verified.code, 0, verified.said);
+  const verified = await relata(setup, 'backups', setup.url, '--verify');
+  assert.equal(verified.code, 0, verified.output);
   return longest;
 }
 
 test('a standby answers reads and refuses writes; once promoted it accepts them, and the former writer refuses', async (t) => {
-  const place = await createPlace(t);
-  const former = await startProcess(place.store, place.settings);
+  const setup = await createPlace(t);
+  const former = await startProcess(setup.store, setup.settings);
   const writer = new Writer(await createProject(former));
   for (let count = 0; count < 20; count += 1) await writer.write(former);
   await waitUntilSent(former);
 
-  const other = embeddedStoreAt(`${place.store.dataDir}-standby`);
+  const other = embeddedStoreAt(`${setup.store.dataDir}-standby`);
   t.after(other.remove);
-  const standby = await startProgram({ store: other, standby: place.url });
+  const standby = await startProgram({ store: other, standby: setup.url });
   const lookUp = async (service: ServiceProcess) => {
     const path = `/product-service/products-by-sku?projectId=${writer.projectId}&identifiers=last`;
     const { body, text, status } = await service.call('GET', path);
@@ -251,7 +251,7 @@ test('a standby answers reads and refuses writes; once promoted it accepts them,
   const begun = performance.now();
   const writing = writer.writeUntilSuperseded(former);
   const promoted = await runRelataWith({}, other.dataDir, 'promote', '--data-dir', other.dataDir);
-  assert.equal(promoted.code, 0, promoted.said);
+  assert.equal(promoted.code, 0, promoted.output);
   await writing;
   const { sent: accepted } = writer;
   await changeUntil(standby, writer.projectId, undefined);
@@ -260,16 +260,16 @@ test('a standby answers reads and refuses writes; once promoted it accepts them,
   await changeUntil(former, writer.projectId, 'superseded');
   assert.ok((await lookUp(former)) > 0, 'the former writer answers reads');
   assert.equal(await former.stop(), 0);
-  const again = await relata(place, 'serve');
+  const again = await relata(setup, 'serve');
   assert.equal(again.code, 1, 'the old directory does not start as the writer');
-  assert.match(again.said, /left behind/);
+  assert.match(again.output, /left behind/);
 
   await writer.write(standby);
   await waitUntilSent(standby);
   assert.equal(await standby.stop(), 0);
-  const restored = `${place.store.dataDir}-restored`;
-  const back = await relata(place, 'restore', '--from', place.url, restored);
-  assert.equal(back.code, 0, back.said);
+  const restored = `${setup.store.dataDir}-restored`;
+  const back = await relata(setup, 'restore', '--from', setup.url, restored);
+  assert.equal(back.code, 0, back.output);
   const service = await startProcess(embeddedStoreAt(restored));
   const { sent } = writer;
   assert.equal(await writer.check(service), sent);
@@ -285,37 +285,37 @@ test(`all reads keep every promise while standbys replace the writer for ${HISTO
 });
 
 test('a writer that was asked to hand over accepts changes again if no standby replaces it', async (t) => {
-  const place = await createPlace(t);
-  const service = await startProcess(place.store, place.settings);
+  const setup = await createPlace(t);
+  const service = await startProcess(setup.store, setup.settings);
   const writer = new Writer(await createProject(service));
   await writer.write(service);
   await waitUntilSent(service);
-  await mkdir(join(place.target, 'handovers'));
-  await writeFile(join(place.target, 'handovers', '000001'), 'somebody');
+  await mkdir(join(setup.target, 'handovers'));
+  await writeFile(join(setup.target, 'handovers', '000001'), 'somebody');
   await writer.writeUntilSuperseded(service);
   await changeUntil(service, writer.projectId, undefined);
   await writer.write(service);
   assert.equal(await service.stop(), 0);
-  await loseDirectory(place);
-  await bringBack(place);
-  const back = await startProcess(place.store, place.settings);
+  await loseDirectory(setup);
+  await bringBack(setup);
+  const back = await startProcess(setup.store, setup.settings);
   const { sent } = writer;
   assert.equal(await writer.check(back), sent);
   assert.equal(await back.stop(), 0);
 });
 
 test('a standby of another schema version refuses and names its version', async (t) => {
-  const place = await createPlace(t);
-  const former = await startProcess(place.store, place.settings);
+  const setup = await createPlace(t);
+  const former = await startProcess(setup.store, setup.settings);
   const writer = new Writer(await createProject(former));
   await writer.write(former);
   await waitUntilSent(former);
-  const other = embeddedStoreAt(`${place.store.dataDir}-standby`);
+  const other = embeddedStoreAt(`${setup.store.dataDir}-standby`);
   t.after(other.remove);
-  const standby = await startProgram({ store: other, standby: place.url });
+  const standby = await startProgram({ store: other, standby: setup.url });
   assert.equal(await former.stop(), 0);
 
-  await sendVersion(place, newestOf('control') + 1);
+  await sendVersion(setup, newestOf('control') + 1);
   while (!/newer schema/.test(await problemsOf(standby))) await delay(50);
   const path = `/product-service/products-by-sku?projectId=${writer.projectId}&identifiers=last`;
   assert.equal((await standby.call('GET', path)).status, 200, 'it answers with its present data');
@@ -324,15 +324,15 @@ test('a standby of another schema version refuses and names its version', async 
     await delay(50);
   assert.equal(await standby.stop(), 0);
 
-  const empty = { ...place, store: embeddedStoreAt(`${place.store.dataDir}-empty`) };
+  const empty = { ...setup, store: embeddedStoreAt(`${setup.store.dataDir}-empty`) };
   t.after(empty.store.remove);
-  const newer = await relata(empty, 'serve', '--standby', place.url);
+  const newer = await relata(empty, 'serve', '--standby', setup.url);
   assert.equal(newer.code, 1);
-  assert.match(newer.said, /comes from a service with schema \d+, .*: run the same version here as there/);
-  await sendVersion(place, newestOf('control') - 1);
-  const older = await relata(empty, 'serve', '--standby', place.url);
+  assert.match(newer.output, /comes from a service with schema \d+, .*: run the same version here as there/);
+  await sendVersion(setup, newestOf('control') - 1);
+  const older = await relata(empty, 'serve', '--standby', setup.url);
   assert.equal(older.code, 1);
-  assert.match(older.said, /comes from a service with schema \d+, .*: run the same version here as there/);
+  assert.match(older.output, /comes from a service with schema \d+, .*: run the same version here as there/);
 });
 
 /** The file has the version that another service would write. */
@@ -352,8 +352,8 @@ async function sendVersion({ store, url }: Place, version: number): Promise<void
 }
 
 test('an earlier instant can be restored, and a changed byte is detected and reported by a restore', async (t) => {
-  const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
-  const service = await startProcess(place.store, place.settings);
+  const setup = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
+  const service = await startProcess(setup.store, setup.settings);
   const writer = new Writer(await createProject(service));
   for (let count = 0; count < 5; count += 1) await writer.write(service);
   await waitUntilSent(service);
@@ -363,57 +363,57 @@ test('an earlier instant can be restored, and a changed byte is detected and rep
   for (let count = 0; count < 5; count += 1) await writer.write(service);
   assert.equal(await service.stop(), 0);
 
-  const listed = await relata(place, 'backups', place.url);
-  assert.match(listed.said, /^\d{4}-.*Z to \d{4}-.*Z: \d+ instants$/m);
+  const listed = await relata(setup, 'backups', setup.url);
+  assert.match(listed.output, /^\d{4}-.*Z to \d{4}-.*Z: \d+ instants$/m);
   const earlier = await relata(
-    place,
+    setup,
     'restore',
     '--from',
-    place.url,
+    setup.url,
     '--at',
     '2026-01-01T00:00:00Z',
-    `${place.target}-a`,
+    `${setup.target}-a`,
   );
-  assert.match(earlier.said, /Nothing of that instant or before is there: the first one is 20/);
+  assert.match(earlier.output, /Nothing of that instant or before is there: the first one is 20/);
   const otherKey = { RELATA_BACKUP_KEY: Buffer.alloc(32, 7).toString('base64') };
-  const again = ['restore', '--from', place.url, `${place.target}-a`];
-  const unread = await runRelataWith(otherKey, place.store.dataDir, ...again);
-  assert.match(unread.said, /is damaged, or was encrypted with another RELATA_BACKUP_KEY/);
+  const again = ['restore', '--from', setup.url, `${setup.target}-a`];
+  const unread = await runRelataWith(otherKey, setup.store.dataDir, ...again);
+  assert.match(unread.output, /is damaged, or was encrypted with another RELATA_BACKUP_KEY/);
   assert.match(
-    (await relata(place, ...again)).said,
+    (await relata(setup, ...again)).output,
     /are in .*-a now, as of 20/,
     'the failed attempt left nothing',
   );
-  const filled = await relata(place, 'restore', '--from', place.url, place.target);
-  assert.match(filled.said, /is not empty/);
+  const filled = await relata(setup, 'restore', '--from', setup.url, setup.target);
+  assert.match(filled.output, /is not empty/);
   const keyless = await runRelataWith(
     {},
-    place.store.dataDir,
+    setup.store.dataDir,
     'restore',
     '--from',
-    place.url,
-    `${place.target}-b`,
+    setup.url,
+    `${setup.target}-b`,
   );
-  assert.match(keyless.said, /is encrypted: set RELATA_BACKUP_KEY/);
-  const last = await findLastSegment(place);
-  await loseDirectory(place);
-  await bringBack(place, '--at', body.backup.lastInstant);
-  const back = await startProcess(place.store);
+  assert.match(keyless.output, /is encrypted: set RELATA_BACKUP_KEY/);
+  const last = await findLastSegment(setup);
+  await loseDirectory(setup);
+  await bringBack(setup, '--at', body.backup.lastInstant);
+  const back = await startProcess(setup.store);
   assert.equal(await writer.check(back), 5, 'nothing after the instant is there');
   assert.equal(await back.stop(), 0);
 
   const bytes = await readFile(last);
   bytes[Math.floor(bytes.length / 2)] = (bytes[Math.floor(bytes.length / 2)] ?? 0) ^ 1;
   await writeFile(last, bytes);
-  const verified = await relata(place, 'backups', place.url, '--verify');
+  const verified = await relata(setup, 'backups', setup.url, '--verify');
   assert.equal(verified.code, 1);
-  assert.match(verified.said, /^segments\/.* is damaged/m);
-  await loseDirectory(place);
-  const refused = await relata(place, 'restore', '--from', place.url, place.store.dataDir);
+  assert.match(verified.output, /^segments\/.* is damaged/m);
+  await loseDirectory(setup);
+  const refused = await relata(setup, 'restore', '--from', setup.url, setup.store.dataDir);
   assert.equal(refused.code, 1);
-  assert.match(refused.said, /^segments\/.* is damaged/);
+  assert.match(refused.output, /^segments\/.* is damaged/);
   assert.deepEqual(
-    (await readdir(place.store.dataDir)).filter((name) => name === 'control.db'),
+    (await readdir(setup.store.dataDir)).filter((name) => name === 'control.db'),
     [],
     'the remains do not look like a store',
   );
@@ -436,18 +436,18 @@ test('a backup that stops names the cause and the remedy: wrong keys of a bucket
   while (!/refuses access: check its keys/.test(await problemsOf(service))) await delay(50);
   assert.equal(await service.stop(), 0);
 
-  const place = await createPlace(t);
-  const former = await startProcess(place.store, place.settings);
+  const setup = await createPlace(t);
+  const former = await startProcess(setup.store, setup.settings);
   const writer = new Writer(await createProject(former));
   await writer.write(former);
   await waitUntilSent(former);
-  const other = embeddedStoreAt(`${place.store.dataDir}-standby`);
+  const other = embeddedStoreAt(`${setup.store.dataDir}-standby`);
   t.after(other.remove);
-  const standby = await startProgram({ store: other, standby: place.url });
+  const standby = await startProgram({ store: other, standby: setup.url });
   standby.pause();
   await writer.write(former);
   assert.equal(await former.stop(), 0);
-  await writeFile(await findLastSegment(place), 'damaged');
+  await writeFile(await findLastSegment(setup), 'damaged');
   standby.continue();
   while (!/damaged, missing .* --verify names it/.test(await problemsOf(standby))) await delay(50);
   assert.equal(await standby.stop(), 0);
@@ -459,93 +459,96 @@ const readMetric = async (service: ServiceProcess, name: string): Promise<number
   );
 
 test('a lost directory is reported by ready, metrics and doctor, is not created again, and writes continue', async (t) => {
-  const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
-  const service = await startProcess(place.store, place.settings);
+  const setup = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
+  const service = await startProcess(setup.store, setup.settings);
   const writer = new Writer(await createProject(service));
   await writer.write(service);
   await waitUntilSent(service);
-  const whole = await relata(place, 'doctor');
-  assert.match(whole.said, /^ok +continuous backup: file:.* can be restored as of 20/m);
-  await rename(place.target, `${place.target}-away`);
+  const whole = await relata(setup, 'doctor');
+  assert.match(whole.output, /^ok +continuous backup: file:.* can be restored as of 20/m);
+  await rename(setup.target, `${setup.target}-away`);
   await writer.write(service);
   while (!/is not there, or it holds another backup/.test(await problemsOf(service))) await delay(50);
   await writer.write(service);
   assert.equal(await readMetric(service, 'away'), 1);
-  const doctor = await relata(place, 'doctor');
+  const doctor = await relata(setup, 'doctor');
   assert.equal(doctor.code, 1);
-  assert.match(doctor.said, /^problem +continuous backup: file:.*: it is not there$/m);
-  assert.equal(existsSync(place.target), false);
+  assert.match(doctor.output, /^problem +continuous backup: file:.*: it is not there$/m);
+  assert.equal(existsSync(setup.target), false);
   assert.equal(await service.stop(), 0);
-  const again = await startProcess(place.store, place.settings);
+  const again = await startProcess(setup.store, setup.settings);
   await writer.write(again);
   assert.equal(await readMetric(again, 'away'), 1);
-  assert.equal(existsSync(place.target), false);
-  await rename(`${place.target}-away`, place.target);
+  assert.equal(existsSync(setup.target), false);
+  await rename(`${setup.target}-away`, setup.target);
   while ((await readMetric(again, 'away')) === 1) await delay(50);
   await waitUntilSent(again);
   assert.equal(await again.stop(), 0);
-  await loseDirectory(place);
-  await bringBack(place);
-  const back = await startProcess(place.store);
+  await loseDirectory(setup);
+  await bringBack(setup);
+  const back = await startProcess(setup.store);
   const { sent } = writer;
   assert.equal(await writer.check(back), sent);
   assert.equal(await back.stop(), 0);
 });
 
 test('a base lost while the service is stopped is reported by doctor, ready and metrics, and is made again', async (t) => {
-  const place = await createPlace(t);
-  const first = await startProcess(place.store, place.settings);
+  const setup = await createPlace(t);
+  const first = await startProcess(setup.store, setup.settings);
   await waitUntilSent(first);
   assert.equal(await first.stop(), 0);
-  await rm(join(place.target, 'bases'), { recursive: true });
-  await rm(join(place.target, 'copies'), { recursive: true });
-  const doctor = await relata(place, 'doctor');
-  assert.match(doctor.said, /^problem +continuous backup: file:.*: there is no base copy that is whole$/m);
-  const service = await startProcess(place.store, place.settings);
+  await rm(join(setup.target, 'bases'), { recursive: true });
+  await rm(join(setup.target, 'copies'), { recursive: true });
+  const doctor = await relata(setup, 'doctor');
+  assert.match(doctor.output, /^problem +continuous backup: file:.*: there is no base copy that is whole$/m);
+  const service = await startProcess(setup.store, setup.settings);
   while (!/had lost its base copy or a segment/.test(await problemsOf(service))) await delay(50);
   while ((await readMetric(service, 'base_seconds')) === 0) await delay(50);
   assert.equal(await service.stop(), 0);
-  const mended = await relata(place, 'doctor');
-  assert.match(mended.said, /^ok +continuous backup/m);
-  const last = await findLastSegment(place);
+  const mended = await relata(setup, 'doctor');
+  assert.match(mended.output, /^ok +continuous backup/m);
+  const last = await findLastSegment(setup);
   await rm(last);
-  const again = await startProcess(place.store, place.settings);
+  const again = await startProcess(setup.store, setup.settings);
   while (!/had lost its base copy or a segment/.test(await problemsOf(again))) await delay(50);
   assert.deepEqual([await readMetric(again, 'incomplete'), await readMetric(again, 'away')], [1, 0]);
   assert.equal(await readMetric(again, 'gaps'), 1);
   while (!/had lost its base copy or a segment/.test(again.log())) await delay(50);
   while ((await readMetric(again, 'base_seconds')) === 0) await delay(50);
   assert.equal(await again.stop(), 0);
-  const verified = await relata(place, 'backups', place.url, '--verify');
-  assert.equal(verified.code, 0, verified.said);
+  const verified = await relata(setup, 'backups', setup.url, '--verify');
+  assert.equal(verified.code, 0, verified.output);
 });
 
 test('a verification and a restore name a plain segment in a backup with a key', async (t) => {
-  const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
-  const service = await startProcess(place.store, place.settings);
+  const setup = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
+  const service = await startProcess(setup.store, setup.settings);
   await waitUntilSent(service);
   assert.equal(await service.stop(), 0);
-  const last = await findLastSegment(place);
-  const [from = '', to = '', epoch = '', at = ''] = basename(last).split('-');
-  const next = [to, String(Number(to) + 1).padStart(from.length, '0'), epoch, String(Number(at) + 1)].join(
-    '-',
-  );
+  const last = await findLastSegment(setup);
+  const [from = '', to = '', epoch = '', timestamp = ''] = basename(last).split('-');
+  const next = [
+    to,
+    String(Number(to) + 1).padStart(from.length, '0'),
+    epoch,
+    String(Number(timestamp) + 1),
+  ].join('-');
   await writeFile(join(dirname(last), next), (await readFile(last)).fill(0, 16, 17));
-  const verified = await relata(place, 'backups', place.url, '--verify');
+  const verified = await relata(setup, 'backups', setup.url, '--verify');
   assert.equal(verified.code, 1);
   assert.match(
-    verified.said,
+    verified.output,
     new RegExp(`^segments/.*/${next} is not authenticated by RELATA_BACKUP_KEY`, 'm'),
   );
-  const restored = await relata(place, 'restore', '--from', place.url, `${place.store.dataDir}-restored`);
+  const restored = await relata(setup, 'restore', '--from', setup.url, `${setup.store.dataDir}-restored`);
   assert.equal(restored.code, 1);
-  assert.match(restored.said, new RegExp(`^segments/.*/${next} is not authenticated by RELATA_BACKUP_KEY`));
+  assert.match(restored.output, new RegExp(`^segments/.*/${next} is not authenticated by RELATA_BACKUP_KEY`));
 });
 
 test('an unreachable target stops no write, is reported, and later receives what it missed, in a bucket and in a directory', async (t) => {
   const bucket = await startS3Server('backups');
   t.after(bucket.close);
-  const place = await createPlace(t, {
+  const setup = await createPlace(t, {
     RELATA_BACKUP_URL: 's3://backups/relata',
     RELATA_BACKUP_S3_ENDPOINT: bucket.endpoint,
     RELATA_BACKUP_S3_REGION: S3_REGION,
@@ -553,7 +556,7 @@ test('an unreachable target stops no write, is reported, and later receives what
     RELATA_BACKUP_S3_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey,
     RELATA_BACKUP_BACKLOG_MIB: '1',
   });
-  const service = await startProcess(place.store, place.settings);
+  const service = await startProcess(setup.store, setup.settings);
   const writer = new Writer(await createProject(service));
   await writer.write(service);
   await waitUntilSent(service);
@@ -569,13 +572,13 @@ test('an unreachable target stops no write, is reported, and later receives what
   assert.equal(await service.stop(), 0);
   assert.match(service.log(), /the target of the backup cannot be reached/);
 
-  const restored = `${place.store.dataDir}-restored`;
-  const back = await relata(place, 'restore', '--from', 's3://backups/relata', restored);
-  assert.equal(back.code, 0, back.said);
+  const restored = `${setup.store.dataDir}-restored`;
+  const back = await relata(setup, 'restore', '--from', 's3://backups/relata', restored);
+  assert.equal(back.code, 0, back.output);
   const again = await startProcess(embeddedStoreAt(restored));
   const { sent } = writer;
   assert.equal(await writer.check(again), sent);
   assert.equal(await again.stop(), 0);
-  const verified = await relata(place, 'backups', 's3://backups/relata', '--verify');
-  assert.equal(verified.code, 0, verified.said);
+  const verified = await relata(setup, 'backups', 's3://backups/relata', '--verify');
+  assert.equal(verified.code, 0, verified.output);
 });

@@ -25,11 +25,11 @@ const PRODUCTS = 300;
 const WRITES = 40;
 const WRITTEN_BYTES = 512;
 
-const identifiers = Array.from({ length: PRODUCTS }, (_, at) => `PRODUCT-${at}`);
-const products = identifiers.map((identifier, at) => ({
+const identifiers = Array.from({ length: PRODUCTS }, (_, index) => `PRODUCT-${index}`);
+const products = identifiers.map((identifier, index) => ({
   identifier,
-  name: `Product ${at}`,
-  attributes: [{ key: 'Description', value: `What is said of product ${at}. `.repeat(40) }],
+  name: `Product ${index}`,
+  attributes: [{ key: 'Description', value: `What is said of product ${index}. `.repeat(40) }],
 }));
 
 /** The data of a stopped service, of which each test damages a copy. */
@@ -57,8 +57,9 @@ function plantDamage(path: string, seed: number): void {
   const random = createSeededRandom(`damage ${seed}`);
   const bytes = readFileSync(path);
   for (let write = 0; write < WRITES; write += 1) {
-    const at = random.between(100, bytes.length - WRITTEN_BYTES);
-    for (let place = at; place < at + WRITTEN_BYTES; place += 1) bytes[place] = random.between(0, 255);
+    const offset = random.between(100, bytes.length - WRITTEN_BYTES);
+    for (let position = offset; position < offset + WRITTEN_BYTES; position += 1)
+      bytes[position] = random.between(0, 255);
   }
   writeFileSync(path, bytes);
 }
@@ -91,7 +92,7 @@ for (const seed of SEEDS) {
     const answers = [...(await lookUpAll(service, projectId)), ...(await lookUpAll(service, projectId))];
     const noticed = answers.indexOf('catalog_damaged');
     t.diagnostic(
-      JSON.stringify({ seed, noticed, missing: answers.filter((one) => one === 'missing').length }),
+      JSON.stringify({ seed, noticed, missing: answers.filter((answer) => answer === 'missing').length }),
     );
     if (noticed >= 0) assert.equal(answers.slice(noticed).includes('missing'), false);
     await service.app.watch.checkAll();
@@ -151,11 +152,11 @@ test('the file check detects a key that differs only in the index, and the catal
   assert.equal(ready.status, 200);
   assert.match(ready.body.problems.join(), new RegExp(`the catalog of project ${projectId} is damaged`));
   assert.match((await service.call('GET', '/metrics')).body, /^relata_catalogs_damaged 1$/m);
-  const told = service.log
+  const logLines = service.log
     .map((line) => JSON.parse(line))
     .filter(({ msg }) => /a catalog is damaged/.test(msg));
   assert.deepEqual(
-    told.map(({ project, file, level }) => [project, file, level]),
+    logLines.map(({ project, file, level }) => [project, file, level]),
     [[projectId, path, 50]],
   );
   assert.equal((await service.call('POST', `/products?projectId=${neighbour}`, update)).status, 200);

@@ -67,8 +67,10 @@ const FEW = [
   'stalled: catalog-wal, start',
 ];
 const WANTED = process.env.RELATA_TEST_FAULTS;
-const chosen = CASES.filter((one) =>
-  WANTED === undefined ? FEW.includes(nameOf(one)) : WANTED === 'all' || nameOf(one).includes(WANTED),
+const chosen = CASES.filter((diskCase) =>
+  WANTED === undefined
+    ? FEW.includes(nameOf(diskCase))
+    : WANTED === 'all' || nameOf(diskCase).includes(WANTED),
 );
 /** Accepted work may meet the fault after its answer. By then most faults have occurred. */
 const MEETING_MS = 3_000;
@@ -77,7 +79,7 @@ test(`a failing disk leads to clear refusals and loses nothing, in ${chosen.leng
   skip: noLayers,
 }, async (t) => {
   const shop = await openShop(t);
-  for (const one of chosen) await t.test(nameOf(one), () => shop.play(one));
+  for (const diskCase of chosen) await t.test(nameOf(diskCase), () => shop.play(diskCase));
   t.diagnostic(JSON.stringify(shop.writer.statuses));
   assert.equal(shop.faults(), '');
 });
@@ -127,18 +129,18 @@ async function openShop(t: TestContext) {
 
   async function meet(): Promise<void> {
     for (const until = performance.now() + MEETING_MS; performance.now() < until; await delay(20))
-      if (disk.met() > 0) return;
+      if (disk.countHits() > 0) return;
   }
 
   /** Requests that wait for the disk are answered once it has recovered. */
-  async function failDuring(one: Case, act: () => Promise<boolean>): Promise<void> {
-    const isStalled = one.fault === 'stalled';
-    disk.fail(one.fault, KINDS[one.kind]);
+  async function failDuring(diskCase: Case, act: () => Promise<boolean>): Promise<void> {
+    const isStalled = diskCase.fault === 'stalled';
+    disk.fail(diskCase.fault, KINDS[diskCase.kind]);
     const others = isStalled ? crowd() : [];
     const answered = act();
     try {
       await (isStalled ? meet() : answered);
-      await lookUp(one);
+      await lookUp(diskCase);
       await meet();
     } finally {
       disk.mend();
@@ -151,10 +153,10 @@ async function openShop(t: TestContext) {
   return {
     writer,
     faults: () => service.faults(),
-    async play(one: Case) {
-      await prepare(one);
-      await failDuring(one, () => actAt(writer, one.step));
-      if (WANTED === undefined) assert.ok(disk.met() > 0, 'the fault occurred');
+    async play(diskCase: Case) {
+      await prepare(diskCase);
+      await failDuring(diskCase, () => actAt(writer, diskCase.step));
+      if (WANTED === undefined) assert.ok(disk.countHits() > 0, 'the fault occurred');
       // Unreadable pages can look like damage until a check has read the file.
       while (`${(await service.call('GET', '/health/ready')).body.problems}`.includes('catalog'))
         await delay(50);
@@ -204,10 +206,10 @@ test('a backup to a failing disk fails with the reason and leaves nothing that l
   const back = (name: string) => runRelataWith(disk.settings, store.dataDir, 'backup', join(backups, name));
   for (const fault of ['full', 'broken'] as const) {
     disk.fail(fault, '*/backups/*/control.db*');
-    const { code, said } = await back(fault);
+    const { code, output } = await back(fault);
     disk.mend();
     assert.equal(code, 1);
-    assert.match(said, /control\.db was not copied: unable to open database file/);
+    assert.match(output, /control\.db was not copied: unable to open database file/);
   }
   assert.equal((await back('good')).code, 0);
   assert.deepEqual(await readdir(backups), ['good']);

@@ -133,9 +133,9 @@ async function checkBackup(machine: Machine, projectId: number): Promise<void> {
   assert.equal(await service.stop(), 0);
   const restored = embeddedStoreAt(`${target}-restored`);
   const back = await runRelataWith({}, store.dataDir, 'restore', '--from', url, restored.dataDir);
-  assert.equal(back.code, 0, back.said);
+  assert.equal(back.code, 0, back.output);
   const verified = await runRelataWith({}, store.dataDir, 'backups', url, '--verify');
-  assert.equal(verified.code, 0, verified.said);
+  assert.equal(verified.code, 0, verified.output);
   await checkStore(restored, projectId);
   const documents = 'select p.*, d.* from product p join document d on d.id = p.document_id order by p.id';
   assert.deepEqual(
@@ -177,7 +177,9 @@ test('a power cut keeps a finished backup, and leaves a restore complete or abse
   const service = await startProcess(store, settings);
   t.after(() => service.kill());
   const projectId = await createProject(service);
-  const body = { products: Array.from({ length: 50 }, (_, at) => ({ identifier: `P${at}`, name: 'Drill' })) };
+  const body = {
+    products: Array.from({ length: 50 }, (_, index) => ({ identifier: `P${index}`, name: 'Drill' })),
+  };
   await service.call('POST', `/products?projectId=${projectId}`, { body });
   const full = `/products/batch/upload?projectId=${projectId}`;
   await service.call('POST', `/products/batch/initiate?projectId=${projectId}`);
@@ -185,7 +187,7 @@ test('a power cut keeps a finished backup, and leaves a restore complete or abse
 
   const backup = join('backups', 'today', 'one');
   const made = await runRelataWith(settings, store.dataDir, 'backup', join(disk.root, backup));
-  assert.equal(made.code, 0, made.said);
+  assert.equal(made.code, 0, made.output);
   await service.kill();
   disk.follow();
   const whole = below(disk.current(), backup);
@@ -197,7 +199,7 @@ test('a power cut keeps a finished backup, and leaves a restore complete or abse
   disk.become(disk.current());
   const target = join(disk.root, 'again', 'data');
   const restored = await runRelataWith(settings, target, 'restore', join(disk.root, backup));
-  assert.equal(restored.code, 0, restored.said);
+  assert.equal(restored.code, 0, restored.output);
   const data = (state: DiskState) => below(state, join('again', 'data'));
   const stored = new Map([...whole].filter(([name]) => name !== 'manifest.json'));
   do {

@@ -155,10 +155,10 @@ for (const { says, program, read, promised, isKept } of PLANTED) {
       'the layer recorded every write',
     );
     const random = createRandom(1);
-    const found = Array.from({ length: CUTS }, (_, cut) =>
+    const outcomes = Array.from({ length: CUTS }, (_, cut) =>
       read(disk.leave(cut === 0 ? 'nothing' : 'any changes', random), join(disk.root, `../cut-${cut}`)),
     );
-    const lost = found.filter((text) => text !== promised);
+    const lost = outcomes.filter((text) => text !== promised);
     if (isKept) assert.deepEqual(lost, []);
     else assert.notEqual(lost.length, 0, `all ${CUTS} cuts kept it`);
   });

@@ -98,7 +98,7 @@ test('a preview reports a file of another format and sheets that are not read (�
 test('a preview warns of conspicuous values in more rows than it shows (§13.5 rule 6)', async () => {
   const lines = Array.from(
     { length: 60 },
-    (_, at) => `${at}.5;${at}0 EUR;9,99;Top ${at} / Sub;img/${at}.jpg`,
+    (_, index) => `${index}.5;${index}0 EUR;9,99;Top ${index} / Sub;img/${index}.jpg`,
   );
   const content = ['id;title;Price;category;image', ...lines, '0.5;0 EUR;9,99;Top 0 / Sub;img/0.jpg'].join(
     '\n',
@@ -179,8 +179,8 @@ test('a missing optional column is accepted, and a file of a directory that lack
 /** More rows than a suggestion reads. The value that makes Size a text comes last. */
 const BIKES = `sku;title;category;Weight;Size;Electric\n${Array.from(
   { length: 2_500 },
-  (_, at) =>
-    `B${at};Bicycle ${at};Bicycles > ${at % 5 === 0 ? 'City' : 'Road'};${10 + (at % 7)},5 kg;${at === 2_499 ? 'M' : 50};${at % 2 === 0}\n`,
+  (_, index) =>
+    `B${index};Bicycle ${index};Bicycles > ${index % 5 === 0 ? 'City' : 'Road'};${10 + (index % 7)},5 kg;${index === 2_499 ? 'M' : 50};${index % 2 === 0}\n`,
 ).join('')};no identifier;;;;\n`;
 
 test('a preview states what the catalog would be, and a run has that result (§13.5 rule 9)', async () => {
@@ -242,7 +242,10 @@ test('several rows of one identifier make one product, from the last row (§13.5
 });
 
 test('a preview reads the beginning of a file up to the point where it was cut (§13.5 rule 10)', async () => {
-  const rows = Array.from({ length: 300 }, (_, at) => ({ identifier: `B${at}`, name: `Bicycle ${at}` }));
+  const rows = Array.from({ length: 300 }, (_, index) => ({
+    identifier: `B${index}`,
+    name: `Bicycle ${index}`,
+  }));
   const whole = JSON.stringify(rows);
   const cut = whole.slice(0, whole.indexOf('Bicycle 200') + 5);
   const { catalog } = await preview({ type: 'native' }, cut, { catalog: true, isBeginning: true });

@@ -231,7 +231,7 @@ function makeLarge(mib: number): string {
   const text = 'x'.repeat(60_000);
   const row = (identifier: string) => `${identifier},Name,${text}\n`;
   const rows = Math.ceil((mib * MIB) / row('P0000').length);
-  return `sku,title,Note\n${Array.from({ length: rows }, (_, at) => row(`P${at}`)).join('')}LAST,Name,end\n`;
+  return `sku,title,Note\n${Array.from({ length: rows }, (_, index) => row(`P${index}`)).join('')}LAST,Name,end\n`;
 }
 
 test('a file is stored in pieces of 8 MiB and read as one, with and without Content-Length (§13.1)', async () => {
@@ -358,7 +358,10 @@ test('a file that finds no space is answered 507 and stores nothing (§7.2 rule 
 
 test('a preview maps the first rows of the real source and stores nothing (§13.5)', async () => {
   const project = await createProject();
-  const rows = Array.from({ length: 30 }, (_, at) => `P${at},Name ${at},${at === 1 ? '' : `${at} in`}\n`);
+  const rows = Array.from(
+    { length: 30 },
+    (_, index) => `P${index},Name ${index},${index === 1 ? '' : `${index} in`}\n`,
+  );
   const source = await startSource(`sku;title;Length\n${rows.join('').replaceAll(',', ';')}`);
   const definition = {
     source: { type: 'http', url: source.url, headers: { 'X-Token': 'secret' } },
@@ -493,7 +496,7 @@ test('one process reads a file that another process accepted (§13.1)', onlyShar
   await startProcess(store, {}, 'worker');
   const { body } = await api.call('GET', `/tasks/${task.id}?wait=60`);
   assert.equal(body.task.taskStatus, 'FINISHED', JSON.stringify(body));
-  const found = await api.call('GET', `/product-service/products-by-sku?identifiers=LAST`);
-  assert.equal(found.body.products.length, 1);
+  const answer = await api.call('GET', `/product-service/products-by-sku?identifiers=LAST`);
+  assert.equal(answer.body.products.length, 1);
   await assertNoBodies(store.listBodies);
 });

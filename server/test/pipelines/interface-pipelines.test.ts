@@ -199,23 +199,23 @@ const REFUSED: readonly [object, ...RegExp[]][] = [
 test('an invalid definition is refused, and every fault is reported with its path (§13.1, §7.4)', async () => {
   const project = await createProject();
   const base = { ...FULL, format: { type: 'csv' }, mapping: MAPPING };
-  const known = await project.create(base);
+  const stored = await project.create(base);
   for (const [fields, ...named] of REFUSED) {
     for (const [method, path] of [
       ['POST', ''],
-      ['PUT', `/${known.id}`],
+      ['PUT', `/${stored.id}`],
     ] as const) {
       const refused = await project.manage(method, path, { body: { ...base, ...fields } });
       assertRefused(refused, 400, 'Your body params are not valid');
       const { details } = refused.body;
-      for (const one of named)
+      for (const pattern of named)
         assert.ok(
-          details.some((line: string) => one.test(line)),
-          `${JSON.stringify(fields)} ${one}: ${JSON.stringify(details)}`,
+          details.some((line: string) => pattern.test(line)),
+          `${JSON.stringify(fields)} ${pattern}: ${JSON.stringify(details)}`,
         );
     }
   }
-  assert.deepEqual((await project.manage('GET')).body.items, [known]);
+  assert.deepEqual((await project.manage('GET')).body.items, [stored]);
 });
 
 test('a fault in a mapping is reported once, with its path (§13.1 rule 12)', async () => {
@@ -237,13 +237,13 @@ test('a fault in a mapping is reported once, with its path (§13.1 rule 12)', as
     ],
     [{ keyValues: [{ colum: 'a', column: 'b' }] }, /^\/mapping\/keyValues\/0 must NOT have .*: colum$/],
   ];
-  for (const [wrong, told] of mistakes) {
+  for (const [wrong, details] of mistakes) {
     const refused = await project.manage('POST', '', {
       body: { ...base, mapping: { ...MAPPING, ...wrong } },
     });
     assertRefused(refused, 400, 'Your body params are not valid');
     assert.equal(refused.body.details.length, 1, JSON.stringify(refused.body.details));
-    assert.match(refused.body.details[0], told);
+    assert.match(refused.body.details[0], details);
   }
 });
 
@@ -267,7 +267,7 @@ test('pipelines are listed by id, in pages (§13.1, §4 rule 3)', async () => {
   const project = await createProject();
   assert.deepEqual((await project.manage('GET')).body, { items: [], nextCursor: null });
   const made: AnyBody[] = [];
-  for (let at = 0; at < 5; at += 1) made.push(await project.create(byUpload({ name: `P${at}` })));
+  for (let index = 0; index < 5; index += 1) made.push(await project.create(byUpload({ name: `P${index}` })));
   assert.deepEqual((await project.manage('GET')).body, { items: made, nextCursor: null });
   const { body: first } = await project.manage('GET', '?limit=3');
   assert.deepEqual(first.items, made.slice(0, 3));
@@ -440,7 +440,7 @@ test('a project has at most 1,000 pipelines (§8)', async () => {
   const project = await createProject();
   const { id } = await project.create(byUpload());
   const columns = 'project_id, definition, revision, trigger_id, created_at, updated_at';
-  const numbers = Array.from({ length: 998 }, (_, at) => `(${at})`).join();
+  const numbers = Array.from({ length: 998 }, (_, index) => `(${index})`).join();
   await service().store.change(
     `insert into pipeline (${columns}) select project_id, definition, revision, trigger_id || n.column1, created_at, updated_at
      from pipeline, (values ${numbers}) n where id = ${id}`,

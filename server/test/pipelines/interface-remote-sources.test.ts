@@ -98,9 +98,9 @@ test('a run reads one file, or only the newest, by SFTP (§13.1)', async () => {
   const newest = await createRemote(overSftp('dated/*.csv', { take: 'newest' }));
   await newest.run();
   assert.deepEqual(await newest.project.list(), ['NEW']);
-  const one = await createRemote(overSftp('dated/1.csv'));
-  await one.run();
-  assert.deepEqual(await one.project.list(), ['OLD']);
+  const singleFile = await createRemote(overSftp('dated/1.csv'));
+  await singleFile.run();
+  assert.deepEqual(await singleFile.project.list(), ['OLD']);
   const none = await createRemote(overSftp('dated/3.csv'));
   assert.match((await none.run()).text, /127\.0\.0\.1 has no dated\/3\.csv/);
 });
@@ -139,10 +139,10 @@ test('another host key or a wrong secret fails a run, with an explanation that c
     [inBucket('x.csv', { secretAccessKey: 'other-4711' }), /the secret access key or the region is wrong/],
   ] as const;
   for (const [source, text] of wrong) {
-    const { task, text: told } = await (await createRemote(source)).run();
+    const { task, text: failureText } = await (await createRemote(source)).run();
     assert.equal(task.taskStatus, 'FAILED');
-    assert.match(told, text);
-    assert.doesNotMatch(told, /4711/);
+    assert.match(failureText, text);
+    assert.doesNotMatch(failureText, /4711/);
   }
 });
 

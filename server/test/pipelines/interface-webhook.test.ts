@@ -133,12 +133,12 @@ test('a call ignores its body, content type and parameters (ยง4.9 rule 4)', asyn
   ];
   const path = `${webhook.path}?projectId=no&limit=-1&x=%FF`;
   const release = webhook.source.hold();
-  for (const [at, options] of calls.entries()) {
+  for (const [index, options] of calls.entries()) {
     const { status, body } = await webhook.call({ ...options, path });
     // The first call starts a run, and the other calls find it running.
     assert.equal(
       status,
-      at === 0 ? 200 : 429,
+      index === 0 ? 200 : 429,
       `${JSON.stringify(options).slice(0, 100)}: ${JSON.stringify(body)}`,
     );
   }
@@ -165,7 +165,8 @@ test('an unknown id, an altered URL or another method is 404 for every caller (ย
     "/etl-triggers/webhook/' or 1=1 --",
   ];
   for (const key of [service().key, null, 'wrong']) {
-    for (const one of altered) assertRefused(await webhook.call({ path: one, key }), 404, 'Not Found');
+    for (const alteredPath of altered)
+      assertRefused(await webhook.call({ path: alteredPath, key }), 404, 'Not Found');
     for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const refused = await webhook.call({ method, key });
       assertRefused(refused, 404, 'Not Found');
@@ -401,8 +402,8 @@ test(
       const { body: pipeline } = await first.call('POST', path, { body: byUrl(source.url, { trigger }) });
       const release = source.hold();
       const { pathname } = new URL(pipeline.trigger.url);
-      const calls = Array.from({ length: 20 }, (_, at) =>
-        (at % 2 === 0 ? first : second).call('POST', pathname),
+      const calls = Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? first : second).call('POST', pathname),
       );
       const answers = await Promise.all(calls);
       const accepted = answers.filter(({ status }) => status === 200);
@@ -415,7 +416,7 @@ test(
       const { body: runs } = await second.call('GET', `${path}/${pipeline.id}/runs`);
       assert.equal(runs.items.length, 1);
       if (minSecondsBetween > 0)
-        for (const one of processes) assert.equal((await one.call('POST', pathname)).status, 429);
+        for (const processe of processes) assert.equal((await processe.call('POST', pathname)).status, 429);
     }
   },
 );

@@ -43,14 +43,14 @@ function fetchThere(urls: readonly string[]): Fetched[] {
   return fetched.map((line) => JSON.parse(line));
 }
 
-const at = (name: string, path = '') => `http://${name}.example:8080/${path}`;
+const urlOf = (name: string, path = '') => `http://${name}.example:8080/${path}`;
 const askedOnce = (name: string) => [`1 ${name}.example`, `28 ${name}.example`];
 
 test('a connection uses the address that was checked, whatever the name server answers next (§13.4)', {
   skip,
 }, () => {
   const [plain, first, second, turned, elsewhere] = fetchThere([
-    ...[at('plain'), at('rebind'), at('rebind'), at('turn', 'turn'), at('plain', 'elsewhere')],
+    ...[urlOf('plain'), urlOf('rebind'), urlOf('rebind'), urlOf('turn', 'turn'), urlOf('plain', 'elsewhere')],
   ]);
   assert.match(plain?.outcome ?? '', /^plain\.example:8080 at (::ffff:93\.184\.216\.34|2606:2800:220:1::1)$/);
   assert.equal(first?.outcome, 'rebind.example:8080 at ::ffff:93.184.216.34');
@@ -73,7 +73,7 @@ test('a connection uses the address that was checked, whatever the name server a
     metadata: /a link-local/,
     alias: /a loopback address/,
   };
-  for (const { url, outcome } of fetchThere(Object.keys(refused).map((name) => at(name)))) {
+  for (const { url, outcome } of fetchThere(Object.keys(refused).map((name) => urlOf(name)))) {
     const name = new URL(url).hostname.replace('.example', '');
     assert.match(outcome, /^[a-z0-9-]+\.example is refused: it leads to /);
     assert.match(outcome, refused[name] ?? /^$/);

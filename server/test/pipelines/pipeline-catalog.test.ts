@@ -55,14 +55,14 @@ async function assertSameCatalog(
   texts: readonly string[],
   identifiers: readonly string[],
 ): Promise<void> {
-  for (const [at, text] of texts.entries()) {
-    const found = await describe(projectId, partOf(identifiers, at));
-    if (JSON.stringify(found) !== text) assertSameProducts(found, JSON.parse(text));
+  for (const [index, text] of texts.entries()) {
+    const described = await describe(projectId, partOf(identifiers, index));
+    if (JSON.stringify(described) !== text) assertSameProducts(described, JSON.parse(text));
   }
 }
 
-const partOf = (identifiers: readonly string[], at: number) =>
-  identifiers.slice(at * LOOKUP, (at + 1) * LOOKUP);
+const partOf = (identifiers: readonly string[], index: number) =>
+  identifiers.slice(index * LOOKUP, (index + 1) * LOOKUP);
 
 test('a catalog imported as csv, xml or xlsx equals the same catalog uploaded (ยง13.1)', async (t) => {
   const { products } = readCatalog(3_000, MOST_PRODUCTS);
@@ -71,8 +71,8 @@ test('a catalog imported as csv, xml or xlsx equals the same catalog uploaded (ย
   const uploaded = await service().createProject('Uploaded');
   await service().loadCatalog(products, uploaded);
   const texts: string[] = [];
-  for (let at = 0; at * LOOKUP < identifiers.length; at += 1) {
-    const some = partOf(identifiers, at);
+  for (let index = 0; index * LOOKUP < identifiers.length; index += 1) {
+    const some = partOf(identifiers, index);
     const wanted = await describe(uploaded, some);
     assert.equal(wanted.length, some.length);
     texts.push(JSON.stringify(wanted));

@@ -45,10 +45,10 @@ test('the run of a killed process resumes, and its file becomes the complete cat
     const accepted = answered ?? (others.length >= before ? newest : undefined);
     const id = accepted ?? (await send(service, `${path}/upload?name=feed.csv`, fileOf(version)));
     await untilFinished(service, id);
-    const found = await service.call('POST', `/product-service/products-by-sku?projectId=${projectId}`, {
+    const answer = await service.call('POST', `/product-service/products-by-sku?projectId=${projectId}`, {
       body: { identifiers: sampled },
     });
-    const values = found.body.products.map(({ facts }: { facts: { value: string }[] }) => facts[0]?.value);
+    const values = answer.body.products.map(({ facts }: { facts: { value: string }[] }) => facts[0]?.value);
     assert.deepEqual([...new Set(values)], [`v${version}`], `seed ${SEED}, kill ${version}`);
     assert.equal(values.length, sampled.length);
   }

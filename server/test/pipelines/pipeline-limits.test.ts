@@ -26,17 +26,20 @@ const keepStorage = (real: Storage) => {
 const service = shareService({ settings: FETCH_HERE, replace: { storage: keepStorage } });
 
 /** Like the patterns of the attack: 16 ms and 1.6 MB each. */
-const heavyPattern = (at: number) => `(\\pL|\\pN){${1_000 - at}}`;
+const heavyPattern = (index: number) => `(\\pL|\\pN){${1_000 - index}}`;
 const replacing = (...patterns: readonly string[]) => ({
   ...MAPPING,
   attributes: Object.fromEntries(
-    patterns.map((from, at) => [`A${at}`, { column: 'Length', replace: [{ from, to: '', regex: true }] }]),
+    patterns.map((from, index) => [
+      `A${index}`,
+      { column: 'Length', replace: [{ from, to: '', regex: true }] },
+    ]),
   ),
 });
 
 test('patterns of a definition never block the serving thread, and a pattern that is too slow is named (§13.8)', async () => {
   const project = await createPipelineProject(service());
-  const mapping = replacing(...Array.from({ length: 400 }, (_, at) => heavyPattern(at)));
+  const mapping = replacing(...Array.from({ length: 400 }, (_, index) => heavyPattern(index)));
   const file = { name: 'feed.csv', base64: Buffer.from(CSV).toString('base64') };
   const wanted =
     /^\/mapping\/attributes\/A6\/replace\/0\/from: it takes 2,984 of the 20,000 steps .* repeat less/;
@@ -69,18 +72,18 @@ test('every invalid pattern is reported with its path, and so is a mapping with 
     wrong.body.details.map((line: string) => line.split(': ')[0]),
     ['/mapping/attributes/A1/replace/0/from', '/mapping/filter/any/0/value'],
   );
-  const many = Array.from({ length: 501 }, (_, at) => `a${at}`);
+  const many = Array.from({ length: 501 }, (_, index) => `a${index}`);
   const tooMany = await project.manage('POST', '', { body: byUpload({ mapping: replacing(...many) }) });
   assert.match(tooMany.body.details[0], /^\/mapping\/attributes\/A500\/.*at most 500 different patterns/);
 
   const expressions = Object.fromEntries(
-    Array.from({ length: 21 }, (_, at) => [
-      `A${at}`,
-      Array.from({ length: 100 }, (_, index) => ({ expression: `a${at}.b${index}` })),
+    Array.from({ length: 21 }, (_, number) => [
+      `A${number}`,
+      Array.from({ length: 100 }, (_, index) => ({ expression: `a${number}.b${index}` })),
     ]),
   );
-  const columns = { A: { columns: Array.from({ length: 100 }, (_, at) => `c${at}`) } };
-  const named = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`A${at}`, columns.A]));
+  const columns = { A: { columns: Array.from({ length: 100 }, (_, index) => `c${index}`) } };
+  const named = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`A${index}`, columns.A]));
   for (const [attributes, text] of [
     [expressions, /^\/mapping: a mapping has at most 2,000 different expressions/],
     [named, /^\/mapping: a mapping has at most 10,000 columns and replacements/],
@@ -96,7 +99,7 @@ test('every invalid pattern is reported with its path, and so is a mapping with 
 test('a stored definition with larger patterns is still read, and its run fails with the reason (§13.8)', async () => {
   const project = await createPipelineProject(service());
   const created = await project.create(byUpload({ mapping: replacing('\\d+') }));
-  const mapping = replacing(...Array.from({ length: 7 }, (_, at) => heavyPattern(at)));
+  const mapping = replacing(...Array.from({ length: 7 }, (_, index) => heavyPattern(index)));
   const key = { projectId: project.projectId, id: created.id };
   const { database } = storage;
   const stored = await PIPELINES.find(database.read, { id: key.projectId }, key.id);
@@ -146,17 +149,19 @@ async function waitFor(holds: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-const calculated = (at: number) =>
-  byUpload({ mapping: { ...MAPPING, name: { expression: `title & "${at}"` } } });
+const calculated = (index: number) =>
+  byUpload({ mapping: { ...MAPPING, name: { expression: `title & "${index}"` } } });
 
 test('definitions with expressions are checked one at a time per account, and others wait or are refused (§13.8)', async () => {
   const [project, stranger] = [await createPipelineProject(service()), await createStranger()];
   let most = 0;
   const watch = setInterval(() => (most = Math.max(most, countChecks())), 20);
-  const asked = Array.from({ length: 60 }, (_, at) => project.manage('POST', '', { body: calculated(at) }));
+  const calls = Array.from({ length: 60 }, (_, index) =>
+    project.manage('POST', '', { body: calculated(index) }),
+  );
   await waitFor(() => countChecks() > 0);
   assert.ok((await stranger.create(calculated(0))).id > 0);
-  const answers = await Promise.all(asked);
+  const answers = await Promise.all(calls);
   clearInterval(watch);
   assert.ok(most <= 2, `${most} processes at a time`);
   const created = answers.filter(({ status }) => status === 201);
@@ -173,7 +178,7 @@ test('definitions with expressions are checked one at a time per account, and ot
 function askAndLeave(path: string, bodies: readonly object[]) {
   const leaving = new AbortController();
   const headers = { authorization: `Bearer ${service().key}`, 'content-type': 'application/json' };
-  const asked = bodies.map((body) =>
+  const calls = bodies.map((body) =>
     fetch(`${service().address}${path}`, {
       method: 'POST',
       headers,
@@ -184,7 +189,7 @@ function askAndLeave(path: string, bodies: readonly object[]) {
   return {
     async leave() {
       leaving.abort();
-      await Promise.all(asked);
+      await Promise.all(calls);
     },
   };
 }
@@ -192,8 +197,8 @@ function askAndLeave(path: string, bodies: readonly object[]) {
 test('a caller that disconnects before its definition is checked frees the slot and the process (§13.8)', async () => {
   const project = await createPipelineProject(service());
   // Three seconds for each pattern, and a minute for all.
-  const slow = Array.from({ length: 20 }, (_, at) =>
-    byUpload({ mapping: replacing(`(?:${'abc'.repeat(300)}){${1_000 - at}}`) }),
+  const slow = Array.from({ length: 20 }, (_, index) =>
+    byUpload({ mapping: replacing(`(?:${'abc'.repeat(300)}){${1_000 - index}}`) }),
   );
   const path = `/management/projects/${project.projectId}/pipelines`;
   const { leave } = askAndLeave(path, slow);
@@ -231,13 +236,13 @@ test('previews of one account use at most half of the slots, and a caller that d
 
 test('runs of one account use at most four of the six slots of a process, and runs of one project three (§13.2)', async () => {
   const projects: PipelineProject[] = [];
-  for (let at = 0; at < 3; at++) projects.push(await createPipelineProject(service()));
+  for (let index = 0; index < 3; index++) projects.push(await createPipelineProject(service()));
   const stranger = await createStranger();
   const [dripping, source] = [await startSource(), await startSource()];
   const release = dripping.hold();
   const held: { project: PipelineProject; task: Awaited<ReturnType<PipelineProject['manage']>> }[] = [];
   for (const project of projects) {
-    for (let at = 0; at < 2; at++) {
+    for (let number = 0; number < 2; number++) {
       const pipeline = await project.create(byUrl(dripping.url));
       held.push({ project, task: await project.manage('POST', `/${pipeline.id}/run`) });
     }

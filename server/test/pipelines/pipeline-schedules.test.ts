@@ -159,7 +159,7 @@ test('of several processes exactly one starts a due run (§13.3)', onlyShared, a
   const project = await createPipelineProject(services[0]);
   const source = await startSource();
   const pipelines: AnyBody[] = [];
-  for (let at = 0; at < 5; at += 1)
+  for (let index = 0; index < 5; index += 1)
     pipelines.push(await project.create(byUrl(source.url, { trigger: YEARLY })));
   for (const pipeline of pipelines) await makeDue(store, pipeline);
   for (const pipeline of pipelines) await untilRan(project, pipeline, 1);

@@ -36,10 +36,10 @@ test('no statement of a catalog has a shape that Citus refuses', () => {
   const refused = globSync('**/*.ts', { cwd: SOURCE })
     .filter((path) => !EMBEDDED.test(path))
     .flatMap((path) =>
-      findRefused(path, readFileSync(join(SOURCE, path), 'utf8')).map((one) => ({
+      findRefused(path, readFileSync(join(SOURCE, path), 'utf8')).map((refusal) => ({
         path,
-        ...one,
-        text: one.text.replace(/\s+/g, ' ').trim(),
+        ...refusal,
+        text: refusal.text.replace(/\s+/g, ' ').trim(),
       })),
     )
     .filter(({ text }) => !Object.keys(ALLOWED).some((begin) => text.startsWith(begin)));
@@ -77,7 +77,7 @@ const PLANTED: Readonly<Record<string, string>> = {
 
 test('the check finds each planted shape', () => {
   for (const [rule, statement] of Object.entries(PLANTED)) {
-    const rules = findRefused('planted.ts', `const planted = ${statement};`).map((one) => one.rule);
+    const rules = findRefused('planted.ts', `const planted = ${statement};`).map((refusal) => refusal.rule);
     assert.ok(rules.includes(rule), `${rule}: ${rules.join('; ')}`);
   }
   assert.deepEqual(

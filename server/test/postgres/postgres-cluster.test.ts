@@ -35,9 +35,9 @@ test('without Citus relata distribute names what is missing and changes nothing'
 }, async (t) => {
   const store = await createTestStore(t);
   if (store.kind === 'embedded') return t.skip('of PostgreSQL');
-  const { code, said } = await distribute(store.settings.RELATA_DATABASE_URL ?? '', store.dataDir);
+  const { code, output } = await distribute(store.settings.RELATA_DATABASE_URL ?? '', store.dataDir);
   assert.equal(code, 1);
-  assert.match(said, /has no Citus: create extension citus there and on each worker first$/);
+  assert.match(output, /has no Citus: create extension citus there and on each worker first$/);
 });
 
 test(
@@ -48,16 +48,16 @@ test(
     t.after(drop);
     const dataDir = await makeFolder(t);
     const dry = await distribute(url, dataDir, '--shards', '4', '--dry-run');
-    assert.equal(dry.code, 0, dry.said);
+    assert.equal(dry.code, 0, dry.output);
     for (const table of DISTRIBUTED)
-      assert.match(dry.said, new RegExp(`create_distributed_table\\('${table}', 'project_id'`));
+      assert.match(dry.output, new RegExp(`create_distributed_table\\('${table}', 'project_id'`));
     assert.deepEqual(await listDistributed(url), []);
 
     const done = await distribute(url, dataDir, '--shards', '4');
-    assert.match(done.said, /^projects lie now in 4 shards on \d+ workers$/m);
+    assert.match(done.output, /^projects lie now in 4 shards on \d+ workers$/m);
     assert.deepEqual(await listDistributed(url), [...DISTRIBUTED].sort());
     const again = await distribute(url, dataDir);
-    assert.match(again.said, /^projects are distributed already in 4 shards/m);
+    assert.match(again.output, /^projects are distributed already in 4 shards/m);
   },
 );
 
@@ -72,9 +72,9 @@ test('a store that was moved from files is distributed with all its content', on
   await loadBatches(before, { projectId, batches: 1 });
   assert.equal(await before.stop(), 0);
   const moved = await runRelataWith({}, from, 'migrate-store', '--from', from, '--to', url);
-  assert.equal(moved.code, 0, moved.said);
+  assert.equal(moved.code, 0, moved.output);
   const done = await distribute(url, from, '--shards', '4');
-  assert.equal(done.code, 0, done.said);
+  assert.equal(done.code, 0, done.output);
 
   const service = await startProcess({
     ...embedded,

@@ -22,7 +22,7 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 interface CommandEnd {
   readonly code: number | null;
-  readonly said: string;
+  readonly output: string;
 }
 
 /** Runs `relata migrate-store` in a process of its own. @param lines the number of lines before kill -9 */
@@ -32,14 +32,14 @@ async function runMove(args: readonly string[], lines = Number.POSITIVE_INFINITY
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
+  let output = '';
   const hear = (text: string) => {
-    said += text;
-    if (said.split('\n').length > lines) child.kill('SIGKILL');
+    output += text;
+    if (output.split('\n').length > lines) child.kill('SIGKILL');
   };
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', hear);
   const [code] = await once(child, 'close');
-  return { code, said: said.trim() };
+  return { code, output: output.trim() };
 }
 
 /**
@@ -49,9 +49,9 @@ async function runMove(args: readonly string[], lines = Number.POSITIVE_INFINITY
 async function moveWithKills(from: string, to: string): Promise<string> {
   const args = ['--from', from, '--to', to];
   for (const lines of [2, 4]) assert.equal((await runMove(args, lines)).code, null, 'it was killed');
-  const { code, said } = await runMove(args);
-  assert.equal(code, 0, said);
-  return said.split('\n').at(-1) ?? '';
+  const { code, output } = await runMove(args);
+  assert.equal(code, 0, output);
+  return output.split('\n').at(-1) ?? '';
 }
 
 /** A service that is stopped before its test ends. */
@@ -78,15 +78,15 @@ interface Filled {
 }
 
 const numbered = (count: number, name: string) =>
-  Array.from({ length: count }, (_, at) => ({ identifier: `P${at}`, name: `${name} ${at}` }));
+  Array.from({ length: count }, (_, index) => ({ identifier: `P${index}`, name: `${name} ${index}` }));
 
 /** A catalog with relations, deletions and an undo log; an open full update; and unfinished work when the process dies. */
 async function fillStore(store: TestStore): Promise<Filled> {
   const filled = await withService(store, async (service) => {
     const shop = await createRelationCatalog(service, { keptCommits: 3 });
     const bicycles = ['B1', 'B2'].map((name) => product(name, 'Bicycles', { wheel: '28 in', group: 'Bö' }));
-    const tyres = Array.from({ length: 40 }, (_, at) =>
-      product(`T${at}`, 'Tyres', { wheel: at % 2 === 0 ? '28 in' : '26 in', price: `${at}` }),
+    const tyres = Array.from({ length: 40 }, (_, index) =>
+      product(`T${index}`, 'Tyres', { wheel: index % 2 === 0 ? '28 in' : '26 in', price: `${index}` }),
     );
     await shop.load(...bicycles, ...tyres, product('gone', 'Tyres'));
     const { id } = await shop.relate({
@@ -102,7 +102,10 @@ async function fillStore(store: TestStore): Promise<Filled> {
     await open.post('/products/batch/initiate');
     for (const name of ['X', 'Y']) {
       await open.post('/products/batch/upload', {
-        products: numbered(20, name).map((one) => ({ ...one, identifier: `${name}${one.identifier}` })),
+        products: numbered(20, name).map((identifier) => ({
+          ...identifier,
+          identifier: `${name}${identifier.identifier}`,
+        })),
       });
     }
     const busy = await createCatalog(service);
@@ -147,8 +150,8 @@ async function goOn(store: TestStore, { shop, open, busy, relation, update, comm
       return (await service.call('POST', `/search/relations/bulk-results?projectId=${shop}`, { body })).body;
     };
     const done = async (path: string, projectId: number, body?: object) => {
-      const place = `${path}${path.includes('?') ? '&' : '?'}projectId=${projectId}`;
-      const answer = await service.call('POST', place, { body });
+      const projectPath = `${path}${path.includes('?') ? '&' : '?'}projectId=${projectId}`;
+      const answer = await service.call('POST', projectPath, { body });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       return (await service.ended((answer.body.data ?? answer.body).task.id)).taskStatus;
     };
@@ -190,12 +193,12 @@ test('a store that a service filled moves to PostgreSQL and back, and is served 
   const filled = await fillStore(embeddedStoreAt(data));
 
   const before = readStoredRows(data);
-  const said = await moveWithKills(data, database.url);
+  const output = await moveWithKills(data, database.url);
   assert.match(
-    said,
+    output,
     /^3 catalogs, \d+ rows and [3-5] bodies of open tasks were moved and compared: both stores are the same$/,
   );
-  assert.equal(await moveWithKills(database.url, back), said);
+  assert.equal(await moveWithKills(database.url, back), output);
   assert.deepEqual(readStoredRows(back), before);
 
   const here = await goOn(embeddedStoreAt(data), filled);
@@ -221,8 +224,8 @@ test('a mistake in the command is reported in one line', async (t) => {
   for (const { args, said } of mistakes) {
     const end = await runMove(args);
     assert.equal(end.code, 1);
-    assert.match(end.said, said);
-    assert.equal(end.said.split('\n').length, 1, end.said);
+    assert.match(end.output, said);
+    assert.equal(end.output.split('\n').length, 1, end.output);
   }
   assert.deepEqual(await readdir(folder), [], 'nothing was made');
 });

@@ -24,8 +24,8 @@ const START_MS = 10_000;
 
 /** Since this version it supports prepared statements. For older versions they have to be switched off. */
 function findsPrepared(): boolean {
-  const said = execFileSync(PROGRAM ?? '', ['--version'], { encoding: 'utf8' });
-  const [, major, minor] = /(\d+)\.(\d+)/.exec(said) ?? [];
+  const output = execFileSync(PROGRAM ?? '', ['--version'], { encoding: 'utf8' });
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(output) ?? [];
   return Number(major) > 1 || Number(minor) >= 21;
 }
 
@@ -105,8 +105,8 @@ async function useService(processes: readonly ServiceProcess[], name: string): P
     return answer.body;
   }
   async function ended(task: { id: string }) {
-    const { task: found } = await call('GET', `/tasks/${task.id}?wait=60`);
-    assert.equal(found.taskStatus, 'FINISHED', JSON.stringify(found));
+    const { task: endedTask } = await call('GET', `/tasks/${task.id}?wait=60`);
+    assert.equal(endedTask.taskStatus, 'FINISHED', JSON.stringify(endedTask));
   }
   const group = await call('POST', '/management/project-groups', { name });
   const { id } = await call('POST', '/management/projects', {
@@ -120,10 +120,10 @@ async function useService(processes: readonly ServiceProcess[], name: string): P
     });
     return products.map((product: { name: string }) => product.name);
   };
-  const products = Array.from({ length: 200 }, (_, at) => ({
-    identifier: `P${at}`,
-    name: `${name} ${at}`,
-    attributes: [{ key: 'Size', value: `${at % 10}` }],
+  const products = Array.from({ length: 200 }, (_, index) => ({
+    identifier: `P${index}`,
+    name: `${name} ${index}`,
+    attributes: [{ key: 'Size', value: `${index % 10}` }],
   }));
 
   await call('POST', `/products/batch/initiate?projectId=${id}`);
@@ -141,8 +141,8 @@ async function useService(processes: readonly ServiceProcess[], name: string): P
     'GET',
     `/search/relations/result?projectId=${id}&identifier=P3&includeTags=[{"tag":"same","limitPerRelation":100}]`,
   );
-  const [found] = tags[0].relations;
-  assert.equal(found.searchResult.length, 19, 'the others with the same last digit');
+  const [answered] = tags[0].relations;
+  assert.equal(answered.searchResult.length, 19, 'the others with the same last digit');
 
   const renamed = { products: [{ identifier: 'P3', name: 'renamed' }] };
   await ended((await call('POST', `/products?projectId=${id}&partial=true`, renamed)).task);
@@ -170,12 +170,16 @@ test(
   },
 );
 
-for (const at of ['statement', 'copy'] as const) {
-  test(`through PgBouncer, a process that hangs at a ${at} does not block others`, isInstalled, async (t) => {
-    const { direct, bounced, settings } = await makeBouncedStore(t);
-    const seconds = await passOverHung({ direct, used: bounced, settings, at });
-    t.diagnostic(`the task of the process that hangs ended after ${seconds.toFixed(1)} s`);
-    // Within 15 s, on an otherwise idle machine.
-    assert.ok(seconds < 30, `it took ${seconds} s`);
-  });
+for (const hangsIn of ['statement', 'copy'] as const) {
+  test(
+    `through PgBouncer, a process that hangs at a ${hangsIn} does not block others`,
+    isInstalled,
+    async (t) => {
+      const { direct, bounced, settings } = await makeBouncedStore(t);
+      const seconds = await passOverHung({ direct, used: bounced, settings, hangsIn });
+      t.diagnostic(`the task of the process that hangs ended after ${seconds.toFixed(1)} s`);
+      // Within 15 s, on an otherwise idle machine.
+      assert.ok(seconds < 30, `it took ${seconds} s`);
+    },
+  );
 }

@@ -89,7 +89,7 @@ test(
     }));
     const { refused, unused } = compareWithAllowed('postgres', statements);
     assert.deepEqual(
-      [...new Set(refused.map((found) => `${found.refused.join()}: ${found.sql.slice(0, 300)}`))],
+      [...new Set(refused.map((plan) => `${plan.refused.join()}: ${plan.sql.slice(0, 300)}`))],
       [],
     );
     assert.deepEqual(unused, [], 'exceptions that no statement needs');

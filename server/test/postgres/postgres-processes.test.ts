@@ -70,8 +70,8 @@ suite('two services on one database answer the same', () => {
     const { first, second, projectId } = await shareTwo();
     for (let round = 1; round <= 10; round += 1) {
       const body = { products: [{ identifier: 'A', name: `round ${round}` }] };
-      const [asked, other] = round % 2 === 0 ? [first, second] : [second, first];
-      const { body: answer } = await asked.call('POST', `/products?projectId=${projectId}`, { body });
+      const [current, other] = round % 2 === 0 ? [first, second] : [second, first];
+      const { body: answer } = await current.call('POST', `/products?projectId=${projectId}`, { body });
       await other.ended(answer.task.id);
       for (const service of [first, second]) {
         const [product] = await service.lookUp(['A'], projectId);
@@ -83,9 +83,11 @@ suite('two services on one database answer the same', () => {
   test('a full update may send its batches to any process', onlyShared, async () => {
     const { first, second, projectId } = await shareTwo();
     const services = [first, second];
-    const pick = (at: number) => services[at % 2] as TestService;
-    const post = async (at: number, path: string, body?: object) => {
-      const answer = await pick(at).call('POST', `/products/batch/${path}?projectId=${projectId}`, { body });
+    const pick = (index: number) => services[index % 2] as TestService;
+    const post = async (index: number, path: string, body?: object) => {
+      const answer = await pick(index).call('POST', `/products/batch/${path}?projectId=${projectId}`, {
+        body,
+      });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       return answer.body;
     };
@@ -104,9 +106,9 @@ suite('two services on one database answer the same', () => {
     async () => {
       const { first, second, projectId } = await shareTwo();
       const ids: string[] = [];
-      for (let at = 0; at < 30; at += 1) {
-        const service = at % 2 === 0 ? first : second;
-        const body = { products: [{ identifier: 'A', name: `${at}` }] };
+      for (let index = 0; index < 30; index += 1) {
+        const service = index % 2 === 0 ? first : second;
+        const body = { products: [{ identifier: 'A', name: `${index}` }] };
         const answer = await service.call('POST', `/products?projectId=${projectId}`, { body });
         ids.push(answer.body.task.id);
       }
@@ -183,10 +185,10 @@ suite('two services on one database answer the same', () => {
     const { first, second } = await startTwo(t);
     await signUp(first);
     const body = { email: 'ada@shop.example', password: 'wrong' };
-    const asked = Array.from({ length: 30 }, (_, at) =>
-      new Browser((at % 2 === 0 ? first : second).address).call('POST', '/management/session', { body }),
+    const answers = Array.from({ length: 30 }, (_, index) =>
+      new Browser((index % 2 === 0 ? first : second).address).call('POST', '/management/session', { body }),
     );
-    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
     assert.equal(statuses.filter((status) => status === 401).length, 10);
     assert.equal(statuses.filter((status) => status === 429).length, 20);
   });
@@ -199,8 +201,10 @@ suite('two services on one database answer the same', () => {
       const token = await first.app.access.makeOwnerLink(1, 'test');
       const use = (path: string, body: object) =>
         Promise.all(
-          [first, second, first, second].map(({ address }, at) =>
-            new Browser(address).call('POST', path, { body: { ...body, email: `user${at}@shop.example` } }),
+          [first, second, first, second].map(({ address }, index) =>
+            new Browser(address).call('POST', path, {
+              body: { ...body, email: `user${index}@shop.example` },
+            }),
           ),
         );
       const given = { name: 'Ada', password: PASSWORD };
@@ -222,10 +226,10 @@ suite('two services on one database answer the same', () => {
     const { first, second } = await shareTwo();
     const wanted = { name: 'limited', scope: { type: 'account' }, rateLimit: { requestsPerMinute: 20 } };
     const { body: key } = await first.call('POST', '/management/api-keys', { body: wanted });
-    const asked = Array.from({ length: 40 }, (_, at) =>
-      (at % 2 === 0 ? first : second).call('GET', '/projects', { key: key.key }),
+    const answers = Array.from({ length: 40 }, (_, index) =>
+      (index % 2 === 0 ? first : second).call('GET', '/projects', { key: key.key }),
     );
-    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
     assert.equal(statuses.filter((status) => status === 200).length, 20);
     assert.equal(statuses.filter((status) => status === 429).length, 20);
   });
@@ -341,9 +345,10 @@ test('a list of links survives the process that was running its task (§12.8)', 
   const { body: relation } = await first.call('POST', relations, { body: listed });
   const path = `${relations}/${relation.id}/links`;
   const put = async (service: ServiceProcess, lines: number) => {
-    const body = Array.from({ length: lines }, (_, at) => `{"source":"S${at}","targets":["T${at}"]}\n`).join(
-      '',
-    );
+    const body = Array.from(
+      { length: lines },
+      (_, index) => `{"source":"S${index}","targets":["T${index}"]}\n`,
+    ).join('');
     const response = await fetch(`${service.address}${path}`, {
       method: 'PUT',
       headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/x-ndjson' },
@@ -391,13 +396,13 @@ test('a list of links survives the process that was running its task (§12.8)', 
   );
 });
 
-for (const at of ['statement', 'copy'] as const) {
+for (const hangsIn of ['statement', 'copy'] as const) {
   test(
-    `a process that hangs within a transaction, at a ${at}, does not block others (§3.3)`,
+    `a process that hangs within a transaction, at a ${hangsIn}, does not block others (§3.3)`,
     onlyShared,
     async (t) => {
       const store = await createTestStore(t);
-      const seconds = await passOverHung({ direct: store, used: store, at });
+      const seconds = await passOverHung({ direct: store, used: store, hangsIn });
       t.diagnostic(`the task of the process that hangs ended after ${seconds.toFixed(1)} s`);
       // Within 15 s, on an otherwise idle machine.
       assert.ok(seconds < 30, `it took ${seconds} s`);
@@ -432,10 +437,10 @@ const newest = readMigrations('postgres').at(-1)?.version ?? 0;
 /** The migrations of a newer program. */
 const newer = (...later: Pick<Migration, 'isCompatible'>[]): Migration[] => [
   ...readMigrations('postgres'),
-  ...later.map((one, at) => ({
-    ...one,
-    version: newest + 1 + at,
-    sql: `create table later_${at} (id bigint);\n`,
+  ...later.map((migration, index) => ({
+    ...migration,
+    version: newest + 1 + index,
+    sql: `create table later_${index} (id bigint);\n`,
   })),
 ];
 
@@ -507,7 +512,7 @@ test(
     const projectId = await makeProject(api);
     const path = `/products?projectId=${projectId}`;
     const ask = async (sql: string) =>
-      (await query<{ found: string }>(`${store.settings.RELATA_DATABASE_URL}`, sql))[0]?.found;
+      (await query<{ value: string }>(`${store.settings.RELATA_DATABASE_URL}`, sql))[0]?.value;
     const first = await api.call('POST', path, { body: productsOf('A') });
     await api.call('GET', `/tasks/${first.body.task.id}?wait=60`);
     worker.pause();
@@ -530,11 +535,11 @@ test(
       assert.ok(Number(refused.headers.get('retry-after')) >= 1);
       assert.match(refused.body.details.join(), /schema \d+, this program knows \d+: stop it/);
     }
-    const found = await api.call(
+    const answer = await api.call(
       'GET',
       `/product-service/products-by-sku?projectId=${projectId}&identifiers=A`,
     );
-    assert.equal(found.body.products.length, 1, 'lookups go on');
+    assert.equal(answer.body.products.length, 1, 'lookups go on');
 
     // This is the state after the machine hung: the process checked the schema some seconds ago, so its version is
     // outdated.
@@ -574,7 +579,7 @@ test(
     await service.loadCatalog([{ identifier: 'A' }]);
     const update = (identifier: string) =>
       service.call('POST', `/products?projectId=${projectId}`, { body: productsOf(identifier) });
-    const before = await Promise.all(Array.from({ length: 20 }, (_, at) => update(`B${at}`)));
+    const before = await Promise.all(Array.from({ length: 20 }, (_, index) => update(`B${index}`)));
     await server.halt();
 
     try {

@@ -54,7 +54,7 @@ test(
 
     await t.test('the replica answers lookups', async () => {
       const before = await countReads(replicaUrl);
-      for (let at = 0; at < 20; at += 1) await second.lookUp(['A', 'B']);
+      for (let index = 0; index < 20; index += 1) await second.lookUp(['A', 'B']);
       // PostgreSQL publishes its statistics with a delay.
       for (let attempt = 0; (await countReads(replicaUrl)) <= before; attempt += 1) {
         assert.ok(attempt < 600, 'the replica has read nothing');
@@ -74,8 +74,8 @@ test(
       await query(onServer(primary.url, replica), 'select pg_wal_replay_pause()');
       for (let round = 1; round <= 3; round += 1) {
         await rename(second, `paused ${round}`);
-        const found = await Promise.all([first, second].map((service) => service.lookUp(['A'])));
-        for (const [product] of found) assert.equal(product.name, `paused ${round}`);
+        const answers = await Promise.all([first, second].map((service) => service.lookUp(['A'])));
+        for (const [product] of answers) assert.equal(product.name, `paused ${round}`);
       }
       assert.ok((await readLag(second)) >= MAX_DELAY_MS / 1000, 'the metrics show how far it is behind');
       await query(onServer(primary.url, replica), 'select pg_wal_replay_resume()');

@@ -19,8 +19,8 @@ const { release, folder, main } = unpackLatest();
 after(() => rm(folder, { recursive: true, force: true }));
 
 test(`programs of ${release} can continue after every migration since that release`, () => {
-  const known = new Set(readdirSync(join(folder, 'server/migrations/postgres')));
-  const newest = Math.max(...[...known].map((name) => Number(name.slice(0, 4))));
+  const releasedFiles = new Set(readdirSync(join(folder, 'server/migrations/postgres')));
+  const newest = Math.max(...[...releasedFiles].map((name) => Number(name.slice(0, 4))));
   const stopping = readMigrations('postgres').filter(
     ({ version, isCompatible }) => version > newest && !isCompatible,
   );

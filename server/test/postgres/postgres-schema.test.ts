@@ -68,12 +68,12 @@ const UNIQUENESS = `
 
 /** @returns a sentence for each key that does not keep a project's rows together */
 async function listViolations(): Promise<string[]> {
-  const found = await query<Uniqueness & Record<string, unknown>>(database.url, UNIQUENESS);
-  const keyed = new Set(found.filter(({ isPrimary }) => isPrimary).map(({ table }) => table));
-  const tables = new Set(found.map(({ table }) => table));
+  const indexes = await query<Uniqueness & Record<string, unknown>>(database.url, UNIQUENESS);
+  const keyed = new Set(indexes.filter(({ isPrimary }) => isPrimary).map(({ table }) => table));
+  const tables = new Set(indexes.map(({ table }) => table));
   return [
     ...[...tables].filter((table) => !keyed.has(table)).map((table) => `${table} has no primary key`),
-    ...found
+    ...indexes
       .filter(({ table, index }) => index !== null && !(table in GLOBAL_TABLES))
       .filter(({ firstColumn }) => firstColumn !== 'project_id')
       .map(({ table, index }) => `${index} of ${table} does not begin with project_id`),
@@ -205,11 +205,11 @@ test('PostgreSQL has exactly the tables and columns of the embedded store, with 
   const common = [...expected].filter(([name]) => !ONLY_EMBEDDED.test(name));
   assert.ok(common.length < expected.size);
   const differences = common.flatMap(([name, column]) => {
-    const found = actual.get(name);
-    if (found === undefined) return `${name} is missing`;
+    const actualColumn = actual.get(name);
+    if (actualColumn === undefined) return `${name} is missing`;
     const wanted = { ...column, type: OTHER_TYPES[name]?.type ?? column.type };
-    if (found.type !== wanted.type) return `${name} is ${found.type} and not ${wanted.type}`;
-    return found.isRequired === wanted.isRequired ? [] : `${name} may be null in one of them alone`;
+    if (actualColumn.type !== wanted.type) return `${name} is ${actualColumn.type} and not ${wanted.type}`;
+    return actualColumn.isRequired === wanted.isRequired ? [] : `${name} may be null in one of them alone`;
   });
   const surplus = [...actual.keys()].filter(
     (name) => !expected.has(name) && !ONLY_POSTGRES.some(({ names }) => names.test(name)),

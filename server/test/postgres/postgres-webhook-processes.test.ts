@@ -64,8 +64,8 @@ test(
     const others = await Promise.all([start(), start()]);
     await write(others);
     for (const id of taskIds) assert.equal((await others[0].ended(id)).taskStatus, 'FINISHED');
-    for (const [at, receiver] of receivers.entries())
-      await checkReceived(receiver, { secret: secrets[at] ?? '', projects, taskIds });
+    for (const [index, receiver] of receivers.entries())
+      await checkReceived(receiver, { secret: secrets[index] ?? '', projects, taskIds });
   },
 );
 
@@ -79,9 +79,9 @@ function createWriter(projects: readonly number[]) {
     taskIds.push(answer.body.task.id);
   };
   async function write(services: readonly (ServiceProcess | TestService)[]): Promise<void> {
-    for (let at = 0; at < UPDATES; at += 1)
+    for (let index = 0; index < UPDATES; index += 1)
       for (const projectId of projects)
-        await update(services[at % services.length] as ServiceProcess, projectId);
+        await update(services[index % services.length] as ServiceProcess, projectId);
   }
   return { write, taskIds };
 }
@@ -98,15 +98,15 @@ async function checkReceived(
   { secret, projects, taskIds }: Expected,
 ): Promise<void> {
   const once = await until((all) => {
-    const found = new Map(all.map((event) => [event.id, event]));
-    return found.size >= 2 * taskIds.length && found;
+    const eventById = new Map(all.map((event) => [event.id, event]));
+    return eventById.size >= 2 * taskIds.length && eventById;
   });
   const repeated = received.length - once.size;
   assert.ok(repeated <= projects.length, `only deliveries in progress are repeated, not ${repeated}`);
   checkBodies(received, secret);
   for (const projectId of projects) checkOrder([...firstOf(received)], projectId);
-  const told = [...once.values()].filter(({ payload }) => payload.type === 'task.finished');
-  assert.deepEqual(told.map(({ payload }) => payload.data.taskId).sort(), taskIds.toSorted());
+  const finished = [...once.values()].filter(({ payload }) => payload.type === 'task.finished');
+  assert.deepEqual(finished.map(({ payload }) => payload.data.taskId).sort(), taskIds.toSorted());
 }
 
 function checkBodies(received: readonly ReceivedEvent[], secret: string): void {
@@ -136,7 +136,7 @@ function checkOrder(payloads: readonly AnyBody[], projectId: number): void {
   assert.equal(numbers.length, 2 * UPDATES);
   assert.deepEqual(
     numbers,
-    numbers.toSorted((one: number, other: number) => one - other),
+    numbers.toSorted((number: number, other: number) => number - other),
   );
   for (const { taskId } of changes) {
     const about = own.filter(({ data }) => data.taskId === taskId).map(({ type }) => type);

@@ -41,12 +41,16 @@ test('random sets get the same verdicts as from a nested loop over products and 
           const { status } = await service().call('POST', path, { body: { name, pairs } });
           assert.equal(status, 201);
         }
-        await catalog.load(...products.map((one) => ({ ...one })));
+        await catalog.load(...products.map((product) => ({ ...product })));
         const made: FitDefinition[] = [];
-        for (const [at, one] of definitions.entries()) {
-          const { status, body } = await catalog.manage('POST', '', { name: `R${at}`, tag: 'fit', ...one });
+        for (const [index, definition] of definitions.entries()) {
+          const { status, body } = await catalog.manage('POST', '', {
+            name: `R${index}`,
+            tag: 'fit',
+            ...definition,
+          });
           assert.equal(status, 201, JSON.stringify(body));
-          made.push({ id: body.id, ...one });
+          made.push({ id: body.id, ...definition });
         }
         const oracle = new FitOracle(products, { numeric: NUMERIC, tables: TABLES });
         for (const items of sets) {
@@ -77,7 +81,7 @@ function describe({ verdict, pairs, totals, withoutRule, unknownIdentifiers }: A
           source,
           target,
           verdict: word,
-          match: elements.map((one: AnyBody) => one.verdict),
+          match: elements.map((element: AnyBody) => element.verdict),
         };
       },
     ),

@@ -191,7 +191,7 @@ test('of the relations requested by tag or id, only constraints judge (§12.10 r
   const { id: other } = await catalog.relate({ ...TYRES, tag: 'other', match: [] });
   const by = async (chosen: object) =>
     (await ask(catalog, { items: items('BIKE', 'TYRE-WIDE'), ...chosen })).receipt.relations.map(
-      (one: AnyBody) => one.id,
+      (relation: AnyBody) => relation.id,
     );
   assert.deepEqual(await by({}), [id, other]);
   assert.deepEqual(await by({ tags: ['other', 'never'] }), [other]);
@@ -261,9 +261,9 @@ test('a total compares the sum over one side, with quantities, to each product o
     items: [...items('PSU-650', 'CPU', 'FAN', ...others), { identifier: 'GPU', quantity: gpus }],
   });
   // 1.2 × (105 + 250) + 100 = 526, and with a second card 826.
-  const one = await ask(catalog, set(1));
-  assert.equal(one.verdict, 'fits');
-  assert.deepEqual(one.totals, [
+  const answer = await ask(catalog, set(1));
+  assert.equal(answer.verdict, 'fits');
+  assert.deepEqual(answer.totals, [
     {
       source: 'PSU-650',
       relation: { id: made.id, name: 'Power', tag: 'power' },
@@ -282,7 +282,7 @@ test('a total compares the sum over one side, with quantities, to each product o
       missing: [],
     },
   ]);
-  assert.deepEqual(one.withoutRule, [
+  assert.deepEqual(answer.withoutRule, [
     ['CPU', 'FAN'],
     ['CPU', 'GPU'],
     ['FAN', 'GPU'],
@@ -447,10 +447,10 @@ test('a total relates no products, follows the ontology, and reports faults with
       /\/total must be left out but in a relation of the kind total/,
     ],
   ];
-  for (const [definition, said] of refusals) {
+  for (const [definition, details] of refusals) {
     const answer = await catalog.manage('POST', '', definition);
     assertRefused(answer, 400);
-    assert.match(JSON.stringify(answer.body.details), said);
+    assert.match(JSON.stringify(answer.body.details), details);
   }
   const changed = await catalog.manage('PUT', `/${id}`, {
     ...POWER,
@@ -491,9 +491,9 @@ test('alternatives fit everything else strictly, nearest in price first, or the 
   const instead = async (alternatives: number, ...set: string[]) => {
     const answer = await ask(catalog, { items: items(...set), alternatives });
     return Object.fromEntries(
-      answer.alternatives.map((one: AnyBody) => [
-        one.insteadOf,
-        [one.products.map(({ identifier }: AnyBody) => identifier), one.reason],
+      answer.alternatives.map((alternative: AnyBody) => [
+        alternative.insteadOf,
+        [alternative.products.map(({ identifier }: AnyBody) => identifier), alternative.reason],
       ]),
     );
   };
@@ -534,9 +534,9 @@ test('alternatives also satisfy totals (§12.10 rule 13)', async () => {
   });
   assert.equal(answer.verdict, 'does_not_fit');
   assert.deepEqual(
-    answer.alternatives.map((one: AnyBody) => [
-      one.insteadOf,
-      one.products.map((two: AnyBody) => two.identifier),
+    answer.alternatives.map((alternative: AnyBody) => [
+      alternative.insteadOf,
+      alternative.products.map((two: AnyBody) => two.identifier),
     ]),
     [
       ['PSU-450', ['PSU-650']],
@@ -564,7 +564,7 @@ test('missing values are counted, with the verdicts that they leave unknown (§1
     { ...width, attribute: 'Wheel', verdicts: 2 },
     { ...width, verdicts: 2 },
   ]);
-  const passes = { ...TYRES, match: TYRES.match.map((one) => ({ ...one, missing: 'passes' })) };
+  const passes = { ...TYRES, match: TYRES.match.map((match) => ({ ...match, missing: 'passes' })) };
   const isRed = { all: [under('Tyres'), { attribute: 'Colour', operator: 'equals', value: 'red' }] };
   await catalog.manage('PUT', `/${id}`, { ...passes, target: isRed });
   await catalog.settled();
@@ -601,7 +601,7 @@ test('the same question on the same version gets the same bytes, with a receipt 
   const { receipt } = first.body;
   const { headers } = await catalog.manage('GET', `/${id}`);
   assert.deepEqual(
-    receipt.relations.map((one: AnyBody) => [one.id, `"${one.revision}"`]),
+    receipt.relations.map((relation: AnyBody) => [relation.id, `"${relation.revision}"`]),
     [[id, headers.get('etag')]],
   );
   assert.equal(receipt.hash, hashAgain(first.body));
@@ -614,14 +614,14 @@ test('the same question on the same version gets the same bytes, with a receipt 
 
 test('a question that cannot be answered is refused with the place of the fault (§12.10 rule 7)', async () => {
   const catalog = await createShop();
-  const refused = async (question: object, place: string) => {
+  const refused = async (question: object, detail: string) => {
     const answer = await catalog.post(FIT, question);
     assertRefused(answer, 400);
-    assert.match(JSON.stringify(answer.body), new RegExp(place), JSON.stringify(answer.body));
+    assert.match(JSON.stringify(answer.body), new RegExp(detail), JSON.stringify(answer.body));
   };
   await refused({}, 'items');
   await refused({ items: [] }, '/items');
-  await refused({ items: items(...Array.from({ length: 101 }, (_, at) => `A${at}`)) }, '/items');
+  await refused({ items: items(...Array.from({ length: 101 }, (_, index) => `A${index}`)) }, '/items');
   for (const quantity of [0, -1, 1.5, '2']) {
     await refused({ items: [{ identifier: 'BIKE', quantity }] }, '/items/0/quantity');
   }

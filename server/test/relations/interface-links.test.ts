@@ -20,7 +20,7 @@ type AnyBody = any;
 
 const LINKS = { name: 'Goes with', tag: 'cross-sell', kind: 'links' };
 const line = (source: string, ...targets: string[]) => JSON.stringify({ source, targets });
-const listOf = (...lines: string[]) => lines.map((one) => `${one}\n`).join('');
+const listOf = (...lines: string[]) => lines.map((line) => `${line}\n`).join('');
 
 async function createLinks(fields: object = {}, settings?: object) {
   const catalog = await createRelationCatalog(service(), settings);
@@ -108,7 +108,7 @@ test('PUT replaces all links, PATCH those of its sources, and GET exports them i
 
 test('the report of a list names each source with over 1,000 targets and keeps its first 1,000 (§12.8)', async () => {
   const { catalog, relation } = await createLinks();
-  const targets = Array.from({ length: 600 }, (_, at) => `B${at}`);
+  const targets = Array.from({ length: 600 }, (_, index) => `B${index}`);
   const others = targets.map((target) => `${target}-2`);
   const lines = [line('A1', ...targets), line('A2', 'B1'), line('A1', ...others)];
   const task = await write(catalog, `PUT ${relation.id}/links`, lines);
@@ -152,7 +152,7 @@ test('the delete guard counts pairs, and allowDeletes must be exact (§12.8)', a
 test('a quantity of a target is kept, exported and explained, and does not create another pair (§12.8 rule 10)', async () => {
   const { catalog, relation } = await createLinks({ twoWay: true });
   const path = `${relation.id}/links`;
-  await catalog.load(...['A1', 'A2', 'B1'].map((one) => product(one, 'X')));
+  await catalog.load(...['A1', 'A2', 'B1'].map((identifier) => product(identifier, 'X')));
   const counted = (identifier: string, quantity: number) => ({ identifier, quantity });
   const lineOf = (source: string, ...targets: unknown[]) => JSON.stringify({ source, targets });
   const sent = [
@@ -174,8 +174,8 @@ test('a quantity of a target is kept, exported and explained, and does not creat
   assert.equal(await exported(catalog, relation.id, '?source=A2'), listOf(lineOf('A2', counted('B1', 2))));
   const { body } = await catalog.manage('POST', `/${relation.id}/explain`, { source: 'A1', target: 'B1' });
   assert.deepEqual(body.listed, { by: 'A1', position: 2, quantity: 3 });
-  const asked = { identifier: 'B1', explain: true, includeRelations: [{ id: relation.id }] };
-  const { body: back } = await catalog.call('GET', `${SINGLE}?${encode(asked)}`);
+  const request = { identifier: 'B1', explain: true, includeRelations: [{ id: relation.id }] };
+  const { body: back } = await catalog.call('GET', `${SINGLE}?${encode(request)}`);
   const reasons = back.tags[0].relations[0].searchResult.map(({ explain }: AnyBody) => explain.listed);
   assert.deepEqual(reasons, [
     { by: 'A1', position: 2, quantity: 3 },
@@ -236,14 +236,14 @@ test('a list is refused with the line and the field, and none of it is stored (�
 
 test('explain, preview, health and the product page name the list behind a link (§12.6, §12.7, §12.8)', async () => {
   const { catalog, relation } = await createLinks({ twoWay: true });
-  await catalog.load(...['A1', 'A2', 'B1', 'B2'].map((one) => product(one, 'X')));
+  await catalog.load(...['A1', 'A2', 'B1', 'B2'].map((identifier) => product(identifier, 'X')));
   await write(catalog, `PUT ${relation.id}/links`, [
     line('A2', 'Z', 'B1'),
     line('A1', 'B2', 'B1'),
     line('Q', 'B1'),
   ]);
-  const asked = { identifier: 'B1', explain: true, includeRelations: [{ id: relation.id }] };
-  const { body } = await catalog.call('GET', `${SINGLE}?${encode(asked)}`);
+  const request = { identifier: 'B1', explain: true, includeRelations: [{ id: relation.id }] };
+  const { body } = await catalog.call('GET', `${SINGLE}?${encode(request)}`);
   const way = body.tags[0].relations[0];
   assert.deepEqual(
     [way.matchType, way.searchResult.map(({ identifier, explain }: AnyBody) => [identifier, explain.listed])],
@@ -331,27 +331,28 @@ function relateAsListed(
     twoWay: boolean;
     excludes: boolean;
   },
-  asked: string,
+  identifier: string,
   limit: number,
 ) {
-  const gather = (found: readonly string[]) => {
+  const gather = (targets: readonly string[]) => {
     const groups = new Map<string, string[]>();
-    for (const one of found) {
-      const group = present.get(one);
-      if (group === undefined || one === asked || (excludes && group === present.get(asked))) continue;
-      groups.set(group, [...(groups.get(group) ?? []), one]);
+    for (const target of targets) {
+      const group = present.get(target);
+      if (group === undefined || target === identifier || (excludes && group === present.get(identifier)))
+        continue;
+      groups.set(group, [...(groups.get(group) ?? []), target]);
     }
     return [...groups.values()].slice(0, limit);
   };
-  if (!present.has(asked)) return { matchType: 'FIRST_WAY', groups: [] };
-  const first = gather(lists.find(([source]) => source === asked)?.[1] ?? []);
-  const back = gather(lists.filter(([, targets]) => targets.includes(asked)).map(([source]) => source));
+  if (!present.has(identifier)) return { matchType: 'FIRST_WAY', groups: [] };
+  const first = gather(lists.find(([source]) => source === identifier)?.[1] ?? []);
+  const back = gather(lists.filter(([, targets]) => targets.includes(identifier)).map(([source]) => source));
   const isBack = first.length === 0 && twoWay && back.length > 0;
   return isBack ? { matchType: 'SECOND_WAY', groups: back } : { matchType: 'FIRST_WAY', groups: first };
 }
 
 test('answers from random lists of links equal those of a brute force over the list (§12.8)', async () => {
-  const name = fc.constantFrom(...Array.from({ length: 12 }, (_, at) => `P${at}`));
+  const name = fc.constantFrom(...Array.from({ length: 12 }, (_, index) => `P${index}`));
   const targets = fc.uniqueArray(name, { maxLength: 8 });
   const world = fc.record({
     lists: fc.uniqueArray(fc.tuple(name, targets), {
@@ -365,7 +366,7 @@ test('answers from random lists of links equal those of a brute force over the l
       maxLength: 3,
     }),
     present: fc.uniqueArray(fc.tuple(name, fc.constantFrom('G1', 'G2', 'G3', 'G4')), {
-      selector: ([one]) => one,
+      selector: ([identifier]) => identifier,
       minLength: 6,
     }),
     twoWay: fc.boolean(),
@@ -377,7 +378,7 @@ test('answers from random lists of links equal those of a brute force over the l
     seed: 15,
   })) {
     const { catalog, relation } = await createLinks({ twoWay, excludeSameGroup: excludes });
-    await catalog.load(...present.map(([one, group]) => product(one, 'X', { group })));
+    await catalog.load(...present.map(([identifier, group]) => product(identifier, 'X', { group })));
     await write(
       catalog,
       `PUT ${relation.id}/links`,
@@ -393,17 +394,17 @@ test('answers from random lists of links equal those of a brute force over the l
       if (list.length > 0) merged.set(source, list);
       else merged.delete(source);
     }
-    const known = { lists: [...merged], present: new Map(present), twoWay, excludes };
-    const targetsThere = [...merged.values()].flat().some((one) => known.present.has(one));
-    const identifiers = Array.from({ length: 12 }, (_, at) => `P${at}`);
+    const state = { lists: [...merged], present: new Map(present), twoWay, excludes };
+    const targetsThere = [...merged.values()].flat().some((target) => state.present.has(target));
+    const identifiers = Array.from({ length: 12 }, (_, index) => `P${index}`);
     const answer = await catalog.bulk({ identifiers, includeRelations: [{ id: relation.id, limit }] });
-    for (const asked of identifiers) {
-      const [found] = describeTags(answer[asked]);
-      const wanted = { id: relation.id, ...relateAsListed(known, asked, limit) };
+    for (const requested of identifiers) {
+      const [answered] = describeTags(answer[requested]);
+      const wanted = { id: relation.id, ...relateAsListed(state, requested, limit) };
       assert.deepEqual(
-        found,
+        answered,
         targetsThere ? wanted : undefined,
-        JSON.stringify({ asked, known, present, limit }),
+        JSON.stringify({ asked: requested, known: state, present, limit }),
       );
     }
   }

@@ -21,7 +21,7 @@ type AnyBody = any;
 
 const REFUSED = 'You are not allowed to access the requested resource';
 const numbered = (count: number, letter: string) =>
-  Array.from({ length: count }, (_, at) => `${letter}${String(at).padStart(4, '0')}`);
+  Array.from({ length: count }, (_, index) => `${letter}${String(index).padStart(4, '0')}`);
 const numeric = (name: string, unitName?: string) => ({
   name,
   type: 'NUMERIC_ATTRIBUTE',
@@ -173,10 +173,10 @@ test('names, tag, direction, groups and enabled change immediately, without a bu
 
 test('answers skip a deleted relation immediately and keep the others (§12.1)', async () => {
   const catalog = await createTools();
-  const [one, other] = [await catalog.relate(FITS), await catalog.relate(FITS)];
-  assert.deepEqual(await listOf(catalog, 'D1', one), ['B1', 'B2']);
-  await catalog.manage('DELETE', `/${one.id}`);
-  assert.equal(await listOf(catalog, 'D1', one), undefined);
+  const [first, other] = [await catalog.relate(FITS), await catalog.relate(FITS)];
+  assert.deepEqual(await listOf(catalog, 'D1', first), ['B1', 'B2']);
+  await catalog.manage('DELETE', `/${first.id}`);
+  assert.equal(await listOf(catalog, 'D1', first), undefined);
   await catalog.update(product('B0', 'Bits', { Shank: 'SDS', Price: '0' }));
   assert.deepEqual(await listOf(catalog, 'D1', other), ['B0', 'B1', 'B2']);
 });
@@ -240,7 +240,7 @@ test('a definition that cannot work is stored with a reason that names the fault
     const { status, body } = await catalog.manage('POST', '', definition);
     const shown = JSON.stringify(body);
     assert.deepEqual([status, body.state, body.misconfigured], [201, 'misconfigured', true], shown);
-    for (const one of named) assert.match(body.problem, one);
+    for (const pattern of named) assert.match(body.problem, pattern);
     assert.deepEqual((await catalog.manage('GET', `/${body.id}`)).body, body);
     assert.equal(await listOf(catalog, 'D1', body), undefined);
   }
@@ -284,11 +284,11 @@ test('a change of the ontology repairs or breaks a relation once its task is FIN
   const catalog = await createRelationCatalog(service());
   const others = [text('Shank'), text('Chuck'), numeric('Price')];
   await catalog.putOntology('own', ...others);
-  const sized = TOOLS.map((one, at) => ({
-    ...one,
-    attributes: [...one.attributes, { key: 'Size', value: `${at} in` }],
+  const sized = TOOLS.map((tool, index) => ({
+    ...tool,
+    attributes: [...tool.attributes, { key: 'Size', value: `${index} in` }],
   }));
-  await catalog.load(...sized, ...numbered(3_000, 'X').map((one) => product(one, 'Other')));
+  await catalog.load(...sized, ...numbered(3_000, 'X').map((identifier) => product(identifier, 'Other')));
   const relation = await catalog.relate({
     ...FITS,
     target: { attribute: 'Size', operator: 'greater', value: '1 in' },
@@ -335,7 +335,11 @@ test('a full update that creates a missing attribute repairs the relation by the
 const nested = (levels: number): object =>
   levels === 1 ? { attribute: 'Price', operator: 'exists' } : { all: [nested(levels - 1)] };
 const conditions = (count: number) => ({
-  any: Array.from({ length: count }, (_, at) => ({ attribute: 'Price', operator: 'equals', value: at })),
+  any: Array.from({ length: count }, (_, index) => ({
+    attribute: 'Price',
+    operator: 'equals',
+    value: index,
+  })),
 });
 const condition = (more: object) => ({ source: { attribute: 'Price', ...more } });
 
@@ -411,35 +415,35 @@ const MISTAKES: readonly [object, string][] = [
 
 test('an invalid definition is 400 with the place of the fault, and nothing is stored (§12.1, §12.2 rule 2, §7.4)', async () => {
   const catalog = await createTools();
-  const kept = await catalog.relate(FULL);
-  for (const [fields, place] of MISTAKES) {
+  const stored = await catalog.relate(FULL);
+  for (const [fields, detail] of MISTAKES) {
     const definition = rule(fields);
     for (const answer of [
       await catalog.manage('POST', '', definition),
-      await catalog.manage('PUT', `/${kept.id}`, definition),
+      await catalog.manage('PUT', `/${stored.id}`, definition),
       await catalog.manage('POST', '/preview', definition),
     ]) {
       assertRefused(answer, 400, 'Your body params are not valid');
       const { details } = answer.body;
       assert.ok(
-        details.some((line: string) => line.includes(place)),
-        `${place}: ${JSON.stringify(details).slice(0, 500)}`,
+        details.some((line: string) => line.includes(detail)),
+        `${detail}: ${JSON.stringify(details).slice(0, 500)}`,
       );
     }
-    const imported = await catalog.manage('POST', '/import', { relations: [kept, definition] });
+    const imported = await catalog.manage('POST', '/import', { relations: [stored, definition] });
     assertRefused(imported, 400, 'Your body params are not valid');
     const { details } = imported.body;
     assert.ok(
-      details.some((line: string) => line.includes('/relations/1') && line.includes(place)),
-      `${place}: ${JSON.stringify(details).slice(0, 500)}`,
+      details.some((line: string) => line.includes('/relations/1') && line.includes(detail)),
+      `${detail}: ${JSON.stringify(details).slice(0, 500)}`,
     );
   }
   for (const body of [undefined, '', '{', [], 'x', null]) {
     assertRefused(await catalog.manage('POST', '', body), 400);
-    assertRefused(await catalog.manage('PUT', `/${kept.id}`, body), 400);
+    assertRefused(await catalog.manage('PUT', `/${stored.id}`, body), 400);
     assertRefused(await catalog.manage('POST', '/import', body), 400);
   }
-  assert.deepEqual((await catalog.manage('GET')).body.items, [kept]);
+  assert.deepEqual((await catalog.manage('GET')).body.items, [stored]);
 });
 
 test('100 conditions, a depth of 10 and 16 matches are accepted (§12.1 rule 1, §12.2 rule 2)', async () => {
@@ -488,8 +492,8 @@ test('relations are exported as one document, and its import replaces the existi
   );
   assert.deepEqual(
     items.map(definitionOf),
-    [renamed, byName, added, { ...added, name: 'new' }].map((one) =>
-      definitionOf(rule({ ...DEFAULTS, ...one })),
+    [renamed, byName, added, { ...added, name: 'new' }].map((definition) =>
+      definitionOf(rule({ ...DEFAULTS, ...definition })),
     ),
   );
   assert.deepEqual(await listOf(catalog, 'D1', items[0]), ['B2', 'B1']);
@@ -572,9 +576,9 @@ test('a repeated creation under its Idempotency-Key gets the same answer and is 
   const path = `/management/projects/${catalog.projectId}/relations`;
   const create = (body: object) =>
     service().call('POST', path, { body, headers: { 'idempotency-key': `create in ${catalog.projectId}` } });
-  const [one, other] = [await create(rule(FITS)), await create(rule(FITS))];
-  assert.deepEqual([one.status, other.status], [201, 201]);
-  assert.deepEqual(other.body, one.body);
+  const [first, other] = [await create(rule(FITS)), await create(rule(FITS))];
+  assert.deepEqual([first.status, other.status], [201, 201]);
+  assert.deepEqual(other.body, first.body);
   assert.equal((await catalog.manage('GET')).body.items.length, 1);
   assertRefused(await create(rule(FULL)), 422);
 });
@@ -607,8 +611,8 @@ test('only keys that may manage a project manage its relations (§14.1)', async 
     ['POST', '/import', { relations: [] }],
   ];
   for (const [method, path, body] of calls) {
-    const call = (key: string | null, query = '', place = home) =>
-      service().call(method, `${place}${path}${query}`, { key, ...(body && { body }) });
+    const call = (key: string | null, query = '', basePath = home) =>
+      service().call(method, `${basePath}${path}${query}`, { key, ...(body && { body }) });
     assertRefused(await call(null), 401, 'No token set');
     assertRefused(await call(null, `?apiKey=${manager}`), 401, 'No token set');
     for (const key of [reader, writer, 'unknown']) assertRefused(await call(key), 401, REFUSED);
@@ -632,7 +636,7 @@ test('a method that a path does not have is 405 with Allow (§7.2 rule 3)', asyn
     ['/1/explain', ['POST']],
   ] as const) {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter(
-      (one) => !allowed.some((name) => name === one),
+      (method) => !allowed.some((name) => name === method),
     )) {
       const answer = await catalog.manage(method, path);
       assertRefused(answer, 405);
@@ -644,7 +648,9 @@ test('a method that a path does not have is 405 with Allow (§7.2 rule 3)', asyn
 /** @returns a catalog of 5,000 products. P0 leads to all others, and a build takes steps of 1,000. */
 async function createLarge(of = service()): Promise<{ catalog: RelationCatalog; id: number }> {
   const catalog = await createRelationCatalog(of);
-  await catalog.load(...numbered(5_000, 'P').map((one, at) => product(one, 'All', { Rank: `${at}` })));
+  await catalog.load(
+    ...numbered(5_000, 'P').map((identifier, index) => product(identifier, 'All', { Rank: `${index}` })),
+  );
   const { id } = await catalog.relate({ sort: [{ attribute: 'Rank', direction: 'asc' }] });
   return { catalog, id };
 }
@@ -672,8 +678,8 @@ test('a change is a task with progress that is listed before the answer (§12.1 
   const events: string[] = (await following).body.split('\n\n');
   clearInterval(ticking);
   const states = events
-    .filter((one) => one.includes('data: '))
-    .map((one) => JSON.parse(one.split('data: ')[1] ?? ''));
+    .filter((event) => event.includes('data: '))
+    .map((event) => JSON.parse(event.split('data: ')[1] ?? ''));
   const seen = states.map((state) => state.progress);
   assert.deepEqual(
     seen,
@@ -722,8 +728,8 @@ test('during a build, changed products appear in the old and in the new answers 
     catalog.done(await catalog.call('DELETE', '/products', { body: ['P4999', 'P0003'] })),
   ]);
   await catalog.settled();
-  const found = await listOf(catalog, 'P0000', { id });
-  assert.deepEqual(found?.slice(0, 5), ['NEW', 'P0001', 'P0002', 'P4998', 'P4997']);
+  const related = await listOf(catalog, 'P0000', { id });
+  assert.deepEqual(related?.slice(0, 5), ['NEW', 'P0001', 'P0002', 'P4998', 'P4997']);
 });
 
 test('a cancelled build leaves the old answers, and the next change starts a new build (§4.7 rule 11)', async () => {
@@ -764,7 +770,7 @@ test('during a build, answers also use the old direction and groups (§12.1 rule
   const catalog = await createRelationCatalog(service());
   await catalog.load(
     ...[...TOOLS, product('B4', 'Bits', { Shank: 'SDS', Price: '0', group: 'D1' })],
-    ...numbered(3_000, 'X').map((one) => product(one, 'Other')),
+    ...numbered(3_000, 'X').map((identifier) => product(identifier, 'Other')),
   );
   const { id } = await catalog.relate(FITS);
   const changed = { ...FITS, sort: [], twoWay: true, excludeSameGroup: false };

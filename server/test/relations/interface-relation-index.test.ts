@@ -17,7 +17,7 @@ const service = shareService();
 type AnyBody = any;
 
 const numbered = (count: number, letter: string) =>
-  Array.from({ length: count }, (_, at) => `${letter}${String(at).padStart(4, '0')}`);
+  Array.from({ length: count }, (_, index) => `${letter}${String(index).padStart(4, '0')}`);
 
 /** @returns the related identifiers of a product by group, or undefined if the relation is left out */
 async function groupsOf(catalog: RelationCatalog, identifier: string, { id }: { id: number }) {
@@ -124,10 +124,10 @@ test('a product written by other calls between upload and commit is answered onc
   await commit(catalog);
   assert.deepEqual(await groupsOf(catalog, 'D', fits), [['B1'], ['B2'], ['NEW']]);
   const [tag] = (await catalog.single({ identifier: 'D', includeRelations: [{ id: fits.id }] })).tags;
-  const found = await catalog.find('B1', 'B2', 'NEW');
+  const products = await catalog.find('B1', 'B2', 'NEW');
   assert.deepEqual(
     tag.relations[0].searchResult.map(({ sxId }: AnyBody) => sxId),
-    found.map(({ id }) => id),
+    products.map(({ id }) => id),
   );
 });
 
@@ -149,7 +149,7 @@ test('deleted products leave answers and return with a restore, even in relation
 test('answers follow a changed reading of values once the re-extraction is FINISHED (§11.5 rule 4, §12.4 rule 3)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.putOntology('own', text('Chuck'), text('Shank'), numeric('Length', 'in'));
-  const others = numbered(5_000, 'X').map((one) => product(one, 'Other'));
+  const others = numbered(5_000, 'X').map((identifier) => product(identifier, 'Other'));
   const lengths = ['9 in', '10 in', '1 cm', '2 cm', '5'].map((value) => bit(`B ${value}`, value));
   await catalog.load(DRILL, ...lengths, ...others);
   const fits = await catalog.relate(FITS);
@@ -163,8 +163,8 @@ test('answers follow a changed reading of values once the re-extraction is FINIS
     [text('Length'), rest('1 cm', '10 in', '2 cm', '5', '9 in'), []],
   ];
   const expected = states.map(([, first, last]) => [new Set([...first, ...last]), first] as const);
-  for (const [at, [length, first, last]] of states.entries()) {
-    if (at > 0) {
+  for (const [index, [length, first, last]] of states.entries()) {
+    if (index > 0) {
       const before = await show();
       const { release } = await catalog.holdBack(() =>
         catalog.putOntology('own', text('Chuck'), text('Shank'), length),
@@ -174,7 +174,7 @@ test('answers follow a changed reading of values once the re-extraction is FINIS
       await catalog.settled();
     }
     const [all = [], some = []] = await show();
-    assert.deepEqual(new Set(all), expected[at]?.[0]);
+    assert.deepEqual(new Set(all), expected[index]?.[0]);
     assert.deepEqual(all.slice(0, first.length), first);
     assert.deepEqual(
       all.slice(first.length).toSorted(),
@@ -234,7 +234,7 @@ test('the first answer after a task is FINISHED shows its effect although answer
       ? catalog.update(bit(changed, length), ...others)
       : catalog.patch({ identifier: changed, attributes: { Length: length } }));
     const answers = [await catalog.related('D', fits.id), await catalog.related('D', fits.id)];
-    const bits = await Promise.all(['B1', 'B2', 'B3'].map((one) => catalog.stored(one)));
+    const bits = await Promise.all(['B1', 'B2', 'B3'].map((identifier) => catalog.stored(identifier)));
     const sizeOf = ({ attributes }: AnyBody) =>
       Number.parseFloat(attributes.find(({ key }: AnyBody) => key === 'Length').value);
     const sorted = bits.toSorted((a, b) => sizeOf(a) - sizeOf(b)).map(({ identifier }) => identifier);
@@ -282,8 +282,8 @@ async function watch(catalog: RelationCatalog, relation: { id: number }): Promis
     includeRelations: [{ id: relation.id, limit: 100 }],
   });
   const after = await readVersion();
-  const versions = ['S0000', 'T0019', 'S0003'].map((asked) => {
-    const [{ matchType, searchResult }] = answer[asked].tags[0].relations;
+  const versions = ['S0000', 'T0019', 'S0003'].map((requested) => {
+    const [{ matchType, searchResult }] = answer[requested].tags[0].relations;
     const items: AnyBody[] = searchResult.flat();
     const [version = -1, ...others] = new Set(items.map(versionOf));
     assert.deepEqual(others, [], 'an answer shows one moment');
@@ -293,7 +293,7 @@ async function watch(catalog: RelationCatalog, relation: { id: number }): Promis
       assert.equal(dataPoints.find(({ key }: AnyBody) => key === 'Version').value, `${version}`);
     }
     const identifiers = items.map(({ identifier }) => identifier);
-    if (asked.startsWith('T')) {
+    if (requested.startsWith('T')) {
       assert.deepEqual([matchType, identifiers], ['SECOND_WAY', SOURCES]);
     } else {
       // Some products are deleted only after a full update, the third of the five ways.
@@ -334,25 +334,28 @@ test('during updates, deletes and restores every answer is of one catalog that e
 test('answers of 1,000 products and several relations are complete (§4.8 rule 17)', async () => {
   const catalog = await createRelationCatalog(service());
   const sources = numbered(1_000, 'S');
-  const targets = numbered(40, 'T').map((one, at) =>
-    product(one, 'Target', { Size: `${at % 2}`, Text: 'ä'.repeat(99) }),
+  const targets = numbered(40, 'T').map((identifier, index) =>
+    product(identifier, 'Target', { Size: `${index % 2}`, Text: 'ä'.repeat(99) }),
   );
-  await catalog.load(...sources.map((one, at) => product(one, 'Source', { Size: `${at % 2}` })), ...targets);
+  await catalog.load(
+    ...sources.map((source, index) => product(source, 'Source', { Size: `${index % 2}` })),
+    ...targets,
+  );
   const made: AnyBody[] = [];
   const match = [{ target: 'Size', operator: 'equals', source: 'Size' }];
   for (const twoWay of [false, true, false])
     made.push(await catalog.relate({ source: under('Source'), target: under('Target'), match, twoWay }));
   const included = { includeTags: [{ tag: 'accessories', limitPerRelation: 20 }] };
   const expected = [0, 1].map((rest) =>
-    targets.flatMap(({ identifier }, at) => (at % 2 === rest ? [[identifier]] : [])),
+    targets.flatMap(({ identifier }, index) => (index % 2 === rest ? [[identifier]] : [])),
   );
   for (let again = 0; again < 2; again += 1) {
     const answer = await catalog.bulk({ identifiers: sources, ...included });
     assert.deepEqual(Object.keys(answer), sources);
-    for (const [at, source] of sources.entries())
+    for (const [position, source] of sources.entries())
       assert.deepEqual(
         describeTags(answer[source]),
-        made.map(({ id }) => ({ id, matchType: 'FIRST_WAY', groups: expected[at % 2] })),
+        made.map(({ id }) => ({ id, matchType: 'FIRST_WAY', groups: expected[position % 2] })),
       );
     assert.deepEqual(
       answer.S0008.tags,
@@ -382,9 +385,12 @@ test('updates take effect during many changes of relations, and every relation i
   await catalog.settled();
   const { body } = await catalog.manage('GET');
   assert.equal(body.items.length, 40);
-  const expected = ['B2', 'B3', 'B1', ...Array.from({ length: last }, (_, at) => `N${at}`)].slice(0, 100);
+  const expected = ['B2', 'B3', 'B1', ...Array.from({ length: last }, (_, index) => `N${index}`)].slice(
+    0,
+    100,
+  );
   for (const relation of body.items.slice(0, 20)) {
-    const found = await listOf(catalog, 'D', relation);
-    assert.deepEqual(new Set(found), new Set(expected));
+    const related = await listOf(catalog, 'D', relation);
+    assert.deepEqual(new Set(related), new Set(expected));
   }
 });

@@ -21,7 +21,7 @@ const service = shareService();
 type AnyBody = any;
 
 const numbered = (count: number, letter: string) =>
-  Array.from({ length: count }, (_, at) => `${letter}${String(at).padStart(5, '0')}`);
+  Array.from({ length: count }, (_, index) => `${letter}${String(index).padStart(5, '0')}`);
 
 const isCheap = { attribute: 'Price', operator: 'lessOrEqual', value: 5 };
 const FITS = {
@@ -108,13 +108,13 @@ test('explain=true gives the conditions and values that made each entry related 
   const included = { includeRelations: [{ id }] };
   for (const identifier of ['D', 'B']) {
     const plain = await Promise.all(inEachWay(catalog, identifier, included).map((request) => request()));
-    const asked = inEachWay(catalog, identifier, { ...included, explain: true });
-    for (const [at, request] of asked.entries()) {
+    const requests = inEachWay(catalog, identifier, { ...included, explain: true });
+    for (const [index, request] of requests.entries()) {
       const [relation] = tagsOf(await request(), identifier).tags[0].relations;
       assert.equal(relation.matchType, identifier === 'D' ? 'FIRST_WAY' : 'SECOND_WAY');
       const [{ explain, ...item }] = relation.searchResult.flat();
       assert.deepEqual(explain, explanation);
-      const [unexplained] = tagsOf(plain[at] as Answer<AnyBody>, identifier).tags[0].relations;
+      const [unexplained] = tagsOf(plain[index] as Answer<AnyBody>, identifier).tags[0].relations;
       assert.deepEqual(unexplained.searchResult.flat(), [item], 'nothing else differs');
     }
   }
@@ -152,11 +152,11 @@ test('explain gives the rank of a result and each condition with its values (§1
   });
   const answer = await catalog.bulk({ identifiers: ['D2', 'B3'], includeRelations: [{ id }] });
   const listOf = (identifier: string) =>
-    answer[identifier].tags[0].relations[0].searchResult.flat().map((one: AnyBody) => one.identifier);
+    answer[identifier].tags[0].relations[0].searchResult.flat().map((result: AnyBody) => result.identifier);
   assert.deepEqual(listOf('D2'), ['B1', 'B2', 'B5', 'B3']);
-  for (const [at, target] of listOf('D2').entries()) {
+  for (const [index, target] of listOf('D2').entries()) {
     const { related, rank } = await explain(catalog, id, { source: 'D2', target });
-    assert.deepEqual([related, rank], [true, at + 1]);
+    assert.deepEqual([related, rank], [true, index + 1]);
   }
   const back = await explain(catalog, id, { source: 'B3', target: 'D2' });
   assert.deepEqual([back.related, back.matchType, back.rank], [true, 'SECOND_WAY', 1]);
@@ -198,7 +198,7 @@ test('explain gives the reason why a product is not a result (§12.6 rule 2)', a
 test('a result after the first 1,000 groups is related and has no rank (§12.6 rule 2)', async () => {
   const catalog = await createRelationCatalog(service());
   const targets = numbered(1_002, 'T');
-  await catalog.load(product('S', 'Source'), ...targets.map((one) => product(one, 'Target')));
+  await catalog.load(product('S', 'Source'), ...targets.map((target) => product(target, 'Target')));
   const { id } = await catalog.relate({ source: under('Source'), target: under('Target') });
   const show = async (target: string) => {
     const { related, rank } = await explain(catalog, id, { source: 'S', target });
@@ -352,10 +352,10 @@ test('the health of a stored relation equals the preview of its definition (§12
 
 test('with more than 10,000 sources a sample is used, and the answer states it (§12.6 rule 4)', async () => {
   const catalog = await createRelationCatalog(service());
-  const sources = numbered(10_000, 'S').map((one, at) =>
-    product(one, 'Source', { Size: at < 9_000 ? 'M' : 'L' }),
+  const sources = numbered(10_000, 'S').map((identifier, index) =>
+    product(identifier, 'Source', { Size: index < 9_000 ? 'M' : 'L' }),
   );
-  const targets = numbered(12, 'T').map((one) => product(one, 'Target', { Size: 'M' }));
+  const targets = numbered(12, 'T').map((identifier) => product(identifier, 'Target', { Size: 'M' }));
   await catalog.load(...sources, ...targets);
   const definition = {
     source: under('Source'),

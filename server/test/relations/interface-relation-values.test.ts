@@ -65,13 +65,15 @@ test('long texts are compared to their end (§12.2 rule 10)', async () => {
     bit('B-short', { Code: long }),
     bit('B-other', { Code: '~' }),
   );
-  const found: Record<string, string[] | undefined> = {};
+  const identifiersByOperator: Record<string, string[] | undefined> = {};
   for (const operator of ['less', 'lessOrEqual', 'greater', 'greaterOrEqual', 'notEquals']) {
     const match = [{ target: 'Code', operator, source: 'Most' }];
     const relation = await catalog.relate({ ...ALL_BITS, name: operator, match });
-    found[operator] = (await listOf(catalog, 'D', relation))?.map((one) => one.slice(2)).sort();
+    identifiersByOperator[operator] = (await listOf(catalog, 'D', relation))
+      ?.map((identifier) => identifier.slice(2))
+      .sort();
   }
-  assert.deepEqual(found, {
+  assert.deepEqual(identifiersByOperator, {
     less: ['a', 'l', 'short'],
     lessOrEqual: ['a', 'l', 'm', 'short'],
     greater: ['n', 'other', 'z'],
@@ -102,7 +104,7 @@ test('texts with the same first 256 bytes rank equally (§12.3 rules 3 and 5)', 
 });
 
 test('a relation with eight sorts accepts values of any length and removes them with their products (§12.1 rule 1)', async () => {
-  const sorts = Array.from({ length: 8 }, (_, at) => `Sort ${at}`);
+  const sorts = Array.from({ length: 8 }, (_, index) => `Sort ${index}`);
   const catalog = await createTexts('Key', ...sorts);
   const relation = await catalog.relate({
     ...ALL_BITS,
@@ -273,13 +275,13 @@ test('a project adds names of units for types, facts and relations (§11.7 rule 
     source: under('Drills'),
     target: { attribute: 'Size', operator: 'greater', value: '12.6 Daumen' },
   });
-  const found = async () =>
-    Promise.all([equal, above].map(async (one) => (await listOf(catalog, 'D', one))?.toSorted()));
-  assert.deepEqual(await found(), [['12.5 Daumen', '12.5 in'], ['13 Daumen']]);
+  const listBoth = async () =>
+    Promise.all([equal, above].map(async (relation) => (await listOf(catalog, 'D', relation))?.toSorted()));
+  assert.deepEqual(await listBoth(), [['12.5 Daumen', '12.5 in'], ['13 Daumen']]);
 
   const changed = await put({}, attributes);
   assert.equal('unitAliases' in changed.body, false);
   const facts = await catalog.find('12.5 Daumen');
   assert.equal(facts[0].facts.length, 0, 'answers change immediately');
-  await until('relations follow', async () => (await found()).join(' and ') === '12.5 in and ');
+  await until('relations follow', async () => (await listBoth()).join(' and ') === '12.5 in and ');
 });

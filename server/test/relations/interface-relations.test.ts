@@ -25,10 +25,10 @@ type AnyBody = any;
 
 const REFUSED = 'You are not allowed to access the requested resource';
 const numbered = (count: number, letter: string) =>
-  Array.from({ length: count }, (_, at) => `${letter}${at}`);
+  Array.from({ length: count }, (_, index) => `${letter}${index}`);
 const first = (...identifiers: string[]): Omit<Related, 'id'> => ({
   matchType: 'FIRST_WAY',
-  groups: identifiers.map((one) => [one]),
+  groups: identifiers.map((identifier) => [identifier]),
 });
 const second = (...identifiers: string[]) => ({ ...first(...identifiers), matchType: 'SECOND_WAY' });
 
@@ -59,8 +59,8 @@ async function createTools(): Promise<RelationCatalog> {
 
 /** @returns the relation's answer for a product, without its id */
 async function ask(catalog: RelationCatalog, identifier: string, { id }: { id: number }) {
-  const found = await catalog.related(identifier, id);
-  return found && { matchType: found.matchType, groups: found.groups };
+  const related = await catalog.related(identifier, id);
+  return related && { matchType: related.matchType, groups: related.groups };
 }
 
 /** @returns the names of a product's tags, each with the ids of its relations */
@@ -182,7 +182,7 @@ test('limits count groups, per relation and for each relation of a tag, with a d
     ['a', 'b'].map((end) => product(`${group}${end}`, 'All', { group })),
   );
   await catalog.load(product('S', 'Source'), ...variants);
-  const one = await catalog.relate({ target: under('All') });
+  const relation = await catalog.relate({ target: under('All') });
   const other = await catalog.relate({ target: under('All') });
   const count = async (form: 'bulk' | 'single', included: object) => {
     const tags = form === 'single' ? await catalog.single({ identifier: 'S', ...included }) : undefined;
@@ -190,8 +190,8 @@ test('limits count groups, per relation and for each relation of a tag, with a d
     return describeTags(answer).map(({ groups }) => [groups.length, groups.flat().length]);
   };
   const cases: readonly [object, readonly number[]][] = [
-    [{ includeRelations: [{ id: one.id, limit: 1 }] }, [1]],
-    [{ includeRelations: [{ id: one.id, limit: 100 }, { id: other.id }] }, [100, 10]],
+    [{ includeRelations: [{ id: relation.id, limit: 1 }] }, [1]],
+    [{ includeRelations: [{ id: relation.id, limit: 100 }, { id: other.id }] }, [100, 10]],
     [{ includeTags: [{ tag: 'accessories' }] }, [10, 10]],
     [{ includeTags: [{ tag: 'accessories', limitPerRelation: 3 }] }, [3, 3]],
     [{ includeTags: [{ tag: 'accessories', limitPerRelation: 100 }] }, [100, 100]],
@@ -214,7 +214,7 @@ test('a limit that is not an integer from 1 to 100 is 400 with its place in the 
   const catalog = await createTools();
   const { id } = await catalog.relate(BITS);
   for (const limit of BAD_LIMITS) {
-    for (const [included, place] of [
+    for (const [included, detail] of [
       [{ includeRelations: [{ id }, { id, limit }] }, '/includeRelations/1/limit'],
       [{ includeTags: [{ tag: 'accessories', limitPerRelation: limit }] }, '/includeTags/0/limitPerRelation'],
     ] as const) {
@@ -222,7 +222,7 @@ test('a limit that is not an integer from 1 to 100 is 400 with its place in the 
         const answer = await request();
         assertRefused(answer, 400);
         assert.ok(
-          answer.body.details.some((line: string) => line.startsWith(place)),
+          answer.body.details.some((line: string) => line.startsWith(detail)),
           JSON.stringify(answer.body),
         );
       }
@@ -368,7 +368,7 @@ test('1,000 identifiers are answered, and 1,001 are 400 "Bad Request" with the c
   const included = { includeRelations: [{ id, limit: 1 }] };
   const query = (identifiers: readonly string[]) => `${BULK}?${encode({ identifiers, ...included })}`;
   const repeated = (identifiers: readonly string[]) =>
-    `${BULK}?${identifiers.map((one) => `identifiers=${one}`).join('&')}&${encode(included)}`;
+    `${BULK}?${identifiers.map((identifier) => `identifiers=${identifier}`).join('&')}&${encode(included)}`;
   const thousand = ['D1', ...numbered(999, 'SKU-00000000000')];
   for (const answer of [
     await catalog.call('GET', query(thousand)),
@@ -398,16 +398,19 @@ test('a request may have up to 300,000 groups, and a tag counts for each of its 
   const ids = [await catalog.relate(BITS), await catalog.relate(BITS)].map(({ id }) => id as number);
   await catalog.relate({ ...BITS, enabled: false });
   const identifiers = numbered(500, 'P');
-  const [one = 0] = ids;
+  const [firstId = 0] = ids;
   // 500 × (2 × 100 + 4 × 100), and 491 × (2 × 100 + 4 × 100 + 11) = 300,001.
   const included = {
     includeTags: [
       { tag: 'accessories', limitPerRelation: 100 },
       { tag: 'never', limitPerRelation: 100 },
     ],
-    includeRelations: Array.from({ length: 4 }, () => ({ id: one, limit: 100 })),
+    includeRelations: Array.from({ length: 4 }, () => ({ id: firstId, limit: 100 })),
   };
-  const larger = { ...included, includeRelations: [...included.includeRelations, { id: one, limit: 11 }] };
+  const larger = {
+    ...included,
+    includeRelations: [...included.includeRelations, { id: firstId, limit: 11 }],
+  };
   const odd = identifiers.slice(0, 491);
   for (const answer of [
     await catalog.post(BULK, { identifiers, ...included }),
@@ -438,8 +441,8 @@ test('identifiers are encoded as in the lookup, and each appears once, in the or
   const keys = async (query: string) => {
     const answer = await catalog.call('GET', `${BULK}?${query}&${included}`);
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
-    for (const [identifier, one] of Object.entries(answer.body))
-      assert.deepEqual(describeTags(one), [{ id, ...first(...(identifier === 'never' ? [] : ['T'])) }]);
+    for (const [identifier, entry] of Object.entries(answer.body))
+      assert.deepEqual(describeTags(entry), [{ id, ...first(...(identifier === 'never' ? [] : ['T'])) }]);
     return Object.keys(answer.body);
   };
   assert.deepEqual(await keys('identifiers=["B","never","A","B"]'), ['B', 'never', 'A']);
@@ -450,8 +453,8 @@ test('identifiers are encoded as in the lookup, and each appears once, in the or
   ]);
   assert.deepEqual(await keys('identifiers=A&identifiers=__proto__'), ['A', '__proto__']);
   assert.deepEqual(await keys('identifiers=[]'), []);
-  for (const one of odd.filter((name) => !/^[[{]/.test(name)))
-    assert.deepEqual(await keys(`identifiers=${encodeURIComponent(one)}`), [one]);
+  for (const text of odd.filter((name) => !/^[[{]/.test(name)))
+    assert.deepEqual(await keys(`identifiers=${encodeURIComponent(text)}`), [text]);
   assert.deepEqual((await keys(encode({ identifiers: odd }))).toSorted(), odd.toSorted());
   for (const query of [
     '',
@@ -474,9 +477,9 @@ test('an unknown product is answered with empty results (§4.8 rule 14)', async 
   const included = { includeTags: [{ tag: 'accessories' }] };
   const bulk = await catalog.bulk({ identifiers: unknown, ...included });
   assert.deepEqual(Object.keys(bulk), unknown);
-  for (const one of unknown) {
-    assert.deepEqual(describeTags(bulk[one]), [{ id: bits.id, ...first() }]);
-    assert.deepEqual(describeTags(await catalog.single({ identifier: one, ...included })), [
+  for (const product of unknown) {
+    assert.deepEqual(describeTags(bulk[product]), [{ id: bits.id, ...first() }]);
+    assert.deepEqual(describeTags(await catalog.single({ identifier: product, ...included })), [
       { id: bits.id, ...first() },
     ]);
   }
@@ -564,11 +567,11 @@ async function createRich(): Promise<{ catalog: RelationCatalog; id: number }> {
 
 test('a bulk answer has exactly the fields of §2.5 with the values of §12.5', async () => {
   const { catalog, id } = await createRich();
-  const [found, bare] = await catalog.find('R', 'BARE');
+  const [full, bare] = await catalog.find('R', 'BARE');
   const answer = await catalog.bulk({ identifiers: ['S'], includeTags: [{ tag: 'parts' }] });
   const [tag] = answer.S.tags;
   const [[low, high, rich], [last]] = tag.relations[0].searchResult;
-  const facts = found.facts.map(({ attribute: key, valueId, value }: AnyBody) => ({
+  const facts = full.facts.map(({ attribute: key, valueId, value }: AnyBody) => ({
     id: valueId,
     conceptIdName: key.toUpperCase(),
     key,
@@ -579,11 +582,11 @@ test('a bulk answer has exactly the fields of §2.5 with the values of §12.5', 
   }));
   assert.equal(facts.length, RICH.attributes.length - 1);
   assert.equal(facts.find(({ key }: AnyBody) => key === 'Maße').conceptIdName, 'MASSE');
-  const main = { id: found.categories[1].categoryId, value: 'Blades', isCategory: true };
+  const main = { id: full.categories[1].categoryId, value: 'Blades', isCategory: true };
   assert.deepEqual(rich, {
     identifier: 'R',
     groupId: 'R',
-    sxId: found.id,
+    sxId: full.id,
     name: 'Saw "blade" ä',
     link: 'https://shop.example/p/r',
     dataPoints: [...facts, { ...main, conceptIdName: 'CATEGORY', key: 'Category', type: 'PASS_ON' }],
@@ -624,7 +627,7 @@ test('a bulk answer has exactly the fields of §2.5 with the values of §12.5', 
 test('a single answer is flat and has the best variant of each group with exactly the fields of §2.5 (§12.5 rule 3)', async () => {
   const { catalog, id } = await createRich();
   const ids = Object.fromEntries(
-    (await catalog.find('R', 'R-1', 'BARE')).map((one) => [one.identifier, one.id]),
+    (await catalog.find('R', 'R-1', 'BARE')).map((product) => [product.identifier, product.id]),
   );
   const answer = await catalog.single({ identifier: 'S', includeTags: [{ tag: 'parts' }] });
   const empty = { brand: '', category: '', image: '', link: '' };

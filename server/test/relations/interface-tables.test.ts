@@ -58,10 +58,10 @@ test('tables are created, read, listed, replaced and deleted by name, also at th
   const second = { name: '7', description: 'by number', pairs: [] };
   assert.equal((await onTables(catalog, 'POST', { body: second })).status, 201);
   const named = await onTables(catalog, 'POST', { body: { name: 'Größen/2', pairs: [] } });
-  const found = String(named.headers.get('location'));
-  assert.equal(found, `/management/projects/${catalog.projectId}/tables/Gr%C3%B6%C3%9Fen%2F2`);
-  assert.equal((await service().call('GET', found)).body.name, 'Größen/2');
-  assert.equal((await service().call('DELETE', found)).status, 200);
+  const location = String(named.headers.get('location'));
+  assert.equal(location, `/management/projects/${catalog.projectId}/tables/Gr%C3%B6%C3%9Fen%2F2`);
+  assert.equal((await service().call('GET', location)).body.name, 'Größen/2');
+  assert.equal((await service().call('DELETE', location)).status, 200);
   const { items, nextCursor } = (await onTables(catalog, 'GET')).body;
   assert.deepEqual(
     items.map(({ name }: { name: string }) => name),
@@ -178,7 +178,7 @@ test('a pipeline of the mode table creates or replaces a table and builds the re
 
 test('health, preview and task reports name products with too many combinations of values (§12.2 rule 11)', async () => {
   const catalog = await createRelationCatalog(service());
-  const many = Array.from({ length: 50 }, (_, at) => `v${at}`);
+  const many = Array.from({ length: 50 }, (_, index) => `v${index}`);
   const source = product('S', 'Sources', { A: many, B: many });
   await catalog.load(source, product('T', 'Targets', { A: 'v1', B: 'v1' }));
   const equal = (name: string) => ({ target: name, operator: 'equals', source: name });

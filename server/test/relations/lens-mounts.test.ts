@@ -29,15 +29,15 @@ function readDatabase() {
   const xml = files
     .map((name) => readFileSync(join(FOLDER, name), 'utf8').replace(/<!--.*?-->/gs, ''))
     .join('\n');
-  const cameras = elementsOf(xml, 'camera').map((one, at): Thing => {
-    return { identifier: `camera-${at}`, mounts: textsOf(one, 'mount') };
+  const cameras = elementsOf(xml, 'camera').map((element, index): Thing => {
+    return { identifier: `camera-${index}`, mounts: textsOf(element, 'mount') };
   });
-  const lenses = elementsOf(xml, 'lens').map((one, at): Thing => {
-    return { identifier: `lens-${at}`, mounts: textsOf(one, 'mount') };
+  const lenses = elementsOf(xml, 'lens').map((element, index): Thing => {
+    return { identifier: `lens-${index}`, mounts: textsOf(element, 'mount') };
   });
-  const pairs = elementsOf(xml, 'mount').flatMap((one) => {
-    const [name = ''] = textsOf(one, 'name');
-    return textsOf(one, 'compat').map((compat): [string, string] => [name, compat]);
+  const pairs = elementsOf(xml, 'mount').flatMap((element) => {
+    const [name = ''] = textsOf(element, 'name');
+    return textsOf(element, 'compat').map((compat): [string, string] => [name, compat]);
   });
   return { cameras, lenses, pairs };
 }
@@ -56,8 +56,8 @@ async function listPairs(
   cameras: readonly Thing[],
 ): Promise<Set<string>> {
   const pairs = new Set<string>();
-  for (let at = 0; at < cameras.length; at += 10) {
-    const identifiers = cameras.slice(at, at + 10).map(({ identifier }) => identifier);
+  for (let index = 0; index < cameras.length; index += 10) {
+    const identifiers = cameras.slice(index, index + 10).map(({ identifier }) => identifier);
     const answer = await catalog.bulk({ identifiers, includeRelations: [{ id, limit: 100 }] });
     for (const camera of identifiers)
       for (const { searchResult } of answer[camera].tags.flatMap(
@@ -104,7 +104,7 @@ test('lenses fit cameras with their mount, and cameras whose mount a table pairs
     assert.ok(Math.abs(truth.size - count) < count / 100, `${truth.size} pairs`);
     const { id, state } = await catalog.relate({ ...sides, match: [{ ...match, ...more }] });
     assert.equal(state, 'ready');
-    const found = await listPairs(catalog, id, cameras);
-    assert.deepEqual([found.size, [...found].filter((pair) => !truth.has(pair)).length], [truth.size, 0]);
+    const related = await listPairs(catalog, id, cameras);
+    assert.deepEqual([related.size, [...related].filter((pair) => !truth.has(pair)).length], [truth.size, 0]);
   }
 });

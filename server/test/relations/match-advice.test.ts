@@ -91,8 +91,8 @@ test('every explanation of a match contains the same advice, in the locale of th
     const related = await service().call('GET', `${home}/products/BOARD/relations?limit=5${query}`);
     assert.deepEqual(wordsOf(related.body.relations[0].asSource.results[0].explain.match[0]), holds);
     const body = { identifier: 'BOARD', includeRelations: [{ id: ids[0] }], explain: true };
-    const found = await catalog.post(SINGLE, { ...body, ...(locale && { locale }) });
-    const [result] = found.body.tags[0].relations[0].searchResult;
+    const answer = await catalog.post(SINGLE, { ...body, ...(locale && { locale }) });
+    const [result] = answer.body.tags[0].relations[0].searchResult;
     assert.deepEqual(wordsOf(result.explain.match[0]), holds);
   }
 });

@@ -60,7 +60,7 @@ const listOf = (values: readonly string[], maxLength = 2) =>
 const products = fc.array(
   fc.record({
     category: fc.constantFrom(...CATEGORIES),
-    group: fc.integer({ min: 0, max: 150 }).map((at) => `G${at}`),
+    group: fc.integer({ min: 0, max: 150 }).map((number) => `G${number}`),
     values: fc.record({
       Colour: listOf(TEXTS),
       Color: listOf(TEXTS, 1),
@@ -126,7 +126,7 @@ interface Readers {
   close(): Promise<void>;
 }
 
-type Asked = (asked: object, budget: Budget) => Promise<object>;
+type Asked = (definition: object, budget: Budget) => Promise<object>;
 
 async function openReaders(): Promise<Readers> {
   const { kind, dataDir } = service().store;
@@ -134,12 +134,12 @@ async function openReaders(): Promise<Readers> {
   const files = new CatalogFiles(join(dataDir, 'catalogs'));
   if (kind === 'postgres') storage = await service().store.open();
   const postgres = storage?.postgres;
-  const open = (kept: ColumnCache): Record<string, Operation> =>
+  const open = (columns: ColumnCache): Record<string, Operation> =>
     postgres === undefined
-      ? readerOperations(fileCatalogs(files, NO_PAYLOADS), kept)
-      : readerOperations(rowCatalogs({ postgres, readPostgres: () => postgres }), kept);
-  const previewWith = (kept: ColumnCache): Preview => {
-    const tryRelation = open(kept).tryRelation as Asked;
+      ? readerOperations(fileCatalogs(files, NO_PAYLOADS), columns)
+      : readerOperations(rowCatalogs({ postgres, readPostgres: () => postgres }), columns);
+  const previewWith = (columns: ColumnCache): Preview => {
+    const tryRelation = open(columns).tryRelation as Asked;
     return async (projectId, sent) => {
       const definition = { ...rule(EMPTY), ...sent } as Partial<RelationDefinition> as RelationDefinition;
       const output = await tryRelation(
@@ -166,9 +166,9 @@ async function openReaders(): Promise<Readers> {
 test('previews of random drafts give the same result from memory as from an index in the store (§12.6 rule 3)', async (t) => {
   const catalogs = [await createRelationCatalog(service()), await createRelationCatalog(service())];
   const samples = fc.sample(products, { numRuns: catalogs.length, seed: 1_501 });
-  for (const [at, catalog] of catalogs.entries()) {
+  for (const [index, catalog] of catalogs.entries()) {
     await catalog.putOntology('own', ...ONTOLOGY);
-    const made = (samples[at] ?? []).map(({ category, group, values }, no) =>
+    const made = (samples[index] ?? []).map(({ category, group, values }, no) =>
       product(`P${no}`, category, { group, ...values }),
     );
     await catalog.load(...made);
@@ -179,8 +179,8 @@ test('previews of random drafts give the same result from memory as from an inde
   for (const catalog of catalogs) ids.push((await catalog.relate(EMPTY)).id);
   let related = 0;
   const check = async (definition: object) => {
-    for (const [at, catalog] of catalogs.entries()) {
-      const [{ projectId }, id] = [catalog, ids[at] as number];
+    for (const [index, catalog] of catalogs.entries()) {
+      const [{ projectId }, id] = [catalog, ids[index] as number];
       const warm = await readers.warm(projectId, definition);
       assert.equal(warm, await readers.large(projectId, definition));
       const { problem, cards, resultCounts, withResults, ...survey } = JSON.parse(warm);

@@ -54,13 +54,13 @@ const patient = shareService({ settings: PATIENT });
 async function createLarge(service: TestService): Promise<RelationCatalog> {
   const catalog = await createRelationCatalog(service);
   await catalog.load(
-    ...Array.from({ length: PRODUCTS }, (_, at) =>
-      product(`P${at}`, 'Parts', {
+    ...Array.from({ length: PRODUCTS }, (_, index) =>
+      product(`P${index}`, 'Parts', {
         Size: '9000',
-        Depth: `${at}`,
-        Reach: `${9_000 + at}`,
-        Even: at % 2 === 0 ? '0' : '10000',
-        Odd: at % 2 === 0 ? '10000' : '0',
+        Depth: `${index}`,
+        Reach: `${9_000 + index}`,
+        Even: index % 2 === 0 ? '0' : '10000',
+        Odd: index % 2 === 0 ? '10000' : '0',
       }),
     ),
   );
@@ -88,7 +88,7 @@ const callOf = (service: TestService, { projectId }: RelationCatalog) => ({
   preview: (signal: AbortSignal) =>
     post(service, `/management/projects/${projectId}/relations/preview`, { body: rule(FRUITLESS), signal }),
   relate: (id: number) => (signal: AbortSignal) => {
-    const identifiers = Array.from({ length: 1_000 }, (_, at) => `P${at}`);
+    const identifiers = Array.from({ length: 1_000 }, (_, index) => `P${index}`);
     const body = { identifiers, includeRelations: [{ id }] };
     return post(service, `/search/relations/bulk-results?projectId=${projectId}`, { body, signal });
   },
@@ -123,11 +123,13 @@ test('a preview ends when its time is used up and answers with an even sample (�
 
 test('an answer that takes too long is refused (§4.8 rule 18)', async () => {
   const catalog = await createLarge(brief());
-  const relations = Array.from({ length: 8 }, (_, at) => rule({ ...FRUITLESS, name: `Fruitless ${at}` }));
+  const relations = Array.from({ length: 8 }, (_, index) =>
+    rule({ ...FRUITLESS, name: `Fruitless ${index}` }),
+  );
   const imported = await catalog.manage('POST', '/import', { relations });
   assert.equal(imported.status, 200, JSON.stringify(imported.body));
   await catalog.settled();
-  const identifiers = Array.from({ length: 100 }, (_, at) => `P${at}`);
+  const identifiers = Array.from({ length: 100 }, (_, index) => `P${index}`);
   const wanted = { identifiers, includeTags: [{ tag: 'accessories' }] };
   const text =
     'The search took longer than 1 seconds: request fewer results, or narrow the search or relation';
@@ -175,12 +177,12 @@ test('one project never occupies all threads that answer (§12.6 rule 6)', async
   const service = patient();
   const [large, small] = [await createLarge(service), await createSmall(service)];
   const [slow, quick] = [await large.relate(FRUITLESS), await small.relate({ target: under('Bits') })];
-  const asked = Array.from({ length: 4 }, () => begin(callOf(service, large).relate(slow.id)));
+  const answers = Array.from({ length: 4 }, () => begin(callOf(service, large).relate(slow.id)));
   const path = `${SINGLE}?identifier=D1&includeRelations=${JSON.stringify([{ id: quick.id }])}`;
   assert.equal((await small.call('GET', path)).status, 200);
-  assert.ok(asked.every(({ isOpen }) => isOpen()));
-  for (const { leave } of asked) leave();
-  await Promise.all(asked.map(({ ended }) => ended));
+  assert.ok(answers.every(({ isOpen }) => isOpen()));
+  for (const { leave } of answers) leave();
+  await Promise.all(answers.map(({ ended }) => ended));
   const own = `${SINGLE}?identifier=none&includeRelations=${JSON.stringify([{ id: slow.id }])}`;
   assert.equal((await large.call('GET', own)).status, 200, 'the thread is free again');
 });
@@ -200,12 +202,14 @@ test('stopping the service ends previews (§12.6 rule 6)', async (t) => {
 
 const MIB = 1024 * 1024;
 /** About 1.2 MB. */
-const TEXTS = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`Text ${at}`, 'x'.repeat(30_000)]));
+const TEXTS = Object.fromEntries(
+  Array.from({ length: 40 }, (_, index) => [`Text ${index}`, 'x'.repeat(30_000)]),
+);
 
 test('one step of an answer about large products reads a few megabytes, and the answer is complete (§4.8 rules 17 and 18)', async (t) => {
   const service = brief();
   const catalog = await createRelationCatalog(service);
-  const sources = Array.from({ length: 12 }, (_, at) => `D${at}`);
+  const sources = Array.from({ length: 12 }, (_, index) => `D${index}`);
   await catalog.load(
     ...sources.map((identifier) => product(identifier, 'Drills')),
     ...['B1', 'B2', 'B3'].map((identifier) => product(identifier, 'Bits', TEXTS)),
@@ -234,9 +238,9 @@ test('one step of an answer about large products reads a few megabytes, and the 
   for (const _ of ['read', 'out of memory']) {
     const answer = await catalog.bulk({ identifiers: sources, includeRelations: [{ id, limit: 3 }] });
     assert.deepEqual(Object.keys(answer), sources);
-    for (const { tags: found } of Object.values<{ tags: { relations: { searchResult: object[] }[] }[] }>(
+    for (const { tags: answered } of Object.values<{ tags: { relations: { searchResult: object[] }[] }[] }>(
       answer,
     ))
-      assert.equal(found[0]?.relations[0]?.searchResult.length, 3);
+      assert.equal(answered[0]?.relations[0]?.searchResult.length, 3);
   }
 });

@@ -91,7 +91,8 @@ interface Rule {
 }
 
 function rule(name: string, [source, target]: [Filter, Filter], { match, sort, ...more }: Rule): Definition {
-  const split = (list = '', by: RegExp) => (list === '' ? [] : list.split('; ').map((one) => one.split(by)));
+  const split = (list = '', by: RegExp) =>
+    list === '' ? [] : list.split('; ').map((part) => part.split(by));
   const operators = / (equals|notEquals|less|lessOrEqual|greater|greaterOrEqual) /;
   return {
     name,
@@ -186,7 +187,7 @@ const PC_PARTS = [
   ),
   rule(
     'accessories by name',
-    [all(), { identifiers: Array.from({ length: 9 }, (_, at) => `case-accessory-0000${at}`) }],
+    [all(), { identifiers: Array.from({ length: 9 }, (_, index) => `case-accessory-0000${index}`) }],
     { sort: 'Bay size desc; Brand asc' },
   ),
   rule(
@@ -262,7 +263,7 @@ const DEMO = [
 ];
 
 function* chunks<Element>(list: readonly Element[], size: number): Generator<Element[]> {
-  for (let at = 0; at < list.length; at += size) yield list.slice(at, at + size);
+  for (let index = 0; index < list.length; index += size) yield list.slice(index, index + size);
 }
 
 /** Evenly from the whole catalog, plus all products with several values of an attribute. */
@@ -270,7 +271,7 @@ function pickSources(products: readonly FileProduct[]): string[] {
   const step = Math.floor(products.length / SOURCES);
   const isRepeated = ({ attributes = [] }: FileProduct) =>
     new Set(attributes.map(({ key }) => key)).size < attributes.length;
-  const picked = products.filter((product, at) => at % step === 0 || isRepeated(product));
+  const picked = products.filter((product, index) => index % step === 0 || isRepeated(product));
   return [...picked.map(({ identifier }) => identifier), 'never there'];
 }
 
@@ -309,7 +310,7 @@ async function consult(
 ): Promise<Checked[]> {
   const { body } = await service().call('GET', `/management/projects/${catalog.projectId}/ontology`);
   const oracle = new RelationOracle(products, body.attributes, TABLES);
-  return made.map((one) => ({ ...one, relate: oracle.relate(one.definition) }));
+  return made.map((relation) => ({ ...relation, relate: oracle.relate(relation.definition) }));
 }
 
 async function askBulk(catalog: TestCatalog, request: object): Promise<Map<string, Answered[]>> {
@@ -329,21 +330,24 @@ async function askSingle(catalog: TestCatalog, identifier: string, request: obje
   const { status, body } = await catalog.call('GET', path);
   assert.equal(status, 200, JSON.stringify(body));
   const relations = (body.tags as { relations: Answered<RelatedItem>[] }[]).flatMap((tag) => tag.relations);
-  return relations.map((one) => ({ ...one, searchResult: one.searchResult.map((entry) => [entry]) }));
+  return relations.map((relation) => ({
+    ...relation,
+    searchResult: relation.searchResult.map((entry) => [entry]),
+  }));
 }
 
 /** Asserts that a product's answer contains the oracle's results for these relations, and no others. */
 function compare(answered: readonly Answered[], expected: readonly Expected[], view: View): void {
-  const found = new Map(answered.map((relation) => [relation.id, relation]));
-  assert.equal(found.size, answered.length, 'each relation is answered once');
+  const relationById = new Map(answered.map((relation) => [relation.id, relation]));
+  assert.equal(relationById.size, answered.length, 'each relation is answered once');
   const wanted = new Set(expected.map(({ id }) => id));
   assert.deepEqual(
-    [...found.keys()].filter((id) => !wanted.has(id)),
+    [...relationById.keys()].filter((id) => !wanted.has(id)),
     [],
     'no relation except the requested ones',
   );
   for (const { id, definition, related } of expected) {
-    const actual = describeAnswered(found.get(id));
+    const actual = describeAnswered(relationById.get(id));
     const should = describeExpected(related, view);
     // A deep comparison of a million entries takes long; comparing their text is equivalent.
     if (JSON.stringify(actual) === JSON.stringify(should)) continue;
@@ -364,7 +368,7 @@ function describeAnswered(relation: Answered | undefined) {
 
 function describeExpected(related: Related | undefined, { limit, isSingle }: View) {
   if (related === undefined) return undefined;
-  const groups = isSingle ? cutSingle(related, limit).map((one) => [one]) : cutBulk(related, limit);
+  const groups = isSingle ? cutSingle(related, limit).map((variant) => [variant]) : cutBulk(related, limit);
   const relevance = groups.flat().map((_, position) => 1_000_000 - position);
   return { matchType: related.matchType, groups, relevance };
 }
@@ -383,8 +387,8 @@ async function compareBulk(
     for (const limit of LIMITS) {
       // Answers with the highest limit reach 100 MB for a single relation.
       const perCall = limit > 10 && sources.length > BULK ? 1 : relations.length;
-      for (let at = 0; at < relations.length; at += perCall)
-        await compareAnswers(catalog, expected, { limit, from: at, to: at + perCall });
+      for (let index = 0; index < relations.length; index += perCall)
+        await compareAnswers(catalog, expected, { limit, from: index, to: index + perCall });
     }
   }
 }
@@ -413,12 +417,12 @@ test('relations over a real catalog give the same results as a nested loop over 
   assert.equal(loaded.taskStatus, 'FINISHED', JSON.stringify(loaded));
   const ids = new Map<string, number>();
   for (const some of chunks(products, 1_000)) {
-    const found = await catalog.find(...some.map(({ identifier }) => identifier));
-    for (const { identifier, id } of found) ids.set(identifier, id);
+    const served = await catalog.find(...some.map(({ identifier }) => identifier));
+    for (const { identifier, id } of served) ids.set(identifier, id);
   }
   const made = await create(catalog, definitions);
-  const known = products.map((product) => ({ ...product, id: ids.get(product.identifier) ?? Number.NaN }));
-  const relations = await consult(catalog, made, known);
+  const stored = products.map((product) => ({ ...product, id: ids.get(product.identifier) ?? Number.NaN }));
+  const relations = await consult(catalog, made, stored);
   const sources = pickSources(products);
 
   await t.test(
@@ -430,7 +434,7 @@ test('relations over a real catalog give the same results as a nested loop over 
     'single answers have the best variant of each of these groups (§12.5 rules 3 and 4)',
     async () => {
       const step = Math.ceil(sources.length / SINGLE_SOURCES);
-      for (const source of sources.filter((_, at) => at % step === 0)) {
+      for (const source of sources.filter((_, index) => index % step === 0)) {
         const expected = expect(relations, source);
         for (const limit of LIMITS) {
           const includeRelations = relations.map(({ id }) => ({ id, limit }));
@@ -526,7 +530,9 @@ const attributes = fc.array(attribute, { maxLength: 16, size: 'max' });
 const rowed = fc
   .tuple(attributes, fc.array(fc.constantFrom(undefined, 1, 2, 'b', '1'), { minLength: 16, maxLength: 16 }))
   .map(([list, rows]) =>
-    list.map((one, at) => (rows[at] === undefined ? one : { ...one, row: rows[at] as string | number })),
+    list.map((value, index) =>
+      rows[index] === undefined ? value : { ...value, row: rows[index] as string | number },
+    ),
   );
 const product = fc
   .record(
@@ -559,7 +565,7 @@ function patchOf(values: readonly string[]) {
 const condition = fc.constantFrom(...Object.entries(KINDS)).chain(([name, kind]) => {
   const wanted = fc.constantFrom(...kind.wanted);
   const of = (operator: Condition['operator'], value: fc.Arbitrary<unknown>) =>
-    value.map((one) => has(name, operator, one));
+    value.map((operand) => has(name, operator, operand));
   const some = fc.array(wanted, { minLength: 1, maxLength: 3 });
   const pair = fc
     .tuple(fc.constantFrom(...NUMBERS), fc.constantFrom(...NUMBERS))
@@ -662,7 +668,7 @@ const definition: fc.Arbitrary<Definition> = fc
       source: filter,
       target: filter,
       match: fc.array(element, { maxLength: 3 }),
-      sort: fc.uniqueArray(sort, { maxLength: 2, selector: (one) => one.attribute }),
+      sort: fc.uniqueArray(sort, { maxLength: 2, selector: (sorted) => sorted.attribute }),
       twoWay: fc.boolean(),
       excludeSameGroup: fc.boolean(),
     },
@@ -673,7 +679,7 @@ const definition: fc.Arbitrary<Definition> = fc
 const change = fc.oneof(
   fc.record({ update: productsOf(1, 5) }),
   fc.record({
-    partial: fc.uniqueArray(patch, { minLength: 1, maxLength: 5, selector: (one) => one.identifier }),
+    partial: fc.uniqueArray(patch, { minLength: 1, maxLength: 5, selector: (product) => product.identifier }),
   }),
   fc.record({ delete: fc.uniqueArray(identifiers, { minLength: 1, maxLength: 12 }) }),
   fc.record({ commit: productsOf(5, 30) }),
@@ -695,19 +701,19 @@ async function putTable(catalog: TestCatalog, table: object): Promise<void> {
 }
 
 /** @returns once the change took effect, or immediately if there is nothing to delete or restore */
-async function apply(catalog: TestCatalog, one: Change): Promise<void> {
-  if ('decimal' in one) return putOntology(catalog, one.decimal);
-  const task = await start(catalog, one);
+async function apply(catalog: TestCatalog, change: Change): Promise<void> {
+  if ('decimal' in change) return putOntology(catalog, change.decimal);
+  const task = await start(catalog, change);
   assert.equal(task?.taskStatus ?? 'FINISHED', 'FINISHED', JSON.stringify(task));
 }
 
-async function start(catalog: TestCatalog, one: Exclude<Change, { decimal: string }>) {
-  if ('update' in one) return catalog.update(...one.update);
-  if ('partial' in one) return catalog.patch(...one.partial);
-  if ('commit' in one) return catalog.load(...one.commit);
+async function start(catalog: TestCatalog, change: Exclude<Change, { decimal: string }>) {
+  if ('update' in change) return catalog.update(...change.update);
+  if ('partial' in change) return catalog.patch(...change.partial);
+  if ('commit' in change) return catalog.load(...change.commit);
   const answer =
-    'delete' in one
-      ? await catalog.call('DELETE', '/products', { body: { identifiers: one.delete } })
+    'delete' in change
+      ? await catalog.call('DELETE', '/products', { body: { identifiers: change.delete } })
       : await catalog.post('/products/batch/restore');
   return answer.status === 400 ? undefined : catalog.done(answer);
 }
@@ -724,8 +730,8 @@ async function compareCatalog(catalog: TestCatalog, made: readonly Made[]): Prom
   const relations = await consult(catalog, made, products);
   const sources = ['never there', ...products.map(({ identifier }) => identifier)];
   await compareBulk(catalog, relations, sources);
-  for (const [at, source] of sources.slice(0, 6).entries()) {
-    const limit = LIMITS[at % LIMITS.length] ?? 1;
+  for (const [index, source] of sources.slice(0, 6).entries()) {
+    const limit = LIMITS[index % LIMITS.length] ?? 1;
     const answered = await askSingle(catalog, source, {
       includeTags: [{ tag: TAG, limitPerRelation: limit }],
     });
@@ -755,9 +761,9 @@ test('random relations follow random catalogs through every kind of change (§3.
       await catalog.load(...products);
       const made = early ?? (await create(catalog, definitions));
       pairs += await compareCatalog(catalog, made);
-      for (const one of changes) {
-        await apply(catalog, one);
-        if ('decimal' in one) {
+      for (const change of changes) {
+        await apply(catalog, change);
+        if ('decimal' in change) {
           await settled(catalog);
           await built(catalog, made);
         }

@@ -26,7 +26,7 @@ const RULES = [
   { match: [sameColour, shorter], sort: [{ attribute: 'Length', direction: 'desc' }] },
   { source: under('Drills'), target: under('Bits'), match: [], excludeSameGroup: true },
   { source: under('Bits'), target: under('Drills'), match: [{ any: [sameColour, shorter] }], twoWay: true },
-].map((one, at) => ({ name: `Rule ${at}`, ...one }));
+].map((rule, index) => ({ name: `Rule ${index}`, ...rule }));
 
 /** The operations of a thread. Its caches live as long as the operations. */
 function openReader(dataDir: string) {
@@ -65,7 +65,7 @@ test('lists that a thread keeps across versions equal newly made ones (§3.3 rul
   const { dataDir } = service().store;
   const numeric = { name: 'Length', type: 'NUMERIC_ATTRIBUTE', unitName: 'mm' };
   await catalog.putOntology('own', { name: 'Colour', type: 'TEXT_ATTRIBUTE' }, numeric);
-  const identifiers = Array.from({ length: PRODUCTS }, (_, at) => `P${at}`);
+  const identifiers = Array.from({ length: PRODUCTS }, (_, index) => `P${index}`);
   const colour = () => ['red', 'green', 'blue'].slice(dice(3), 1 + dice(3));
   const draw = (identifier = `P${dice(PRODUCTS)}`) =>
     product(identifier, dice(2) === 0 ? 'Drills' : 'Bits', {
@@ -76,7 +76,7 @@ test('lists that a thread keeps across versions equal newly made ones (§3.3 rul
   const drawAll = () => identifiers.filter(() => dice(4) > 0).map(draw);
   await catalog.load(...drawAll());
   const relations: number[] = [];
-  for (const one of RULES.slice(1)) relations.push((await catalog.relate(one)).id);
+  for (const definition of RULES.slice(1)) relations.push((await catalog.relate(definition)).id);
 
   let isOpen = false;
   const changes: readonly (() => Promise<unknown>)[] = [
@@ -106,8 +106,8 @@ test('lists that a thread keeps across versions equal newly made ones (§3.3 rul
     },
   ];
 
-  const kept = openReader(dataDir);
-  t.after(kept.close);
+  const reader = openReader(dataDir);
+  t.after(reader.close);
   for (let step = 0; step < STEPS; step += 1) {
     // Small updates occur more often than the other changes.
     await changes[dice(3) > 0 ? dice(3) : dice(changes.length)]?.();
@@ -120,7 +120,7 @@ test('lists that a thread keeps across versions equal newly made ones (§3.3 rul
       form: dice(2) === 0 ? 'bulk' : 'single',
     };
     const fresh = openReader(dataDir);
-    assert.equal(await kept.ask(input), await fresh.ask(input), `seed ${SEED}, step ${step}`);
+    assert.equal(await reader.ask(input), await fresh.ask(input), `seed ${SEED}, step ${step}`);
     fresh.close();
   }
 });
@@ -131,12 +131,14 @@ test('kept lists show products staged before, and products that a restore brings
   await catalog.load(red('A'), red('B'), red('Z'));
   const { id } = await catalog.relate({ name: 'Same colour', match: [sameColour] });
   const { dataDir } = service().store;
-  const kept = openReader(dataDir);
-  t.after(kept.close);
+  const reader = openReader(dataDir);
+  t.after(reader.close);
   const ask = async () => {
     const tags = [{ tag: 'accessories', relations: [{ id, limit: 10 }] }];
     const input = { ...REQUEST, projectId: catalog.projectId, identifiers: ['A'], tags };
-    return [...(await kept.ask(input)).matchAll(/"identifier":"(\w)"/g)].map(([, found]) => found).sort();
+    return [...(await reader.ask(input)).matchAll(/"identifier":"(\w)"/g)]
+      .map(([, identifier]) => identifier)
+      .sort();
   };
   assert.deepEqual(await ask(), ['B', 'Z']);
 

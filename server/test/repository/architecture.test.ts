@@ -333,10 +333,10 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     file: 'relations/relation-kind.ts',
     lines: `import '../http/server/server.ts';`,
   },
-  ...['kysely', 'pg', 'node:sqlite'].map((module, at) => ({
+  ...['kysely', 'pg', 'node:sqlite'].map((module, index) => ({
     refused: `R3: ${module} outside a store`,
     rule: 'sql-lives-in-stores',
-    file: `catalog/sql-${at}.ts`,
+    file: `catalog/sql-${index}.ts`,
     lines: `import '${module}';`,
   })),
   {
@@ -400,17 +400,17 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     file: 'catalog/ask.ts',
     lines: `import '@relata/client';`,
   },
-  ...['../../server/src/kernel/errors.ts', 'react', 'node:fs'].map((module, at) => ({
+  ...['../../server/src/kernel/errors.ts', 'react', 'node:fs'].map((module, index) => ({
     refused: `R4: a client that imports ${module}`,
     rule: 'client-stands-alone',
-    file: `client/src/use-${at}.ts`,
+    file: `client/src/use-${index}.ts`,
     lines: `import '${module}';`,
   })),
   ...['../../server/src/kernel/errors.ts', '../../client/src/wire.ts', '@relata/server'].map(
-    (module, at) => ({
+    (module, index) => ({
       refused: `R4: a console that imports ${module}`,
       rule: 'console-uses-the-package',
-      file: `console/src/use-${at}.ts`,
+      file: `console/src/use-${index}.ts`,
       lines: `import '${module}';`,
     }),
   ),
@@ -432,10 +432,10 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     file: `catalog/${name}-spans.ts`,
     lines: `import '@opentelemetry/${name}';`,
   })),
-  ...['node:fs', 'fastify', '../config.ts'].map((module, at) => ({
+  ...['node:fs', 'fastify', '../config.ts'].map((module, index) => ({
     refused: `a kernel that imports ${module}`,
     rule: 'kernel-is-pure',
-    file: `kernel/impure-${at}.ts`,
+    file: `kernel/impure-${index}.ts`,
     lines: `import '${module}';`,
   })),
 ];

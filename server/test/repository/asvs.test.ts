@@ -16,10 +16,10 @@ const rows = [...PAGE.matchAll(/^\| (\d+\.\d+\.\d+) \| (.*?) \| (.*) \| (.*) \|$
 );
 
 test('each requirement of levels 1 and 2 has one row, in the order of the standard', () => {
-  const counts = COUNTS.map((_, at) => rows.filter(({ id }) => id.startsWith(`${at + 1}.`)).length);
+  const counts = COUNTS.map((_, index) => rows.filter(({ id }) => id.startsWith(`${index + 1}.`)).length);
   assert.deepEqual(counts, COUNTS);
   const ids = rows.map(({ id }) => id);
-  const sorted = [...new Set(ids)].sort((one, other) => one.localeCompare(other, 'en', { numeric: true }));
+  const sorted = [...new Set(ids)].sort((left, other) => left.localeCompare(other, 'en', { numeric: true }));
   assert.deepEqual(ids, sorted);
 });
 

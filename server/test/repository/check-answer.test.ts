@@ -5,17 +5,22 @@ import { type CheckedAnswer, checkAnswer } from '../support/check-answer.ts';
 
 const group = { id: 1, name: 'Shop', createdAt: 0 };
 const refusal = { status: 'failure', code: 404, reason: 'not_found', message: 'Not Found', requestId: '1' };
-const one: CheckedAnswer = { method: 'GET', path: '/management/project-groups/1', status: 200, body: group };
+const answer: CheckedAnswer = {
+  method: 'GET',
+  path: '/management/project-groups/1',
+  status: 200,
+  body: group,
+};
 const message = (pattern: RegExp) => ({ name: 'AssertionError', message: pattern });
 
 test('an answer passes if it matches its operation and status in docs/openapi.json', () => {
-  checkAnswer(one);
-  checkAnswer({ ...one, status: 404, body: refusal });
-  checkAnswer({ ...one, status: 503, body: { ...refusal, code: 503 } });
+  checkAnswer(answer);
+  checkAnswer({ ...answer, status: 404, body: refusal });
+  checkAnswer({ ...answer, status: 503, body: { ...refusal, code: 503 } });
   const list = { items: [group], nextCursor: null };
-  checkAnswer({ ...one, path: '/management/project-groups?limit=1', body: list });
-  checkAnswer({ ...one, path: '/management/projects/1/relations/export', body: { relations: [] } });
-  checkAnswer({ ...one, path: '/nowhere', status: 404, body: refusal });
+  checkAnswer({ ...answer, path: '/management/project-groups?limit=1', body: list });
+  checkAnswer({ ...answer, path: '/management/projects/1/relations/export', body: { relations: [] } });
+  checkAnswer({ ...answer, path: '/nowhere', status: 404, body: refusal });
 });
 
 test('a missing, additional or wrongly typed field, an unknown status and an unknown operation do not pass', () => {
@@ -31,5 +36,5 @@ test('a missing, additional or wrongly typed field, an unknown status and an unk
     [{ path: '/metrics' }, /no JSON there/],
   ];
   for (const [part, pattern] of wrong)
-    assert.throws(() => checkAnswer({ ...one, ...part }), message(pattern));
+    assert.throws(() => checkAnswer({ ...answer, ...part }), message(pattern));
 });

@@ -162,18 +162,18 @@ async function askAll(
   projectId: number,
   relations: readonly { id: number }[],
 ): Promise<Answered[]> {
-  const found: Answered[] = [];
+  const answers: Answered[] = [];
   const identifiers = readDemoCatalog().map(({ identifier }) => identifier);
   const includeRelations = relations.map(({ id }) => ({ id, limit: 1 }));
-  for (let at = 0; at < identifiers.length; at += 1_000) {
-    const asked = { identifiers: identifiers.slice(at, at + 1_000), includeRelations };
+  for (let index = 0; index < identifiers.length; index += 1_000) {
+    const request = { identifiers: identifiers.slice(index, index + 1_000), includeRelations };
     const path = `/search/relations/bulk-results?projectId=${projectId}`;
-    const { status, body } = await service.call('POST', path, { body: asked });
+    const { status, body } = await service.call('POST', path, { body: request });
     assert.equal(status, 200, JSON.stringify(body));
     const products = Object.values(body) as { tags: { relations: Answered[] }[] }[];
-    found.push(...products.flatMap(({ tags }) => tags.flatMap((tag) => tag.relations)));
+    answers.push(...products.flatMap(({ tags }) => tags.flatMap((tag) => tag.relations)));
   }
-  return found;
+  return answers;
 }
 
 interface Answered {

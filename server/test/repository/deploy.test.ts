@@ -58,12 +58,12 @@ test('the settings of compose.yaml are settings of the service and exist in its 
 });
 
 test('a secret of compose.yaml has no default, so nothing starts without it', () => {
-  const places = [...read('compose.yaml').matchAll(/^ *([A-Z_]*(?:PASSWORD|KEY)): (.*)$/gm)];
+  const secrets = [...read('compose.yaml').matchAll(/^ *([A-Z_]*(?:PASSWORD|KEY)): (.*)$/gm)];
   assert.deepEqual(
-    places.map(([, name]) => name),
+    secrets.map(([, name]) => name),
     ['PGPASSWORD', 'RELATA_ACCOUNT_KEY', 'POSTGRES_PASSWORD'],
   );
-  for (const [line, , value = ''] of places) {
+  for (const [line, , value = ''] of secrets) {
     assert.match(value, /^\$\{(?:POSTGRES_PASSWORD|RELATA_ACCOUNT_KEY):\?/, line);
   }
 });
@@ -91,8 +91,8 @@ test('every page gives the same number of connections per process', () => {
   const wanted = `${(database?.connections ?? 0) + 2 * threads + 12}`;
   const paths = ['docs/operating/postgresql.md', 'compose.yaml', 'deploy/helm/relata/README.md'];
   const texts = paths.map(read).join('\n').replaceAll('\n', ' ');
-  const said = [...texts.matchAll(/up to (\d+) connections/g)].map(([, number]) => number);
-  assert.deepEqual(said, [wanted, wanted, wanted]);
+  const numbers = [...texts.matchAll(/up to (\d+) connections/g)].map(([, number]) => number);
+  assert.deepEqual(numbers, [wanted, wanted, wanted]);
 });
 
 /** The systemd files with a program as npm installs it, here this checkout, and without a data directory. */
@@ -132,8 +132,8 @@ test('the settings for systemd are settings of the service, including those that
   const path = join(folder, 'relata.env');
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/^# (?=[A-Z_]+=)/gm, ''));
   const { said } = runShell(folder, `set -a; . ${path}; env`);
-  const found = said.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]);
-  const settings = found.filter(([name]) => name.startsWith('RELATA_'));
+  const variables = said.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]);
+  const settings = variables.filter(([name]) => name.startsWith('RELATA_'));
   assert.ok(settings.length >= 5, said);
   const config = readConfig(Object.fromEntries(settings));
   assert.equal(config.database?.url, 'postgres://relata@db.example/relata?sslmode=verify-full');
@@ -144,8 +144,8 @@ test('systemd accepts the units', (t) => {
   const paths = units.map((name) => join(folder, name));
   const { error, stdout, stderr } = spawnSync('systemd-analyze', ['verify', ...paths], { encoding: 'utf8' });
   if (error) return t.skip('systemd is not installed');
-  const said = `${stdout}${stderr}`.split('\n').filter((line) => line.includes(folder));
-  assert.deepEqual(said, []);
+  const complaints = `${stdout}${stderr}`.split('\n').filter((line) => line.includes(folder));
+  assert.deepEqual(complaints, []);
 });
 
 test('the systemd service runs the Node of the package directly on the program, in one process', (t) => {

@@ -53,7 +53,7 @@ test('each file of docs/ is a page, and the navigation of each page lists all pa
     const [, navigation = ''] = /<div class="side">(.*?)<\/div>/s.exec(page) ?? [];
     const listed = new Set(listLinks(navigation).map((href) => new URL(href, `http://here${path}`).pathname));
     assert.deepEqual(
-      [...files, ...pages.keys()].filter((one) => !listed.has(one)),
+      [...files, ...pages.keys()].filter((path) => !listed.has(path)),
       [],
       `not in the navigation of ${path}`,
     );
@@ -117,11 +117,11 @@ test('the search finds headings and calls', async () => {
   const titles = Object.values<{ title: string }>(storedFields).map(({ title }) => title);
   for (const title of ['4.5 Restore', 'Behind a proxy', 'Whether the process runs'])
     assert.ok(titles.includes(title), title);
-  const places = idsOf(pages.get(API) ?? '');
+  const headingIds = idsOf(pages.get(API) ?? '');
   const calls = Object.values<string>(documentIds).filter((id) => id.startsWith('api#'));
   assert.ok(calls.length > 100, `${calls.length} calls`);
   assert.deepEqual(
-    calls.filter((id) => !places.has(id.slice('api#'.length))),
+    calls.filter((id) => !headingIds.has(id.slice('api#'.length))),
     [],
   );
 });
@@ -132,16 +132,16 @@ test('the rules of each section of docs/interface are numbered from 1 without a 
     .map((path) => readFileSync(join(root, path), 'utf8').replace(/```.*?```/gs, ''))
     .join('\n');
   const [, ...parts] = text.split(/^(#{1,3} .*)$/m);
-  const numbered = parts.flatMap((part, at) => {
+  const numbered = parts.flatMap((part, index) => {
     if (!part.startsWith('#')) return [];
-    const numbers = [...(parts[at + 1] ?? '').matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number));
+    const numbers = [...(parts[index + 1] ?? '').matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number));
     return numbers.length === 0 ? [] : [{ section: part, numbers: numbers.sort((a, b) => a - b) }];
   });
   assert.ok(numbered.length > 80, `${numbered.length} sections have rules`);
   for (const { section, numbers } of numbered)
     assert.deepEqual(
       numbers,
-      Array.from({ length: numbers.length }, (_, at) => at + 1),
+      Array.from({ length: numbers.length }, (_, index) => index + 1),
       section,
     );
 });

@@ -92,7 +92,7 @@ function readObjects(rendered: Iterable<readonly [string, string]>): Any[] {
 }
 
 const install = (given: object): Any[] => readObjects(renderTemplates(templates, describeRelease(given)));
-const ofKind = (objects: Any[], kind: string) => objects.filter((one) => one.kind === kind);
+const ofKind = (objects: Any[], kind: string) => objects.filter((object) => object.kind === kind);
 const containerOf = (deployment: Any) => deployment.spec.template.spec.containers[0];
 const includes = (labels: object, wanted: object) =>
   Object.entries(wanted).every(([key, value]) => (labels as Any)[key] === value);
@@ -110,11 +110,11 @@ const TYPES: Readonly<Record<string, string>> = {
 async function listWrongFields(t: TestContext, objects: Any[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'relata-chart-'));
   t.after(() => rm(folder, { recursive: true }));
-  const lines = objects.map((object, at) => {
+  const lines = objects.map((object, index) => {
     const path = TYPES[object.kind] ?? assert.fail(`no type of ${object.kind}`);
     assert.equal(`${object.apiVersion}/${object.kind}`, path);
     const type = `import('kubernetes-models/${path}').I${object.kind}`;
-    return `export const object${at}: ${type} = ${JSON.stringify(object)};`;
+    return `export const object${index}: ${type} = ${JSON.stringify(object)};`;
   });
   await writeFile(join(folder, 'objects.ts'), lines.join('\n'));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
@@ -133,9 +133,9 @@ test("Kubernetes accepts every field of the chart's objects", async (t) => {
     { ...rest, spec: { ...spec, replicas: 'two' } },
     { ...rest, spec: { replicas: 2 } },
   ];
-  const said = await listWrongFields(t, [...objects, ...wrong]);
-  const places = said.map((line) => Number(/^objects\.ts\((\d+),/.exec(line)?.[1]) - 1 - objects.length);
-  assert.deepEqual(places, [0, 1, 2], said.join('\n'));
+  const faults = await listWrongFields(t, [...objects, ...wrong]);
+  const indexes = faults.map((line) => Number(/^objects\.ts\((\d+),/.exec(line)?.[1]) - 1 - objects.length);
+  assert.deepEqual(indexes, [0, 1, 2], faults.join('\n'));
 });
 
 for (const [name, given] of Object.entries(INSTALLATIONS)) {
@@ -161,7 +161,7 @@ for (const [name, given] of Object.entries(INSTALLATIONS)) {
     );
     assert.deepEqual(
       budgets,
-      deployments.map((one) => [one]),
+      deployments.map((deployment) => [deployment]),
     );
     const [front] = ofKind(objects, 'Service');
     assert.deepEqual(podsOf(front.spec.selector), [deployments[0]], 'workers answer nobody');
@@ -173,7 +173,7 @@ for (const [name, given] of Object.entries(INSTALLATIONS)) {
     }
     for (const { spec, metadata } of ofKind(objects, 'HorizontalPodAutoscaler')) {
       assert.equal(spec.scaleTargetRef.name, metadata.name);
-      const target = deployments.find((one) => one.metadata.name === metadata.name);
+      const target = deployments.find((deployment) => deployment.metadata.name === metadata.name);
       assert.equal(target?.spec.replicas, undefined, 'an upgrade would revert the scaling');
     }
   });
@@ -309,8 +309,8 @@ test('the engine of Helm renders the same templates', (t) => {
   assert.equal(stderr, '');
   const rendered: Record<string, string>[] = JSON.parse(stdout);
   assert.equal(rendered.length, releases.length);
-  for (const [at, texts] of rendered.entries()) {
-    const ours = renderTemplates(templates, releases[at] ?? {});
+  for (const [index, texts] of rendered.entries()) {
+    const ours = renderTemplates(templates, releases[index] ?? {});
     assert.deepEqual(readObjects(Object.entries(texts)), readObjects(ours));
     assert.equal(texts['templates/NOTES.txt'], ours.get('templates/NOTES.txt'));
   }

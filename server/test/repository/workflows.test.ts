@@ -77,8 +77,8 @@ const read = (name: string) => parse(readFileSync(new URL(name, FOLDER), 'utf8')
 test('every workflow pins actions by commit and has minimal permissions and a time limit', () => {
   const names = readdirSync(FOLDER).sort();
   for (const needed of Object.keys(WRITES)) assert.ok(names.includes(needed.split(' ')[0] ?? ''), needed);
-  const found = names.flatMap((name) => lint(name, readFileSync(new URL(name, FOLDER), 'utf8')));
-  assert.deepEqual(found, []);
+  const faults = names.flatMap((name) => lint(name, readFileSync(new URL(name, FOLDER), 'utf8')));
+  assert.deepEqual(faults, []);
 });
 
 test('each push and pull request runs npm test on every supported Node version and on macOS', () => {

@@ -40,7 +40,7 @@ export function findOwnPass(path: string): PassName {
 }
 
 const isOneOf = <Word extends string>(words: readonly Word[], word: string): word is Word =>
-  words.some((known) => known === word);
+  words.some((candidate) => candidate === word);
 
 /** @throws Error that names the file and the part of its mark that has no meaning */
 export function readMark(path: string, text: string): TestFile {

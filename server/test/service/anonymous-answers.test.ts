@@ -57,7 +57,7 @@ function ask(
  */
 async function measureCpu(work: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  for (let at = 0; at < REQUESTS; at += 1) {
+  for (let index = 0; index < REQUESTS; index += 1) {
     const before = process.cpuUsage();
     await work();
     const { user, system } = process.cpuUsage(before);

@@ -143,7 +143,7 @@ test('the unpacked size of a small body counts for its key and account until the
   const source = await startSource();
   const release = source.hold();
   const attributes = Object.fromEntries(
-    Array.from({ length: 32 }, (_, at) => [`Text ${at}`, { constant: 'x'.repeat(60_000) }]),
+    Array.from({ length: 32 }, (_, index) => [`Text ${index}`, { constant: 'x'.repeat(60_000) }]),
   );
   const tried = byUrl(source.url, { mapping: { identifier: 'sku', name: 'title', attributes } });
   const body = gzipSync(JSON.stringify(tried));

@@ -50,9 +50,9 @@ async function openShop(t: TestContext): Promise<Shop> {
 
 /** The only project of a service, which commands need not name. */
 async function openOnlyShop(t: TestContext): Promise<Shop> {
-  const place = await startPlace();
-  t.after(place.store.remove);
-  const { projectId: _, ...shop } = await makeShop(t, place);
+  const folder = await startPlace();
+  t.after(folder.store.remove);
+  const { projectId: _, ...shop } = await makeShop(t, folder);
   return shop;
 }
 
@@ -69,7 +69,7 @@ async function makeShop(t: TestContext, { store, service }: Place) {
 interface End {
   readonly code: number | null;
   readonly out: string;
-  readonly said: string;
+  readonly errors: string;
 }
 
 interface Caller extends Pick<Shop, 'folder' | 'url' | 'projectId'> {
@@ -102,11 +102,11 @@ const QUESTIONS = /\[y\/N\]|Type \d+ to delete \d+ products/g;
 async function run(shop: Caller, line: string): Promise<End> {
   const child = start(shop, line.split(' '));
   const answered = new Set<string>();
-  let [out, said] = ['', ''];
+  let [out, errors] = ['', ''];
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-    for (const question of said.match(QUESTIONS) ?? []) {
+    errors += text;
+    for (const question of errors.match(QUESTIONS) ?? []) {
       if (answered.has(question)) continue;
       answered.add(question);
       const typed = shop.typed?.[question];
@@ -115,33 +115,34 @@ async function run(shop: Caller, line: string): Promise<End> {
     }
   });
   const [code] = (await once(child, 'close')) as [number | null];
-  return { code, out, said };
+  return { code, out, errors };
 }
 
-const product = (at: number, price = 'one') => ({
-  identifier: `P${at}`,
-  name: `Product ${at}`,
-  productUrl: `https://shop.example/${at}`,
+const product = (index: number, price = 'one') => ({
+  identifier: `P${index}`,
+  name: `Product ${index}`,
+  productUrl: `https://shop.example/${index}`,
   attributes: [{ key: 'Price', value: price }],
 });
 
 const write = (folder: string, name: string, products: readonly object[]) => {
-  const lines = products.map((one) => `${JSON.stringify(one)}\n`).join('');
+  const lines = products.map((product) => `${JSON.stringify(product)}\n`).join('');
   if (name.endsWith('.gz')) writeFileSync(join(folder, name), gzipSync(lines));
   else if (name.endsWith('.json')) writeFileSync(join(folder, name), JSON.stringify({ products }, null, 2));
   else writeFileSync(join(folder, name), `\ufeff${lines}`);
 };
 
-const range = (count: number, price?: string) => Array.from({ length: count }, (_, at) => product(at, price));
+const range = (count: number, price?: string) =>
+  Array.from({ length: count }, (_, index) => product(index, price));
 
 /** @returns the end of a command whose reader has ended, like `relata pull | head` */
 async function runUnread(shop: Shop, line: string): Promise<unknown[]> {
   const child = start(shop, line.split(' '));
   child.stdout?.destroy();
-  let said = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let errors = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
   const [code] = await once(child, 'close');
-  return [line, code, said];
+  return [line, code, errors];
 }
 
 test('files are pushed, compared, pulled and looked up, and exit codes give the result', async (t) => {
@@ -151,7 +152,7 @@ test('files are pushed, compared, pulled and looked up, and exit codes give the 
   write(folder, 'some.json', range(20, 'two, "quoted" } ] \\'));
   write(folder, 'few.ndjson', range(10));
   const first = await run(shop, 'push --full all.ndjson.gz --json');
-  assert.equal(first.code, 0, first.said);
+  assert.equal(first.code, 0, first.errors);
   const { created, deleted, committed, products } = JSON.parse(first.out);
   assert.deepEqual(
     { created, deleted, committed, products },
@@ -168,20 +169,20 @@ test('files are pushed, compared, pulled and looked up, and exit codes give the 
   write(folder, 'patch.ndjson', patch);
   assert.equal((await run(shop, 'push --partial patch.ndjson')).code, 0);
   assert.match((await run(shop, 'lookup P30')).out, /^P30 {2}Patched\n {2}Price: one\n$/);
-  assert.deepEqual((await run(shop, 'lookup P30 nope')).said, 'not in the catalog: nope\n');
+  assert.deepEqual((await run(shop, 'lookup P30 nope')).errors, 'not in the catalog: nope\n');
   assert.deepEqual(await run(shop, 'related nope'), { code: 1, out: '', said: 'not in the catalog: nope\n' });
-  assert.match((await run(shop, 'lookup P30 --key other')).said, /Check the key and the project: --key, /);
+  assert.match((await run(shop, 'lookup P30 --key other')).errors, /Check the key and the project: --key, /);
 
   const seen = await run(shop, 'push --full --preview few.ndjson');
   assert.match(
-    seen.said,
+    seen.errors,
     /This commit: 0 created, 10 changed, 0 unchanged, 40 deleted \(80\.0 % of the catalog\)/,
   );
   assert.equal(seen.code, 0);
   const unasked = await run(shop, 'push --full few.ndjson');
-  assert.deepEqual([unasked.code, /needs --yes/.test(unasked.said)], [1, true]);
+  assert.deepEqual([unasked.code, /needs --yes/.test(unasked.errors)], [1, true]);
   const guarded = await run(shop, 'push --full --yes few.ndjson');
-  assert.deepEqual([guarded.code, /would delete 40 of 50/.test(guarded.said)], [1, true], guarded.said);
+  assert.deepEqual([guarded.code, /would delete 40 of 50/.test(guarded.errors)], [1, true], guarded.errors);
   assert.equal((await run(shop, 'push --full --allow-deletes 40 few.ndjson')).code, 0);
   assert.equal((await run(shop, 'diff few.ndjson')).out, '0 created, 0 changed, 0 deleted, 10 unchanged\n');
   assert.equal((await run(shop, 'delete P0 P1 --yes')).out, 'deleted 2 products\n');
@@ -194,7 +195,7 @@ test('files are pushed, compared, pulled and looked up, and exit codes give the 
 
   write(folder, 'bad.ndjson', [{ identifier: 'X' }, product(1)]);
   const bad = await run(shop, 'push bad.ndjson');
-  assert.deepEqual([bad.code, bad.said.match(/X: .*name/g)?.length], [1, 1], bad.said);
+  assert.deepEqual([bad.code, bad.errors.match(/X: .*name/g)?.length], [1, 1], bad.errors);
   assert.match(
     (await run(shop, 'push --on-invalid skip bad.ndjson')).out,
     /1 product in 1 batch, 1 invalid left out/,
@@ -359,7 +360,7 @@ test('wrong arguments exit with 2, an unreachable service with 3, and unknown fl
     ['lookup A', 3, /The service cannot be reached: .*ECONNREFUSED/],
   ] as const) {
     const ended = await run(away, line);
-    assert.deepEqual([ended.code, said.test(ended.said)], [code, true], `${line}: ${ended.said}`);
+    assert.deepEqual([ended.code, said.test(ended.errors)], [code, true], `${line}: ${ended.errors}`);
   }
 });
 
@@ -384,21 +385,21 @@ async function startRelay(t: TestContext, target: string) {
   return { url: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`, cut };
 }
 
-type Intercept = (asked: http.IncomingMessage, answer: http.ServerResponse) => boolean | Promise<boolean>;
+type Intercept = (request: http.IncomingMessage, answer: http.ServerResponse) => boolean | Promise<boolean>;
 
 /**
  * A proxy between client and service. `intercept` returns whether it answered a request, which is then not forwarded.
  */
 async function startProxy(t: TestContext, target: string, intercept: Intercept): Promise<string> {
-  const proxy = http.createServer(async (asked, answer) => {
-    if (await intercept(asked, answer)) return;
-    const { method, headers } = asked;
-    const sent = http.request(new URL(asked.url ?? '', target), { method, headers }, (found) => {
-      answer.writeHead(found.statusCode ?? 0, found.headers);
-      found.pipe(answer);
+  const proxy = http.createServer(async (request, answer) => {
+    if (await intercept(request, answer)) return;
+    const { method, headers } = request;
+    const sent = http.request(new URL(request.url ?? '', target), { method, headers }, (response) => {
+      answer.writeHead(response.statusCode ?? 0, response.headers);
+      response.pipe(answer);
     });
     sent.on('error', () => answer.destroy());
-    asked.pipe(sent);
+    request.pipe(sent);
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
@@ -435,9 +436,9 @@ test('apply does not replace a definition that changed after the comparison', as
   writeFileSync(join(shop.folder, 'ontology.json'), JSON.stringify({ ...ontology, attributes: [] }));
   writeFileSync(join(shop.folder, 'relations.json'), JSON.stringify({ relations: [] }));
   for (const name of ['ontology', 'relations']) {
-    const { code, said } = await run(far, `${name} apply --yes ${name}.json`);
+    const { code, errors } = await run(far, `${name} apply --yes ${name}.json`);
     assert.deepEqual(
-      [code, said],
+      [code, errors],
       [1, `Nothing was applied, the ${name} changed meanwhile: run relata ${name} plan again.\n`],
     );
     assert.match((await run(shop, `${name} export -`)).out, /Theirs/);
@@ -450,9 +451,9 @@ test('declining apply changes nothing and exits with 1', async (t) => {
   const shop = await openShop(t);
   const wanted = JSON.stringify({ mode: 'own', attributes: [{ name: 'New', type: 'TEXT_ATTRIBUTE' }] });
   writeFileSync(join(shop.folder, 'ontology.json'), wanted);
-  const { code, said } = await run({ ...shop, typed: { '[y/N]': 'n' } }, 'ontology apply ontology.json');
-  assert.equal(code, 1, said);
-  assert.match(said, /Apply this to the ontology\? \[y\/N\] .*Nothing was applied\.\n$/s);
+  const { code, errors } = await run({ ...shop, typed: { '[y/N]': 'n' } }, 'ontology apply ontology.json');
+  assert.equal(code, 1, errors);
+  assert.match(errors, /Apply this to the ontology\? \[y\/N\] .*Nothing was applied\.\n$/s);
   assert.equal((await run(shop, 'ontology plan ontology.json')).code, 1);
   assert.equal((await run({ ...shop, typed: { '[y/N]': 'y' } }, 'ontology apply ontology.json')).code, 0);
   assert.equal((await run(shop, 'ontology plan ontology.json')).code, 0);
@@ -470,19 +471,19 @@ test('a pull into a file keeps the old file until the new one is complete', asyn
     return isBroken;
   });
   const far = { ...shop, url };
-  const kept = join(folder, 'kept.ndjson');
-  writeFileSync(kept, 'kept', { mode: 0o600 });
-  const { code, said } = await run(far, 'pull -o kept.ndjson');
-  assert.deepEqual([code, readFileSync(kept, 'utf8')], [3, 'kept'], said);
+  const file = join(folder, 'kept.ndjson');
+  writeFileSync(file, 'kept', { mode: 0o600 });
+  const { code, errors } = await run(far, 'pull -o kept.ndjson');
+  assert.deepEqual([code, readFileSync(file, 'utf8')], [3, 'kept'], errors);
   assert.deepEqual(globSync('*.part', { cwd: folder }), []);
   isCut = false;
 
   assert.equal((await run(far, 'pull -o kept.ndjson')).code, 0);
-  assert.equal(readFileSync(kept, 'utf8').trim().split('\n').length, 10);
-  assert.equal(statSync(kept).mode & 0o777, 0o600, 'a file keeps its mode');
+  assert.equal(readFileSync(file, 'utf8').trim().split('\n').length, 10);
+  assert.equal(statSync(file).mode & 0o777, 0o600, 'a file keeps its mode');
   assert.equal((await run(far, 'pull -o packed.ndjson.gz')).code, 0);
   const packed = gunzipSync(readFileSync(join(folder, 'packed.ndjson.gz')));
-  assert.deepEqual(packed, readFileSync(kept));
+  assert.deepEqual(packed, readFileSync(file));
   assert.equal((await run(far, 'pull -o -')).out, packed.toString());
   assert.equal((await run(far, 'pull -o /dev/null')).code, 0);
   assert.deepEqual(globSync('{-,*.part}', { cwd: folder }), []);
@@ -501,7 +502,7 @@ test('a push that lost contact during its commit asks for the same commit again 
   });
   const far = { ...shop, url };
   const first = await run(far, 'push --full --yes all.ndjson');
-  assert.deepEqual([first.code, uploads.length], [1, 1], first.said);
+  assert.deepEqual([first.code, uploads.length], [1, 1], first.errors);
   isBlind = false;
   const second = await run(far, 'push --full --yes --resume all.ndjson');
   assert.deepEqual(second, { code: 0, out: 'pushed 10 products in 1 batch\n', said: '' });
@@ -509,11 +510,11 @@ test('a push that lost contact during its commit asks for the same commit again 
 });
 
 /** A push of `few.ndjson` whose commit never reached the service, although the push cannot know this. */
-async function breakBeforeCommit(t: TestContext, kept: number) {
+async function breakBeforeCommit(t: TestContext, keptProducts: number) {
   const shop = await openShop(t);
   write(shop.folder, 'all.ndjson', range(10));
   assert.equal((await run(shop, 'push --full --yes all.ndjson')).code, 0);
-  write(shop.folder, 'few.ndjson', range(kept));
+  write(shop.folder, 'few.ndjson', range(keptProducts));
   let isBroken = true;
   const url = await startProxy(t, shop.url, ({ url: path = '' }, answer) => {
     const isHidden = isBroken && path.startsWith('/products/batch/start');
@@ -531,22 +532,22 @@ async function breakBeforeCommit(t: TestContext, kept: number) {
 test('a resumed push commits nothing with --preview, and nothing that deletes without confirmation', async (t) => {
   const { far, count } = await breakBeforeCommit(t, 8);
   const unasked = await run(far, 'push --full --resume few.ndjson');
-  assert.deepEqual([unasked.code, /needs --yes/.test(unasked.said)], [1, true], unasked.said);
+  assert.deepEqual([unasked.code, /needs --yes/.test(unasked.errors)], [1, true], unasked.errors);
   assert.equal(await count(), 10);
 
   const other = await breakBeforeCommit(t, 8);
   const previewed = await run(other.far, 'push --full --resume --preview few.ndjson');
-  assert.equal(previewed.code, 0, previewed.said);
-  assert.match(previewed.said, /^This commit: 0 created, 0 changed, 8 unchanged, 2 deleted/);
+  assert.equal(previewed.code, 0, previewed.errors);
+  assert.match(previewed.errors, /^This commit: 0 created, 0 changed, 8 unchanged, 2 deleted/);
   assert.equal(await other.count(), 10);
 });
 
 test('a resumed push asks for the number of products that it would delete', async (t) => {
   const { far, count } = await breakBeforeCommit(t, 5);
   const typed = { '[y/N]': 'y', 'Type 5 to delete 5 products': '5' };
-  const { code, said } = await run({ ...far, typed }, 'push --full --resume few.ndjson');
-  assert.equal(code, 0, said);
-  assert.match(said, /Commit, and delete 5 products\?/);
+  const { code, errors } = await run({ ...far, typed }, 'push --full --resume few.ndjson');
+  assert.equal(code, 0, errors);
+  assert.match(errors, /Commit, and delete 5 products\?/);
   assert.equal(await count(), 5);
 });
 
@@ -554,8 +555,8 @@ test('a push whose session is gone starts again, even after it requested the com
   const { far, forget, count } = await breakBeforeCommit(t, 8);
   await forget();
   const again = await run(far, 'push --full --yes --resume few.ndjson');
-  assert.equal(again.code, 0, again.said);
-  assert.match(again.said, /^The full update that was broken off is gone, this one begins anew\.\n/);
+  assert.equal(again.code, 0, again.errors);
+  assert.match(again.errors, /^The full update that was broken off is gone, this one begins anew\.\n/);
   assert.equal(await count(), 8);
 });
 
@@ -573,9 +574,9 @@ test('a push whose commit ended finds it, even if another full update has begun 
   assert.equal((await run(far, 'push --full --yes all.ndjson')).code, 1);
   isBlind = false;
   const { body } = await shop.service.call('POST', `/products/batch/initiate?projectId=${projectId}`);
-  const { code, out, said } = await run(far, 'push --full --resume --preview all.ndjson');
-  assert.deepEqual([code, out], [0, 'pushed 10 products in 1 batch\n'], said);
-  assert.match(said, /^There is nothing to preview/);
+  const { code, out, errors } = await run(far, 'push --full --resume --preview all.ndjson');
+  assert.deepEqual([code, out], [0, 'pushed 10 products in 1 batch\n'], errors);
+  assert.match(errors, /^There is nothing to preview/);
   const open = await shop.service.call('GET', `/products/batch?projectId=${projectId}`);
   assert.equal(open.body.fullUpdateId, body.fullUpdateId, 'the session is unchanged');
 });
@@ -609,8 +610,8 @@ test('a push resumes after kills of client and service and broken connections, a
     }
 
     const second = start(far, [...line, '--resume']);
-    let said = '';
-    second.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
+    let errors = '';
+    second.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
     await untilAt(isAt() + 3, second);
     done.connection += second.exitCode === null && cut() > 0 ? 1 : 0;
     await untilAt(isAt() + 3, second);
@@ -619,12 +620,12 @@ test('a push resumes after kills of client and service and broken connections, a
     await endLeases(store);
     shop.service = await startProcess(store, settings);
     if (second.exitCode === null) await once(second, 'exit');
-    assert.equal(second.exitCode, 0, said);
+    assert.equal(second.exitCode, 0, errors);
     const same = await run(shop, `diff ${file} --json`);
     assert.deepEqual(
       JSON.parse(same.out),
       { created: 0, changed: 0, unchanged: 40 * BATCH, deleted: 0 },
-      said,
+      errors,
     );
   }
   t.diagnostic(`while it pushed: ${JSON.stringify(done)}`);

@@ -46,11 +46,13 @@ test(`a valid key or session is answered while ${STRANGERS} strangers hold conne
   ];
   const sockets = await Promise.all(callers.map(() => open(t)));
   const askAll = (which: readonly Socket[]) =>
-    Promise.all(callers.map(({ path, credentials }, at) => ask(which[at] as Socket, path, credentials)));
+    Promise.all(
+      callers.map(({ path, credentials }, index) => ask(which[index] as Socket, path, credentials)),
+    );
   assert.deepEqual(await askAll(sockets), ['200', '200']);
-  for (let at = 0; at < STRANGERS; at += 1) {
+  for (let number = 0; number < STRANGERS; number += 1) {
     assert.equal(await ask(await open(t), '/health/live'), '200');
-    if (at % 100 !== 99) continue;
+    if (number % 100 !== 99) continue;
     assert.deepEqual(await askAll(sockets), ['200', '200'], 'they stay');
     assert.deepEqual(await askAll([await open(t), await open(t)]), ['200', '200'], 'others get in');
   }

@@ -32,10 +32,10 @@ test('an empty object that PHP writes as a list is accepted: settings, attribute
 test('partial accepts 1, 0, true and false in any case', async () => {
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A', name: 'before' });
-  for (const [at, value] of ['1', 'True', 'TRUE', 'true'].entries()) {
-    const patch = { products: [{ identifier: 'A', name: `patched ${at}` }] };
+  for (const [index, value] of ['1', 'True', 'TRUE', 'true'].entries()) {
+    const patch = { products: [{ identifier: 'A', name: `patched ${index}` }] };
     await catalog.done(await catalog.post(`/products?partial=${value}`, patch));
-    assert.equal((await catalog.stored('A')).name, `patched ${at}`);
+    assert.equal((await catalog.stored('A')).name, `patched ${index}`);
   }
   for (const value of ['0', 'False', 'false']) {
     const answer = await catalog.post(`/products?partial=${value}`, { products: [{ identifier: 'A' }] });
@@ -70,7 +70,7 @@ test('comma-separated identifiers to delete are 400 with the right form, even wh
   await catalog.load(...['A', 'B', 'C,D'].map((identifier) => product(identifier)));
   const more = await catalog.post(
     '/products',
-    Array.from({ length: 2_000 }, (_, at) => product(`P${at}`)),
+    Array.from({ length: 2_000 }, (_, index) => product(`P${index}`)),
   );
   const refused = await catalog.call('DELETE', '/products?identifiers=A,B');
   assertRefused(refused, 400);
@@ -131,15 +131,15 @@ test('page views of a shop are answered, counted and not stored', async () => {
   }
   assertRefused(await service().call('POST', '/content', { key: null, body: pages }), 401);
   assert.deepEqual([await catalog.tasks(), await catalog.list()], [[], []]);
-  const told = service().log.filter((line) => line.includes('pages of a shop'));
-  assert.equal(told.filter((line) => line.includes(`"project":${catalog.projectId}`)).length, 1);
+  const lines = service().log.filter((line) => line.includes('pages of a shop'));
+  assert.equal(lines.filter((line) => line.includes(`"project":${catalog.projectId}`)).length, 1);
 });
 
 test('a second start returns the started task, whatever its body contains', async () => {
   const catalog = await createCatalog(service());
   const batch = { products: [product('A', { productUrl: 'x'.repeat(4_000) })] };
   const large = {
-    products: Array.from({ length: 400 }, (_, at) => ({ ...batch.products[0], identifier: `${at}` })),
+    products: Array.from({ length: 400 }, (_, index) => ({ ...batch.products[0], identifier: `${index}` })),
   };
   const initiated = await catalog.post('/products/batch/initiate', large);
   assert.equal(initiated.status, 200, 'more than 1 MiB');
@@ -201,15 +201,15 @@ test('identifiers[]=A is a list, and identifiers=A,B is refused with the right f
   const path = '/product-service/products-by-sku';
   const names = async (query: string) =>
     (await catalog.call('GET', `${path}?${query}`)).body.products.map(
-      (found: { identifier: string }) => found.identifier,
+      (product: { identifier: string }) => product.identifier,
     );
   assert.deepEqual(await names('identifiers[]=A&identifiers[]=B'), ['A', 'B']);
   assert.deepEqual(await names('identifiers%5B0%5D=A'), ['A']);
   assert.deepEqual(await names('identifiers=C,D'), ['C,D']);
   assert.deepEqual(await names('identifiers=X,Y'), []);
   const tags = 'includeTags=[{"tag":"t"}]';
-  for (const asked of [`${path}?`, `/search/relations/bulk-results?${tags}&`]) {
-    const answer = await catalog.call('GET', `${asked}identifiers=A,B`);
+  for (const address of [`${path}?`, `/search/relations/bulk-results?${tags}&`]) {
+    const answer = await catalog.call('GET', `${address}identifiers=A,B`);
     assertRefused(answer, 400);
     assert.match(answer.body.details[0], /identifiers=\["A","B"\]/);
   }
@@ -241,9 +241,9 @@ test('a POST accepts the parameters of its GET, from the query and from the body
     '/search/relations/bulk-results',
     '/search/relations/result',
   ];
-  const found = await post(bySku, { projectId, identifiers: ['B', 'A'] });
+  const lookup = await post(bySku, { projectId, identifiers: ['B', 'A'] });
   assert.deepEqual(
-    found.body.products.map((one: { identifier: string }) => one.identifier),
+    lookup.body.products.map((product: { identifier: string }) => product.identifier),
     ['B', 'A'],
   );
   assert.equal((await post(`${bySku}?projectId=${projectId}&identifiers=A`)).body.products.length, 1);
@@ -256,18 +256,18 @@ test('a POST accepts the parameters of its GET, from the query and from the body
     'The query parameter projectId is required',
   );
   const tags = [{ tag: 't' }];
-  const asked = `projectId=${projectId}&includeTags=${JSON.stringify(tags)}`;
+  const query = `projectId=${projectId}&includeTags=${JSON.stringify(tags)}`;
   assert.deepEqual((await post(bulk, { projectId, identifiers: ['A'], includeTags: tags })).body, {
     A: { tags: [] },
   });
-  assert.deepEqual((await post(`${bulk}?${asked}&identifiers=A`)).body, { A: { tags: [] } });
-  assert.deepEqual((await post(`${single}?${asked}&identifier=A`, [])).body, { tags: [] });
+  assert.deepEqual((await post(`${bulk}?${query}&identifiers=A`)).body, { A: { tags: [] } });
+  assert.deepEqual((await post(`${single}?${query}&identifier=A`, [])).body, { tags: [] });
   const differing = [
     [`${bySku}?projectId=${projectId}&identifiers=A`, { identifiers: ['B'] }],
     [`${bySku}?projectId=${projectId}`, { projectId: projectId + 1, identifiers: ['B'] }],
-    [`${bulk}?${asked}`, { identifiers: ['A'], includeTags: [{ tag: 'u' }] }],
-    [`${single}?${asked}&identifier=A`, { identifier: 'B' }],
-    [`${single}?${asked}&identifier=A&explain=true`, { explain: false }],
+    [`${bulk}?${query}`, { identifiers: ['A'], includeTags: [{ tag: 'u' }] }],
+    [`${single}?${query}&identifier=A`, { identifier: 'B' }],
+    [`${single}?${query}&identifier=A&explain=true`, { explain: false }],
   ] as const;
   for (const [path, body] of differing) {
     const answer = await post(path, body);
@@ -285,7 +285,7 @@ test('a POST accepts the parameters of its GET, from the query and from the body
 test('limits apply to the stored product, even if a partial update exceeds them (§2.3 rule 17)', async () => {
   const catalog = await createCatalog(service());
   const attributes = (from: number, count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, at) => [`K${from + at}`, 'v']));
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`K${from + index}`, 'v']));
   await catalog.load(product('A'));
   await catalog.patch({ identifier: 'A', attributes: attributes(0, 2_000) });
   const task = await catalog.patch({
@@ -298,8 +298,8 @@ test('limits apply to the stored product, even if a partial update exceeds them 
   const stored = await catalog.stored('A');
   assert.deepEqual([stored.name, stored.attributes.length], ['Name of A', 2_000]);
   await catalog.update(stored);
-  const images = Array.from({ length: 200 }, (_, at) => ({
-    url: `https://shop.example/${at}.jpg`,
+  const images = Array.from({ length: 200 }, (_, index) => ({
+    url: `https://shop.example/${index}.jpg`,
     type: 'SMALL',
   }));
   await catalog.update(product('B', { images }));
@@ -336,11 +336,11 @@ test('explain shows groups as nested, with the sides of a two-way relation (§12
   const { id } = (await service().call('POST', path, { body: relation })).body;
   for (const { id: task, taskStatus } of await catalog.tasks())
     if (taskStatus === 'PENDING' || taskStatus === 'RUNNING') await service().ended(task);
-  const asked = { includeRelations: [{ id }], identifier: 'T' };
-  const { body } = await catalog.post('/search/relations/result?explain=true', asked);
-  const [found] = body.tags[0].relations;
-  const { explain } = found.searchResult[0];
-  assert.equal(found.matchType, 'SECOND_WAY');
+  const request = { includeRelations: [{ id }], identifier: 'T' };
+  const { body } = await catalog.post('/search/relations/result?explain=true', request);
+  const [answered] = body.tags[0].relations;
+  const { explain } = answered.searchResult[0];
+  assert.equal(answered.matchType, 'SECOND_WAY');
   assert.deepEqual(explain.source.filter, {
     holds: true,
     all: [

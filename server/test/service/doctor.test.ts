@@ -22,14 +22,18 @@ const ofFiles = embeddedOnly('PostgreSQL keeps its own files');
 type Store = TestService['store'];
 
 async function runDoctor(store: Store, settings: Record<string, string> = {}) {
-  const { code, said } = await runRelataWith(
+  const { code, output } = await runRelataWith(
     { ...store.settings, ...settings },
     store.dataDir,
     'doctor',
     '--json',
   );
-  const { checks, ...counts } = JSON.parse(said) as { checks: Finding[]; problems: number; warnings: number };
-  return { code, checks, counts, of: (check: string) => checks.find((one) => one.check === check) };
+  const { checks, ...counts } = JSON.parse(output) as {
+    checks: Finding[];
+    problems: number;
+    warnings: number;
+  };
+  return { code, checks, counts, of: (check: string) => checks.find((entry) => entry.check === check) };
 }
 
 async function startFilled(t: TestContext): Promise<TestService> {
@@ -54,10 +58,10 @@ test('doctor finds no problem in an intact installation, with a running and a st
     for (const name of [...own, 'schema', 'account keys', 'secret keys', 'disk', 'backup'])
       assert.ok(names.includes(name), `${name} of ${names}`);
   }
-  const { code, said } = await runRelataWith({ ...store.settings }, store.dataDir, 'doctor');
-  assert.equal(code, 0, said);
-  assert.match(said, /^ok {7}account keys: 1 can manage an account$/m);
-  assert.match(said, /^0 problems, \d warnings$/m);
+  const { code, output } = await runRelataWith({ ...store.settings }, store.dataDir, 'doctor');
+  assert.equal(code, 0, output);
+  assert.match(output, /^ok {7}account keys: 1 can manage an account$/m);
+  assert.match(output, /^0 problems, \d warnings$/m);
 });
 
 test('doctor reports a missing account key and says how to make a new one', async (t) => {
@@ -180,30 +184,33 @@ test('doctor names damaged, missing, newer and readable files, each with a remed
   for (const id of [gone, newer, marked, restored])
     await service.loadCatalog([{ identifier: 'A', name: 'One' }], id);
   await service.stop();
-  const at = (id: number) => join(store.dataDir, 'catalogs', `${id}.db`);
-  truncateSync(at(cut), 50_000);
-  rmSync(at(gone));
-  const file = new DatabaseSync(at(newer));
+  const catalogPath = (id: number) => join(store.dataDir, 'catalogs', `${id}.db`);
+  truncateSync(catalogPath(cut), 50_000);
+  rmSync(catalogPath(gone));
+  const file = new DatabaseSync(catalogPath(newer));
   file.exec('pragma user_version = 9000');
   file.close();
-  chmodSync(at(cut), 0o644);
+  chmodSync(catalogPath(cut), 0o644);
   // Marks the catalog as damaged like the service does, and moves the damaged file aside like a restore does.
   writeFileSync(join(store.dataDir, 'catalogs', `${marked}.damaged`), 'wrong # of entries in index\n');
-  writeFileSync(`${at(restored)}.damaged`, 'the old file');
+  writeFileSync(`${catalogPath(restored)}.damaged`, 'the old file');
   const before = readFileSync(join(store.dataDir, 'control.db'));
   const { code, of } = await runDoctor(store);
   assert.equal(code, 1);
-  assert.match(of(at(cut))?.message ?? '', /^it is damaged: /);
-  assert.match(of(at(cut))?.action ?? '', new RegExp(`relata restore DIR --project ${cut}\\.`));
+  assert.match(of(catalogPath(cut))?.message ?? '', /^it is damaged: /);
+  assert.match(of(catalogPath(cut))?.action ?? '', new RegExp(`relata restore DIR --project ${cut}\\.`));
   assert.equal(
-    of(at(marked))?.message,
+    of(catalogPath(marked))?.message,
     `it is damaged: the service found so, and does not serve it (${marked}.damaged beside it says why)`,
   );
-  assert.match(of(at(marked))?.action ?? '', new RegExp(`relata restore DIR --project ${marked}\\.`));
-  assert.equal(of(at(restored)), undefined);
-  assert.equal(of(at(gone))?.message, 'it is missing, and its project had products');
-  assert.match(of(at(newer))?.message ?? '', /^it has schema 9000, this program knows \d+$/);
-  assert.match(of('permissions')?.message ?? '', new RegExp(`1 paths: ${at(cut)}`));
+  assert.match(
+    of(catalogPath(marked))?.action ?? '',
+    new RegExp(`relata restore DIR --project ${marked}\\.`),
+  );
+  assert.equal(of(catalogPath(restored)), undefined);
+  assert.equal(of(catalogPath(gone))?.message, 'it is missing, and its project had products');
+  assert.match(of(catalogPath(newer))?.message ?? '', /^it has schema 9000, this program knows \d+$/);
+  assert.match(of('permissions')?.message ?? '', new RegExp(`1 paths: ${catalogPath(cut)}`));
   assert.deepEqual(readFileSync(join(store.dataDir, 'control.db')), before, 'nothing is changed');
 });
 
@@ -211,8 +218,8 @@ test('doctor warns of a backup that is old or was never made', ofFiles, async (t
   const { store } = await startFilled(t);
   assert.equal((await runDoctor(store)).of('backup')?.status, 'warning');
   const directory = '/backup/old';
-  const at = Date.now() - 9 * 86_400_000;
-  writeFileSync(join(store.dataDir, 'last-backup.json'), JSON.stringify({ at, directory }));
+  const backupInstant = Date.now() - 9 * 86_400_000;
+  writeFileSync(join(store.dataDir, 'last-backup.json'), JSON.stringify({ at: backupInstant, directory }));
   const { code, of } = await runDoctor(store);
   assert.equal(code, 0, 'warnings do not count as problems');
   assert.match(of('backup')?.message ?? '', /\/backup\/old: 9 days ago$/);

@@ -29,7 +29,7 @@ function* listSchemas(schema: ApiSchema): Generator<ApiSchema> {
   const named = NAMED.flatMap((name) => Object.values(schema[name] ?? {}));
   const { items, additionalProperties, anyOf = [], oneOf = [], allOf = [] } = schema;
   const inner = [...named, items, additionalProperties, ...anyOf, ...oneOf, ...allOf];
-  for (const one of inner) if (typeof one === 'object') yield* listSchemas(one);
+  for (const nested of inner) if (typeof nested === 'object') yield* listSchemas(nested);
 }
 
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -72,8 +72,8 @@ test('each write that accepts an Idempotency-Key names it as a parameter, and an
   const headers = operations.flatMap(({ operation }) =>
     Object.values(operation.responses).flatMap((response) => Object.values(response.headers ?? {})),
   );
-  const known = document.components?.headers ?? {};
-  for (const { $ref } of headers) assert.ok(known[$ref.replace('#/components/headers/', '')], $ref);
+  const documented = document.components?.headers ?? {};
+  for (const { $ref } of headers) assert.ok(documented[$ref.replace('#/components/headers/', '')], $ref);
 });
 
 test('each documented header is in an answer, and each header of an answer is documented (§10.3)', async () => {
@@ -130,7 +130,9 @@ test('no validator refuses a parameter at a limit that docs/openapi.json allows 
   let sent = 0;
   const hidden: string[] = [];
   for (const { path, operation } of READERS) {
-    const query = (operation.parameters ?? []).filter((one) => one.in === 'query' && one.name !== 'wait');
+    const query = (operation.parameters ?? []).filter(
+      (parameter) => parameter.in === 'query' && parameter.name !== 'wait',
+    );
     for (const parameter of query)
       for (const edge of listEdges(parameter.schema ?? {})) {
         sent += 1;
@@ -164,7 +166,7 @@ async function findHiddenBounds({ path, name, edge, projectId }: EdgeRequest): P
     .map((line) => `${path}?${name}=${text.slice(0, 40)}: ${line}`);
 }
 
-const texts = (count: number) => Array.from({ length: count }, (_, at) => `A${at}`);
+const texts = (count: number) => Array.from({ length: count }, (_, index) => `A${index}`);
 
 /** Lists in bodies: the largest list that the document allows is accepted, and one element more is refused. */
 const LISTS = [

@@ -75,8 +75,8 @@ test('the commands of "First start" start a service whose owner link leads to th
   assert.ok(link.startsWith(`${address}/console/#/welcome/`), lines.join('\n'));
   assert.equal((await fetch(link)).status, 200);
   assert.ok(!lines.some((line) => line.includes('not built')));
-  const asked = ask.replace(/^curl http:\/\/[\w.:]+/, address);
-  assert.equal((await fetch(asked)).status, 200, ask);
+  const command = ask.replace(/^curl http:\/\/[\w.:]+/, address);
+  assert.equal((await fetch(command)).status, 200, ask);
   assert.match(await (await fetch(`${address}/docs/api`)).text(), /<title>Relata [\d.]+ API</);
 });
 

@@ -63,8 +63,8 @@ async function listRoutes({ projectId }: TestCatalog): Promise<HostileRoute[]> {
     Object.entries<Schema>(operations).flatMap(([method, { requestBody }]) => {
       const sent = requestBody?.content['application/json']?.schema;
       if (sent === undefined) return [];
-      const schema = [resolve(sent)].flatMap((one) => [one, ...(one.anyOf ?? [])]);
-      const fields = schema.flatMap((one: Schema) => Object.entries<Schema>(one.properties ?? {}));
+      const schema = [resolve(sent)].flatMap((schema) => [schema, ...(schema.anyOf ?? [])]);
+      const fields = schema.flatMap((schema: Schema) => Object.entries<Schema>(schema.properties ?? {}));
       const [list = fields[0]?.[0] ?? 'field'] = fields
         .filter(([, { type }]) => type === 'array')
         .map(([name]) => name);
@@ -78,13 +78,13 @@ async function listRoutes({ projectId }: TestCatalog): Promise<HostileRoute[]> {
 }
 
 const repeat = (text: string, bytes: number) => text.repeat(Math.floor(bytes / text.length));
-const inList = (one: string) => (bytes: number, list: string) =>
-  `{"${list}":[${repeat(`${one},`, bytes)}${one}]}`;
+const inList = (element: string) => (bytes: number, list: string) =>
+  `{"${list}":[${repeat(`${element},`, bytes)}${element}]}`;
 /** Distinct names, which a parser stores. They compress badly, so a MiB of them is beyond the limit of a body. */
 const nameFields = (bytes: number) => {
   const fields = Array.from(
     { length: Math.floor(Math.min(bytes, MIB) / 12) },
-    (_, at) => `"${at.toString(36)}":0`,
+    (_, index) => `"${index.toString(36)}":0`,
   );
   return `{${fields.join(',')}}`;
 };
@@ -108,9 +108,9 @@ for (const [kind, make] of Object.entries(bodies)) {
     assert.ok(routes.length >= 25, 'all routes are tried');
     const packed = new Map<string, Uint8Array>();
     for (const { name, method, path, bytes, list } of routes) {
-      const place = `${bytes} ${list}`;
-      const body = packed.get(place) ?? gzipSync(make(bytes, list), { level: 1 });
-      packed.set(place, body);
+      const key = `${bytes} ${list}`;
+      const body = packed.get(key) ?? gzipSync(make(bytes, list), { level: 1 });
+      packed.set(key, body);
       await new Promise((resolve) => setImmediate(resolve));
       const pause = await findLongestPause(async () => {
         const sent = `${path}${path.includes('?') ? '&' : '?'}projectId=${catalog.projectId}`;

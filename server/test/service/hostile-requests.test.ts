@@ -18,10 +18,10 @@ test(`every random request is answered as documented and leaves nothing behind (
   const service = await startTestService(t, { store, settings: LOG_LEVELS });
   const { faults, requests, accepted } = await sendHostile(service, { seed: SEED, requests: REQUESTS });
   assert.deepEqual(faults.slice(0, 5), []);
-  const kept = await sweepStored(service);
+  const stored = await sweepStored(service);
   assert.deepEqual(service.log, [], 'no request caused a fault of the service');
   await service.stop();
   const again = await startTestService(t, { store, settings: LOG_LEVELS });
-  assert.deepEqual(await readKept(again), kept, 'the data is the same after a restart');
-  t.diagnostic(`${requests} requests, ${accepted.size} operations succeeded, ${kept.size} things kept`);
+  assert.deepEqual(await readKept(again), stored, 'the data is the same after a restart');
+  t.diagnostic(`${requests} requests, ${accepted.size} operations succeeded, ${stored.size} things kept`);
 });

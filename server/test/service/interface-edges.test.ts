@@ -136,7 +136,7 @@ test('every flag in a query accepts only 1, 0, true and false, in any case (§4.
 test('a POST with too many identifiers is refused with the fixed text of its limit (§7.4)', async () => {
   const catalog = await createCatalog(service());
   const send = (path: string, count: number, more: object = {}) => {
-    const identifiers = Array.from({ length: count }, (_, at) => `A${at}`);
+    const identifiers = Array.from({ length: count }, (_, index) => `A${index}`);
     return catalog.call('POST', path, { body: { identifiers, ...more } });
   };
   for (const count of [1_001, 19_990, 19_999, 20_001, 100_000]) {

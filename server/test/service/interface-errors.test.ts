@@ -11,8 +11,8 @@ const service = shareService({ settings: { RELATA_UPLOAD_MAX_MIB: '1' } });
 
 const TEXT = 'Your body params are not valid';
 const product = (identifier: string, more: object = {}) => ({ identifier, name: identifier, ...more });
-const many = (count: number, make: (at: number) => unknown) =>
-  Array.from({ length: count }, (_, at) => make(at));
+const many = (count: number, make: (index: number) => unknown) =>
+  Array.from({ length: count }, (_, index) => make(index));
 
 async function openCatalog(): Promise<TestCatalog> {
   const catalog = await createCatalog(service());
@@ -56,130 +56,140 @@ const image = { url: 'u', type: 'SMALL' };
 /**
  * The field, wrong values, and the place in the answer. A row applies to every way to write unless `only` names some.
  */
-const wrong: { at: string; values: unknown[]; in: (value: unknown) => object; only?: readonly string[] }[] = [
+const wrong: {
+  pointer: string;
+  values: unknown[];
+  in: (value: unknown) => object;
+  only?: readonly string[];
+}[] = [
   {
-    at: '/identifier',
+    pointer: '/identifier',
     values: [1, null, true, '', long(256), [], {}, 'a\u0000', '\ud800', 'a\udc00b'],
     in: (v) => ({ identifier: v }),
   },
-  { at: '/name', values: [1, false, long(1_001), [], {}, '\u0000'], in: (v) => ({ name: v }) },
-  { at: '/name', values: [null], in: (v) => ({ name: v }), only: ['/products', '/products/batch/upload'] },
+  { pointer: '/name', values: [1, false, long(1_001), [], {}, '\u0000'], in: (v) => ({ name: v }) },
   {
-    at: '/groupIdentifier',
+    pointer: '/name',
+    values: [null],
+    in: (v) => ({ name: v }),
+    only: ['/products', '/products/batch/upload'],
+  },
+  {
+    pointer: '/groupIdentifier',
     values: [1, '', long(256), [], {}, '\ud800'],
     in: (v) => ({ groupIdentifier: v }),
   },
-  { at: '/productUrl', values: [1, long(4_097), [], {}, 'x\u0000y'], in: (v) => ({ productUrl: v }) },
-  { at: '/image', values: [1, '', long(4_097), [], { url: 'u' }], in: (v) => ({ image: v }) },
-  { at: '/images', values: ['u', 1, {}, many(201, () => image)], in: (v) => ({ images: v }) },
+  { pointer: '/productUrl', values: [1, long(4_097), [], {}, 'x\u0000y'], in: (v) => ({ productUrl: v }) },
+  { pointer: '/image', values: [1, '', long(4_097), [], { url: 'u' }], in: (v) => ({ image: v }) },
+  { pointer: '/images', values: ['u', 1, {}, many(201, () => image)], in: (v) => ({ images: v }) },
   {
-    at: '/images/1',
+    pointer: '/images/1',
     values: ['u', null, 1, [], { url: 'u' }, { type: 'SMALL' }, { ...image, alt: 'x' }],
     in: (v) => ({ images: [image, v] }),
   },
   {
-    at: '/images/0/url',
+    pointer: '/images/0/url',
     values: [1, null, '', long(4_097), '\ud800'],
     in: (v) => ({ images: [{ url: v, type: 'SMALL' }] }),
   },
   {
-    at: '/images/0/type',
+    pointer: '/images/0/type',
     values: ['small', 'HUGE', '', 1, null],
     in: (v) => ({ images: [{ url: 'u', type: v }] }),
   },
   {
-    at: '/categories',
+    pointer: '/categories',
     values: ['Tools', {}, 1, many(101, () => ({ path: ['a'] }))],
     in: (v) => ({ categories: v }),
   },
   {
-    at: '/categories/0',
+    pointer: '/categories/0',
     values: ['Tools', ['Tools'], null, {}, { path: ['a'], name: 'x' }],
     in: (v) => ({ categories: [v] }),
   },
   {
-    at: '/categories/0/path',
+    pointer: '/categories/0/path',
     values: ['Tools', null, [], many(21, () => 'a')],
     in: (v) => ({ categories: [{ path: v }] }),
   },
   {
-    at: '/categories/0/path/1',
+    pointer: '/categories/0/path/1',
     values: [1, null, '', {}, '\u0000', long(1_001)],
     in: (v) => ({ categories: [{ path: ['a', v] }] }),
   },
   {
-    at: '/categories/0/priority',
+    pointer: '/categories/0/priority',
     values: ['1', 1.5, true, 2 ** 53],
     in: (v) => ({ categories: [{ path: ['a'], priority: v }] }),
   },
   {
-    at: '/categories/0/categoryId',
+    pointer: '/categories/0/categoryId',
     values: ['1', 1.5, -1, 2 ** 53],
     in: (v) => ({ categories: [{ path: ['a'], categoryId: v }] }),
   },
-  { at: '/attributes', values: ['a', 1, true], in: (v) => ({ attributes: v }) },
+  { pointer: '/attributes', values: ['a', 1, true], in: (v) => ({ attributes: v }) },
   {
-    at: '/attributes',
+    pointer: '/attributes',
     values: [many(2_001, () => ({ key: 'k', value: 'v' }))],
     in: (v) => ({ attributes: v }),
   },
   {
-    at: '/attributes/1',
+    pointer: '/attributes/1',
     values: ['a', null, [], {}, { key: 'k' }, { value: 'v' }, { key: 'k', value: 'v', unit: 'in' }],
     in: (v) => ({ attributes: [{ key: 'k', value: 'v' }, v] }),
   },
   {
-    at: '/attributes/0/key',
+    pointer: '/attributes/0/key',
     values: [1, null, '', long(256), '\u0000', '\udfff'],
     in: (v) => ({ attributes: [{ key: v, value: 'v' }] }),
   },
   {
-    at: '/attributes/0/value',
+    pointer: '/attributes/0/value',
     values: [18, 1.5, true, [], {}, long(65_537), '\u0000', '\ud83d'],
     in: (v) => ({ attributes: [{ key: 'k', value: v }] }),
   },
   {
-    at: '/attributes/0/userGroups',
+    pointer: '/attributes/0/userGroups',
     values: ['g', 1, {}],
     in: (v) => ({ attributes: [{ key: 'k', value: 'v', userGroups: v }] }),
   },
   {
-    at: '/attributes/0/userGroups/0',
+    pointer: '/attributes/0/userGroups/0',
     values: [1, null, '', '\ud800'],
     in: (v) => ({ attributes: [{ key: 'k', value: 'v', userGroups: [v] }] }),
   },
-  { at: '/settings', values: ['x', 1, ['x'], { other: [] }], in: (v) => ({ settings: v }) },
+  { pointer: '/settings', values: ['x', 1, ['x'], { other: [] }], in: (v) => ({ settings: v }) },
   {
-    at: '/settings/includeUserGroups',
+    pointer: '/settings/includeUserGroups',
     values: ['g', 1, {}],
     in: (v) => ({ settings: { includeUserGroups: v } }),
   },
   {
-    at: '/settings/excludeUserGroups/0',
+    pointer: '/settings/excludeUserGroups/0',
     values: [1, null, ''],
     in: (v) => ({ settings: { excludeUserGroups: [v] } }),
   },
-  { at: '', values: [1, 'x', null, {}], in: (v) => ({ unknown: v, Name: v }) },
+  { pointer: '', values: [1, 'x', null, {}], in: (v) => ({ unknown: v, Name: v }) },
   {
-    at: '/attributes',
+    pointer: '/attributes',
     values: [{ k: 'v' }, {}],
     in: (v) => ({ attributes: v }),
     only: ['/products', '/products/batch/upload'],
   },
   {
-    at: '/attributes/k',
+    pointer: '/attributes/k',
     values: [1, true, { key: 'k', value: 'v' }, { value: 1 }, {}, long(65_537), 'a\u0000'],
     in: (v) => ({ attributes: { k: v } }),
     only: ['/products?partial=true'],
   },
   {
-    at: '/attributes/k/1',
+    pointer: '/attributes/k/1',
     values: [1, ['a'], { value: 1 }, { text: 'a' }, '\ud800'],
     in: (v) => ({ attributes: { k: ['a', v] } }),
     only: ['/products?partial=true'],
   },
   {
-    at: '/attributes',
+    pointer: '/attributes',
     values: ['', long(256), 'a\u0000'],
     in: (v) => ({ attributes: { [String(v)]: 'x' } }),
     only: ['/products?partial=true'],
@@ -188,16 +198,16 @@ const wrong: { at: string; values: unknown[]; in: (value: unknown) => object; on
 
 test('every field refuses invalid values, and the answer gives the place (§2.3, §7.3)', async () => {
   const catalog = await openCatalog();
-  for (const { at, values, in: put, only = WRITES } of wrong) {
+  for (const { pointer, values, in: put, only = WRITES } of wrong) {
     for (const path of only) {
       const products = values.map((value) => ({ ...product('A'), ...put(value) }));
-      const found = await findViolations(catalog, path, { products: [...products, product('good')] });
-      assert.equal(found.length, values.length, `${path} ${at}: ${JSON.stringify(found)}`);
-      for (const [index, element] of found.entries()) {
-        const shown = `${path} ${at} ${JSON.stringify(values[index])?.slice(0, 60)}: ${element.errors.join('; ')}`;
+      const violations = await findViolations(catalog, path, { products: [...products, product('good')] });
+      assert.equal(violations.length, values.length, `${path} ${pointer}: ${JSON.stringify(violations)}`);
+      for (const [index, element] of violations.entries()) {
+        const shown = `${path} ${pointer} ${JSON.stringify(values[index])?.slice(0, 60)}: ${element.errors.join('; ')}`;
         assert.equal(element.product?.index, index, shown);
         assert.ok(
-          element.errors.some((line) => line.startsWith(at) && line !== at),
+          element.errors.some((line) => line.startsWith(pointer) && line !== pointer),
           shown,
         );
       }
@@ -215,9 +225,12 @@ test('the longest values that §8 allows are accepted, counted in characters ins
     productUrl: long(4_096),
     image: long(4_096),
     images: many(199, () => ({ url: 'u', type: 'THUMB' })),
-    categories: many(100, (at) => ({ path: many(20, (level) => `${at} ${level}`), priority: at - 50 })),
+    categories: many(100, (index) => ({
+      path: many(20, (level) => `${index} ${level}`),
+      priority: index - 50,
+    })),
     attributes: [
-      ...many(1_999, (at) => ({ key: `k${at}`, value: '' })),
+      ...many(1_999, (index) => ({ key: `k${index}`, value: '' })),
       { key: 'k'.repeat(255), value: '漢'.repeat(65_536), userGroups: ['trade'] },
     ],
   };
@@ -247,14 +260,22 @@ test('a valid body of unusual strings is stored unchanged (§2.3)', async () => 
     '%00',
     '\u2028',
   ];
-  await catalog.update(...identifiers.map((one) => product(one, { attributes: [{ key: one, value: one }] })));
-  const found = await catalog.find(...identifiers);
-  assert.deepEqual(
-    found.map(({ identifier, name, groupId }) => [identifier, name, groupId]),
-    identifiers.map((one) => [one, one, one]),
+  await catalog.update(
+    ...identifiers.map((identifier) =>
+      product(identifier, { attributes: [{ key: identifier, value: identifier }] }),
+    ),
   );
-  for (const one of identifiers) {
-    assert.deepEqual((await catalog.stored(one)).attributes, [{ key: one, value: one }], JSON.stringify(one));
+  const products = await catalog.find(...identifiers);
+  assert.deepEqual(
+    products.map(({ identifier, name, groupId }) => [identifier, name, groupId]),
+    identifiers.map((identifier) => [identifier, identifier, identifier]),
+  );
+  for (const text of identifiers) {
+    assert.deepEqual(
+      (await catalog.stored(text)).attributes,
+      [{ key: text, value: text }],
+      JSON.stringify(text),
+    );
   }
 });
 
@@ -314,8 +335,8 @@ const both = (...lines: string[]) => ({ schemaErrors: lines, errors: lines });
 
 test('a product without its required fields is refused with their names (§7.3)', async () => {
   const catalog = await openCatalog();
-  const [found] = await findViolations(catalog, '/products', [{}]);
-  assert.deepEqual(found?.errors, [
+  const [violation] = await findViolations(catalog, '/products', [{}]);
+  assert.deepEqual(violation?.errors, [
     "must have required property 'identifier'",
     "must have required property 'name'",
   ]);
@@ -345,18 +366,18 @@ test('after 100 invalid products the last element counts the others (§7.3 rule 
     [101, 1],
     [9_999, 9_899],
   ] as const) {
-    const found = await findViolations(catalog, '/products', [
+    const violations = await findViolations(catalog, '/products', [
       product('good'),
       ...many(count, () => ({ name: 1 })),
     ]);
     assert.deepEqual(
-      found.slice(0, 100).map((element) => element.product?.index),
-      many(100, (at) => at + 1),
+      violations.slice(0, 100).map((element) => element.product?.index),
+      many(100, (index) => index + 1),
     );
-    assert.equal(found.length, rest === undefined ? 100 : 101);
+    assert.equal(violations.length, rest === undefined ? 100 : 101);
     if (rest === undefined) continue;
-    assert.equal(found[100]?.product, null);
-    assert.match(found[100]?.errors[0] ?? '', new RegExp(`\\b${rest}\\b`));
+    assert.equal(violations[100]?.product, null);
+    assert.match(violations[100]?.errors[0] ?? '', new RegExp(`\\b${rest}\\b`));
   }
 });
 
@@ -364,9 +385,9 @@ test('a fault of the whole body is one element without a product (§7.3 rule 4)'
   const catalog = await openCatalog();
   const bodies = [{}, 'null', '1', '"text"', 'true', { products: {} }, { products: null }, { products: 'A' }];
   for (const body of [...bodies, { Products: [product('A')] }, { products: [product('A')], more: 1 }]) {
-    const found = await findViolations(catalog, '/products', body);
-    assert.equal(found.length, 1);
-    assert.equal(found[0]?.product, null);
+    const violations = await findViolations(catalog, '/products', body);
+    assert.equal(violations.length, 1);
+    assert.equal(violations[0]?.product, null);
   }
   await findViolations(catalog, '/products', '{"products":[{"identifier":"A","name":"A"}],"__proto__":[]}');
   await assertNothingStored(catalog);
@@ -377,8 +398,8 @@ test('__proto__ as a field is refused like any unknown one (§2.3 rule 7)', asyn
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']) {
     const body = `[{"identifier":"A","name":"A",${JSON.stringify(name)}:{"identifier":"B"}}]`;
     for (const path of WRITES) {
-      const [found] = await findViolations(catalog, path, body);
-      assert.match(found?.errors[0] ?? '', /must NOT have additional properties/);
+      const [violation] = await findViolations(catalog, path, body);
+      assert.match(violation?.errors[0] ?? '', /must NOT have additional properties/);
     }
     const nested = `[{"identifier":"A","name":"A","attributes":[{"key":"k","value":"v",${JSON.stringify(name)}:1}]}]`;
     await findViolations(catalog, '/products', nested);
@@ -478,7 +499,7 @@ test('deep nesting is refused and harms nothing (§2.3 rule 8)', async () => {
 
 test('an empty list and more than 10,000 products are refused with their numbers (§4.3 rule 6)', async () => {
   const catalog = await openCatalog();
-  const over = many(10_001, (at) => product(`P${at}`));
+  const over = many(10_001, (index) => product(`P${index}`));
   for (const path of WRITES) {
     assertRefused(await catalog.post(path, { products: [] }), 400);
     assertRefused(await catalog.post(path, []), 400);
@@ -642,7 +663,7 @@ test('no query leads to a 500 (§7.4)', async () => {
   );
   const value = fc.oneof(
     fc.string({ unit: 'grapheme' }).map(encodeURIComponent),
-    fc.string().map((one) => one.replace(/[\s#]/g, '')),
+    fc.string().map((text) => text.replace(/[\s#]/g, '')),
     fc.constantFrom(
       '',
       '%',
@@ -706,7 +727,7 @@ const listWrongIntegers = ({ paths }: Documented, projectId: number) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { parameters = [] }]) =>
       parameters
-        .filter(({ in: place, schema }) => place !== 'header' && schema.type === 'integer')
+        .filter(({ in: location, schema }) => location !== 'header' && schema.type === 'integer')
         .map(({ name }) => {
           const filled = path.replace(/\{(\w+)\}/g, (_, id) => (id === name ? '1e0' : String(projectId)));
           const query = new URLSearchParams({ projectId: String(projectId), [name]: '1e0' });

@@ -29,15 +29,15 @@ interface Received {
 function receive(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Received> {
   const credentials = { authorization: `Bearer ${service().key}` };
   return new Promise((resolve, reject) => {
-    const asked = request(service().address + path, { method, headers: { ...credentials, ...headers } });
-    asked.on('error', reject).on('response', (response) => {
+    const sent = request(service().address + path, { method, headers: { ...credentials, ...headers } });
+    sent.on('error', reject).on('response', (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk) => chunks.push(chunk)).on('error', reject);
       response.on('end', () =>
         resolve({ status: response.statusCode, headers: response.headers, bytes: Buffer.concat(chunks) }),
       );
     });
-    asked.end();
+    sent.end();
   });
 }
 
@@ -63,7 +63,7 @@ test('every failure names its reason, and docs/interface lists all reasons (§7.
   const listed = [...table.matchAll(/^ *\| `([a-z_]+)`/gm)].map(([, reason]) => reason);
   assert.deepEqual(listed.toSorted(), REASONS);
   const catalog = await createCatalog(service());
-  const asked = [
+  const requests = [
     [await service().call('GET', '/nowhere'), 'not_found'],
     [await service().call('PUT', '/projects'), 'method_not_allowed'],
     [await service().call('GET', '/projects', { key: null }), 'token_missing'],
@@ -75,7 +75,8 @@ test('every failure names its reason, and docs/interface lists all reasons (§7.
     [await catalog.post('/products/batch/start'), 'full_update_missing'],
     [await catalog.call('GET', '/search/relations/result?identifier=A'), 'bad_request'],
   ] as const;
-  for (const [answer, reason] of asked) assert.equal(answer.body.reason, reason, JSON.stringify(answer.body));
+  for (const [answer, reason] of requests)
+    assert.equal(answer.body.reason, reason, JSON.stringify(answer.body));
 });
 
 test('the first lines of a refusal name the first invalid product (§7.3 rule 9)', async () => {
@@ -113,14 +114,14 @@ test('every answer forbids browsers to guess its content type (ASVS 3.4.4)', asy
     '/metrics',
     '/docs/',
   ];
-  const found = await Promise.all(paths.map((path) => receive(path)));
-  found.push(
+  const answers = await Promise.all(paths.map((path) => receive(path)));
+  answers.push(
     await receive('/products', {}, 'POST'),
     await receive('/management/projects', { authorization: '' }),
   );
-  const without = found.filter(({ headers }) => headers['x-content-type-options'] !== 'nosniff');
+  const without = answers.filter(({ headers }) => headers['x-content-type-options'] !== 'nosniff');
   assert.deepEqual(without, []);
-  assert.ok(new Set(found.map(({ status }) => status)).size > 2);
+  assert.ok(new Set(answers.map(({ status }) => status)).size > 2);
 });
 
 test('answers from 1 KB are packed as the caller accepts, but events and small answers never are (§4 rule 8)', async () => {
@@ -162,9 +163,9 @@ test('bodies may be packed with zstd or br, with the same limits as gzip (§2.3 
   for (const [encoding, pack] of Object.entries(packers)) {
     const headers = { 'content-encoding': encoding };
     await catalog.done(await catalog.post('/products', pack(JSON.stringify([product(encoding)])), headers));
-    const asked = pack(JSON.stringify({ identifiers: [encoding] }));
-    const found = await catalog.post('/product-service/products-by-sku', asked, headers);
-    assert.equal(found.body.products[0].identifier, encoding);
+    const body = pack(JSON.stringify({ identifiers: [encoding] }));
+    const answer = await catalog.post('/product-service/products-by-sku', body, headers);
+    assert.equal(answer.body.products[0].identifier, encoding);
     const bomb = pack(Buffer.alloc(5 * 1024 * 1024, ' '));
     assertRefused(await catalog.post('/products', bomb, headers), 413);
     assertRefused(await catalog.post('/product-service/products-by-sku', bomb, headers), 413);
@@ -188,8 +189,12 @@ test('a creation answers its Location, and an answer that the caller already has
   const ontology = `/management/projects/${catalog.projectId}/ontology`;
   const { etag } = (await receive(ontology)).headers;
   for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-    const kept = await receive(ontology, { 'if-none-match': String(tag), 'accept-encoding': 'gzip' });
-    assert.deepEqual([kept.status, kept.bytes.length, kept.headers.etag], [304, 0, etag], String(tag));
+    const unchanged = await receive(ontology, { 'if-none-match': String(tag), 'accept-encoding': 'gzip' });
+    assert.deepEqual(
+      [unchanged.status, unchanged.bytes.length, unchanged.headers.etag],
+      [304, 0, etag],
+      String(tag),
+    );
   }
   assert.equal((await receive(ontology, { 'if-none-match': '"other"' })).status, 200);
 });
@@ -234,9 +239,9 @@ test('tasks are filtered by origin and time, and logs and projects are listed in
   const find = async (query: string) => (await catalog.call('GET', `/tasks?${query}`)).body.tasks.length;
   const all = (await catalog.tasks()).length;
   assert.deepEqual([await find('origin=LIVE-API'), await find('origin=PIPELINE')], [all, 0]);
-  const at = latest.requestTime;
+  const requestedAt = latest.requestTime;
   assert.deepEqual(
-    [await find(`from=${at + 1}`), await find('from=0&to=1'), await find(`to=${at + 1}`)],
+    [await find(`from=${requestedAt + 1}`), await find('from=0&to=1'), await find(`to=${requestedAt + 1}`)],
     [0, 0, all],
   );
   const path = `/tasks/${latest.id}/log`;

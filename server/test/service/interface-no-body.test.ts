@@ -15,15 +15,16 @@ const UNKNOWN: Readonly<Record<string, string>> = { suggestionId: 'relation-0000
 async function listWithoutBody(projectId: number): Promise<[string, string][]> {
   const document = await readFile(new URL('../../../docs/openapi.json', import.meta.url), 'utf8');
   const { paths } = JSON.parse(document) as { paths: Record<string, Record<string, AnyOperation>> };
-  const found = Object.entries(paths).flatMap(([path, operations]) =>
+  const calls = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
       .filter(([method, { requestBody, security }]) => {
-        const isManagement = path.startsWith('/management/') && security?.some((one) => 'bearer' in one);
+        const isManagement =
+          path.startsWith('/management/') && security?.some((scheme) => 'bearer' in scheme);
         return isManagement && method !== 'get' && requestBody === undefined;
       })
       .map(([method]) => [method.toUpperCase(), path] as [string, string]),
   );
-  return found
+  return calls
     .filter(([method, path]) => `${method} ${path}` !== IGNORING)
     .map(([method, path]) => {
       const below = path.replace('/management/projects/{id}', `/management/projects/${projectId}`);

@@ -57,13 +57,13 @@ function runProgram(t: TestContext, settings: Record<string, string>, command = 
   t.after(() => child.kill('SIGKILL'));
   let output = '';
   const ended = once(child, 'close').then(([code]): Ended => ({ code, output }));
-  const wanted: { pattern: RegExp; found: (match: RegExpExecArray) => void }[] = [];
+  const wanted: { pattern: RegExp; resolve: (match: RegExpExecArray) => void }[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
       output += chunk.toString();
-      for (const { pattern, found } of wanted) {
+      for (const { pattern, resolve } of wanted) {
         const match = pattern.exec(output);
-        if (match !== null) found(match);
+        if (match !== null) resolve(match);
       }
     });
   }
@@ -72,7 +72,7 @@ function runProgram(t: TestContext, settings: Record<string, string>, command = 
     ended,
     waitFor: (pattern: RegExp) =>
       Promise.race([
-        new Promise<RegExpExecArray>((found) => wanted.push({ pattern, found })),
+        new Promise<RegExpExecArray>((resolve) => wanted.push({ pattern, resolve })),
         ended.then(({ code }) => assert.fail(`ended with ${code}: ${output}`)),
       ]),
   };
@@ -223,8 +223,8 @@ test('/openapi.json describes every call of the interface, and its references re
   const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path = '']) => path);
   for (const path of references) {
     const steps = path.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-    const found = steps.reduce<unknown>((part, step) => Reflect.get(Object(part), step), body);
-    assert.notEqual(found, undefined, path);
+    const target = steps.reduce<unknown>((part, step) => Reflect.get(Object(part), step), body);
+    assert.notEqual(target, undefined, path);
   }
 });
 
@@ -267,7 +267,7 @@ async function readMetric(name: string): Promise<number> {
   const { body } = await service().call('GET', '/metrics');
   const line = String(body)
     .split('\n')
-    .find((one) => one.startsWith(`${name} `));
+    .find((line) => line.startsWith(`${name} `));
   return Number(line?.split(' ').at(-1));
 }
 
@@ -354,7 +354,7 @@ test('the dashboard and the alerts query only existing metrics (§10.3)', async 
   const metrics = readMetricLabels(`${text}\nrelata_replica_lag_seconds{replica="1"} 0`);
   const queries = listQueries();
   assert.ok(queries.length > 40);
-  for (const { query, shown } of queries.filter((one) => !ABSENT[testedStore].test(one.query)))
+  for (const { query, shown } of queries.filter((query) => !ABSENT[testedStore].test(query.query)))
     assertAnswerable(metrics, query, shown);
   for (const absent of queries.filter(({ query }) => ABSENT[testedStore].test(query)))
     assert.doesNotMatch(text, new RegExp(`^${ABSENT[testedStore].exec(absent.query)?.[0]}\\b`, 'm'));
@@ -384,7 +384,7 @@ test('each metric of the service is in docs/operating/monitoring.md and names no
   const text = String((await service().call('GET', '/metrics')).body);
   const documented = readFileSync(new URL('../../../docs/operating/monitoring.md', import.meta.url), 'utf8');
   const names = [...text.matchAll(/^# HELP (relata_\w+)/gm)].map(([, name = '']) => name);
-  for (const name of names.filter((one) => !/^relata_(process|nodejs)_/.test(one)))
+  for (const name of names.filter((name) => !/^relata_(process|nodejs)_/.test(name)))
     assert.match(documented, new RegExp(`^\\| \`${name}[{\`]`, 'm'));
   for (const [label, values] of [...readMetricLabels(text).values()].flatMap((labels) => [...labels]))
     assert.ok(!/project|key/.test(label) && values.size <= 200, label);
@@ -393,10 +393,10 @@ test('each metric of the service is in docs/operating/monitoring.md and names no
 test('Prometheus accepts the alerts and every query of the dashboard', async (t) => {
   const folder = await makeFolder(t);
   // Replaces Grafana's variables as Grafana does.
-  const rules = listQueries().flatMap(({ query }, at) =>
+  const rules = listQueries().flatMap(({ query }, index) =>
     query.startsWith('label_values')
       ? []
-      : { record: `query:${at}`, expr: query.replaceAll('$__rate_interval', '5m') },
+      : { record: `query:${index}`, expr: query.replaceAll('$__rate_interval', '5m') },
   );
   await writeFile(join(folder, 'queries.yaml'), JSON.stringify({ groups: [{ name: 'queries', rules }] }));
   const alerts = fileURLToPath(new URL('../../../deploy/prometheus/alerts.yaml', import.meta.url));

@@ -38,15 +38,22 @@ const counted = (points: AnyBody[]) => points.map(({ meanMs, ...point }) => poin
 
 test('requests of a key are counted by minute, including refused ones and those over its limit (§14.7 rules 1 and 2)', async () => {
   const key = await createKey({ rateLimit: { requestsPerMinute: 4 } });
-  const at = clock.now() - (clock.now() % MINUTE);
+  const minute = clock.now() - (clock.now() % MINUTE);
   for (const path of ['/projects', '/projects', '/tasks/unknown', '/projects', '/projects', '/projects'])
     await service().call('GET', path, { key: key.key });
   clock.pass(MINUTE);
   await service().call('GET', '/projects', { key: key.key });
-  const { requests, ...span } = await read(statisticsOf(key, `?from=${at}&to=${at + 5 * MINUTE}`));
-  assert.deepEqual(span, { from: at, to: at + 5 * MINUTE, step: 60 });
-  assert.deepEqual(counted(requests)[0], { at, requests: 6, refused: 1, limited: 2, failed: 0, slow: 0 });
-  assert.equal(requests[1].at, at + MINUTE);
+  const { requests, ...span } = await read(statisticsOf(key, `?from=${minute}&to=${minute + 5 * MINUTE}`));
+  assert.deepEqual(span, { from: minute, to: minute + 5 * MINUTE, step: 60 });
+  assert.deepEqual(counted(requests)[0], {
+    at: minute,
+    requests: 6,
+    refused: 1,
+    limited: 2,
+    failed: 0,
+    slow: 0,
+  });
+  assert.equal(requests[1].at, minute + MINUTE);
   assert.equal(requests[1].requests, 1);
   assert.ok(requests.every(({ meanMs }: AnyBody) => meanMs > 0 && meanMs < 10_000));
 });
@@ -234,13 +241,13 @@ test('failed and slow requests are noted, and waiting for a task or an event doe
     projectId: undefined,
     reason: 'unexpected',
   });
-  for (let at = 0; at < 60; at += 1)
-    statistics.noteRequest({ ...answered, requestId: `mild ${at}`, seconds: 1.1 });
+  for (let index = 0; index < 60; index += 1)
+    statistics.noteRequest({ ...answered, requestId: `mild ${index}`, seconds: 1.1 });
   const { noted, requests } = await read(`/management/statistics?from=${from}`);
   assert.equal(noted.length, 50, 'the worst of each ten seconds');
-  const found = (id: string) => noted.find(({ requestId }: AnyBody) => requestId === id);
+  const findNoted = (id: string) => noted.find(({ requestId }: AnyBody) => requestId === id);
   const shown = { at: from, apiKeyId: 1, method: 'GET' };
-  assert.deepEqual(found('r1'), {
+  assert.deepEqual(findNoted('r1'), {
     ...shown,
     requestId: 'r1',
     projectId: 7,
@@ -248,7 +255,7 @@ test('failed and slow requests are noted, and waiting for a task or an event doe
     status: 200,
     ms: 1_500,
   });
-  assert.deepEqual(found('r3'), {
+  assert.deepEqual(findNoted('r3'), {
     ...shown,
     requestId: 'r3',
     projectId: null,
@@ -256,7 +263,7 @@ test('failed and slow requests are noted, and waiting for a task or an event doe
     status: 500,
     ms: 100,
   });
-  assert.equal(found('r2'), undefined);
+  assert.equal(findNoted('r2'), undefined);
   assert.deepEqual([requests[0].slow, requests[0].failed], [61, 1]);
 });
 
@@ -266,11 +273,11 @@ test('minutes are kept for two days, hours for 90 days, and the last size foreve
   await catalog.load({ identifier: 'A' });
   await service().call('GET', '/projects', { key: key.key });
   await service().app.statistics.flush();
-  const at = clock.now() - (clock.now() % HOUR);
+  const hour = clock.now() - (clock.now() % HOUR);
   const see = async () => {
     await service().app.statistics.dropOld();
-    const minutes = await read(statisticsOf(key, `?from=${at}&to=${at + HOUR}&step=60`));
-    const hours = await read(statisticsOf(key, `?from=${at}&to=${at + HOUR}&step=3600`));
+    const minutes = await read(statisticsOf(key, `?from=${hour}&to=${hour + HOUR}&step=60`));
+    const hours = await read(statisticsOf(key, `?from=${hour}&to=${hour + HOUR}&step=3600`));
     const path = `/management/statistics?projectId=${catalog.projectId}`;
     const { catalogs } = await read(`${path}&from=${clock.now()}`);
     return [minutes.requests.length, hours.requests.length, catalogs[0].products];
@@ -287,13 +294,13 @@ test('a stopping service writes its counts, which are added to the stored ones (
   const time = new TestClock();
   const startOne = async (): Promise<[TestService, () => Promise<void>]> => {
     const stops = new Stops();
-    const one = await startTestService(stops, { store, clock: time });
-    return [one, () => stops.stopAll()];
+    const firstService = await startTestService(stops, { store, clock: time });
+    return [firstService, () => stops.stopAll()];
   };
   const [first, stopFirst] = await startOne();
   await first.loadCatalog([{ identifier: 'A' }]);
   const key = await createKey({}, first);
-  for (let at = 0; at < 3; at += 1) await first.call('GET', '/projects', { key: key.key });
+  for (let index = 0; index < 3; index += 1) await first.call('GET', '/projects', { key: key.key });
   await stopFirst();
   const [second, stopSecond] = await startOne();
   await second.call('GET', '/projects', { key: key.key });
@@ -307,14 +314,14 @@ test('a stopping service writes its counts, which are added to the stored ones (
 test('counts of several processes are added up (§14.7 rule 9)', SHARED, async (t) => {
   const store = await createTestStore(t);
   const time = new TestClock();
-  const [one, other] = [
+  const [first, other] = [
     await startTestService(t, { store, clock: time }),
     await startTestService(t, { store, clock: time }),
   ];
-  const key = await createKey({}, one);
-  for (const each of [one, other, other]) await each.call('GET', '/projects', { key: key.key });
-  await Promise.all([one.app.statistics.flush(), other.app.statistics.flush()]);
-  assert.equal((await read(statisticsOf(key), one)).requests[0].requests, 3);
+  const key = await createKey({}, first);
+  for (const each of [first, other, other]) await each.call('GET', '/projects', { key: key.key });
+  await Promise.all([first.app.statistics.flush(), other.app.statistics.flush()]);
+  assert.equal((await read(statisticsOf(key), first)).requests[0].requests, 3);
 });
 
 const SECRET = 'hunter2';
@@ -341,8 +348,8 @@ test('the last failed and slow requests of a project are kept, with the beginnin
   const [large, gzip, broken, invalid, ...others] = body.items;
   assert.deepEqual(others, []);
   assert.doesNotMatch(JSON.stringify(body), new RegExp(SECRET));
-  const { requestId, ms, details, ...told } = invalid;
-  assert.deepEqual(told, {
+  const { requestId, ms, details, ...fields } = invalid;
+  assert.deepEqual(fields, {
     kind: 'failed',
     at: clock.now(),
     method: 'POST',
@@ -379,7 +386,7 @@ test('the last 50 requests of each kind are kept per project, without those of k
     rateLimit: { requestsPerMinute: 60 },
   });
   const requests = `/management/projects/${projectId}/requests`;
-  for (let at = 0; at < 55; at += 1) await call('GET', `/tasks/none-${at}`, { key });
+  for (let index = 0; index < 55; index += 1) await call('GET', `/tasks/none-${index}`, { key });
   await service().call('POST', '/management/api-keys', { key, body: { name: SECRET } });
   await call('GET', '/tasks', { key: 'unknown' });
   const caller = {
@@ -414,7 +421,7 @@ test('the last 50 requests of each kind are kept per project, without those of k
   await service().call('GET', `/management/projects/${other.projectId}`, { key });
   // Above its rate limit, the service does not look up the project. The key names it.
   clock.pass(MINUTE);
-  for (let at = 0; at < 61; at += 1) await call('GET', '/projects', { key });
+  for (let count = 0; count < 61; count += 1) await call('GET', '/projects', { key });
   assert.equal((await list('?kind=failed'))[0].status, 429);
   assert.deepEqual(
     (await service().call('GET', requests.replace(/\d+/, `${other.projectId}`))).body.items,

@@ -21,7 +21,7 @@ interface WireTask {
 }
 
 const numbered = (count: number, name = 'first'): TestProduct[] =>
-  Array.from({ length: count }, (_, at) => ({ identifier: `P${at}`, name }));
+  Array.from({ length: count }, (_, index) => ({ identifier: `P${index}`, name }));
 
 /** @returns the task of an accepted write */
 function taskOf(answer: { status: number; body: { task?: WireTask; data?: { task: WireTask } } }): WireTask {
@@ -120,11 +120,11 @@ test('an upload is PENDING until its commit, and CANCELLED if it is discarded (�
   await initiate(catalog);
   const discarded = taskOf(await upload(catalog, numbered(2)));
   await initiate(catalog);
-  const kept = taskOf(await upload(catalog, numbered(3)));
+  const keptTask = taskOf(await upload(catalog, numbered(3)));
   assert.equal((await readTask(discarded.id)).taskStatus, 'CANCELLED');
-  assert.equal((await readTask(kept.id)).taskStatus, 'PENDING');
+  assert.equal((await readTask(keptTask.id)).taskStatus, 'PENDING');
   await catalog.done(await start(catalog));
-  assert.equal((await service().ended(kept.id)).taskStatus, 'FINISHED');
+  assert.equal((await service().ended(keptTask.id)).taskStatus, 'FINISHED');
 });
 
 interface Model {
@@ -167,9 +167,9 @@ function listPatched(
   { products }: Model,
   { products: patches }: Extract<Change, { kind: 'partial' }>,
 ): UndoEntry {
-  const known = patches.filter(({ identifier }) => products.has(identifier));
+  const existing = patches.filter(({ identifier }) => products.has(identifier));
   return new Map(
-    known.map(({ identifier, attributes }) => [
+    existing.map(({ identifier, attributes }) => [
       identifier,
       patch(products.get(identifier) ?? {}, attributes),
     ]),
@@ -177,10 +177,10 @@ function listPatched(
 }
 
 function deleteFrom(model: Model, identifiers: readonly string[]): void {
-  const known = identifiers.filter((identifier) => model.products.has(identifier));
-  if (known.length === 0) return;
-  model.undo = new Map(known.map((identifier) => [identifier, model.products.get(identifier)]));
-  setAll(model, new Map(known.map((identifier) => [identifier, undefined])));
+  const existing = identifiers.filter((identifier) => model.products.has(identifier));
+  if (existing.length === 0) return;
+  model.undo = new Map(existing.map((identifier) => [identifier, model.products.get(identifier)]));
+  setAll(model, new Map(existing.map((identifier) => [identifier, undefined])));
 }
 
 function replaceAll(model: Model, change: Extract<Change, { kind: 'full' | 'incremental' }>): void {
@@ -212,7 +212,7 @@ function inventChanges(seed: number, count: number): Change[] {
     ...new Set(Array.from({ length: 1 + below(most) }, () => `P${below(12)}`)),
   ];
   const kinds = ['full', 'incremental', 'partial', 'partial', 'delete', 'restore'] as const;
-  return Array.from({ length: count }, (_, at): Change => {
+  return Array.from({ length: count }, (_, index): Change => {
     const kind = kinds[below(kinds.length)] ?? 'partial';
     if (kind === 'restore') return { kind };
     if (kind === 'delete') return { kind, identifiers: identifiers(3) };
@@ -222,7 +222,7 @@ function inventChanges(seed: number, count: number): Change[] {
       products: identifiers(8).map((identifier) => ({
         identifier,
         attributes: {
-          [key()]: `${at}`,
+          [key()]: `${index}`,
           [key()]: kind === 'partial' && below(3) === 0 ? null : `v${below(5)}`,
         },
       })),
@@ -274,16 +274,20 @@ for (const seed of [1, 2]) {
     const changes = inventChanges(seed, 40);
     const release = await catalog.hold();
     const sent: string[] = [];
-    for (const [at, change] of changes.entries()) {
+    for (const [index, change] of changes.entries()) {
       sent.push(await send(catalog, change));
       // The first half waits behind one task. The second half is accepted while other tasks take effect.
-      if (at === 20) void release();
+      if (index === 20) void release();
     }
-    for (const [at, id] of sent.entries()) {
+    for (const [position, id] of sent.entries()) {
       const { taskStatus } = await service().ended(id);
-      const change = changes[at] as Change;
+      const change = changes[position] as Change;
       const isVoid = change.kind === 'restore' && model.undo === undefined;
-      assert.equal(taskStatus, isVoid ? 'FAILED' : 'FINISHED', `change ${at}: ${JSON.stringify(change)}`);
+      assert.equal(
+        taskStatus,
+        isVoid ? 'FAILED' : 'FINISHED',
+        `change ${position}: ${JSON.stringify(change)}`,
+      );
       applyToModel(model, change);
     }
     assert.deepEqual(await readCatalog(catalog), Object.fromEntries(model.products));
@@ -355,8 +359,8 @@ test('wait delays the answer until the task has ended or the time is over (§4.7
 test('tasks are listed newest first, by status, in pages (§4.7 rule 3)', async () => {
   const catalog = await createCatalog(service());
   const ids: string[] = [];
-  for (let at = 0; at < 5; at += 1)
-    ids.unshift((await catalog.update({ identifier: 'A', name: `${at}` })).id);
+  for (let index = 0; index < 5; index += 1)
+    ids.unshift((await catalog.update({ identifier: 'A', name: `${index}` })).id);
   const release = await catalog.hold();
   const open = taskOf(await catalog.post('/products', numbered(1))).id;
   const list = async (query: string) => {
@@ -402,7 +406,7 @@ test('the report is NDJSON, and empty if there are no findings (§4.7 rule 5)', 
 
 test('a report ends at 100,000 lines and counts the others (§4.7 rule 7)', async () => {
   const catalog = await createCatalog(service());
-  const names = Array.from({ length: 11 }, (_, at) => `N${at}`);
+  const names = Array.from({ length: 11 }, (_, index) => `N${index}`);
   const attributes = names.map((name) => ({ name, type: 'NUMERIC_ATTRIBUTE' }));
   const path = `/management/projects/${catalog.projectId}/ontology`;
   assert.equal((await service().call('PUT', path, { body: { mode: 'own', attributes } })).status, 200);
@@ -501,12 +505,12 @@ test('cancelling an upload or an ended task is refused (§4.7 rule 12)', async (
 
 test('a cancel always answers the final status of its task (§4.7 rules 11 and 12)', async () => {
   const catalog = await createCatalog(service());
-  for (let at = 0; at < 25; at += 1) {
-    const { id } = taskOf(await catalog.post('/products', [{ identifier: `P${at}`, name: 'x' }]));
-    if (at % 5 > 0) await new Promise((resolve) => setTimeout(resolve, at));
+  for (let index = 0; index < 25; index += 1) {
+    const { id } = taskOf(await catalog.post('/products', [{ identifier: `P${index}`, name: 'x' }]));
+    if (index % 5 > 0) await new Promise((resolve) => setTimeout(resolve, index));
     const { status, body } = await service().call('POST', `/tasks/${id}/cancel`);
     const { taskStatus } = await service().ended(id);
-    const isThere = (await catalog.find(`P${at}`)).length === 1;
+    const isThere = (await catalog.find(`P${index}`)).length === 1;
     if (status === 200)
       assert.deepEqual([body.task.taskStatus, taskStatus, isThere], ['CANCELLED', 'CANCELLED', false]);
     else assert.deepEqual([status, taskStatus, isThere], [409, 'FINISHED', true]);

@@ -46,7 +46,9 @@ test('events and exports end within seconds once their key or session loses its 
   const given = { name: 'Doomed', scope: { type: 'account' } };
   const key = (await service().call('POST', '/management/api-keys', { body: given })).body;
   const catalog = await createCatalog(service());
-  await catalog.load(...Array.from({ length: 400 }, (_, at) => ({ identifier: `P${at}`, attributes: LONG })));
+  await catalog.load(
+    ...Array.from({ length: 400 }, (_, index) => ({ identifier: `P${index}`, attributes: LONG })),
+  );
   const release = await catalog.hold();
   const [task] = await catalog.tasks();
   const events = `/tasks/${task.id}/events`;
@@ -66,7 +68,7 @@ test('events and exports end within seconds once their key or session loses its 
     begin(t, events, `Cookie: ${elsewhere.cookie}`),
     begin(t, lines, withKey),
   ]);
-  const kept = await begin(t, events, `Authorization: Bearer ${service().key}`);
+  const allowed = await begin(t, events, `Authorization: Bearer ${service().key}`);
   const allEnded = Promise.all(held.map(ended));
   await setRole('none', service().projectId);
   await service().call('DELETE', `/management/api-keys/${key.id}`);
@@ -75,15 +77,15 @@ test('events and exports end within seconds once their key or session loses its 
   while (service().log.filter((line) => /may call no more/.test(line)).length < held.length) await delay(50);
   for (const socket of held) socket.resume();
   await allEnded;
-  const told = once(kept.resume(), 'data');
+  const received = once(allowed.resume(), 'data');
   await release();
-  assert.match(String(await told), /FINISHED/, 'a caller that keeps its access receives the rest');
+  assert.match(String(await received), /FINISHED/, 'a caller that keeps its access receives the rest');
 });
 
 const WITH_VALUES = (identifier: string, characters: number) => ({
   identifier,
-  attributes: Array.from({ length: 1_900 }, (_, at) => {
-    return { key: `Key ${at}`, value: `${at} `.repeat(characters) };
+  attributes: Array.from({ length: 1_900 }, (_, index) => {
+    return { key: `Key ${index}`, value: `${index} `.repeat(characters) };
   }),
 });
 
@@ -108,7 +110,7 @@ async function measure(path: string, headers: Record<string, string> = {}) {
   return { status: answer.status, text, ms: performance.now() - began, longestMs: delays.max / 1e6 };
 }
 
-const LARGE_ONES = Array.from({ length: 30 }, (_, at) => `Q${String(at).padStart(2, '0')}`);
+const LARGE_ONES = Array.from({ length: 30 }, (_, index) => `Q${String(index).padStart(2, '0')}`);
 let loaded: ReturnType<typeof loadLarge> | undefined;
 
 async function loadLarge() {
@@ -147,7 +149,7 @@ test('answers of large uploads contain exactly the uploads, whatever their lengt
   const ontology = `/management/projects/${catalog.projectId}/ontology`;
   await service().call('PUT', ontology, { body: { mode: 'own', attributes } });
   const values = (key: string, count: number) =>
-    Array.from({ length: count }, (_, at) => ({ key, value: `${at} ${'é'.repeat(29_000)}` }));
+    Array.from({ length: count }, (_, index) => ({ key, value: `${index} ${'é'.repeat(29_000)}` }));
   // Of 700 KB and 900 KB. A value that is not a number makes no fact, so the second answer has 60 KB.
   const uploads = { S: values('Text', 12), W: [...values('Text', 1), ...values('Number', 15)] };
   const facts = { S: 12, W: 1 };
@@ -198,10 +200,10 @@ async function readAll(paths: readonly string[]): Promise<void> {
  * the serving thread, in ms
  */
 async function findPauseOf(paths: readonly string[]): Promise<number> {
-  const found: number[] = [];
-  do found.push(await findLongestPause(() => readAll(paths)));
-  while (Math.min(...found) >= LONGEST_PAUSE_MS && found.length < 3);
-  return Math.min(...found);
+  const identifiers: number[] = [];
+  do identifiers.push(await findLongestPause(() => readAll(paths)));
+  while (Math.min(...identifiers) >= LONGEST_PAUSE_MS && identifiers.length < 3);
+  return Math.min(...identifiers);
 }
 
 test('the page of a large product has the same form as any other and does not delay other callers (§14.3 rule 3)', async () => {
@@ -233,18 +235,18 @@ test('pages of lists and exports read a limited number of bytes and continue whe
   while ((await catalog.call('GET', '/search/products?q=q')).body.partial) await delay(100);
   const filters = ['', '&category=["Large"]', '&q=Q', '&category=["Large"]&q=Q'];
   for (const query of filters.flatMap((filter) => [filter, `${filter}&format=table`])) {
-    const found: string[] = [];
+    const identifiers: string[] = [];
     let pages = 0;
     for (let cursor = ''; ; pages += 1) {
       const { text, status } = await measure(`${path}?limit=100${query}${cursor}`);
       assert.equal(status, 200, text);
       assert.ok(text.length < 8 * 1024 * 1024, `${query}: a page of ${text.length} characters`);
       const page = JSON.parse(text);
-      found.push(...page.items.map(({ identifier }: { identifier: string }) => identifier));
+      identifiers.push(...page.items.map(({ identifier }: { identifier: string }) => identifier));
       if (page.nextCursor === null) break;
       cursor = `&cursor=${page.nextCursor}`;
     }
-    assert.deepEqual(found.toSorted(), LARGE_ONES, query);
+    assert.deepEqual(identifiers.toSorted(), LARGE_ONES, query);
     if (!query.includes('table')) assert.ok(pages >= 5, `${query}: ${pages} pages before the last one`);
   }
   const { text } = await measure(`${path}?format=ndjson`);
@@ -263,7 +265,7 @@ test('a search of large products reads a limited number of bytes for facets and 
       if (!answer.body.partial) return answer.body;
     }
   };
-  const found: string[] = [];
+  const identifiers: string[] = [];
   for (let cursor = ''; ; ) {
     const body = await search(`q=q&limit=12${cursor}`);
     assert.equal(body.total, 30, JSON.stringify(body).slice(0, 500));
@@ -272,12 +274,12 @@ test('a search of large products reads a limited number of bytes for facets and 
       assert.equal(count, body.facetsOf);
       assert.deepEqual(values, [], 'texts of 400 characters and more are counted, not listed');
     }
-    found.push(...body.items.map(({ identifier }: { identifier: string }) => identifier));
+    identifiers.push(...body.items.map(({ identifier }: { identifier: string }) => identifier));
     if (body.nextCursor === null) break;
     assert.equal(body.items.length, 12);
     cursor = `&cursor=${body.nextCursor}`;
   }
-  assert.deepEqual(found.toSorted(), LARGE_ONES);
+  assert.deepEqual(identifiers.toSorted(), LARGE_ONES);
 });
 
 test('a shop search returns as much of large products as an answer may contain (§4.14, §8)', async () => {
@@ -313,7 +315,7 @@ test('an answer of over 32 MiB is refused before it is made, except for a single
   const few = await catalog.post(path, { identifiers: LARGE_ONES.slice(0, 9) });
   assert.equal(few.body.products.length, 9);
   const value = 'x'.repeat(18_000);
-  const attributes = Array.from({ length: 1_900 }, (_, at) => ({ key: `Key ${at}`, value }));
+  const attributes = Array.from({ length: 1_900 }, (_, index) => ({ key: `Key ${index}`, value }));
   await catalog.update({ identifier: 'Huge', name: 'Huge', attributes });
   const alone = await catalog.call('GET', '/product-service/product-by-sku?identifier=Huge');
   assert.equal(alone.body.facts.length, 1_900);

@@ -22,15 +22,15 @@ for (const args of SCRIPTS) {
     const env = { ...Object.fromEntries(inherited), RELATA_DATA_DIR: dataDir, RELATA_PORT: '0' };
     const npm = spawn('npm', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
     const served = /"pid":(\d+).*"address":"http:\/\/127\.0\.0\.1:(\d+)","msg":"relata serves"/;
-    let said = '';
+    let output = '';
     npm.stdout.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
+      output += text;
     });
-    while (!served.test(said)) {
-      assert.equal(npm.exitCode, null, said);
+    while (!served.test(output)) {
+      assert.equal(npm.exitCode, null, output);
       await Promise.race([once(npm.stdout, 'data'), once(npm, 'exit')]);
     }
-    const [, pid, port] = served.exec(said) ?? [];
+    const [, pid, port] = served.exec(output) ?? [];
     t.after(() => {
       // Only a service that is still running exists here.
       try {
@@ -55,8 +55,8 @@ test('npm run relata bundles the program again only if a source is newer', async
       cwd: root,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const said = await npm.stdout.setEncoding('utf8').toArray();
-    assert.match(said.join(''), /^\d+\.\d+\.\d+\n$/);
+    const output = await npm.stdout.setEncoding('utf8').toArray();
+    assert.match(output.join(''), /^\d+\.\d+\.\d+\n$/);
     return statSync(bundled).mtimeMs;
   };
   await run();

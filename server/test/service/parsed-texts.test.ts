@@ -20,12 +20,12 @@ const LONGEST = 64 * 1024;
 const VALUE = 'long '.repeat(13_000);
 const VALUES = 12;
 const PRODUCTS = 10;
-const ids = Array.from({ length: PRODUCTS }, (_, at) => `F${at}`);
+const ids = Array.from({ length: PRODUCTS }, (_, index) => `F${index}`);
 /** 0.78 MB each. */
 const FAT = ids.map((identifier) =>
   sold(identifier, {
     Price: '5 EUR',
-    ...Object.fromEntries(Array.from({ length: VALUES }, (_, at) => [`Text ${at}`, VALUE])),
+    ...Object.fromEntries(Array.from({ length: VALUES }, (_, index) => [`Text ${index}`, VALUE])),
   }),
 );
 
@@ -67,11 +67,11 @@ function openCaller(t: TestContext, { address, key }: TestService) {
 
 /** @returns where this thread parses texts above the limit, as lines of its stack */
 async function findLongParses(work: () => Promise<void>): Promise<string[]> {
-  const found: string[] = [];
+  const longParses: string[] = [];
   const { parse } = JSON;
   JSON.parse = (text: string, ...others) => {
     if (text.length > LONGEST)
-      found.push(`${text.length} characters: ${new Error('parsed').stack?.split('\n')[2]?.trim()}`);
+      longParses.push(`${text.length} characters: ${new Error('parsed').stack?.split('\n')[2]?.trim()}`);
     return parse(text, ...others);
   };
   try {
@@ -79,7 +79,7 @@ async function findLongParses(work: () => Promise<void>): Promise<string[]> {
   } finally {
     JSON.parse = parse;
   }
-  return found;
+  return longParses;
 }
 
 test('the serving thread parses neither uploads nor answers of threads when large products are requested (§15, §16.9)', async (t) => {
@@ -140,7 +140,7 @@ test('the serving thread parses neither uploads nor answers of threads when larg
   for (const [name, work] of Object.entries(works)) {
     const ms = await findLongestPause(async () => {
       long.push(
-        ...(await findLongParses(async () => void (await call(work)))).map((one) => `${name}: ${one}`),
+        ...(await findLongParses(async () => void (await call(work)))).map((parse) => `${name}: ${parse}`),
       );
     });
     t.diagnostic(`${name}: longest piece ${ms.toFixed(1)} ms`);
@@ -154,18 +154,18 @@ async function lastCommit(service: TestService, root: string): Promise<number | 
 }
 
 /** 10,000 identifiers of 100 characters. */
-const MANY = Array.from({ length: 10_000 }, (_, at) => `${at}`.padEnd(100, 'i'));
+const MANY = Array.from({ length: 10_000 }, (_, index) => `${index}`.padEnd(100, 'i'));
 /** Together these products have 3,000 attributes that no ontology has. */
 const STRANGE = ['M', 'N'].map((identifier) => ({
   identifier,
   name: identifier,
-  attributes: Array.from({ length: 1_500 }, (_, at) => ({
-    key: `New ${identifier} ${at}`.padEnd(60, 'n'),
+  attributes: Array.from({ length: 1_500 }, (_, index) => ({
+    key: `New ${identifier} ${index}`.padEnd(60, 'n'),
     value: '5 mm',
   })),
 }));
 const LINES = MANY.map(
-  (source, at) => `${JSON.stringify({ source, targets: [MANY[at + 1] ?? 'last'] })}\n`,
+  (source, index) => `${JSON.stringify({ source, targets: [MANY[index + 1] ?? 'last'] })}\n`,
 ).join('');
 
 /** A project whose calls are watched. */
@@ -182,7 +182,7 @@ async function openWatched(t: TestContext) {
     findLongParsesOf: (...calls: readonly Call[]) =>
       findLongParses(async () => {
         let answer = '';
-        for (const one of calls) answer = await call(one);
+        for (const work of calls) answer = await call(work);
         await service.ended(/"id":"([0-9a-f]+)"/.exec(answer)?.[1] ?? answer);
       }),
   };

@@ -58,8 +58,8 @@ const PIECE = 24;
 
 function findPieces(text: string, secret: string): string[] {
   const pieces: string[] = [];
-  for (let at = 0; at + PIECE <= secret.length; at += 1) {
-    const piece = secret.slice(at, at + PIECE);
+  for (let index = 0; index + PIECE <= secret.length; index += 1) {
+    const piece = secret.slice(index, index + PIECE);
     for (const written of new Set([piece, encodeURIComponent(piece)]))
       if (text.includes(written)) pieces.push(written);
   }
@@ -100,15 +100,18 @@ function logError(secret: string): void {
   );
 }
 
-function assertWithout(secrets: Record<string, string>, places: Record<string, readonly string[]>): void {
+function assertWithout(
+  secrets: Record<string, string>,
+  textsByName: Record<string, readonly string[]>,
+): void {
   for (const [name, secret] of Object.entries(secrets))
-    for (const [place, texts] of Object.entries(places)) {
+    for (const [source, texts] of Object.entries(textsByName)) {
       const pieces = findPieces(texts.join('\n'), secret);
       const lines = pieces.length === 0 ? [] : texts.filter((text) => findPieces(text, secret).length > 0);
       assert.deepEqual(
         lines.map((line) => line.slice(0, 1_000)),
         [],
-        `${place}: ${name}`,
+        `${source}: ${name}`,
       );
     }
 }

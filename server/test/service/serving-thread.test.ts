@@ -21,7 +21,7 @@ const RUNS = 6;
 const PROJECTS = 1_000;
 const CHANNELS_OF_PROJECT = 10;
 const PRODUCTS = 10_000;
-const NUMBERS = Array.from({ length: 11 }, (_, at) => `Measure ${at}`);
+const NUMBERS = Array.from({ length: 11 }, (_, index) => `Measure ${index}`);
 const IDLE_MS = 3_000;
 
 interface Call {
@@ -76,17 +76,17 @@ async function addIdle({ store }: TestService, like: number): Promise<void> {
   );
 }
 
-const DRILLS = Array.from({ length: PRODUCTS }, (_, at) => ({
-  identifier: `P${at}`,
-  name: `Drill ${at}`,
+const DRILLS = Array.from({ length: PRODUCTS }, (_, index) => ({
+  identifier: `P${index}`,
+  name: `Drill ${index}`,
   attributes: NUMBERS.map((key) => ({ key, value: 'none' })),
 }));
 
 const UPLOAD = JSON.stringify({ products: DRILLS });
 
 /** 1.9 MB each. */
-const LONG = Array.from({ length: 8 }, (_, at) => ({
-  identifier: `Long ${at}`,
+const LONG = Array.from({ length: 8 }, (_, index) => ({
+  identifier: `Long ${index}`,
   name: 'Long',
   attributes: Array.from({ length: 30 }, (__, value) => ({
     key: `Text ${value}`,
@@ -190,14 +190,14 @@ async function checkWorks(
 ): Promise<void> {
   const blocking: string[] = [];
   for (const [name, work] of Object.entries(works)) {
-    const found: number[] = [];
+    const times: number[] = [];
     do {
       const ms = await findLongestPause(async () => void (await work()));
-      found.push(ms < LONGEST_MS ? ms : ms / measureSlowdown());
-    } while (Math.min(...found) >= LONGEST_MS * scale && found.length < RUNS);
-    const shown = `${name}: ${found.map((ms) => ms.toFixed(1)).join(', ')} ms`;
+      times.push(ms < LONGEST_MS ? ms : ms / measureSlowdown());
+    } while (Math.min(...times) >= LONGEST_MS * scale && times.length < RUNS);
+    const shown = `${name}: ${times.map((ms) => ms.toFixed(1)).join(', ')} ms`;
     t.diagnostic(shown);
-    const isShort = Number(found[0]) < FIRST_MS * scale && Math.min(...found) < LONGEST_MS * scale;
+    const isShort = Number(times[0]) < FIRST_MS * scale && Math.min(...times) < LONGEST_MS * scale;
     if (!isShort) blocking.push(shown);
   }
   assert.deepEqual(blocking, []);
@@ -211,9 +211,9 @@ const WIDE = JSON.stringify({
   products: Array.from({ length: NAMES / NAMES_OF_PRODUCT }, (_, product) => ({
     identifier: `W${product}`,
     name: `Wide ${product}`,
-    attributes: Array.from({ length: NAMES_OF_PRODUCT }, (__, at) => ({
-      key: `Width of side ${product * NAMES_OF_PRODUCT + at}`,
-      value: at % 2 === 0 ? `${at} mm` : 'none',
+    attributes: Array.from({ length: NAMES_OF_PRODUCT }, (__, index) => ({
+      key: `Width of side ${product * NAMES_OF_PRODUCT + index}`,
+      value: index % 2 === 0 ? `${index} mm` : 'none',
     })),
   })),
 });

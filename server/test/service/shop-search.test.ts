@@ -61,9 +61,9 @@ const groupsOf = ({ searchResults: [products] }: Read): string[][] =>
 
 test('groups are counted and paged, with their best hit first (§4.14 rules 3 and 4)', async () => {
   const catalog = await fill();
-  const found = await search(catalog, { query: 'drill' });
-  assert.deepEqual(groupsOf(found), [['D1-A', 'D1-B'], ['D2']]);
-  const [{ results, ...totals }] = found.searchResults;
+  const answer = await search(catalog, { query: 'drill' });
+  assert.deepEqual(groupsOf(answer), [['D1-A', 'D1-B'], ['D2']]);
+  const [{ results, ...totals }] = answer.searchResults;
   assert.deepEqual(totals, {
     type: 'products',
     name: 'Produkte',
@@ -95,7 +95,7 @@ test('groups are counted and paged, with their best hit first (§4.14 rules 3 an
   assert.ok(dataPoints.some((point: Read) => point.key === 'Brand' && point.value === 'Makita'));
   assert.deepEqual(groupsOf(await search(catalog, { query: 'drill', offset: '1', limit: '1' })), [['D2']]);
   assert.deepEqual(groupsOf(await search(catalog, { query: 'nothing' })), []);
-  assert.deepEqual([found.redirect, found.answerText, found.activeSortingOption], [null, '', {}]);
+  assert.deepEqual([answer.redirect, answer.answerText, answer.activeSortingOption], [null, '', {}]);
 });
 
 test('all words match by their beginning, * matches everything, and _# a category (§4.14 rule 2)', async () => {
@@ -115,7 +115,7 @@ test('typing errors match after exact hits: one from 4 letters, two from 8, neve
   ]);
   const find = async (q: string) =>
     (await catalog.call('GET', `/search/products?q=${q}`)).body.items.map((item: Read) => item.identifier);
-  for (const [q, found] of [
+  for (const [q, groups] of [
     ['canon', ['A', 'B']],
     ['cannon', ['B', 'A']],
     ['camrea', ['A']],
@@ -128,8 +128,8 @@ test('typing errors match after exact hits: one from 4 letters, two from 8, neve
     ['leyboard', []],
     ['cut', []],
   ] as const) {
-    assert.deepEqual(await find(q), found, q);
-    assert.deepEqual(groupsOf(await search(catalog, { query: q })).flat(), found, q);
+    assert.deepEqual(await find(q), groups, q);
+    assert.deepEqual(groupsOf(await search(catalog, { query: q })).flat(), groups, q);
   }
   await catalog.update(product('E', 'Telescope'));
   assert.deepEqual(await find('telescpoe'), ['E'], 'including a product that was just uploaded');
@@ -138,9 +138,9 @@ test('typing errors match after exact hits: one from 4 letters, two from 8, neve
 test('the PHP core: search parameters, filters, sort orders and the fields that it reads (§4.14)', async () => {
   const catalog = await fill();
   const sent = { query: 'drill', sessionId: '', userGroup: '1-de', offset: '0', limit: '100', filters: '[]' };
-  const found = await search(catalog, sent);
-  assert.deepEqual(found.activeFilterOptions, []);
-  const byKey = new Map(found.filterOptions.map((filter: Read) => [filter.key, filter]));
+  const answer = await search(catalog, sent);
+  assert.deepEqual(answer.activeFilterOptions, []);
+  const byKey = new Map(answer.filterOptions.map((filter: Read) => [filter.key, filter]));
   assert.deepEqual(byKey.get('category'), {
     key: 'category',
     name: 'Kategorie',
@@ -186,7 +186,7 @@ test('the PHP core: search parameters, filters, sort orders and the fields that 
   const below = JSON.stringify([{ name: 'Kategorie', values: [{ value: 'Tools#Drills' }] }]);
   assert.equal((await search(catalog, { query: '*', filters: below })).totalResults, 2);
   assert.deepEqual(
-    found.sortingOptions.map(({ name }: Read) => name),
+    answer.sortingOptions.map(({ name }: Read) => name),
     ['Preis aufsteigend', 'Preis absteigend', 'Name A–Z', 'Name Z–A'],
   );
   const cheap = await search(catalog, { ...sent, sort: 'Preis aufsteigend' });
@@ -228,12 +228,12 @@ test('products are sorted by the price attribute of the project (§4.14 rule 6)'
   const named = (identifier: string, Price: string, Offer: string) =>
     product(identifier, `Drill ${identifier}`, { Price, Offer });
   const catalog = await fill([named('A', '10 EUR', '9 EUR'), named('B', '20 EUR', '5 EUR')]);
-  const found = { query: 'drill', sort: 'Price ascending' };
-  assert.deepEqual(groupsOf(await search(catalog, found)), [['A'], ['B']]);
+  const question = { query: 'drill', sort: 'Price ascending' };
+  assert.deepEqual(groupsOf(await search(catalog, question)), [['A'], ['B']]);
   const settings = { priceAttribute: 'Offer' };
   const path = `/management/projects/${catalog.projectId}`;
   assert.equal((await service().call('PATCH', path, { body: { settings } })).status, 200);
-  const sorted = await search(catalog, found);
+  const sorted = await search(catalog, question);
   assert.deepEqual(groupsOf(sorted), [['B'], ['A']]);
   assert.equal(sorted.activeSortingOption.key, 'Offer');
 });
@@ -321,14 +321,17 @@ test('an invalid search is refused and the refusal says how to fix it (§4.14 ru
 });
 
 test('estimated totals and counts of only some products found are marked (§4.14 rule 3)', async () => {
-  const colourOf = (at: number) => (at < 5_000 ? 'red' : 'blue');
-  const products = Array.from({ length: 6_000 }, (_, at) =>
-    product(`P${String(at).padStart(4, '0')}`, `Board ${at}`, { group: `G${at >> 1}`, Colour: colourOf(at) }),
+  const colourOf = (index: number) => (index < 5_000 ? 'red' : 'blue');
+  const products = Array.from({ length: 6_000 }, (_, index) =>
+    product(`P${String(index).padStart(4, '0')}`, `Board ${index}`, {
+      group: `G${index >> 1}`,
+      Colour: colourOf(index),
+    }),
   );
   const catalog = await fill(products);
   const untilMade = async (sent: Readonly<Record<string, string>>): Promise<Read> => {
-    const found = await search(catalog, sent);
-    return found.partial ? untilMade(sent) : found;
+    const answer = await search(catalog, sent);
+    return answer.partial ? untilMade(sent) : answer;
   };
   const broad = await untilMade({ query: 'board' });
   assert.deepEqual([broad.isTotalExact, broad.facetsOf], [false, 200]);

@@ -47,12 +47,12 @@ test('a caller that loses its access during a slow body is refused (§7.2 rule 1
   const [owner, user] = [await addOwner('ada@shop.example'), await addOwner('eve@shop.example')];
   const key = await owner.browser.succeed('POST', '/management/api-keys', JSON.parse(BODY));
   const held = [await begin(t, withSession(user.browser)), await begin(t, withKey(key.key))];
-  const kept = await begin(t, withKey(service().key));
+  const allowed = await begin(t, withKey(service().key));
   await delay(HOLDS_MS + 100);
   await owner.browser.succeed('DELETE', `/management/users/${user.id}`);
   await owner.browser.succeed('DELETE', `/management/api-keys/${key.id}`);
   assert.deepEqual(await Promise.all(held.map(end)), ['401', '401']);
-  assert.equal(await end(kept), '201', 'a caller that keeps its access is served');
+  assert.equal(await end(allowed), '201', 'a caller that keeps its access is served');
 });
 
 test('an uploaded file whose caller has lost its access by the end starts no run (§7.2 rule 1, §13.1)', async (t) => {
@@ -89,10 +89,10 @@ test('an upload in progress ends when its key is deleted (§7.2 rule 9)', async 
 const MIB = 1024 * 1024;
 /** Products of 60 KB, enough that their body is stored while it arrives. */
 const listLarge = (first = 'A 0') =>
-  Array.from({ length: 160 }, (_, at) => ({
-    identifier: at === 0 ? first : `A ${at}`,
+  Array.from({ length: 160 }, (_, index) => ({
+    identifier: index === 0 ? first : `A ${index}`,
     name: 'A',
-    attributes: [{ key: 'Text', value: String(at).padEnd(60_000, 'x') }],
+    attributes: [{ key: 'Text', value: String(index).padEnd(60_000, 'x') }],
   }));
 
 /** Waits until the store has this many bodies, which are written and removed in parallel to requests. */

@@ -10,21 +10,24 @@ type AnyBody = any;
 
 const SIZES = ['24 in', '26 in', '28 in', '29 in'];
 
-const makeProducts = (category: string, count: number, valuesOf: (at: number) => Record<string, string>) =>
-  Array.from({ length: count }, (_, at) => ({
-    identifier: `${category}-${at}`,
+const makeProducts = (category: string, count: number, valuesOf: (index: number) => Record<string, string>) =>
+  Array.from({ length: count }, (_, index) => ({
+    identifier: `${category}-${index}`,
     categories: [{ path: ['Bicycles', category] }],
-    attributes: Object.entries(valuesOf(at)).map(([key, value]) => ({ key, value })),
+    attributes: Object.entries(valuesOf(index)).map(([key, value]) => ({ key, value })),
   }));
 
 const SHOP = [
-  ...makeProducts('Frames', 24, (at) => ({ 'Wheel size': SIZES[at % 4] ?? '', Color: `C${at % 5}` })),
-  ...makeProducts('Tyres', 24, (at) => ({
-    'Wheel size': SIZES[at % 4] ?? '',
-    [at < 12 ? 'Color' : 'Colour']: `C${at % 5}`,
-    Weight: at === 0 ? 'light' : `${300 + at} g`,
+  ...makeProducts('Frames', 24, (index) => ({
+    'Wheel size': SIZES[index % 4] ?? '',
+    Color: `C${index % 5}`,
   })),
-  ...makeProducts('Bells', 12, (at) => ({ Weight: `${100 + at} g` })),
+  ...makeProducts('Tyres', 24, (index) => ({
+    'Wheel size': SIZES[index % 4] ?? '',
+    [index < 12 ? 'Color' : 'Colour']: `C${index % 5}`,
+    Weight: index === 0 ? 'light' : `${300 + index} g`,
+  })),
+  ...makeProducts('Bells', 12, (index) => ({ Weight: `${100 + index} g` })),
 ];
 
 const pathOf = ({ projectId }: TestCatalog, rest = '') => `/management/projects/${projectId}${rest}`;
@@ -81,12 +84,12 @@ test('a stored draft is no longer suggested, and a change of the catalog is coun
   const { attribute, deleted } = items[2].draft;
   const joined = attributes
     .filter(({ id }: AnyBody) => !deleted.includes(id))
-    .map((one: AnyBody) => (one.id === attribute.id ? attribute : one));
+    .map((candidate: AnyBody) => (candidate.id === attribute.id ? attribute : candidate));
   await send('PUT', pathOf(catalog, '/ontology'), { mode, attributes: joined });
   assert.deepEqual(kindsOf(await list(catalog)), ['attribute']);
   await catalog.patch(
-    ...Array.from({ length: 8 }, (_, at) => ({
-      identifier: `Bells-${at}`,
+    ...Array.from({ length: 8 }, (_, index) => ({
+      identifier: `Bells-${index}`,
       attributes: [{ key: 'Weight', value: 'heavy' }],
     })),
   );

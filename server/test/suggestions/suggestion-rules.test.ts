@@ -30,23 +30,23 @@ function suggest(products: readonly TestProduct[], attributes?: readonly Attribu
   const ontology = createOntology(products);
   const all = suggestAll(sample, attributes ? { ...ontology, attributes } : ontology, LOCALE);
   const of = <Kind extends Suggestion['kind']>(kind: Kind) =>
-    all.filter((one): one is Extract<Suggestion, { kind: Kind }> => one.kind === kind);
+    all.filter((suggestion): suggestion is Extract<Suggestion, { kind: Kind }> => suggestion.kind === kind);
   return { relations: of('relation'), attributes: of('attribute'), duplicates: of('duplicate') };
 }
 
 type Values = Readonly<Record<string, string | undefined>>;
 
-const makeProducts = (category: string, count: number, valuesOf: (at: number) => Values) =>
-  Array.from({ length: count }, (_, at) => ({
-    identifier: `${category}-${at}`,
+const makeProducts = (category: string, count: number, valuesOf: (index: number) => Values) =>
+  Array.from({ length: count }, (_, index) => ({
+    identifier: `${category}-${index}`,
     categories: [{ path: ['Shop', category] }],
-    attributes: Object.entries(valuesOf(at)).flatMap(([key, value]) =>
+    attributes: Object.entries(valuesOf(index)).flatMap(([key, value]) =>
       value === undefined ? [] : [{ key, value }],
     ),
   }));
 
 const SIZES = ['24 in', '26 in', '28 in', '29 in'];
-const sizeAt = (at: number) => SIZES[at % SIZES.length];
+const sizeAt = (index: number) => SIZES[index % SIZES.length];
 
 const describeMatches = ({ draft }: { draft: { match: readonly object[] } }) =>
   draft.match.map((match) => Object.values(match).join(' '));
@@ -74,9 +74,11 @@ test('names are compared as people read them, and a limit is read from its name'
 });
 
 test('products that share a size on nearly all are a suggested relation, with the values and products as evidence (§17.2)', () => {
-  const frames = makeProducts('Frames', 50, (at) => ({ 'Wheel size': at === 7 ? '12 in' : sizeAt(at) }));
-  const tyres = makeProducts('Tyres', 80, (at) => ({ 'Wheel size': sizeAt(at), Tread: `T${at}` }));
-  const bells = makeProducts('Bells', 40, (at) => ({ Sound: `S${at % 5}` }));
+  const frames = makeProducts('Frames', 50, (index) => ({
+    'Wheel size': index === 7 ? '12 in' : sizeAt(index),
+  }));
+  const tyres = makeProducts('Tyres', 80, (index) => ({ 'Wheel size': sizeAt(index), Tread: `T${index}` }));
+  const bells = makeProducts('Bells', 40, (index) => ({ Sound: `S${index % 5}` }));
   const [relation, ...others] = suggest([...frames, ...tyres, ...bells]).relations;
   assert.deepEqual(others, []);
   assert.ok(relation);
@@ -98,41 +100,48 @@ test('products that share a size on nearly all are a suggested relation, with th
 });
 
 test('values that every product has, that nearly all share, or that are equal by chance suggest no relation (§17.2)', () => {
-  const shared = (at: number) => ({
-    Brand: `B${at % 6}`,
-    Colour: ['red', 'blue', 'green', 'black'][at % 4],
-    Weight: `${(at % 5) + 1} kg`,
-    'Model year': String(2020 + (at % 6)),
-    Approved: at % 2 === 0 ? 'yes' : 'no',
+  const shared = (index: number) => ({
+    Brand: `B${index % 6}`,
+    Colour: ['red', 'blue', 'green', 'black'][index % 4],
+    Weight: `${(index % 5) + 1} kg`,
+    'Model year': String(2020 + (index % 6)),
+    Approved: index % 2 === 0 ? 'yes' : 'no',
   });
-  const shop = ['Lamps', 'Chairs', 'Tables', 'Rugs'].flatMap((category, place) =>
-    makeProducts(category, 40, (at) => ({ ...shared(at), [`Of ${category}`]: `V${place}${at % 7}` })),
+  const shop = ['Lamps', 'Chairs', 'Tables', 'Rugs'].flatMap((category, position) =>
+    makeProducts(category, 40, (index) => ({
+      ...shared(index),
+      [`Of ${category}`]: `V${position}${index % 7}`,
+    })),
   );
   assert.deepEqual(suggest(shop).relations, []);
 });
 
 test('a limit in the name of an attribute is compared to the attribute that it limits, or to the only measure of the category (§17.2)', () => {
-  const boards = makeProducts('Boards', 60, (at) => ({ 'Maximum memory': `${[32, 64, 128][at % 3]} GB` }));
-  const memory = makeProducts('Memory', 60, (at) => ({ 'Module size': `${[8, 16, 64][at % 3]} GB` }));
-  const disks = makeProducts('Disks', 60, (at) => ({ Capacity: `${[250, 500, 1000][at % 3]} GB` }));
-  const bikes = makeProducts('Bikes', 60, (at) => ({ 'Max. tyre width': `${[40, 50, 60][at % 3]} mm` }));
-  const tyres = makeProducts('Tyres', 60, (at) => ({ 'Tyre width': `${[35, 45, 55][at % 3]} mm` }));
-  const found = suggest([...boards, ...memory, ...disks, ...bikes, ...tyres]).relations;
-  assert.deepEqual(found.flatMap(describeMatches).sort(), [
+  const boards = makeProducts('Boards', 60, (index) => ({
+    'Maximum memory': `${[32, 64, 128][index % 3]} GB`,
+  }));
+  const memory = makeProducts('Memory', 60, (index) => ({ 'Module size': `${[8, 16, 64][index % 3]} GB` }));
+  const disks = makeProducts('Disks', 60, (index) => ({ Capacity: `${[250, 500, 1000][index % 3]} GB` }));
+  const bikes = makeProducts('Bikes', 60, (index) => ({
+    'Max. tyre width': `${[40, 50, 60][index % 3]} mm`,
+  }));
+  const tyres = makeProducts('Tyres', 60, (index) => ({ 'Tyre width': `${[35, 45, 55][index % 3]} mm` }));
+  const relations = suggest([...boards, ...memory, ...disks, ...bikes, ...tyres]).relations;
+  assert.deepEqual(relations.flatMap(describeMatches).sort(), [
     'Module size lessOrEqual Maximum memory',
     'Tyre width lessOrEqual Max. tyre width',
   ]);
-  const limited = found.find(({ draft }) => draft.match.some(({ target }) => target === 'Tyre width'));
+  const limited = relations.find(({ draft }) => draft.match.some(({ target }) => target === 'Tyre width'));
   assert.deepEqual(limited?.evidence.source, { category: ['Shop', 'Bikes'], products: 60, withPartner: 60 });
   assert.equal(limited?.evidence.targetsPerSource, 40);
 });
 
 test('an attribute whose values are numbers of one unit with few exceptions gets that type suggested, with the exceptions (§17.3)', () => {
-  const products = makeProducts('Memory', 100, (at) => ({
-    Speed: at === 3 ? 'unknown' : at === 5 ? '3,2 GHz' : `${1600 + at} MHz`,
-    Serial: `0${at}1`,
-    Note: at % 4 === 0 ? `${at} W` : 'none',
-    Certified: at === 9 ? 'pending' : 'true',
+  const products = makeProducts('Memory', 100, (index) => ({
+    Speed: index === 3 ? 'unknown' : index === 5 ? '3,2 GHz' : `${1600 + index} MHz`,
+    Serial: `0${index}1`,
+    Note: index % 4 === 0 ? `${index} W` : 'none',
+    Certified: index === 9 ? 'pending' : 'true',
   }));
   const { attributes } = suggest(products);
   const drafts = attributes.map(({ draft }) => draft.attribute);
@@ -153,16 +162,16 @@ test('an attribute whose values are numbers of one unit with few exceptions gets
 });
 
 test('a key that the ontology lacks is suggested with its type, and a chosen type that reads half of the values is kept (§17.3)', () => {
-  const products = makeProducts('Boxes', 40, (at) => ({
-    Width: `${at + 1} cm`,
-    Height: at % 2 === 0 ? `${at} mm` : `${at} cm`,
-    Depth: `${at} cm`,
+  const products = makeProducts('Boxes', 40, (index) => ({
+    Width: `${index + 1} cm`,
+    Height: index % 2 === 0 ? `${index} mm` : `${index} cm`,
+    Depth: `${index} cm`,
   }));
-  const known: Attribute[] = [
+  const ontology: Attribute[] = [
     { id: 1, name: 'Height', type: 'NUMERIC_ATTRIBUTE', unitName: 'mm' },
     { id: 2, name: 'Depth', type: 'NUMERIC_ATTRIBUTE', unitName: 'in' },
   ];
-  const { attributes } = suggest(products, known);
+  const { attributes } = suggest(products, ontology);
   assert.deepEqual(
     attributes.map(({ draft, evidence }) => [draft.attribute, evidence.typeNow]),
     [
@@ -174,12 +183,12 @@ test('a key that the ontology lacks is suggested with its type, and a chosen typ
 
 test('attributes with equal names in other letters and equal values are suggested as duplicates, unless products have both (§17.4)', () => {
   const colours = ['Red', 'Blue', 'Green', 'Black'];
-  const products = makeProducts('Shirts', 100, (at) => ({
-    [at < 70 ? 'Color' : 'Colour']: colours[at % 4],
-    [at < 60 ? 'Sleeve length' : 'sleeve_length']: `${at % 9}`,
-    'Noise max': `${at % 5}`,
-    'Noise min': `${at % 5}`,
-    [at < 50 ? 'Power' : 'Tower']: at < 50 ? `P${at % 3}` : `T${at % 3}`,
+  const products = makeProducts('Shirts', 100, (index) => ({
+    [index < 70 ? 'Color' : 'Colour']: colours[index % 4],
+    [index < 60 ? 'Sleeve length' : 'sleeve_length']: `${index % 9}`,
+    'Noise max': `${index % 5}`,
+    'Noise min': `${index % 5}`,
+    [index < 50 ? 'Power' : 'Tower']: index < 50 ? `P${index % 3}` : `T${index % 3}`,
   }));
   const { duplicates, attributes } = suggest(products);
   assert.deepEqual(
@@ -204,20 +213,20 @@ test('attributes with equal names in other letters and equal values are suggeste
 
 test('for the demo shop, its own relations are suggested and few others', () => {
   const { relations } = suggest(generateDemoCatalog());
-  const found = relations.map(({ draft }) => describeComparison(draft));
+  const comparisons = relations.map(({ draft }) => describeComparison(draft));
   const made = readDemoRelations().flatMap(({ match = [] }) => {
     const [first] = match;
     return first && 'operator' in first && first.operator === 'equals' ? [first] : [];
   });
   const missing = made.filter(
-    ({ target, source }) => !found.some((one) => one.includes(`${target} equals ${source}`)),
+    ({ target, source }) => !comparisons.some((product) => product.includes(`${target} equals ${source}`)),
   );
   assert.deepEqual(missing, []);
   assert.ok(
-    found.some((one) => one.includes('Tyre width lessOrEqual Maximum tyre width')),
-    found.join('\n'),
+    comparisons.some((product) => product.includes('Tyre width lessOrEqual Maximum tyre width')),
+    comparisons.join('\n'),
   );
-  assert.ok(relations.length <= 15, found.join('\n'));
+  assert.ok(relations.length <= 15, comparisons.join('\n'));
 });
 
 test('for a catalog with known relations, nearly all are suggested and few others (§17.2)', (t) => {
@@ -239,18 +248,25 @@ test('for a catalog with known relations, nearly all are suggested and few other
 
 test('a suggestion names its likely kind of constraint (§17.2)', () => {
   const limits = [
-    ...makeProducts('Cases', 60, (at) => ({ 'Max GPU length': String(220 + at * 3) })),
-    ...makeProducts('GPU', 60, (at) => ({ Length: String(160 + at * 4) })),
+    ...makeProducts('Cases', 60, (index) => ({ 'Max GPU length': String(220 + index * 3) })),
+    ...makeProducts('GPU', 60, (index) => ({ Length: String(160 + index * 4) })),
   ];
   const standards = [
-    ...makeProducts('Boards', 60, (at) => ({ 'Memory type': at % 20 < 11 ? 'DDR5' : `DDR${3 + (at % 2)}` })),
-    ...makeProducts('Memory', 60, (at) => ({ 'Memory type': at % 20 < 11 ? 'DDR5' : `DDR${3 + (at % 2)}` })),
+    ...makeProducts('Boards', 60, (index) => ({
+      'Memory type': index % 20 < 11 ? 'DDR5' : `DDR${3 + (index % 2)}`,
+    })),
+    ...makeProducts('Memory', 60, (index) => ({
+      'Memory type': index % 20 < 11 ? 'DDR5' : `DDR${3 + (index % 2)}`,
+    })),
   ];
-  const found = suggest([...limits, ...standards, ...makeProducts('Rugs', 60, () => ({}))]).relations;
-  assert.deepEqual(found.map((one) => [one.evidence.constraint, ...describeMatches(one)]).sort(), [
-    ['limit', 'Length lessOrEqual Max GPU length'],
-    ['standard', 'Memory type equals Memory type'],
-  ]);
+  const relations = suggest([...limits, ...standards, ...makeProducts('Rugs', 60, () => ({}))]).relations;
+  assert.deepEqual(
+    relations.map((product) => [product.evidence.constraint, ...describeMatches(product)]).sort(),
+    [
+      ['limit', 'Length lessOrEqual Max GPU length'],
+      ['standard', 'Memory type equals Memory type'],
+    ],
+  );
 });
 
 const describeComparison = (draft: { match: readonly object[] }) => describeMatches({ draft }).join(', ');

@@ -37,12 +37,12 @@ export class BackupPlace {
 
   static create(t: TestContext, target: Partial<TargetSettings> = {}): BackupPlace {
     const root = mkdtempSync(join(tmpdir(), 'relata-target-'));
-    const place = new BackupPlace(root, target);
+    const backupPlace = new BackupPlace(root, target);
     t.after(() => {
-      place.control.close();
+      backupPlace.control.close();
       rmSync(root, { recursive: true, force: true });
     });
-    return place;
+    return backupPlace;
   }
 
   /** The same directory and target, with a key. */
@@ -77,7 +77,7 @@ export class BackupPlace {
       isStopped = true;
     };
     t.after(stop);
-    const read = (place: keyof typeof STATE) => Number(state[STATE[place]]);
+    const read = (name: keyof typeof STATE) => Number(state[STATE[name]]);
     return { stream, state, stop, read, reason: () => stream.describe() };
   }
 
@@ -86,7 +86,7 @@ export class BackupPlace {
     this.control.prepare('insert into account (name, created_at) values (?, 1)').run(name);
   }
 
-  async changeAndSend(name: string, read: (place: 'segments' | 'behindSince') => number): Promise<void> {
+  async changeAndSend(name: string, read: (name: 'segments' | 'behindSince') => number): Promise<void> {
     const before = read('segments');
     this.change(name);
     await until(`${name} is sent`, () => read('segments') > before && read('behindSince') === 0);
@@ -97,9 +97,13 @@ export class BackupPlace {
   }
 
   /** @returns the names of all changes in a restored directory */
-  async restore(directory: string, settings: Partial<TargetSettings> = {}, at?: number): Promise<string[]> {
+  async restore(
+    directory: string,
+    settings: Partial<TargetSettings> = {},
+    index?: number,
+  ): Promise<string[]> {
     const root = join(this.root, directory);
-    await restoreTimeline(openTarget({ ...this.target, ...settings }), root, { at });
+    await restoreTimeline(openTarget({ ...this.target, ...settings }), root, { at: index });
     using control = new DatabaseSync(dataFolderAt(root).control);
     return control
       .prepare('select name from account order by id')

@@ -18,37 +18,49 @@ const NO_OPERATION: ReadonlySet<number> = new Set([400, 401, 404, 405]);
 const ERROR = '#/components/schemas/Error';
 
 /** Read at the first answer, so test files without one do not need the time. */
-let known: ReturnType<typeof readDocument> | undefined;
+let cachedDocument: ReturnType<typeof readDocument> | undefined;
 
 /** @throws AssertionError if docs/openapi.json does not describe the answer and every field in it */
 export function checkAnswer({ method, path, status, body }: CheckedAnswer): void {
-  known ??= readDocument();
-  const asked = `${method} ${path} ${status}`;
-  const check = known.compile(findSchema(known.document, { method, path, status, asked }));
+  cachedDocument ??= readDocument();
+  const call = `${method} ${path} ${status}`;
+  const check = cachedDocument.compile(
+    findSchema(cachedDocument.document, { method, path, status, asked: call }),
+  );
   if (check(body)) return;
   const { instancePath, message, params } = check.errors?.[0] ?? {};
   const field = JSON.stringify(params);
-  assert.fail(`${asked} does not match docs/openapi.json: ${instancePath || '/'} ${message} ${field}`);
+  assert.fail(`${call} does not match docs/openapi.json: ${instancePath || '/'} ${message} ${field}`);
 }
 
 /** @returns a reference to the schema of the answer */
 function findSchema(
   { paths }: OpenApiDocument,
-  { method, path, status, asked }: Omit<CheckedAnswer, 'body'> & { readonly asked: string },
+  { method, path, status, asked: call }: Omit<CheckedAnswer, 'body'> & { readonly asked: string },
 ): string {
   const template = findTemplate(Object.keys(paths), path);
   const operation = paths[template ?? '']?.[method.toLowerCase()];
   if (template === undefined || operation === undefined) {
-    assert.ok(NO_OPERATION.has(status), `${asked}: docs/openapi.json has no such operation`);
+    assert.ok(NO_OPERATION.has(status), `${call}: docs/openapi.json has no such operation`);
     return ERROR;
   }
   const range = `${Math.floor(status / 100)}XX`;
-  const found = [String(status), range].find((one) => operation.responses[one] !== undefined);
-  assert.ok(found, `${asked}: the operation has no such status in docs/openapi.json`);
-  const { schema } = operation.responses[found]?.content?.['application/json'] ?? {};
-  assert.ok(schema, `${asked}: docs/openapi.json has no JSON answer there`);
-  const place = ['paths', template, method.toLowerCase(), 'responses', found, 'content', 'application/json'];
-  return schema.$ref ?? `#/${place.map(escapePart).join('/')}/schema`;
+  const documentedStatus = [String(status), range].find(
+    (status) => operation.responses[status] !== undefined,
+  );
+  assert.ok(documentedStatus, `${call}: the operation has no such status in docs/openapi.json`);
+  const { schema } = operation.responses[documentedStatus]?.content?.['application/json'] ?? {};
+  assert.ok(schema, `${call}: docs/openapi.json has no JSON answer there`);
+  const pointer = [
+    'paths',
+    template,
+    method.toLowerCase(),
+    'responses',
+    documentedStatus,
+    'content',
+    'application/json',
+  ];
+  return schema.$ref ?? `#/${pointer.map(escapePart).join('/')}/schema`;
 }
 
 /** Escapes a part of a JSON pointer in a URL. */
@@ -56,11 +68,12 @@ const escapePart = (name: string) => encodeURIComponent(name.replaceAll('~', '~0
 
 /** If two match, the one with fewer parameters wins. */
 function findTemplate(templates: readonly string[], path: string): string | undefined {
-  const asked = path.split('?', 1)[0]?.split('/') ?? [];
+  const requestedParts = path.split('?', 1)[0]?.split('/') ?? [];
   const fitting = templates.filter((template) => {
     const parts = template.split('/');
     return (
-      parts.length === asked.length && parts.every((part, at) => part.startsWith('{') || part === asked[at])
+      parts.length === requestedParts.length &&
+      parts.every((part, index) => part.startsWith('{') || part === requestedParts[index])
     );
   });
   return fitting.sort((a, b) => a.split('{').length - b.split('{').length)[0];

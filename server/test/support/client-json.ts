@@ -13,7 +13,9 @@ export type ClientForm = keyof typeof CLIENT_FORMS;
 function writeSpaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(writeSpaced).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${writeSpaced(one)}`);
+  const members = Object.entries(value).map(
+    ([name, member]) => `${JSON.stringify(name)}: ${writeSpaced(member)}`,
+  );
   return `{${members.join(', ')}}`;
 }
 

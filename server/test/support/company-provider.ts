@@ -89,10 +89,10 @@ export async function startCompanyProvider(): Promise<CompanyProvider> {
 /** Follows redirects with the provider's cookies, as a browser does. @returns the query of the last one */
 export async function visitProvider(url: string, returnUrl: string): Promise<string> {
   const cookies = new Map<string, string>();
-  let place = url;
-  while (!place.startsWith(returnUrl)) {
+  let address = url;
+  while (!address.startsWith(returnUrl)) {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(place, { redirect: 'manual', headers: { cookie } });
+    const response = await fetch(address, { redirect: 'manual', headers: { cookie } });
     const text = await response.text();
     for (const set of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
@@ -100,7 +100,7 @@ export async function visitProvider(url: string, returnUrl: string): Promise<str
     }
     const location = response.headers.get('location');
     if (location === null) throw new Error(`the provider answered ${response.status}: ${text}`);
-    place = new URL(location, place).href;
+    address = new URL(location, address).href;
   }
-  return new URL(place).search.slice(1);
+  return new URL(address).search.slice(1);
 }

@@ -13,20 +13,20 @@ export function assertSameProducts(
   actual: readonly ComparedProduct[],
   expected: readonly ComparedProduct[],
 ): void {
-  for (const [at, product] of expected.entries()) {
-    const found = actual[at];
-    if (JSON.stringify(found) !== JSON.stringify(product)) refuse(found, product, at + 1);
+  for (const [index, product] of expected.entries()) {
+    const counterpart = actual[index];
+    if (JSON.stringify(counterpart) !== JSON.stringify(product)) refuse(counterpart, product, index + 1);
   }
   const more = actual[expected.length];
   if (more !== undefined) assert.fail(`the product ${more.identifier} is one too many`);
 }
 
 /** @throws AssertionError, unless only the order of fields differs */
-function refuse(found: ComparedProduct | undefined, product: ComparedProduct, place: number): void {
+function refuse(counterpart: ComparedProduct | undefined, product: ComparedProduct, index: number): void {
   try {
-    assert.deepEqual(found, product);
+    assert.deepEqual(counterpart, product);
   } catch (error) {
     const { message } = error as Error;
-    assert.fail(`product ${place}, ${product.identifier}, is not the expected one\n${message}`);
+    assert.fail(`product ${index}, ${product.identifier}, is not the expected one\n${message}`);
   }
 }

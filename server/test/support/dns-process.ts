@@ -33,39 +33,39 @@ const ZONE: Readonly<Record<string, readonly (readonly string[])[]>> = {
 };
 
 /** All queries: type and name. */
-const asked: string[] = [];
+const queries: string[] = [];
 
 /** @returns the addresses of a name for one type of question */
 function findAddresses(name: string, type: number): readonly string[] {
-  const times = asked.filter((one) => one === `${type} ${name}`).length;
-  asked.push(`${type} ${name}`);
+  const times = queries.filter((query) => query === `${type} ${name}`).length;
+  queries.push(`${type} ${name}`);
   const lists = ZONE[name] ?? [];
-  const found = lists[Math.min(times, lists.length - 1)] ?? [];
-  const [first = ''] = found;
+  const records = lists[Math.min(times, lists.length - 1)] ?? [];
+  const [first = ''] = records;
   if (first.startsWith('=')) return findAddresses(first.slice(1), type);
-  return found.filter((address) => isIPv4(address) === (type === 1));
+  return records.filter((address) => isIPv4(address) === (type === 1));
 }
 
 function answerQuestion(question: Buffer): Buffer {
   const labels: string[] = [];
-  let at = 12;
-  for (let length = question[at] ?? 0; length > 0; length = question[at] ?? 0) {
+  let offset = 12;
+  for (let length = question[offset] ?? 0; length > 0; length = question[offset] ?? 0) {
     labels.push(
       question
-        .subarray(at + 1, at + 1 + length)
+        .subarray(offset + 1, offset + 1 + length)
         .toString('latin1')
         .toLowerCase(),
     );
-    at += length + 1;
+    offset += length + 1;
   }
-  const type = question.readUInt16BE(at + 1);
+  const type = question.readUInt16BE(offset + 1);
   const records = findAddresses(labels.join('.'), type).map((address) => {
     const bytes = toBytes(address);
     // The queried name, its type, class IN, and a TTL of 0 s.
     const head = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, bytes.length]);
     return Buffer.concat([head, bytes]);
   });
-  const answer = Buffer.concat([question.subarray(0, at + 5), ...records]);
+  const answer = Buffer.concat([question.subarray(0, offset + 5), ...records]);
   answer.writeUInt16BE(0x8180, 2);
   answer.writeUInt16BE(records.length, 6);
   answer.writeUInt32BE(0, 8);
@@ -114,8 +114,8 @@ const names = createSocket('udp4', (question, { port, address }) => {
 await new Promise<void>((resolve) => names.bind(53, '127.0.0.1', resolve));
 await new Promise<void>((resolve) => web.listen(PORT, '::', resolve));
 for (const url of urls) {
-  const before = asked.length;
+  const before = queries.length;
   const outcome = await fetchText(url).catch((error: Error) => error.message);
-  process.stdout.write(`${JSON.stringify({ url, outcome, asked: asked.slice(before) })}\n`);
+  process.stdout.write(`${JSON.stringify({ url, outcome, asked: queries.slice(before) })}\n`);
 }
 process.exit();

@@ -59,9 +59,11 @@ const escapeSome = (random: SeededRandom, text: string) =>
   );
 
 function shuffleMembers(random: SeededRandom, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((one) => shuffleMembers(random, one));
+  if (Array.isArray(value)) return value.map((element) => shuffleMembers(random, element));
   if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).map(([name, one]) => [name, shuffleMembers(random, one)] as const);
+  const members = Object.entries(value).map(
+    ([name, member]) => [name, shuffleMembers(random, member)] as const,
+  );
   return Object.fromEntries(random.chance(0.5) ? members.reverse() : members.sort());
 }
 
@@ -134,8 +136,8 @@ const BITS = [
 ].map((bit) => Buffer.from(bit));
 
 function damageOnce(random: SeededRandom, body: Buffer): Buffer {
-  const at = random.between(0, body.length - 1);
-  const [before, behind] = [body.subarray(0, at), body.subarray(at)];
+  const offset = random.between(0, body.length - 1);
+  const [before, behind] = [body.subarray(0, offset), body.subarray(offset)];
   switch (random.between(0, 4)) {
     case 0:
       return Buffer.concat([before, random.pick(BITS), behind]);
@@ -149,8 +151,8 @@ function damageOnce(random: SeededRandom, body: Buffer): Buffer {
       return Buffer.concat([before, Buffer.from([random.between(0, 255)]), behind.subarray(1)]);
     default: {
       // Some repeat the same member or product.
-      const from = Math.max(0, body.lastIndexOf(random.pick(['{', '"', ',']), at));
-      return Buffer.concat([before, body.subarray(from, at), behind]);
+      const from = Math.max(0, body.lastIndexOf(random.pick(['{', '"', ',']), offset));
+      return Buffer.concat([before, body.subarray(from, offset), behind]);
     }
   }
 }

@@ -13,10 +13,10 @@ export type MetricLabels = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<s
 export function readMetricLabels(text: string): MetricLabels {
   const metrics = new Map<string, Map<string, Set<string>>>([['up', new Map()]]);
   for (const [, name = '', labels = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
-    const known = metrics.get(name) ?? new Map<string, Set<string>>();
-    metrics.set(name, known);
+    const valuesByLabel = metrics.get(name) ?? new Map<string, Set<string>>();
+    metrics.set(name, valuesByLabel);
     for (const [, label = '', , value = ''] of labels.matchAll(MATCHER)) {
-      known.set(label, (known.get(label) ?? new Set()).add(value));
+      valuesByLabel.set(label, (valuesByLabel.get(label) ?? new Set()).add(value));
     }
   }
   return metrics;
@@ -29,14 +29,15 @@ export function readMetricLabels(text: string): MetricLabels {
 export function assertAnswerable(metrics: MetricLabels, query: string, shown: readonly string[]): void {
   const series = [...query.matchAll(SERIES)];
   assert.ok(series.length > 0, query);
-  const known = new Set(TARGET_LABELS);
+  const knownLabels = new Set(TARGET_LABELS);
   for (const [, name = '', matchers = ''] of series) {
     const labels = metrics.get(name) ?? assert.fail(`/metrics has no ${name}: ${query}`);
-    for (const label of labels.keys()) known.add(label);
+    for (const label of labels.keys()) knownLabels.add(label);
     for (const matcher of matchers.matchAll(MATCHER)) assertMatches(labels, matcher, query);
   }
   const grouped = [...query.matchAll(QUERY_WORDS)].flatMap(([, list = '']) => list.split(/, ?/));
-  for (const label of [...grouped, ...shown]) assert.ok(known.has(label), `no label ${label}: ${query}`);
+  for (const label of [...grouped, ...shown])
+    assert.ok(knownLabels.has(label), `no label ${label}: ${query}`);
 }
 
 function assertMatches(
@@ -50,7 +51,7 @@ function assertMatches(
   // `status=~"5.."` matches errors that must never occur.
   if (label === 'status' && pattern?.test('500')) return;
   assert.ok(
-    [...values].some((one) => pattern?.test(one) ?? one === value),
+    [...values].some((candidate) => pattern?.test(candidate) ?? candidate === value),
     `${matcher} never matches: ${query}`,
   );
 }

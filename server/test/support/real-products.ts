@@ -54,7 +54,7 @@ export function readCatalog(generated = DEMO_PRODUCTS, most = Number.POSITIVE_IN
     string
   >;
   return {
-    products: lines.filter((_, at) => at % step === 0).map((line) => JSON.parse(line)),
+    products: lines.filter((_, index) => index % step === 0).map((line) => JSON.parse(line)),
     units: new Map(Object.entries(units)),
     isReal: true,
   };

@@ -7,7 +7,7 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export interface CommandEnd {
   readonly code: number;
-  readonly said: string;
+  readonly output: string;
 }
 
 /** Runs `relata …` in a separate process. */
@@ -24,7 +24,7 @@ export function runRelataWith(
   const env = processEnvironment(embeddedStoreAt(dataDir), settings);
   const { promise, resolve } = Promise.withResolvers<CommandEnd>();
   execFile(process.execPath, [main, ...args], { env, timeout: 60_000 }, (error, out, complaint) =>
-    resolve({ code: Number(error?.code ?? 0), said: `${out}${complaint}`.trim() }),
+    resolve({ code: Number(error?.code ?? 0), output: `${out}${complaint}`.trim() }),
   );
   return promise;
 }

@@ -40,7 +40,7 @@ function readFile(path: string, file: string, stored: StoredRows): void {
 /** @returns undefined for a table without rows */
 function describeRows(database: DatabaseSync, name: string): string | undefined {
   const columns = listColumns(database, name);
-  const key = columns.filter(({ key }) => key > 0).sort((one, other) => one.key - other.key);
+  const key = columns.filter(({ key }) => key > 0).sort((column, other) => column.key - other.key);
   const order = (key.length > 0 ? key : columns).map((column) => `"${column.name}"`).join();
   // Members in runs and members in rows are equal, because a move spreads runs into rows.
   const source = name === 'relation_member' ? 'relation_entry' : name;
@@ -122,7 +122,8 @@ export function fillDataFolder(root: string, catalogs: readonly number[]): void 
   const folder = dataFolderAt(root);
   for (const path of [folder.catalogs, folder.payloads]) mkdirSync(path, { recursive: true });
   fillFile(folder.control, 'control', { rows: 24 });
-  for (const [at, rows] of catalogs.entries()) fillFile(catalogPath(folder, at + 1), 'catalog', { rows });
+  for (const [index, rows] of catalogs.entries())
+    fillFile(catalogPath(folder, index + 1), 'catalog', { rows });
   for (const name of ['task', 'batch-1', 'batch-2', 'channel', 'nobody']) {
     writeFileSync(join(folder.payloads, `${name}.body`), Buffer.alloc(100_000, name));
   }
@@ -151,15 +152,15 @@ function fillTable(database: DatabaseSync, table: string, rows: number): void {
     `insert into "${table}" (${columns.map(({ name }) => `"${name}"`)}) values (${columns.map(() => '?')})`,
   );
   for (let row = 1; row <= rows; row += 1) {
-    const toValue = (column: StoredColumn, at: number) =>
-      (FIXED[table]?.[column.name] ?? (() => makeValue(column, row, at)))(row);
+    const toValue = (column: StoredColumn, index: number) =>
+      (FIXED[table]?.[column.name] ?? (() => makeValue(column, row, index)))(row);
     insert.run(...columns.map(toValue));
   }
 }
 
-function makeValue(column: StoredColumn, row: number, at: number): SQLInputValue {
+function makeValue(column: StoredColumn, row: number, index: number): SQLInputValue {
   const { name, type, key, isRequired } = column;
-  const choice = row + at;
+  const choice = row + index;
   if (key === 0 && isRequired === 0 && choice % 3 === 0) return null;
   if (type === 'integer') return makeInteger(key > 0, row, choice);
   const text = `${TEXTS[choice % TEXTS.length]}${name} ${row}`;

@@ -8,7 +8,7 @@ type Values = Readonly<Record<string, string | number | readonly (string | numbe
 
 interface Picks {
   readonly draw: Draw;
-  one<Item>(list: readonly Item[]): Item;
+  pick<Item>(list: readonly Item[]): Item;
   /** Up to `most` distinct items. */
   some<Item>(list: readonly Item[], most: number): Item[];
 }
@@ -24,14 +24,14 @@ interface Shop {
 
 function open({ name, seed, decoys, makers, relations }: Shop): TruthCatalog {
   const draw = createDraw(seed);
-  const one = <Item>(list: readonly Item[]): Item => list[draw(list.length)] as Item;
+  const pick = <Item>(list: readonly Item[]): Item => list[draw(list.length)] as Item;
   const some = <Item>(list: readonly Item[], most: number) => [
-    ...new Set(Array.from({ length: most }, () => one(list))),
+    ...new Set(Array.from({ length: most }, () => pick(list))),
   ];
-  const picks = { draw, one, some };
+  const picks = { draw, one: pick, some };
   const products = Object.entries(makers).flatMap(([category, [count, make]]) =>
-    Array.from({ length: count }, (_, at) => ({
-      identifier: `${category}-${at}`,
+    Array.from({ length: count }, (_, index) => ({
+      identifier: `${category}-${index}`,
       categories: [{ path: ['Shop', category] }],
       attributes: Object.entries({ ...decoys(picks), ...make(picks) }).flatMap(([key, value]) =>
         [value ?? []].flat().map((text) => ({ key, value: String(text) })),
@@ -42,9 +42,9 @@ function open({ name, seed, decoys, makers, relations }: Shop): TruthCatalog {
 }
 
 /** Two categories, then one attribute of each. */
-const same = (...[first, second, one, other]: readonly [string, string, string, string]): TrueRelation => ({
+const same = (...[first, second, pick, other]: readonly [string, string, string, string]): TrueRelation => ({
   categories: [first, second],
-  match: [one, 'equals', other],
+  match: [pick, 'equals', other],
 });
 
 const PLATFORMS = ['18V LXT', '18V ProCore', '20V XR', 'M18', 'M12', '12V CXT', '40V XGT'];
@@ -57,98 +57,101 @@ const TOOL_HOLDERS = ['SDS-plus', 'SDS-max'];
 const TOOL_SHOP: Shop = {
   name: 'tool shop',
   seed: 7,
-  decoys: ({ draw, one }) => ({
-    Brand: one(['Makwell', 'Boschner', 'Dewatt', 'Millwauk', 'Festwerk']),
-    Colour: one(['blue', 'red', 'yellow', 'green', 'black']),
-    Warranty: `${one([1, 2, 3])} years`,
+  decoys: ({ draw, pick }) => ({
+    Brand: pick(['Makwell', 'Boschner', 'Dewatt', 'Millwauk', 'Festwerk']),
+    Colour: pick(['blue', 'red', 'yellow', 'green', 'black']),
+    Warranty: `${pick([1, 2, 3])} years`,
     Price: `${5 + draw(400)}.${10 + draw(90)} EUR`,
-    'Country of origin': one(['DE', 'CN', 'CZ', 'RO']),
+    'Country of origin': pick(['DE', 'CN', 'CZ', 'RO']),
     EAN: String(4_000_000_000_000 + draw(1_000_000_000)),
     Weight: `${(1 + draw(500)) / 100} kg`,
   }),
   makers: {
     'Cordless drills': [
       140,
-      ({ one }) => ({
-        'Battery platform': one(PLATFORMS),
-        'Max. torque': `${one([30, 54, 80, 120])} Nm`,
-        Chuck: one(['13 mm', '10 mm']),
+      ({ pick }) => ({
+        'Battery platform': pick(PLATFORMS),
+        'Max. torque': `${pick([30, 54, 80, 120])} Nm`,
+        Chuck: pick(['13 mm', '10 mm']),
       }),
     ],
     // Some have a cable.
     'Rotary hammers': [
       110,
-      ({ draw, one }) => ({
-        'Tool holder': one(TOOL_HOLDERS),
-        Power: `${one([600, 800, 1100, 1500])} W`,
-        'Battery platform': draw(10) < 6 ? one(PLATFORMS) : undefined,
+      ({ draw, pick }) => ({
+        'Tool holder': pick(TOOL_HOLDERS),
+        Power: `${pick([600, 800, 1100, 1500])} W`,
+        'Battery platform': draw(10) < 6 ? pick(PLATFORMS) : undefined,
       }),
     ],
-    'Battery packs': [90, ({ one }) => ({ System: one(PLATFORMS), Capacity: `${one([2, 4, 5, 6, 8])} Ah` })],
+    'Battery packs': [
+      90,
+      ({ pick }) => ({ System: pick(PLATFORMS), Capacity: `${pick([2, 4, 5, 6, 8])} Ah` }),
+    ],
     Chargers: [
       45,
-      ({ one, some }) => ({
+      ({ pick, some }) => ({
         'Compatible systems': some(PLATFORMS, 3),
-        'Charging current': `${one([3, 6, 9])} A`,
+        'Charging current': `${pick([3, 6, 9])} A`,
       }),
     ],
     'Masonry drill bits': [
       220,
-      ({ one }) => ({
-        Shank: one(TOOL_HOLDERS),
-        Diameter: `${one([5, 6, 8, 10, 12, 14, 16, 20])} mm`,
-        Length: `${one([110, 160, 210, 310, 450])} mm`,
+      ({ pick }) => ({
+        Shank: pick(TOOL_HOLDERS),
+        Diameter: `${pick([5, 6, 8, 10, 12, 14, 16, 20])} mm`,
+        Length: `${pick([110, 160, 210, 310, 450])} mm`,
       }),
     ],
     'Mitre saws': [
       120,
-      ({ one }) => ({
-        'Blade diameter': `${one(BLADES)} mm`,
-        Bore: one(BORES),
-        Power: `${one([1000, 1200, 1650, 1800])} W`,
-        'Dust port': `${one(PORTS)} mm`,
+      ({ pick }) => ({
+        'Blade diameter': `${pick(BLADES)} mm`,
+        Bore: pick(BORES),
+        Power: `${pick([1000, 1200, 1650, 1800])} W`,
+        'Dust port': `${pick(PORTS)} mm`,
       }),
     ],
     'Circular saw blades': [
       200,
-      ({ one }) => ({
-        'Outer diameter': `${one(BLADES)} mm`,
-        'Bore diameter': one(BORES),
-        Teeth: one([24, 40, 48, 60, 80]),
+      ({ pick }) => ({
+        'Outer diameter': `${pick(BLADES)} mm`,
+        'Bore diameter': pick(BORES),
+        Teeth: pick([24, 40, 48, 60, 80]),
       }),
     ],
     'Random orbit sanders': [
       60,
-      ({ one }) => ({
-        'Pad size': `${one([125, 150, 225])} mm`,
-        'Dust port': `${one(PORTS)} mm`,
-        Holes: one([8, 15, 21]),
+      ({ pick }) => ({
+        'Pad size': `${pick([125, 150, 225])} mm`,
+        'Dust port': `${pick(PORTS)} mm`,
+        Holes: pick([8, 15, 21]),
       }),
     ],
     'Sanding discs': [
       180,
-      ({ one }) => ({
-        'Disc diameter': `${one([125, 150, 225])} mm`,
-        Grit: one([40, 60, 80, 120, 180, 240]),
-        'Pack size': one([5, 10, 50]),
+      ({ pick }) => ({
+        'Disc diameter': `${pick([125, 150, 225])} mm`,
+        Grit: pick([40, 60, 80, 120, 180, 240]),
+        'Pack size': pick([5, 10, 50]),
       }),
     ],
     'Vacuum hoses': [
       50,
-      ({ one }) => ({ 'Connector diameter': `${one(PORTS)} mm`, Length: `${one([2, 3, 3.5, 5])} m` }),
+      ({ pick }) => ({ 'Connector diameter': `${pick(PORTS)} mm`, Length: `${pick([2, 3, 3.5, 5])} m` }),
     ],
     'Tool cases': [
       80,
-      ({ one }) => ({ 'Internal width': `${one([300, 350, 400, 450])} mm`, 'Stackable with': one(CASES) }),
+      ({ pick }) => ({ 'Internal width': `${pick([300, 350, 400, 450])} mm`, 'Stackable with': pick(CASES) }),
     ],
-    'Case inserts': [60, ({ one }) => ({ 'Fits case': one(CASES) })],
+    'Case inserts': [60, ({ pick }) => ({ 'Fits case': pick(CASES) })],
     Gloves: [
       90,
-      ({ one }) => ({ Size: one(['S', 'M', 'L', 'XL']), Material: one(['leather', 'nylon', 'nitrile']) }),
+      ({ pick }) => ({ Size: pick(['S', 'M', 'L', 'XL']), Material: pick(['leather', 'nylon', 'nitrile']) }),
     ],
     'Work trousers': [
       90,
-      ({ one }) => ({ Size: one(['S', 'M', 'L', 'XL']), Material: one(['cotton', 'nylon', 'polyester']) }),
+      ({ pick }) => ({ Size: pick(['S', 'M', 'L', 'XL']), Material: pick(['cotton', 'nylon', 'polyester']) }),
     ],
   },
   relations: [
@@ -167,7 +170,7 @@ const TOOL_SHOP: Shop = {
   ],
 };
 
-const PHONES = Array.from({ length: 30 }, (_, at) => `Nova ${at + 3}${at % 3 === 0 ? ' Pro' : ''}`);
+const PHONES = Array.from({ length: 30 }, (_, index) => `Nova ${index + 3}${index % 3 === 0 ? ' Pro' : ''}`);
 const SOCKETS = ['E27', 'E14', 'GU10', 'G9'];
 const PIPES = [12, 15, 18, 22, 28, 35];
 const THREADS = ['G 3/8', 'G 1/2', 'M10x1'];
@@ -177,50 +180,56 @@ const HOBS = ['Induction', 'Gas', 'Ceramic'];
 const HOME_SHOP: Shop = {
   name: 'home shop',
   seed: 99,
-  decoys: ({ one }) => ({
-    Manufacturer: one(['Alba', 'Borg', 'Cira', 'Dorn']),
-    Color: one(['white', 'black', 'chrome']),
-    'Energy class': one(['A+', 'B', 'C']),
-    Height: `${one([10, 20, 30, 40, 50])} cm`,
-    'Package contents': one([1, 2, 5]),
+  decoys: ({ pick }) => ({
+    Manufacturer: pick(['Alba', 'Borg', 'Cira', 'Dorn']),
+    Color: pick(['white', 'black', 'chrome']),
+    'Energy class': pick(['A+', 'B', 'C']),
+    Height: `${pick([10, 20, 30, 40, 50])} cm`,
+    'Package contents': pick([1, 2, 5]),
   }),
   makers: {
-    Luminaires: [120, ({ one }) => ({ Socket: one(SOCKETS), Style: one(['Modern', 'Rustic', 'Classic']) })],
+    Luminaires: [
+      120,
+      ({ pick }) => ({ Socket: pick(SOCKETS), Style: pick(['Modern', 'Rustic', 'Classic']) }),
+    ],
     'Light bulbs': [
       150,
-      ({ one }) => ({ Base: one(SOCKETS), 'Luminous flux': `${one([400, 806, 1055])} lm` }),
+      ({ pick }) => ({ Base: pick(SOCKETS), 'Luminous flux': `${pick([400, 806, 1055])} lm` }),
     ],
-    Pipes: [80, ({ one }) => ({ 'Outside diameter': `${one(PIPES)} mm`, Length: `${one([1, 2, 3])} m` })],
+    Pipes: [80, ({ pick }) => ({ 'Outside diameter': `${pick(PIPES)} mm`, Length: `${pick([1, 2, 3])} m` })],
     'Pipe fittings': [
       140,
-      ({ one }) => ({ 'For pipe size': `${one(PIPES)} mm`, Shape: one(['Elbow', 'Tee', 'Coupling']) }),
+      ({ pick }) => ({ 'For pipe size': `${pick(PIPES)} mm`, Shape: pick(['Elbow', 'Tee', 'Coupling']) }),
     ],
-    'Kitchen taps': [60, ({ one }) => ({ 'Connection thread': one(THREADS) })],
-    'Supply hoses': [60, ({ one }) => ({ Thread: one(THREADS), Length: `${one([0.3, 0.5, 1])} m` })],
-    Phones: [30, ({ one }) => ({ Model: one(PHONES), Screen: `${one([6.1, 6.5, 6.7])} in` })],
+    'Kitchen taps': [60, ({ pick }) => ({ 'Connection thread': pick(THREADS) })],
+    'Supply hoses': [60, ({ pick }) => ({ Thread: pick(THREADS), Length: `${pick([0.3, 0.5, 1])} m` })],
+    Phones: [30, ({ pick }) => ({ Model: pick(PHONES), Screen: `${pick([6.1, 6.5, 6.7])} in` })],
     'Phone cases': [
       160,
-      ({ one, some }) => ({ 'Compatible with': some(PHONES, 3), Material: one(['Silicone', 'Leather']) }),
+      ({ pick, some }) => ({ 'Compatible with': some(PHONES, 3), Material: pick(['Silicone', 'Leather']) }),
     ],
     'Coffee machines': [
       70,
-      ({ one }) => ({ 'Capsule system': one(CAPSULES), Pressure: `${one([15, 19])} bar` }),
+      ({ pick }) => ({ 'Capsule system': pick(CAPSULES), Pressure: `${pick([15, 19])} bar` }),
     ],
-    'Coffee capsules': [110, ({ one }) => ({ System: one(CAPSULES), Intensity: one([4, 6, 8, 10]) })],
+    'Coffee capsules': [110, ({ pick }) => ({ System: pick(CAPSULES), Intensity: pick([4, 6, 8, 10]) })],
     Pans: [
       60,
-      ({ one, some }) => ({ Diameter: `${one([20, 24, 28, 32])} cm`, 'Suitable hob': some(HOBS, 2) }),
+      ({ pick, some }) => ({ Diameter: `${pick([20, 24, 28, 32])} cm`, 'Suitable hob': some(HOBS, 2) }),
     ],
-    'Pan lids': [40, ({ one }) => ({ 'Lid diameter': `${one([20, 24, 28, 32])} cm` })],
-    Hobs: [40, ({ one }) => ({ 'Hob type': one(HOBS), Width: `${one([60, 70, 80, 90])} cm` })],
-    Shelves: [70, ({ one }) => ({ Width: `${one([40, 60, 80, 100])} cm`, Depth: `${one([20, 30, 40])} cm` })],
+    'Pan lids': [40, ({ pick }) => ({ 'Lid diameter': `${pick([20, 24, 28, 32])} cm` })],
+    Hobs: [40, ({ pick }) => ({ 'Hob type': pick(HOBS), Width: `${pick([60, 70, 80, 90])} cm` })],
+    Shelves: [
+      70,
+      ({ pick }) => ({ Width: `${pick([40, 60, 80, 100])} cm`, Depth: `${pick([20, 30, 40])} cm` }),
+    ],
     Cabinets: [
       70,
-      ({ one }) => ({ Depth: `${one([30, 40, 60])} cm`, Width: `${one([40, 60, 80, 100])} cm` }),
+      ({ pick }) => ({ Depth: `${pick([30, 40, 60])} cm`, Width: `${pick([40, 60, 80, 100])} cm` }),
     ],
     Curtains: [
       50,
-      ({ one }) => ({ Drop: `${one([140, 160, 180, 220])} cm`, Pattern: one(['Plain', 'Striped']) }),
+      ({ pick }) => ({ Drop: `${pick([140, 160, 180, 220])} cm`, Pattern: pick(['Plain', 'Striped']) }),
     ],
   },
   relations: [

@@ -31,15 +31,15 @@ export function createOntology(products: readonly TruthProduct[], locale = 'en-U
   const observed = new Map<string, ReturnType<typeof observeValue>>();
   for (const { key, value } of products.flatMap(({ attributes }) => attributes))
     observed.set(key, joinObserved(observed.get(key), observeValue(value)));
-  const attributes = [...observed].map(([name, seen], at): Attribute => {
-    const { decidedBy: _, ...drafted } = draftAttribute({ id: at + 1, name }, seen, { locale });
+  const attributes = [...observed].map(([name, seen], index): Attribute => {
+    const { decidedBy: _, ...drafted } = draftAttribute({ id: index + 1, name }, seen, { locale });
     return drafted;
   });
   return { mode: 'automatic', revision: 1, attributes } as const;
 }
 
 export interface Score {
-  readonly found: number;
+  readonly share: number;
   readonly missed: readonly TrueRelation[];
   readonly wrong: readonly string[];
   readonly precision: number;
@@ -54,19 +54,23 @@ export function scoreSuggestions({ products, relations }: TruthCatalog): Score {
   const sample = new CatalogSample();
   for (const product of products) sample.add(product);
   const all = suggestAll(sample, createOntology(products), 'en-US');
-  const suggested = all.filter((one): one is RelationSuggestion => one.kind === 'relation');
-  const isRight = (one: RelationSuggestion, truth: TrueRelation) =>
-    describeDraft(one).includes(describeTruth(truth));
-  const right = suggested.filter((one) => relations.some((truth) => isRight(one, truth)));
-  const missed = relations.filter((truth) => !suggested.some((one) => isRight(one, truth)));
+  const suggested = all.filter(
+    (suggestion): suggestion is RelationSuggestion => suggestion.kind === 'relation',
+  );
+  const isRight = (suggestion: RelationSuggestion, truth: TrueRelation) =>
+    describeDraft(suggestion).includes(describeTruth(truth));
+  const right = suggested.filter((suggestion) => relations.some((truth) => isRight(suggestion, truth)));
+  const missed = relations.filter((truth) => !suggested.some((suggestion) => isRight(suggestion, truth)));
   const precision = suggested.length === 0 ? 1 : right.length / suggested.length;
   const recall = relations.length === 0 ? 1 : 1 - missed.length / relations.length;
   return {
-    found: right.length,
+    share: right.length,
     missed,
     precision,
     recall,
-    wrong: suggested.filter((one) => !right.includes(one)).map((one) => describeDraft(one).join(' and ')),
+    wrong: suggested
+      .filter((suggestion) => !right.includes(suggestion))
+      .map((suggestion) => describeDraft(suggestion).join(' and ')),
     f1: precision + recall === 0 ? 0 : (2 * precision * recall) / (precision + recall),
   };
 }
@@ -105,8 +109,8 @@ export function readLensfun(): TruthCatalog | undefined {
 }
 
 function readLensfunFile(text: string, name: string): TruthProduct[] {
-  return [...text.matchAll(/<(camera|lens)>([\s\S]*?)<\/\1>/g)].map(([, kind = '', body = ''], at) => ({
-    identifier: `${name}-${kind}-${at}`,
+  return [...text.matchAll(/<(camera|lens)>([\s\S]*?)<\/\1>/g)].map(([, kind = '', body = ''], index) => ({
+    identifier: `${name}-${kind}-${index}`,
     categories: [{ path: [kind] }],
     attributes: [...body.matchAll(/<(maker|model|mount|type|cropfactor|aspect-ratio)>([^<]*)</g)].map(
       ([, key = '', value = '']) => ({ key, value }),
@@ -169,7 +173,10 @@ export function plantRelations(seed: number): TruthCatalog {
     Approved: pick(['yes', 'no']),
   });
   const sockets = ['AM4', 'AM5', 'LGA1200', 'LGA1700', 'LGA1851'];
-  const mounts = Array.from({ length: 80 }, (_, at) => `Mount ${String.fromCharCode(65 + (at % 26))}${at}`);
+  const mounts = Array.from(
+    { length: 80 },
+    (_, index) => `Mount ${String.fromCharCode(65 + (index % 26))}${index}`,
+  );
   const makers: Readonly<Record<string, () => Values>> = {
     Processors: () => ({ Socket: pick(sockets), 'Core count': String(number(4, 24, 2)) }),
     Motherboards: () => ({
@@ -205,11 +212,11 @@ export function plantRelations(seed: number): TruthCatalog {
     }),
   };
   const products = Object.entries(makers).flatMap(([category, make]) =>
-    Array.from({ length: category === 'Lenses' ? 300 : 150 }, (_, at) => ({
-      identifier: `${category}-${at}`,
+    Array.from({ length: category === 'Lenses' ? 300 : 150 }, (_, index) => ({
+      identifier: `${category}-${index}`,
       categories: [{ path: ['Shop', category] }],
       attributes: Object.entries({ ...decoys(), ...make() }).flatMap(([key, value]) =>
-        [value ?? []].flat().map((one) => ({ key, value: one })),
+        [value ?? []].flat().map((element) => ({ key, value: element })),
       ),
     })),
   );

@@ -38,8 +38,8 @@ async function createEndpoint(
 
 const wait = async <Found>(look: () => Promise<Found | undefined | false>): Promise<Found> => {
   for (const start = performance.now(); ; await delay(50)) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
+    const result = await look();
+    if (result !== undefined && result !== false) return result;
     assert.ok(performance.now() - start < 120_000, 'it did not happen within two minutes');
   }
 };
@@ -49,7 +49,9 @@ const deliveriesOf = async ({ id }: AnyBody, query = '') =>
 
 /** Waits until a delivery of an endpoint has ended. */
 const ended = (endpoint: AnyBody, id: number) =>
-  wait(async () => (await deliveriesOf(endpoint)).find((one) => one.id === id && one.status !== 'pending'));
+  wait(async () =>
+    (await deliveriesOf(endpoint)).find((delivery) => delivery.id === id && delivery.status !== 'pending'),
+  );
 
 test('events are signed and delivered in the order in which they happened (§6.2, §6.3)', async () => {
   const types = ['task.finished', 'task.failed', 'products.changed', 'catalog.committed'];
@@ -84,7 +86,7 @@ test('events are signed and delivered in the order in which they happened (§6.2
 
 test('a restore sends events of what it brought back, and large changes are sent in pages (§6.2)', async () => {
   const { catalog, receiver } = await listen(['products.changed'], { keptCommits: 1 });
-  const many = Array.from({ length: 2_500 }, (_, at) => ({ identifier: `P${at}` }));
+  const many = Array.from({ length: 2_500 }, (_, index) => ({ identifier: `P${index}` }));
   await catalog.load(...many);
   const pages = await receiver.of('products.changed', 3);
   assert.deepEqual(
@@ -197,20 +199,20 @@ test('a build that publishes sends an event, even if a delivery fails (§6.2, §
 });
 
 test('an endpoint receives only events of its scope, and a project without endpoints stores no event (§6.1)', async () => {
-  const [one, other] = [await createCatalog(service()), await createCatalog(service())];
-  const { body: project } = await service().call('GET', `/management/projects/${one.projectId}`);
+  const [firstCatalog, other] = [await createCatalog(service()), await createCatalog(service())];
+  const { body: project } = await service().call('GET', `/management/projects/${firstCatalog.projectId}`);
   const receivers = [await receive(), await receive()] as const;
   const scope = { type: 'project-group', id: project.projectGroupId };
   await createEndpoint(receivers[0], ['products.changed'], scope);
   const account = await createEndpoint(receivers[1], ['products.changed'], { type: 'account' });
   await other.update({ identifier: 'O', name: 'other' });
-  await one.update({ identifier: 'A', name: 'one' });
+  await firstCatalog.update({ identifier: 'A', name: 'one' });
   const [event] = await receivers[0].of('products.changed');
-  assert.equal(event?.payload.data.projectId, one.projectId);
+  assert.equal(event?.payload.data.projectId, firstCatalog.projectId);
   const both = await receivers[1].of('products.changed', 2);
   assert.deepEqual(
     both.map(({ payload }) => payload.data.projectId).sort(),
-    [one.projectId, other.projectId].sort(),
+    [firstCatalog.projectId, other.projectId].sort(),
   );
   assert.equal(receivers[0].received.length, 1);
   await service().call('DELETE', `${ENDPOINTS}/${account.id}`);
@@ -288,9 +290,9 @@ test('during a rotation both secrets sign, and afterwards only the new one (§6.
   for (const secret of [endpoint.secret, rotated.body.secret]) verify(secret, both);
   const last = await service().call('POST', `${path}/rotate-secret`);
   await service().call('POST', `${path}/test`);
-  const [, one] = await receiver.of('webhook.test', 2);
-  verify(last.body.secret, one);
-  for (const secret of [endpoint.secret, rotated.body.secret]) assert.throws(() => verify(secret, one));
+  const [, replayed] = await receiver.of('webhook.test', 2);
+  verify(last.body.secret, replayed);
+  for (const secret of [endpoint.secret, rotated.body.secret]) assert.throws(() => verify(secret, replayed));
 });
 
 test('deliveries show request, answer and time, and a replay keeps its id (§6.4)', async () => {

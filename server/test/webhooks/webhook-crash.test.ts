@@ -43,8 +43,8 @@ test('a process killed at any moment loses no event, and no event reports a chan
     service = await startProcess(store, SETTINGS);
   }
   await post(`/products?projectId=${id}`, { products: [{ identifier: 'last', name: 'last' }] });
-  const told = () => receiver.received.filter(({ payload }) => payload.type === 'products.changed');
-  await receiver.until(() => told().some(({ payload }) => payload.data.identifiers.includes('last')));
+  const listChanges = () => receiver.received.filter(({ payload }) => payload.type === 'products.changed');
+  await receiver.until(() => listChanges().some(({ payload }) => payload.data.identifiers.includes('last')));
   await receiver.until(() => receiver.received.at(-1)?.payload.type === 'task.finished');
 
   const about = `seed ${SEED}, ${KILLS} kills, ${made} updates`;
@@ -66,7 +66,7 @@ test('a process killed at any moment loses no event, and no event reports a chan
   const order = created.filter((name) => name !== 'last').map((name) => Number(name.slice(1)));
   assert.deepEqual(
     order,
-    order.toSorted((one, other) => one - other),
+    order.toSorted((left, other) => left - other),
     about,
   );
   const tasks = await listTasks(service, id);
@@ -129,13 +129,13 @@ async function listProducts(service: ServiceProcess, projectId: number): Promise
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 async function listTasks(service: ServiceProcess, projectId: number): Promise<any[]> {
-  const found = [];
+  const endpoints = [];
   let cursor = '';
   do {
     const path = `/tasks?projectId=${projectId}&limit=1000${cursor === '' ? '' : `&cursor=${cursor}`}`;
     const { body } = await service.call('GET', path);
-    found.push(...body.tasks);
+    endpoints.push(...body.tasks);
     cursor = body.nextCursor ?? '';
   } while (cursor !== '');
-  return found;
+  return endpoints;
 }

@@ -24,7 +24,7 @@ async function listen(t: TestContext, projects: number, events: readonly string[
     for (;;) {
       const path = `/management/webhook-endpoints/${endpoint.id}/deliveries?limit=100`;
       const { items } = (await service.call('GET', path)).body;
-      if (items.filter((one: AnyBody) => one.lastAttemptAt !== null).length === wanted) return;
+      if (items.filter((delivery: AnyBody) => delivery.lastAttemptAt !== null).length === wanted) return;
       await sleep(20);
     }
   };
@@ -60,7 +60,7 @@ test('unreadable events of one project do not delay events of other projects (§
 
 test('each project with unreadable events is logged once, and a failing database is logged as well (§6.3)', async (t) => {
   const { service, receiver, catalogs } = await listen(t, 3, ['relation.changed']);
-  const [one, two, sound] = catalogs.map(({ projectId }) => projectId);
+  const [firstId, two, sound] = catalogs.map(({ projectId }) => projectId);
   const countLines = (text: string, projectId?: number) =>
     service.log
       .filter((line) => line.includes(text))
@@ -73,21 +73,21 @@ test('each project with unreadable events is logged once, and a failing database
       await receiver.until((all) => all.length > before);
     }
   };
-  for (const projectId of [one, two]) {
+  for (const projectId of [firstId, two]) {
     await service.store.change(damage(projectId));
     await receiver.until(() => countLines(UNREADABLE, projectId) > 0);
     await lookAgain();
   }
-  assert.deepEqual([countLines(UNREADABLE, one), countLines(UNREADABLE, two)], [1, 1]);
+  assert.deepEqual([countLines(UNREADABLE, firstId), countLines(UNREADABLE, two)], [1, 1]);
 
   await service.store.change('alter table webhook_endpoint rename to lost');
   await receiver.until(() => countLines('"work":"webhooks"') > 0);
   await service.store.change('alter table lost rename to webhook_endpoint');
-  await service.store.change(`delete from service_event where project_id = ${one}`);
+  await service.store.change(`delete from service_event where project_id = ${firstId}`);
   await lookAgain();
-  await service.store.change(damage(one));
-  await receiver.until(() => countLines(UNREADABLE, one) > 1);
-  assert.deepEqual([countLines(UNREADABLE, one), countLines(UNREADABLE, two)], [2, 1]);
+  await service.store.change(damage(firstId));
+  await receiver.until(() => countLines(UNREADABLE, firstId) > 1);
+  assert.deepEqual([countLines(UNREADABLE, firstId), countLines(UNREADABLE, two)], [2, 1]);
 });
 
 test('an endpoint receives at most 4 deliveries at a time, even if more projects are due (docs/operating/data-flows.md)', async (t) => {

@@ -38,7 +38,7 @@ test('a failed delivery is retried after 5 s, and later deliveries wait for it (
   receiver.answer(503);
   await catalog.update({ identifier: 'A', name: 'first' });
   await catalog.update({ identifier: 'B', name: 'second' });
-  const [first, second] = await until(([one, other]) => one?.attempts === 1 && other !== undefined);
+  const [first, second] = await until(([delivery, other]) => delivery?.attempts === 1 && other !== undefined);
   assert.equal(first.nextAttemptAt - first.lastAttemptAt, 5_000);
   assert.deepEqual([first.status, first.answer.status, second.attempts], ['pending', 503, 0]);
   assert.equal((await read()).failingSince, first.lastAttemptAt);
@@ -66,18 +66,21 @@ test('an endpoint that fails for 3 days is switched off, and can be switched on 
   await catalog.update({ identifier: 'A', name: 'first' });
   const waits: number[] = [];
   for (let attempts = 1; (await read()).enabled; attempts += 1) {
-    const [delivery] = await until(([one]) => one?.attempts >= attempts);
+    const [delivery] = await until(([delivery]) => delivery?.attempts >= attempts);
     if (delivery.status !== 'pending') break;
     waits.push((delivery.nextAttemptAt - delivery.lastAttemptAt) / 60_000);
     clock.pass(delivery.nextAttemptAt - clock.now());
   }
   const hours = waits.reduce((sum, minutes) => sum + minutes, 0) / 60;
   assert.ok(Math.abs(hours - 72) < 0.01, `${waits}`);
-  assert.ok(waits.length >= 8 && waits.slice(1, -1).every((wait, at) => wait > (waits[at] ?? 0)), `${waits}`);
+  assert.ok(
+    waits.length >= 8 && waits.slice(1, -1).every((wait, index) => wait > (waits[index] ?? 0)),
+    `${waits}`,
+  );
   const off = await read();
   assert.equal(off.enabled, false);
   assert.match(off.switchedOff.reason, /3 days/);
-  const [failed] = await until(([one]) => one?.status === 'failed');
+  const [failed] = await until(([delivery]) => delivery?.status === 'failed');
 
   receiver.answer(200);
   await catalog.update({ identifier: 'B', name: 'heard by nobody' });
@@ -97,18 +100,18 @@ test('an endpoint that answers 410 is switched off immediately (§6.3)', async (
   const { catalog, receiver, read, until } = await listen(t);
   receiver.answer(410);
   await catalog.update({ identifier: 'A', name: 'first' });
-  await until(([one]) => one?.status === 'failed');
+  await until(([delivery]) => delivery?.status === 'failed');
   assert.match((await read()).switchedOff.reason, /410/);
 });
 
 test('ended deliveries are removed after 7 days (§6.4)', async (t) => {
   const { catalog, until } = await listen(t);
   await catalog.update({ identifier: 'A', name: 'first' });
-  await until(([one]) => one?.status === 'delivered');
+  await until(([delivery]) => delivery?.status === 'delivered');
   clock.pass(7 * 24 * 3_600_000 + 1);
   await catalog.update({ identifier: 'B', name: 'second' });
   await until(([, other]) => other?.status === 'delivered');
   await service().app.webhooks.dropOld();
-  const [kept, ...others] = await until(() => true);
-  assert.deepEqual([JSON.parse(kept.request.body).data.identifiers, others], [['B'], []]);
+  const [latest, ...others] = await until(() => true);
+  assert.deepEqual([JSON.parse(latest.request.body).data.identifiers, others], [['B'], []]);
 });

@@ -29,7 +29,7 @@ async function sendTest(service: TestService, id: number): Promise<string | null
   assert.equal(status, 200);
   for (const end = performance.now() + 60_000; ; await delay(20)) {
     const { items } = (await service.call('GET', `${ENDPOINTS}/${id}/deliveries`)).body;
-    const sent = items.find((one: { id: number }) => one.id === body.id);
+    const sent = items.find((delivery: { id: number }) => delivery.id === body.id);
     if (sent?.attempts > 0) return sent.error;
     assert.ok(performance.now() < end, JSON.stringify([body, items]));
   }

@@ -77,7 +77,7 @@ export class Caller {
   private readonly model = new CatalogModel(KEPT_COMMITS);
   /** The accepted batches of the open full update; undefined: none is open. */
   private session: Upload[] | undefined;
-  private readonly known = new Map<string, string>();
+  private readonly contentByIdentifier = new Map<string, string>();
   /** Changes accepted since all earlier ones ended, in order. */
   private pending: { taskId: string; change: Change }[] = [];
   /** Calls sent together without an answer: a single call, or parallel batches with or without their commit. */
@@ -137,8 +137,8 @@ export class Caller {
     await this.checkTasks();
     const differences = describeDifferences(await this.export(), this.model.catalog);
     if (differences.length === 0) return;
-    const told = [...differences, ...this.history, ...(await this.listLogs())].join('\n');
-    assert.fail(`the catalog is not what the accepted changes make, in order of acceptance:\n${told}`);
+    const description = [...differences, ...this.history, ...(await this.listLogs())].join('\n');
+    assert.fail(`the catalog is not what the accepted changes make, in order of acceptance:\n${description}`);
   }
 
   async finish(): Promise<void> {
@@ -190,8 +190,8 @@ export class Caller {
   private upload(): readonly Call[] {
     const all = this.makeProducts(this.pick(this.identifiers / 15, this.identifiers / 2));
     const ends = (ENDS[this.pick(1, ENDS.length) - 1] ?? []).map((end) => Math.floor(end * all.length));
-    const uploads = ends.map((end, at) => {
-      const products = all.slice(ends[at - 1] ?? 0, end);
+    const uploads = ends.map((end, index) => {
+      const products = all.slice(ends[index - 1] ?? 0, end);
       const rest = { path: '/products/batch/upload', body: toBody(products) };
       return this.call({ kind: 'upload', products }, 'POST', rest);
     });
@@ -242,8 +242,8 @@ export class Caller {
   private makeProducts(count: number): ModelProduct[] {
     this.version += 1;
     const first = this.pick(0, this.identifiers - 1);
-    return Array.from({ length: count }, (_, at) => {
-      const identifier = `P${(first + at) % this.identifiers}`;
+    return Array.from({ length: count }, (_, index) => {
+      const identifier = `P${(first + index) % this.identifiers}`;
       const present = this.model.catalog.get(identifier);
       if (present !== undefined && this.random() < 0.5) return present;
       return { identifier, name: `${identifier} of ${this.version}`, colour: 'red' };
@@ -267,14 +267,14 @@ export class Caller {
       return answer;
     });
     const results = await Promise.allSettled(sent);
-    const unanswered = calls.filter((_, at) => results[at]?.status === 'rejected');
+    const unanswered = calls.filter((_, index) => results[index]?.status === 'rejected');
     // With an unanswered batch, the tasks show the outcome of the commit, which follows the batch in the model.
     this.inFlight =
       unanswered.length === 0
         ? []
         : calls.filter((call) => unanswered.includes(call) || call.wish.kind === 'commit');
-    for (const [at, result] of results.entries()) {
-      const call = calls[at] as Call;
+    for (const [position, result] of results.entries()) {
+      const call = calls[position] as Call;
       if (result.status === 'fulfilled' && !this.inFlight.includes(call))
         this.note(call.wish, result.value, calls.length > 1);
     }
@@ -282,15 +282,20 @@ export class Caller {
   }
 
   private request({ method, path, body, key }: Call): Promise<ProcessAnswer> {
-    const place = `${path}${path.includes('?') ? '&' : '?'}projectId=${this.projectId}`;
+    const projectPath = `${path}${path.includes('?') ? '&' : '?'}projectId=${this.projectId}`;
     const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
-    return this.service.call(method, place, { body, headers });
+    return this.service.call(method, projectPath, { body, headers });
   }
 
   private note(wish: Wish, { status, body, text }: ProcessAnswer, isParallel = false): void {
     if (wish.kind === 'commit' && isParallel && TOO_EARLY.includes(body.reason)) return;
     const mayBeRefused = wish.kind === 'delete' || wish.kind === 'restore';
-    if (status === 400 && mayBeRefused && this.pending.every(({ taskId }) => this.known.has(taskId))) return;
+    if (
+      status === 400 &&
+      mayBeRefused &&
+      this.pending.every(({ taskId }) => this.contentByIdentifier.has(taskId))
+    )
+      return;
     assert.equal(status, 200, `${wish.kind}: ${text}`);
     if (wish.kind === 'initiate') this.open();
     else this.accept(wish, (body.data?.task ?? body.task).id);
@@ -304,7 +309,7 @@ export class Caller {
   }
 
   private accept(wish: Exclude<Wish, { kind: 'initiate' }>, taskId: string): void {
-    this.known.set(taskId, 'accepted');
+    this.contentByIdentifier.set(taskId, 'accepted');
     this.history.push(`${taskId} ${wish.kind} ${wish.kind === 'restore' ? '' : describeProducts(wish)}`);
     if (wish.kind === 'upload') {
       this.session?.push({ taskId, products: wish.products });
@@ -320,19 +325,19 @@ export class Caller {
   }
 
   private expect(taskId: string, status: string): void {
-    this.known.set(taskId, status);
+    this.contentByIdentifier.set(taskId, status);
   }
 
   /** Each unanswered call was accepted completely or not at all. The list of tasks shows which. */
   private async learnUnanswered(): Promise<void> {
-    const tasks = (await this.listTasks()).filter(({ id }) => !this.known.has(id));
+    const tasks = (await this.listTasks()).filter(({ id }) => !this.contentByIdentifier.has(id));
     this.lastAccepted = tasks.map(({ id }) => id);
     this.counts.unanswered += this.inFlight.length;
     this.counts.unansweredAccepted += tasks.length;
     assert.ok(tasks.length <= this.inFlight.length, `no call explains these tasks: ${JSON.stringify(tasks)}`);
     const ofUploads = tasks.filter(({ name }) => name === NAMES.upload);
     const uploads = await this.findAccepted(ofUploads.length, tasks.length > ofUploads.length);
-    for (const [at, { wish }] of uploads.entries()) this.accept(wish, ofUploads[at]?.id as string);
+    for (const [index, { wish }] of uploads.entries()) this.accept(wish, ofUploads[index]?.id as string);
     const [other] = this.inFlight.filter(({ wish }) => wish.kind !== 'upload');
     const [task] = tasks.filter(({ name }) => name !== NAMES.upload);
     if (other?.wish.kind === 'initiate') {
@@ -344,7 +349,7 @@ export class Caller {
       this.accept(other.wish, task.id);
     }
     this.isBatchMissing ||= this.inFlight.some(
-      (call) => call.wish.kind === 'upload' && !uploads.some((one) => one === call),
+      (call) => call.wish.kind === 'upload' && !uploads.some((upload) => upload === call),
     );
   }
 
@@ -392,7 +397,7 @@ export class Caller {
     if (this.mayBeRefused(kind, body.reason)) return;
     assert.equal(status, 200, `${kind} again: ${text}`);
     const { id } = body.data?.task ?? body.task;
-    if (!this.known.has(id)) this.accept(call.wish, id);
+    if (!this.contentByIdentifier.has(id)) this.accept(call.wish, id);
     else assert.ok(this.lastAccepted.includes(id), 'the first answer is repeated');
   }
 
@@ -414,7 +419,7 @@ export class Caller {
     this.counts.probes += 1;
     const count = Math.min(PROBED, this.identifiers);
     const first = this.pick(0, this.identifiers - count);
-    const identifiers = Array.from({ length: count }, (_, at) => `P${first + at}`);
+    const identifiers = Array.from({ length: count }, (_, index) => `P${first + index}`);
     const path = `/product-service/products-by-sku?projectId=${this.projectId}`;
     const { status, body, text } = await this.service.call('POST', path, { body: { identifiers } });
     assert.equal(status, 200, text);
@@ -465,11 +470,11 @@ export class Caller {
     const tasks = await this.listTasks();
     const actual = tasks
       .map(({ id, taskStatus }) => [id, taskStatus] as const)
-      .filter(([id]) => this.known.has(id));
-    const expected = actual.map(([id]) => [id, this.known.get(id)] as const);
+      .filter(([id]) => this.contentByIdentifier.has(id));
+    const expected = actual.map(([id]) => [id, this.contentByIdentifier.get(id)] as const);
     assert.deepEqual(actual, expected, 'every task ended as its kind requires');
     assert.equal(actual.length, tasks.length, 'every task has a call');
-    assert.equal(tasks.length, this.known.size, 'every accepted task exists');
+    assert.equal(tasks.length, this.contentByIdentifier.size, 'every accepted task exists');
   }
 
   /** @returns all tasks of this caller, newest first */
@@ -585,9 +590,12 @@ export async function waitUntilTidy(store: TestStore, projectId: number): Promis
 /** Checks the store itself, once the service has stopped. */
 export async function checkStore(store: TestStore, projectId: number): Promise<void> {
   if (store.kind === 'embedded') {
-    const found = await store.readCatalog<{ integrity_check: string }>(projectId, 'pragma integrity_check');
+    const findings = await store.readCatalog<{ integrity_check: string }>(
+      projectId,
+      'pragma integrity_check',
+    );
     assert.deepEqual(
-      found.map((row) => row.integrity_check),
+      findings.map((row) => row.integrity_check),
       ['ok'],
     );
   }

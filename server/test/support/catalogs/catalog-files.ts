@@ -78,8 +78,8 @@ const quoteCell = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('
 /** Elements named after the columns. Empty cells are omitted. */
 export function toXml({ columns, rows }: CatalogTable): string {
   const names = columns.map((column) => column.replaceAll(' ', '-'));
-  const cell = (text: string, at: number) =>
-    text === '' ? '' : `<${names[at]}>${escapeXml(text)}</${names[at]}>`;
+  const cell = (text: string, index: number) =>
+    text === '' ? '' : `<${names[index]}>${escapeXml(text)}</${names[index]}>`;
   const products = rows.map((row) => `<product>${row.map(cell).join('')}</product>\n`);
   return `<?xml version="1.0" encoding="UTF-8"?>\n<catalog>\n${products.join('')}</catalog>\n`;
 }
@@ -94,6 +94,8 @@ export const toXmlMapping = ({ mapping, columns }: CatalogTable): object =>
 export async function writeXlsx(path: string, { columns, rows }: CatalogTable): Promise<void> {
   const cell = (text: string) =>
     text === '' ? '<c/>' : `<c t="inlineStr"><is><t>${escapeXml(text)}</t></is></c>`;
-  const lines = [columns, ...rows].map((row, at) => `<row r="${at + 1}">${row.map(cell).join('')}</row>`);
+  const lines = [columns, ...rows].map(
+    (row, index) => `<row r="${index + 1}">${row.map(cell).join('')}</row>`,
+  );
   await writeZip(path, bookParts({ sheets: [{ name: 'Products', rows: lines }] }));
 }

@@ -180,11 +180,11 @@ export function openPostgresCatalog(
   const derivation = recordAll(derived);
   const writers = inThisThread(postgresWriterOperations({ postgres, derivation }));
   const rows = async (table: string) => {
-    const found = await postgres.rows<Record<string, unknown>>(
+    const rows = await postgres.rows<Record<string, unknown>>(
       `select * from ${table} where project_id = $1`,
       [projectId],
     );
-    return found.map(toRow);
+    return rows.map(toRow);
   };
   const snapshots = createPostgresSnapshots({
     postgres,

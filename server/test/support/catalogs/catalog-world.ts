@@ -82,9 +82,11 @@ const hashOf = (raw: string) => createHash('sha256').update(raw).digest('hex').s
 
 /** Compares uploads. */
 const compareRows = (before: ProductRows, after: ProductRows) => ({
-  created: [...after.keys()].filter((one) => !before.has(one)).length,
-  changed: [...after].filter(([one, { hash }]) => before.has(one) && before.get(one)?.hash !== hash).length,
-  deleted: [...before.keys()].filter((one) => !after.has(one)).length,
+  created: [...after.keys()].filter((identifier) => !before.has(identifier)).length,
+  changed: [...after].filter(
+    ([identifier, { hash }]) => before.has(identifier) && before.get(identifier)?.hash !== hash,
+  ).length,
+  deleted: [...before.keys()].filter((identifier) => !after.has(identifier)).length,
 });
 
 const frameOf = (head: string, tail: string) => ({ head: Buffer.from(head), tail: Buffer.from(tail) });
@@ -248,14 +250,14 @@ export class CatalogWorld {
     const wanted = expectedOf(session);
     const isPresent = (identifier: string) => this.model.has(identifier);
     const isEqual = (identifier: string) => this.model.get(identifier)?.content === wanted.get(identifier);
-    const found = [...wanted.keys()].sort();
+    const identifiers = [...wanted.keys()].sort();
     const describe = (all: string[]) => ({ count: all.length, identifiers: all.slice(0, PREVIEWED) });
     const expected = {
       present: this.model.size,
-      created: describe(found.filter((one) => !isPresent(one))),
-      changed: describe(found.filter((one) => isPresent(one) && !isEqual(one))),
-      unchanged: describe(found.filter((one) => isPresent(one) && isEqual(one))),
-      deleted: describe([...this.model.keys()].filter((one) => !wanted.has(one)).sort()),
+      created: describe(identifiers.filter((product) => !isPresent(product))),
+      changed: describe(identifiers.filter((product) => isPresent(product) && !isEqual(product))),
+      unchanged: describe(identifiers.filter((product) => isPresent(product) && isEqual(product))),
+      deleted: describe([...this.model.keys()].filter((identifier) => !wanted.has(identifier)).sort()),
     };
     const compare = (withIdentifiers: boolean) =>
       this.store.compareStaged(this.projectId, { fullUpdateId: session.fullUpdateId, withIdentifiers });
@@ -266,7 +268,7 @@ export class CatalogWorld {
 
   /** Refused commits change nothing that readers see. */
   private async checkRefused(
-    order: CommitOrder & { taskNumber: number; at: number },
+    order: CommitOrder & { taskNumber: number; committedAt: number },
     wanted: ReadonlyMap<string, number>,
   ): Promise<void> {
     const before = await this.readRows();
@@ -279,7 +281,7 @@ export class CatalogWorld {
       const result = await this.store.commit(this.projectId, { ...order, ...stale });
       assert.equal(result.kind, 'stale', `not with ${JSON.stringify(stale)}`);
     }
-    const deleted = [...this.model.keys()].filter((one) => !wanted.has(one)).length;
+    const deleted = [...this.model.keys()].filter((identifier) => !wanted.has(identifier)).length;
     const guarded = await this.store.commit(this.projectId, { ...order, allowDeletes: deleted + 1 });
     assert.deepEqual(guarded, { kind: 'guarded', present: this.model.size, deleted });
     assert.deepEqual(await this.readRows(), before);
@@ -324,7 +326,7 @@ export class CatalogWorld {
       assert.deepEqual(staged.map(({ raw }) => raw).sort(), listRaws(products));
       const isFresh = (raw: string) =>
         this.model.get(JSON.parse(raw).identifier)?.content !== products.get(JSON.parse(raw).identifier);
-      for (const one of staged) assert.equal(one.isFresh, Number(isFresh(one.raw)));
+      for (const product of staged) assert.equal(product.isFresh, Number(isFresh(product.raw)));
       const report = `of batch ${batch}, anew\n`;
       const reviewed = { fullUpdateId, batch, extractedBy: EXTRACTED_BY, report, gaining: [] };
       await this.store.reviewBatch(this.projectId, reviewed);
@@ -369,7 +371,7 @@ export class CatalogWorld {
     assert.deepEqual(this.checkRows(before, after, task), { created: 0, changed: 0, deleted });
     const wanted = [...new Set(identifiers)];
     assert.equal(deleted, wanted.filter((identifier) => this.model.has(identifier)).length);
-    assert.deepEqual([...unknown].sort(), wanted.filter((one) => !this.model.has(one)).sort());
+    assert.deepEqual([...unknown].sort(), wanted.filter((identifier) => !this.model.has(identifier)).sort());
     if (deleted === 0) return;
     const left = [...this.model].filter(([identifier]) => !identifiers.includes(identifier));
     const contents = new Map(left.map(([identifier, { content }]) => [identifier, content]));
@@ -411,9 +413,9 @@ export class CatalogWorld {
   /** Undoes several commits at once, with the same result as one by one. */
   async restoreDown(depth: number): Promise<void> {
     const order = this.nextOrder();
-    const kept = await this.store.listUndoableCommits(this.projectId);
-    const oldest = kept[depth - 1];
-    const other = { ...order, commit: (kept.at(-1)?.id ?? 1) - 1 };
+    const undoable = await this.store.listUndoableCommits(this.projectId);
+    const oldest = undoable[depth - 1];
+    const other = { ...order, commit: (undoable.at(-1)?.id ?? 1) - 1 };
     if (oldest === undefined) {
       assert.equal((await this.store.restore(this.projectId, other)).result, null, 'it is not kept');
       return;
@@ -424,9 +426,9 @@ export class CatalogWorld {
     await this.twice(() => this.store.restore(this.projectId, { ...order, commit: oldest.id }));
     const after = await this.readRows();
     assert.ok(effect !== undefined);
-    const { changedSince: _, ...told } = effect;
-    const expected = { commits: depth, last: kept[0]?.id, ...compareRows(before, after) };
-    assert.deepEqual(told, expected, 'as the preview reported');
+    const { changedSince: _, ...counts } = effect;
+    const expected = { commits: depth, last: undoable[0]?.id, ...compareRows(before, after) };
+    assert.deepEqual(counts, expected, 'as the preview reported');
     const model = new Map(this.model);
     for (const entry of this.undo.splice(-depth).reverse())
       for (const [identifier, product] of entry.before)
@@ -477,17 +479,18 @@ export class CatalogWorld {
 
   async reserveIds(names: readonly string[], paths: readonly string[]): Promise<void> {
     this.learnIds(await this.store.reserveIds(this.projectId, { names, paths }));
-    const known = await this.read((snapshot) => snapshot.findCategories(PATHS));
-    this.learnIds(known);
-    for (const path of paths) assert.ok((known.get(path) ?? 0) >= FIRST_CATEGORY_ID);
+    const categories = await this.read((snapshot) => snapshot.findCategories(PATHS));
+    this.learnIds(categories);
+    for (const path of paths) assert.ok((categories.get(path) ?? 0) >= FIRST_CATEGORY_ID);
   }
 
   /** An id is given once and never reused. */
   private learnIds(ids: ReadonlyMap<string, number>): void {
     for (const [name, id] of ids) {
-      const known = this.reserved.get(name);
-      if (known === undefined) assert.ok(![...this.reserved.values()].includes(id), `${id} is another's`);
-      else assert.equal(id, known, `${name} keeps its id forever`);
+      const reservedId = this.reserved.get(name);
+      if (reservedId === undefined)
+        assert.ok(![...this.reserved.values()].includes(id), `${id} is another's`);
+      else assert.equal(id, reservedId, `${name} keeps its id forever`);
       this.reserved.set(name, id);
     }
   }
@@ -620,25 +623,25 @@ export class CatalogWorld {
     const expected: string[] = [];
     for (const { id, text, updatedAt, identifier } of stored) {
       const row = rows.get(identifier);
-      const found = await this.store.findProduct(this.projectId, identifier);
-      assert.ok(found !== undefined);
-      const { ontology: _, categories: __, updatedBy, ...product } = found;
+      const present = await this.store.findProduct(this.projectId, identifier);
+      assert.ok(present !== undefined);
+      const { ontology: _, categories: __, updatedBy, ...product } = present;
       assert.deepEqual([updatedAt, updatedBy], [row?.updated_at, row?.updated_by]);
       assert.deepEqual(product, { id, identifier, updatedAt, raw: text });
-      assert.equal(writeAnswer(found), describeAnswer(text, ontology));
+      assert.equal(writeAnswer(present), describeAnswer(text, ontology));
       expected.unshift(`{"id":${id},${describeAnswer(text, ontology)},"lastUpdateTs":${updatedAt}}`);
     }
-    const asked = ['z', ...IDENTIFIERS, 'a', ...this.model.keys()].sort().reverse();
+    const requested = ['z', ...IDENTIFIERS, 'a', ...this.model.keys()].sort().reverse();
     for (let time = 0; time < 2; time += 1) {
-      const order = { projectId: this.projectId, identifiers: asked, frame: frameOf('[', ']') };
-      const found = await this.store.findAnswers(order);
-      assert.equal(Buffer.from(found?.bytes ?? []).toString(), `[${expected.join()}]`);
-      found?.release();
+      const order = { projectId: this.projectId, identifiers: requested, frame: frameOf('[', ']') };
+      const answers = await this.store.findAnswers(order);
+      assert.equal(Buffer.from(answers?.bytes ?? []).toString(), `[${expected.join()}]`);
+      answers?.release();
       const made = await this.store.makeAnswers(order, new AbortController().signal);
       assert.equal(Buffer.from(made.bytes).toString(), `[${expected.join()}]`, 'by another thread');
     }
     assert.equal(await this.store.countProducts(this.projectId), this.model.size);
-    assert.equal(await this.store.hasAny(this.projectId, asked), this.model.size > 0);
+    assert.equal(await this.store.hasAny(this.projectId, requested), this.model.size > 0);
   }
 
   private checkDerived(rows: ProductRows, documents: ReadonlyMap<number, CatalogTables['document']>): void {
@@ -652,9 +655,9 @@ export class CatalogWorld {
   }
 
   private async checkUndo(documents: ReadonlyMap<number, CatalogTables['document']>): Promise<void> {
-    const kept = new Set((await this.catalog.rows('undo_log')).map(({ id }) => id));
+    const undoIds = new Set((await this.catalog.rows('undo_log')).map(({ id }) => id));
     const changes = (await this.catalog.rows('undo_change')).filter(
-      (row) => kept.has(row.undo_id) && row.document_before !== null,
+      (row) => undoIds.has(row.undo_id) && row.document_before !== null,
     );
     changes.sort((a, b) => a.undo_id - b.undo_id || (a.identifier < b.identifier ? -1 : 1));
     const expected = this.undo.flatMap(({ before }) =>
@@ -680,18 +683,18 @@ export class CatalogWorld {
     const rows = await this.rowsOf('staged_batch', fullUpdateId);
     assert.equal(rows.length, staged.length);
     for (const { batch, hashes, created, changed, first_document: first } of rows) {
-      const raws = listRaws(batches.find((one) => one.batch === batch)?.products ?? new Map());
-      const found = hashes.match(/.{32}/g) ?? [];
+      const raws = listRaws(batches.find((candidate) => candidate.batch === batch)?.products ?? new Map());
+      const stagedHashes = hashes.match(/.{32}/g) ?? [];
       assert.deepEqual(
-        [...found].sort(),
+        [...stagedHashes].sort(),
         raws.map(hashOf).sort(),
         'the staged products are those of the batch',
       );
       const fresh = Array.from(
         { length: created + changed },
-        (_, at) => documents.get(first + at)?.raw ?? '',
+        (_, index) => documents.get(first + index)?.raw ?? '',
       );
-      assert.deepEqual(fresh.map(hashOf), found.slice(0, created + changed), 'its documents exist');
+      assert.deepEqual(fresh.map(hashOf), stagedHashes.slice(0, created + changed), 'its documents exist');
     }
   }
 
@@ -701,9 +704,9 @@ export class CatalogWorld {
     for (let steps = 0; await this.collect(); steps += 1) assert.ok(steps < 1_000, 'the removal ends');
     await this.check();
     const undone = await this.catalog.rows('undo_change');
-    const kept = (await this.catalog.rows('undo_log')).map(({ id }) => id);
+    const undoIds = (await this.catalog.rows('undo_log')).map(({ id }) => id);
     assert.ok(
-      [...undone, ...(await this.catalog.rows('undo_created'))].every((row) => kept.includes(row.undo_id)),
+      [...undone, ...(await this.catalog.rows('undo_created'))].every((row) => undoIds.includes(row.undo_id)),
       'nothing of a forgotten commit is left',
     );
     const needed = [

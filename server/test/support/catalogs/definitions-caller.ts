@@ -22,7 +22,7 @@ export class DefinitionsCaller {
       {
         path: '/management/api-keys',
         body: { scope: { type: 'project', id: projectId }, access: 'read' },
-        found: new Map(),
+        stored: new Map(),
       },
       {
         path: `/management/projects/${projectId}/pipelines`,
@@ -33,7 +33,7 @@ export class DefinitionsCaller {
           trigger: { type: 'manual' },
           mapping: { identifier: 'sku', name: 'title' },
         },
-        found: new Map(),
+        stored: new Map(),
       },
     ];
   }
@@ -53,19 +53,19 @@ export class DefinitionsCaller {
   async act(): Promise<void> {
     const collection = this.collections[this.count % this.collections.length];
     assert.ok(collection);
-    const { path, body, found } = collection;
+    const { path, body, stored } = collection;
     this.count += 1;
-    const [oldest] = found.size > 3 && this.random() < 0.5 ? found : [];
+    const [oldest] = stored.size > 3 && this.random() < 0.5 ? stored : [];
     const name = oldest?.[0] ?? `Definition ${this.count}`;
     this.inFlight = { collection, name };
     if (oldest !== undefined) {
       const { status, text } = await this.service.call('DELETE', `${path}/${oldest[1].id}`);
       assert.equal(status, 200, text);
-      found.delete(name);
+      stored.delete(name);
     } else {
       const { status, body: made, text } = await this.service.call('POST', path, { body: { ...body, name } });
       assert.equal(status, 201, text);
-      found.set(name, made);
+      stored.set(name, made);
     }
     this.inFlight = undefined;
   }
@@ -78,17 +78,17 @@ export class DefinitionsCaller {
   }
 
   private async compare(collection: Collection): Promise<void> {
-    const { path, found } = collection;
+    const { path, stored } = collection;
     const { body, status, text } = await this.service.call('GET', `${path}?limit=1000`);
     assert.equal(status, 200, text);
     const items = (body.items as Definition[]).filter(({ name }) => name.startsWith('Definition '));
     const unsure = this.inFlight?.collection === collection ? this.inFlight.name : '';
     const namesOf = (names: Iterable<string>) => [...names].filter((name) => name !== unsure).sort();
-    assert.deepEqual(namesOf(items.map(({ name }) => name)), namesOf(found.keys()), path);
+    assert.deepEqual(namesOf(items.map(({ name }) => name)), namesOf(stored.keys()), path);
     const item = items.find(({ name }) => name === unsure);
-    if (item === undefined) found.delete(unsure);
-    else found.set(unsure, found.get(unsure) ?? item);
-    for (const { key } of found.values()) if (key !== undefined) await this.useKey(key);
+    if (item === undefined) stored.delete(unsure);
+    else stored.set(unsure, stored.get(unsure) ?? item);
+    for (const { key } of stored.values()) if (key !== undefined) await this.useKey(key);
   }
 
   private async useKey(key: string): Promise<void> {
@@ -112,5 +112,5 @@ interface Collection {
   readonly path: string;
   readonly body: object;
   /** By name. */
-  readonly found: Map<string, Definition>;
+  readonly stored: Map<string, Definition>;
 }

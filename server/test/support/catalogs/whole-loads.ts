@@ -46,12 +46,12 @@ export async function countProducts(url: string, projectId: number): Promise<num
 }
 
 const productsOf = (batch: number) =>
-  Array.from({ length: PRODUCTS_OF_BATCH }, (_, at) => ({
-    identifier: `P-${batch}-${at}`,
-    name: `Product ${at} of batch ${batch}`,
+  Array.from({ length: PRODUCTS_OF_BATCH }, (_, index) => ({
+    identifier: `P-${batch}-${index}`,
+    name: `Product ${index} of batch ${batch}`,
     attributes: [
-      { key: 'Colour', value: at % 2 === 0 ? 'red' : 'blue' },
-      { key: 'Length', value: `${at} mm` },
+      { key: 'Colour', value: index % 2 === 0 ? 'red' : 'blue' },
+      { key: 'Length', value: `${index} mm` },
     ],
   }));
 

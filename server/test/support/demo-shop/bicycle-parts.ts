@@ -92,10 +92,10 @@ function planBrakePads(ordinal: number, random: SeededRandom): GroupPlan {
       'Pads per pack': random.pick(['2', '4']),
       'Cooling fins': yesNo(random.chance(0.3)),
     },
-    variants: COMPOUNDS.map((compound, at) => ({
+    variants: COMPOUNDS.map((compound, index) => ({
       label: compound.toLowerCase(),
-      euros: euros + 4 * at,
-      facts: { Compound: compound, Weight: measure(22 + 5 * at, 'g') },
+      euros: euros + 4 * index,
+      facts: { Compound: compound, Weight: measure(22 + 5 * index, 'g') },
     })),
   };
 }

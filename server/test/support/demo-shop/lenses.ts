@@ -67,9 +67,9 @@ function planLens(ordinal: number, random: SeededRandom): GroupPlan {
       'Image stabilisation': yesNo(from !== to && random.chance(0.6)),
       'Weather sealed': yesNo(random.chance(0.5)),
     },
-    variants: takeInTurn(mounts, ordinal, random.between(2, 4)).map((mount, at) => ({
+    variants: takeInTurn(mounts, ordinal, random.between(2, 4)).map((mount, index) => ({
       label: `${mount} mount`,
-      facts: { Mount: mount, Weight: measure(design.weightG + 12 * at, 'g') },
+      facts: { Mount: mount, Weight: measure(design.weightG + 12 * index, 'g') },
     })),
   };
 }

@@ -52,9 +52,9 @@ export function buildGroup(line: ProductLine, ordinal: number, seed: number): De
     'Delivery time': measure(random.pick([1, 2, 3, 5, 10]), 'days'),
     ...plan.facts,
   };
-  return plan.variants.map((variant, at) => {
+  return plan.variants.map((variant, index) => {
     const name = `${plan.brand} ${plan.model} ${lowerFirst(plan.kind)}, ${variant.label}`;
-    const suffix = at === 0 ? '' : `-${slug(variant.label).toUpperCase()}`;
+    const suffix = index === 0 ? '' : `-${slug(variant.label).toUpperCase()}`;
     const euros = variant.euros ?? plan.euros;
     return {
       identifier: `${groupIdentifier}${suffix}`,
@@ -95,7 +95,7 @@ export function combine<A, B, C>(first: readonly A[], second: readonly B[], join
 
 /** `count` elements of a list from `start` on, so that groups differ in their offers. */
 export function takeInTurn(list: readonly string[], start: number, count: number): string[] {
-  return Array.from({ length: count }, (_, at) => cycle(list, start + at));
+  return Array.from({ length: count }, (_, index) => cycle(list, start + index));
 }
 
 function listImages(stem: string, ordinal: number): DemoProduct['images'] {

@@ -55,13 +55,13 @@ function parse(text: string): Node[] {
   const root: Node[] = [];
   const open: Open[] = [];
   let into = root;
-  let at = 0;
+  let position = 0;
   for (const match of text.matchAll(ACTION)) {
-    into.push({ kind: 'text', text: text.slice(at, match.index) });
-    at = match.index + match[0].length;
+    into.push({ kind: 'text', text: text.slice(position, match.index) });
+    position = match.index + match[0].length;
     into = readAction(match[2] ?? '', into, open);
   }
-  into.push({ kind: 'text', text: text.slice(at) });
+  into.push({ kind: 'text', text: text.slice(position) });
   assert.equal(open.length, 0, 'a block without its end');
   return root;
 }
@@ -192,7 +192,7 @@ const FUNCTIONS = {
   printf: ([format, ...values]: [string, ...string[]]) =>
     format.replaceAll('%s', () => String(values.shift())),
   dict: (all: Value[]) =>
-    Object.fromEntries(all.flatMap((key, at) => (at % 2 === 0 ? [[key, all[at + 1]]] : []))),
+    Object.fromEntries(all.flatMap((key, index) => (index % 2 === 0 ? [[key, all[index + 1]]] : []))),
   include: ([name, dot]: [string, Value], { defines }: Scope) =>
     render(defines.get(name) ?? assert.fail(`no ${name}`), { dot, variables: { $: dot }, defines }),
 };

@@ -34,7 +34,7 @@ const PRODUCTS = [
 export async function fillStore(service: TestService): Promise<Remembered> {
   const projectId = await service.createProject('Shop', { keptCommits: 3 });
   const openProjectId = await service.createProject('Open shop');
-  const place = `/management/projects/${projectId}`;
+  const projectPath = `/management/projects/${projectId}`;
   const make = (path: string, body: object) => succeed(service, ['POST', path, body]);
 
   await service.loadCatalog(PRODUCTS, projectId);
@@ -42,19 +42,19 @@ export async function fillStore(service: TestService): Promise<Remembered> {
   const updated = await make(`/products?projectId=${projectId}`, { products });
   await service.ended(updated.task.id);
   const brand = { name: 'Same brand', tag: 'brand', source: { all: [] }, target: { all: [] } };
-  await make(`${place}/relations`, brand);
-  const links = await make(`${place}/relations`, { name: 'Accessories', tag: 'linked', kind: 'links' });
+  await make(`${projectPath}/relations`, brand);
+  const links = await make(`${projectPath}/relations`, { name: 'Accessories', tag: 'linked', kind: 'links' });
   assert.ok(links.id);
-  await make(`${place}/tables`, { name: 'makers', pairs: [['Acme', 'ACME Corp.']] });
+  await make(`${projectPath}/tables`, { name: 'makers', pairs: [['Acme', 'ACME Corp.']] });
   const maker = { target: 'Brand', operator: 'equals', source: 'Brand', table: 'makers' };
   const longer = { target: 'Length', operator: 'greaterOrEqual', source: 'Length', missing: 'passes' };
   const same = { ...brand, name: 'Same maker', tag: 'maker', match: [maker, { any: [longer, maker] }] };
-  await make(`${place}/relations`, same);
+  await make(`${projectPath}/relations`, same);
   const source = { type: 'http', url: 'https://shop.example/a.csv', headers: { 'X-Token': 'a secret' } };
-  await make(`${place}/pipelines`, byUrl(source.url, { name: 'Nightly', source }));
-  const channel = await make(`${place}/channels`, { name: 'Everything', format: { type: 'ndjson' } });
-  await service.ended((await make(`${place}/channels/${channel.id}/build`, {})).task.id);
-  const { published } = await succeed(service, ['GET', `${place}/channels/${channel.id}`]);
+  await make(`${projectPath}/pipelines`, byUrl(source.url, { name: 'Nightly', source }));
+  const channel = await make(`${projectPath}/channels`, { name: 'Everything', format: { type: 'ndjson' } });
+  await service.ended((await make(`${projectPath}/channels/${channel.id}/build`, {})).task.id);
+  const { published } = await succeed(service, ['GET', `${projectPath}/channels/${channel.id}`]);
   const scope = { type: 'project', id: projectId };
   const events = ['task.finished'];
   await make('/management/webhook-endpoints', { url: 'https://shop.example/events', events, scope });
@@ -74,18 +74,21 @@ export async function fillStore(service: TestService): Promise<Remembered> {
 }
 
 /** @returns the service's answers about all of it */
-export async function readStore(service: TestService, kept: Remembered): Promise<Record<string, unknown>> {
-  const place = `/management/projects/${kept.projectId}`;
+export async function readStore(
+  service: TestService,
+  remembered: Remembered,
+): Promise<Record<string, unknown>> {
+  const projectPath = `/management/projects/${remembered.projectId}`;
   const paths = [
-    ...[place, `${place}/ontology`, `${place}/relations`, `${place}/tables`],
-    ...[`${place}/pipelines`, `${place}/channels`],
-    ...[`${place}/products`, `${place}/products/A-1`],
-    `/tasks?projectId=${kept.projectId}&limit=1000`,
-    `/product-service/products-by-sku?projectId=${kept.projectId}&identifiers=["A-1","A-2","A-3"]`,
-    `/search/relations/result?projectId=${kept.projectId}&includeTags=[{"tag":"brand"}]&identifier=A-1`,
-    `/search/relations/result?projectId=${kept.projectId}&includeTags=[{"tag":"maker"}]&identifier=A-1`,
+    ...[projectPath, `${projectPath}/ontology`, `${projectPath}/relations`, `${projectPath}/tables`],
+    ...[`${projectPath}/pipelines`, `${projectPath}/channels`],
+    ...[`${projectPath}/products`, `${projectPath}/products/A-1`],
+    `/tasks?projectId=${remembered.projectId}&limit=1000`,
+    `/product-service/products-by-sku?projectId=${remembered.projectId}&identifiers=["A-1","A-2","A-3"]`,
+    `/search/relations/result?projectId=${remembered.projectId}&includeTags=[{"tag":"brand"}]&identifier=A-1`,
+    `/search/relations/result?projectId=${remembered.projectId}&includeTags=[{"tag":"maker"}]&identifier=A-1`,
     `/management/webhook-endpoints`,
-    kept.published,
+    remembered.published,
   ];
   const answers: Record<string, unknown> = {};
   for (const path of paths) {
@@ -100,16 +103,19 @@ export async function readStore(service: TestService, kept: Remembered): Promise
  * Tests everything that only use reveals: keys, passwords, accepted bodies.
  * @param stated the accepted batches, as parameters of the commit
  */
-export async function useStore(service: TestService, kept: Remembered, stated = ''): Promise<void> {
+export async function useStore(service: TestService, remembered: Remembered, stated = ''): Promise<void> {
   const lookup = '/product-service/products-by-sku?identifiers=A-3';
-  const { status, body } = await service.call('GET', lookup, { key: kept.readKey });
+  const { status, body } = await service.call('GET', lookup, { key: remembered.readKey });
   assert.equal(status, 200, JSON.stringify(body));
-  assert.equal((await signIn(service, kept.email, PASSWORD)).answer.status, 200);
-  const start = `/products/batch/start?projectId=${kept.openProjectId}${stated}`;
+  assert.equal((await signIn(service, remembered.email, PASSWORD)).answer.status, 200);
+  const start = `/products/batch/start?projectId=${remembered.openProjectId}${stated}`;
   const started = await succeed(service, ['POST', start]);
   assert.equal((await service.ended(started.data.task.id)).taskStatus, 'FINISHED');
-  assert.equal((await service.lookUp(['A-1'], kept.openProjectId)).length, 1);
-  const undone = await succeed(service, ['POST', `/products/batch/restore?projectId=${kept.projectId}`]);
+  assert.equal((await service.lookUp(['A-1'], remembered.openProjectId)).length, 1);
+  const undone = await succeed(service, [
+    'POST',
+    `/products/batch/restore?projectId=${remembered.projectId}`,
+  ]);
   assert.equal((await service.ended(undone.task.id)).taskStatus, 'FINISHED');
 }
 

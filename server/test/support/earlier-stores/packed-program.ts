@@ -28,7 +28,7 @@ export function packProgram(release: string, root: string): string {
 
 /** @returns the release before this program, and the command's parts that run it */
 export function unpackLatest(): { release: string; folder: string; main: string } {
-  const release = listReleases().findLast((one) => one !== program.version) ?? '';
+  const release = listReleases().findLast((version) => version !== program.version) ?? '';
   const files = JSON.parse(brotliDecompressSync(readFileSync(pathOf(release))).toString()) as Record<
     string,
     string

@@ -47,9 +47,9 @@ export const readPacked = (release: string, kind: StoreKind): PackedStore =>
 export function packFiles(dataDir: string): Record<string, string> {
   const entries = readdirSync(dataDir, { recursive: true, withFileTypes: true });
   const paths = entries.flatMap((entry) => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []));
-  const kept = paths.filter((path) => !/(?:-shm|server\.lock)$/.test(path)).sort();
+  const storedPaths = paths.filter((path) => !/(?:-shm|server\.lock)$/.test(path)).sort();
   return Object.fromEntries(
-    kept.map((path) => [path.slice(dataDir.length + 1), readFileSync(path).toString('base64')]),
+    storedPaths.map((path) => [path.slice(dataDir.length + 1), readFileSync(path).toString('base64')]),
   );
 }
 

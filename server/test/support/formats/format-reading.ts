@@ -95,14 +95,14 @@ export async function readCutAnywhere(
 ): Promise<ReadSource> {
   const bytes = Buffer.from(content);
   const whole = await readAll(format, bytes);
-  async function* cutAt(place: number): AsyncGenerator<Uint8Array> {
-    yield bytes.subarray(0, place);
-    yield bytes.subarray(place);
+  async function* cutAt(index: number): AsyncGenerator<Uint8Array> {
+    yield bytes.subarray(0, index);
+    yield bytes.subarray(index);
   }
-  for (let place = 0; place <= bytes.length; place += 1) {
+  for (let position = 0; position <= bytes.length; position += 1) {
     const rows: SourceRow[] = [];
-    for await (const batch of readRows(format, cutAt(place), { tempDir: tmpdir() })) rows.push(...batch);
-    assert.deepEqual(rows, whole.rows, `cut at ${place}`);
+    for await (const batch of readRows(format, cutAt(position), { tempDir: tmpdir() })) rows.push(...batch);
+    assert.deepEqual(rows, whole.rows, `cut at ${position}`);
   }
   return whole;
 }

@@ -44,7 +44,8 @@ export function checkHistory({ writes, reads, looks }: History): string[] {
   const ends = findEnds(looks);
   return [
     ...[...projects].flatMap((project) => {
-      const own = <One extends Call>(calls: readonly One[]) => calls.filter((one) => one.project === project);
+      const own = <One extends Call>(calls: readonly One[]) =>
+        calls.filter((call) => call.project === project);
       return checkProject(own(writes), own(reads), ends);
     }),
     ...checkWrites(writes, ends),
@@ -56,8 +57,8 @@ export function checkHistory({ writes, reads, looks }: History): string[] {
 function findEnds(looks: readonly TaskLook[]): ReadonlyMap<string, TaskLook> {
   const ends = new Map<string, TaskLook>();
   for (const look of looks) {
-    const known = ends.get(look.taskId);
-    if (ENDS.has(look.status) && !(known && known.endedAt <= look.endedAt)) ends.set(look.taskId, look);
+    const earlier = ends.get(look.taskId);
+    if (ENDS.has(look.status) && !(earlier && earlier.endedAt <= look.endedAt)) ends.set(look.taskId, look);
   }
   return ends;
 }
@@ -94,33 +95,33 @@ function checkProject(
 ): string[] {
   const whole = reads.filter(({ values }) => new Set(values).size < 2);
   const torn = reads.filter(({ values }) => new Set(values).size > 1);
-  const known = new Map(writes.map((write) => [write.value, write]));
+  const writeByValue = new Map(writes.map((write) => [write.value, write]));
   return [
     ...torn.map(({ values }) => `a read saw several versions: ${[...new Set(values)].join(', ')}`),
-    ...whole.flatMap((read) => checkSource(read, known)),
-    ...checkOrder(whole, known, shownEnds(writes, ends)),
+    ...whole.flatMap((read) => checkSource(read, writeByValue)),
+    ...checkOrder(whole, writeByValue, shownEnds(writes, ends)),
     ...checkTurns(writes, whole, ends),
   ];
 }
 
 /** A read value was sent before, and not refused. */
-function checkSource({ values: [value], endedAt }: Read, known: ReadonlyMap<string, Write>): string[] {
+function checkSource({ values: [value], endedAt }: Read, writeByValue: ReadonlyMap<string, Write>): string[] {
   if (value === undefined) return [];
-  const write = known.get(value);
+  const write = writeByValue.get(value);
   if (write === undefined) return [`${value} was read, and nobody wrote it`];
   if (write.outcome === 'refused') return [`${value} was refused, and was read`];
   return write.begunAt > endedAt ? [`${value} was read before it was written`] : [];
 }
 
 interface Moment {
-  readonly at: number;
+  readonly instant: number;
   readonly write: Write;
 }
 
 /** Writes that every later read must show: their tasks were shown as finished. */
 function shownEnds(writes: readonly Write[], ends: ReadonlyMap<string, TaskLook>): Moment[] {
   return writes.flatMap((write) => {
-    const end = write.taskIds.map((id) => ends.get(id)).find((one) => one?.status === 'FINISHED');
+    const end = write.taskIds.map((id) => ends.get(id)).find((taskId) => taskId?.status === 'FINISHED');
     return end === undefined ? [] : [{ at: end.endedAt, write }];
   });
 }
@@ -131,11 +132,11 @@ function shownEnds(writes: readonly Write[], ends: ReadonlyMap<string, TaskLook>
  */
 function checkOrder(
   reads: readonly Read[],
-  known: ReadonlyMap<string, Write>,
+  writeByValue: ReadonlyMap<string, Write>,
   shown: readonly Moment[],
 ): string[] {
   const seen = reads.flatMap(({ values: [value = ''], endedAt }) => {
-    const write = known.get(value);
+    const write = writeByValue.get(value);
     return write === undefined ? [] : [{ at: endedAt, write }];
   });
   const newestBefore = newestOf([...seen, ...shown]);
@@ -144,7 +145,7 @@ function checkOrder(
     .flatMap(({ values: [value], begunAt }) => {
       const newest = newestBefore(begunAt);
       // Values that were never written are the subject of another check.
-      const acceptedAt = value === undefined ? -1 : (known.get(value)?.endedAt ?? begunAt);
+      const acceptedAt = value === undefined ? -1 : (writeByValue.get(value)?.endedAt ?? begunAt);
       if (newest === undefined || acceptedAt >= newest.begunAt) return [];
       return [`${value ?? 'nothing'} was read after ${newest.value} had taken effect`];
     });
@@ -152,12 +153,12 @@ function checkOrder(
 
 /** @returns the last begun of the writes in effect at a time; callers must ask for increasing times */
 function newestOf(moments: readonly Moment[]): (time: number) => Write | undefined {
-  const sorted = moments.toSorted((a, b) => a.at - b.at);
+  const sorted = moments.toSorted((a, b) => a.instant - b.instant);
   let next = 0;
   let newest: Write | undefined;
   return (time) => {
-    for (let one = sorted[next]; one !== undefined && one.at < time; one = sorted[next]) {
-      if (newest === undefined || one.write.begunAt > newest.begunAt) newest = one.write;
+    for (let write = sorted[next]; write !== undefined && write.instant < time; write = sorted[next]) {
+      if (newest === undefined || write.write.begunAt > newest.begunAt) newest = write.write;
       next += 1;
     }
     return newest;
@@ -186,8 +187,8 @@ function checkTurns(
     .map((write) => zoneOf(write, readsOf.get(write.value) ?? [], ends))
     .filter(({ from }) => from < Number.POSITIVE_INFINITY);
   const certain = zones.filter(({ from, to }) => from < to).sort((a, b) => a.from - b.from);
-  const faults = certain.flatMap((zone, at) => {
-    const next = certain[at + 1];
+  const faults = certain.flatMap((zone, index) => {
+    const next = certain[index + 1];
     return next !== undefined && next.from < zone.to ? [twice(zone, next)] : [];
   });
   for (const { value, from, to } of zones.filter((zone) => zone.from >= zone.to)) {

@@ -93,9 +93,9 @@ async function fail(
   const faults = cluster.listFaults(seconds >= LONG_S);
   const failOverEveryMs = Math.min(FAIL_OVER_EVERY_S, seconds / 2) * 1_000;
   let failOverAt = performance.now() + failOverEveryMs;
-  for (let at = 0; performance.now() < until; at += 1) {
+  for (let index = 0; performance.now() < until; index += 1) {
     await delay(200 + random() * 1_000);
-    await faults[at % faults.length]?.();
+    await faults[index % faults.length]?.();
     if (performance.now() < failOverAt) continue;
     const lostSince = await cluster.failOver();
     if (lostSince !== undefined) recorder.forget(lostSince);
@@ -144,8 +144,8 @@ class Recorder {
     const made = async (path: string, body: object) => (await this.insist('POST', path, { body }))?.body.id;
     const projectGroupId = await made('/management/project-groups', { name: 'Group' });
     return Promise.all(
-      Array.from({ length: PROJECTS }, (_, at) =>
-        made('/management/projects', { name: `Project ${at}`, projectGroupId, locale: 'de-DE' }),
+      Array.from({ length: PROJECTS }, (_, index) =>
+        made('/management/projects', { name: `Project ${index}`, projectGroupId, locale: 'de-DE' }),
       ),
     );
   }
@@ -162,8 +162,8 @@ class Recorder {
     const initiate = `/products/batch/initiate?projectId=${project}`;
     if ((await this.insist('POST', initiate, { key: `${key} 0` }))?.status !== 200) return;
     const parts = [PRODUCTS.slice(0, 2), PRODUCTS.slice(2)];
-    const sent = parts.map((part, at) =>
-      this.insist('POST', batches, { body: productsOf(part, value), key: `${key} ${at + 1}` }),
+    const sent = parts.map((part, index) =>
+      this.insist('POST', batches, { body: productsOf(part, value), key: `${key} ${index + 1}` }),
     );
     if ((await Promise.all(sent)).some((answer) => answer?.status !== 200)) return;
     await this.write(project, { path: '/products/batch/start?batches=2', value });
@@ -187,7 +187,10 @@ class Recorder {
     const answer = await this.ask('POST', path, { process, body: { identifiers: PRODUCTS } });
     if (answer?.status !== 200 || losses !== this.losses) return;
     const names = new Map(
-      answer.body.products.map((one: { identifier: string; name: string }) => [one.identifier, one.name]),
+      answer.body.products.map((product: { identifier: string; name: string }) => [
+        product.identifier,
+        product.name,
+      ]),
     );
     const values =
       names.size === 0 ? [] : PRODUCTS.map((identifier) => `${names.get(identifier) ?? 'nothing'}`);
@@ -228,8 +231,8 @@ class Recorder {
     if (answer === undefined || answer.status === 503 || losses !== this.losses) return;
     const { taskStatus, finishTime, error } = answer.body.task ?? {};
     const status = taskStatus ?? `answered ${answer.status}`;
-    const told = { status, ...(error && { error: JSON.stringify(error) }) };
-    this.looks.push({ project, taskId, begunAt, endedAt: performance.now(), ...told });
+    const outcome = { status, ...(error && { error: JSON.stringify(error) }) };
+    this.looks.push({ project, taskId, begunAt, endedAt: performance.now(), ...outcome });
     if (finishTime) this.open.delete(taskId);
   }
 
@@ -240,19 +243,19 @@ class Recorder {
     this.count += 1;
     const named = value || `update ${this.count}`;
     const key = `write ${this.count}`;
-    const place = `${path}${path.includes('?') ? '&' : '?'}projectId=${project}`;
+    const projectPath = `${path}${path.includes('?') ? '&' : '?'}projectId=${project}`;
     const begunAt = performance.now();
     const { losses } = this;
-    const send = () => this.insist('POST', place, { body: body?.(named), key });
+    const send = () => this.insist('POST', projectPath, { body: body?.(named), key });
     const answers = [await send()];
     const answeredAt = performance.now();
     // Repeating a write yields the first answer again.
     if (answers[0]?.status === 200 && this.random() < 0.2) answers.push(await send());
     // If something was lost since the answer, its write may be lost as well.
-    const known = losses === this.losses ? judge(answers) : UNKNOWN;
-    const endedAt = known === UNKNOWN ? Number.POSITIVE_INFINITY : answeredAt;
-    const { taskIds } = known;
-    this.writes.push({ project, value: named, begunAt, endedAt, ...known });
+    const verdict = losses === this.losses ? judge(answers) : UNKNOWN;
+    const endedAt = verdict === UNKNOWN ? Number.POSITIVE_INFINITY : answeredAt;
+    const { taskIds } = verdict;
+    this.writes.push({ project, value: named, begunAt, endedAt, ...verdict });
     for (const taskId of taskIds) this.open.set(taskId, project);
   }
 

@@ -92,8 +92,8 @@ export class StandbyCluster implements Cluster {
     const lostSince = isLost ? performance.now() - LOST_MS : undefined;
     if (isLost) await writer.process.kill();
     const { dataDir } = standby.store;
-    const { code, said } = await runRelataWith({}, dataDir, 'promote', '--data-dir', dataDir);
-    if (code !== 0) throw new Error(said);
+    const { code, output } = await runRelataWith({}, dataDir, 'promote', '--data-dir', dataDir);
+    if (code !== 0) throw new Error(output);
     this.writer = standby;
     this.counts[isLost ? 'losses' : 'handovers'] += 1;
     if (!isLost) await writer.process.kill();

@@ -29,7 +29,7 @@ export interface Known {
 /** The texts and values that requests are made of. */
 export interface Ingredients {
   readonly random: Random;
-  readonly known: Known;
+  readonly things: Known;
   readonly values: SchemaValues;
 }
 
@@ -41,9 +41,9 @@ export class HostileAddresses {
   readonly #known: Known;
   readonly #values: SchemaValues;
 
-  constructor({ random, known, values }: Ingredients) {
+  constructor({ random, things, values }: Ingredients) {
     this.#random = random;
-    this.#known = known;
+    this.#known = things;
     this.#values = values;
   }
 

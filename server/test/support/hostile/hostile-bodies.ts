@@ -23,9 +23,9 @@ export class HostileBodies {
   readonly #known: Known;
   readonly #values: SchemaValues;
 
-  constructor({ random, known, values }: Ingredients) {
+  constructor({ random, things, values }: Ingredients) {
     this.#random = random;
-    this.#known = known;
+    this.#known = things;
     this.#values = values;
   }
 

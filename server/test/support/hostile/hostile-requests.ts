@@ -44,12 +44,12 @@ export class HostileRequests {
   readonly #addresses: HostileAddresses;
   readonly #bodies: HostileBodies;
 
-  constructor(document: OpenApiDocument, random: Random, known: Known) {
+  constructor(document: OpenApiDocument, random: Random, things: Known) {
     const values = new SchemaValues(document, random);
     this.#random = random;
     this.#operations = listOperations(document);
-    this.#addresses = new HostileAddresses({ random, known, values });
-    this.#bodies = new HostileBodies({ random, known, values });
+    this.#addresses = new HostileAddresses({ random, things, values });
+    this.#bodies = new HostileBodies({ random, things, values });
   }
 
   make(): HostileRequest {

@@ -90,29 +90,29 @@ class HostileRun {
   readonly counts: HostileCounts = { requests: 0, byStatus: new Map(), accepted: new Set(), faults: [] };
   private readonly document: OpenApiDocument;
   private readonly caller: HostileCaller;
-  private readonly known: KnownThings;
+  private readonly things: KnownThings;
 
   constructor(document: OpenApiDocument, caller: HostileCaller) {
     this.document = document;
     this.caller = caller;
-    this.known = new KnownThings(document, caller);
+    this.things = new KnownThings(document, caller);
   }
 
   /** The requests must not change the key and the user that they use. */
   async prepare(projectId: number): Promise<void> {
     for (const name of ['api-keys', 'users']) {
       const { body } = await this.caller.read(`/management/${name}`);
-      for (const { id } of body.items) this.known.keepAway(`/management/${name}/${id}`);
+      for (const { id } of body.items) this.things.keepAway(`/management/${name}/${id}`);
     }
-    this.known.remember(`/management/projects/${projectId}`);
-    for (const told of await makeFirstThings(this.caller, projectId)) {
-      this.known.remember(told);
-      this.known.rememberTold(told, undefined);
+    this.things.remember(`/management/projects/${projectId}`);
+    for (const thing of await makeFirstThings(this.caller, projectId)) {
+      this.things.remember(thing);
+      this.things.rememberTold(thing, undefined);
     }
   }
 
   async send({ seed, requests, atOnce = 1, onRequest }: RunOptions): Promise<void> {
-    const source = { list: (template: string) => this.known.list(template), tools: await this.listTools() };
+    const source = { list: (template: string) => this.things.list(template), tools: await this.listTools() };
     const made = new HostileRequests(this.document, createRandom(seed), source);
     let left = requests;
     const work = async () => {
@@ -121,7 +121,7 @@ class HostileRun {
         await this.play(request).catch(
           (error: Error) => void this.counts.faults.push(describe(request, error)),
         );
-        if (left % 50 === 0) await this.known.forgetOldest();
+        if (left % 50 === 0) await this.things.forgetOldest();
         onRequest?.(this.counts);
       }
     };
@@ -130,7 +130,7 @@ class HostileRun {
 
   private async play(request: HostileRequest): Promise<void> {
     const { counts, caller } = this;
-    if (this.known.isKeptAway(request)) return;
+    if (this.things.isKeptAway(request)) return;
     counts.requests += 1;
     const answer = await caller.ask(request);
     counts.byStatus.set(answer.status, (counts.byStatus.get(answer.status) ?? 0) + 1);
@@ -148,12 +148,12 @@ class HostileRun {
   ): Promise<void> {
     const { accepted } = this.counts;
     accepted.add(operation);
-    this.known.rememberTold(text, body?.data?.task ?? body?.task);
+    this.things.rememberTold(text, body?.data?.task ?? body?.task);
     const { location } = headers;
-    if (status !== 201 || location === undefined || !this.known.remember(location)) return;
-    const found = await this.caller.read(location);
-    assert.ok([200, 404].includes(found.status), `${location} was created and is ${found.status}`);
-    checkJson('GET', location, found);
+    if (status !== 201 || location === undefined || !this.things.remember(location)) return;
+    const answer = await this.caller.read(location);
+    assert.ok([200, 404].includes(answer.status), `${location} was created and is ${answer.status}`);
+    checkJson('GET', location, answer);
   }
 
   private async listTools(): Promise<{ name: string; inputSchema: object }[]> {
@@ -164,7 +164,7 @@ class HostileRun {
       headers: { accept: 'application/json, text/event-stream' },
       body: Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
     });
-    const line = text.split('\n').find((one) => one.startsWith('data:'));
+    const line = text.split('\n').find((candidate) => candidate.startsWith('data:'));
     return JSON.parse(line?.slice('data:'.length) ?? text).result.tools;
   }
 }
@@ -179,8 +179,8 @@ function checkJson(method: string, path: string, { status, body }: Answer): void
 /** A refusal must name the fault. */
 function checkRefusal({ status, body }: Answer): void {
   if (status !== 400 || !NAMES_A_PLACE.has(body?.reason)) return;
-  const said = [...(body.details ?? []), ...(body.validation ?? [])];
-  assert.ok(said.length > 0, `the refusal does not name the fault: ${JSON.stringify(body)}`);
+  const statements = [...(body.details ?? []), ...(body.validation ?? [])];
+  assert.ok(statements.length > 0, `the refusal does not name the fault: ${JSON.stringify(body)}`);
 }
 
 function describe({ method, path, headers, body, caller }: HostileRequest, error: Error): string {

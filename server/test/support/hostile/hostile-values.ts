@@ -197,15 +197,18 @@ function nest(random: Random): JsonNode {
 export function mutate(random: Random, node: JsonNode): JsonNode {
   const inside = node instanceof Members ? node.list.length : Array.isArray(node) ? node.length : 0;
   if (inside === 0 || random() < 0.15) return replace(random, node);
-  const at = below(random, inside);
-  if (Array.isArray(node)) return node.map((one, index) => (index === at ? mutate(random, one) : one));
+  const changedIndex = below(random, inside);
+  if (Array.isArray(node))
+    return node.map((element, index) => (index === changedIndex ? mutate(random, element) : element));
   const { list } = node as Members;
   if (random() < 0.6) {
     return new Members(
-      list.map(([name, value], index) => (index === at ? [name, mutate(random, value)] : [name, value])),
+      list.map(([name, value], index) =>
+        index === changedIndex ? [name, mutate(random, value)] : [name, value],
+      ),
     );
   }
-  return changeMembers(random, list, at);
+  return changeMembers(random, list, changedIndex);
 }
 
 function replace(random: Random, node: JsonNode): JsonNode {
@@ -217,9 +220,9 @@ function replace(random: Random, node: JsonNode): JsonNode {
   return makeHostile(random);
 }
 
-function changeMembers(random: Random, list: [string, JsonNode][], at: number): Members {
-  const [name, value] = list[at] as [string, JsonNode];
-  const others = list.filter((_, index) => index !== at);
+function changeMembers(random: Random, list: [string, JsonNode][], position: number): Members {
+  const [name, value] = list[position] as [string, JsonNode];
+  const others = list.filter((_, index) => index !== position);
   const dice = random();
   if (dice < 0.35) return new Members(others);
   if (dice < 0.55) return new Members([...list, [name, makeHostile(random)]]);
@@ -231,11 +234,11 @@ function changeMembers(random: Random, list: [string, JsonNode][], at: number): 
 /** Corrupts the text of a body. */
 export function corrupt(random: Random, text: string): Uint8Array {
   const bytes = Buffer.from(text);
-  const at = below(random, bytes.length + 1);
+  const offset = below(random, bytes.length + 1);
   const insert = (...codes: number[]) =>
-    Buffer.concat([bytes.subarray(0, at), Buffer.from(codes), bytes.subarray(at)]);
+    Buffer.concat([bytes.subarray(0, offset), Buffer.from(codes), bytes.subarray(offset)]);
   const dice = random();
-  if (dice < 0.3) return bytes.subarray(0, at);
+  if (dice < 0.3) return bytes.subarray(0, offset);
   if (dice < 0.5) return insert(0xff, 0xfe);
   if (dice < 0.6) return insert(0);
   if (dice < 0.7) return insert(0xed, 0xa0, 0x80);

@@ -13,7 +13,7 @@ export class KnownThings {
   private readonly document: OpenApiDocument;
   private readonly caller: HostileCaller;
   private readonly templates: readonly (readonly [string, RegExp])[];
-  private readonly found = new Map<string, string[]>();
+  private readonly pathsByTemplate = new Map<string, string[]>();
   private readonly away = new Set<string>();
 
   constructor(document: OpenApiDocument, caller: HostileCaller) {
@@ -25,7 +25,7 @@ export class KnownThings {
   }
 
   list(template: string): readonly string[] {
-    return this.found.get(template) ?? [];
+    return this.pathsByTemplate.get(template) ?? [];
   }
 
   keepAway(path: string): void {
@@ -33,8 +33,13 @@ export class KnownThings {
   }
 
   isKeptAway({ method, path }: HostileRequest): boolean {
-    const asked = decode(path.split('?', 1)[0] ?? '');
-    return method !== 'GET' && [...this.away].some((one) => asked === one || asked.startsWith(`${one}/`));
+    const requestedPath = decode(path.split('?', 1)[0] ?? '');
+    return (
+      method !== 'GET' &&
+      [...this.away].some(
+        (removedPath) => requestedPath === removedPath || requestedPath.startsWith(`${removedPath}/`),
+      )
+    );
   }
 
   /** @returns whether the thing can be read there */
@@ -42,7 +47,7 @@ export class KnownThings {
     const template = this.templates.find(([, fits]) => fits.test(path))?.[0];
     if (template === undefined || this.away.has(path)) return false;
     const list = this.list(template);
-    if (!list.includes(path)) this.found.set(template, [...list, path]);
+    if (!list.includes(path)) this.pathsByTemplate.set(template, [...list, path]);
     return this.document.paths[template]?.get !== undefined;
   }
 
@@ -53,10 +58,10 @@ export class KnownThings {
 
   /** Deletes the oldest things above the limit of their kind. It keeps the first, which most requests use. */
   async forgetOldest(): Promise<void> {
-    for (const [template, list] of this.found) {
+    for (const [template, list] of this.pathsByTemplate) {
       const [first, oldest] = list;
       if (list.length <= KEPT || first === undefined || oldest === undefined) continue;
-      this.found.set(template, [first, ...list.slice(2)]);
+      this.pathsByTemplate.set(template, [first, ...list.slice(2)]);
       await this.delete(template, oldest);
     }
   }

@@ -9,7 +9,7 @@ import {
   type Random,
 } from './hostile-values.ts';
 
-const list = (prefix: string) => Array.from({ length: 12 }, (_, at) => `${prefix}${at}`);
+const list = (prefix: string) => Array.from({ length: 12 }, (_, index) => `${prefix}${index}`);
 const ATTRIBUTES = ['Brand', 'Length', 'Colour', 'Weight', 'Width', 'Fits'];
 
 /** Values by member name, which is more specific than the type. */

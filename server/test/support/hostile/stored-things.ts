@@ -41,15 +41,15 @@ const REFUSED_LATER = new Set([
 
 /** @returns all stored things that do not change by themselves, by path */
 export async function readStored(parts: StoredParts): Promise<Map<string, unknown>> {
-  const found = new Map<string, unknown>();
+  const contentByPath = new Map<string, unknown>();
   for (const name of ACCOUNT) await readPages(parts, `/management/${name}`);
   for (const project of parts.projects) {
-    found.set(project, await succeed(parts, project));
-    found.set(`${project}/ontology`, await succeed(parts, `${project}/ontology`));
+    contentByPath.set(project, await succeed(parts, project));
+    contentByPath.set(`${project}/ontology`, await succeed(parts, `${project}/ontology`));
     for (const path of await listContents(parts, project))
-      found.set(path, dropMoving(await succeed(parts, path)));
+      contentByPath.set(path, dropMoving(await succeed(parts, path)));
   }
-  return found;
+  return contentByPath;
 }
 
 async function listContents(parts: StoredParts, project: string): Promise<string[]> {
@@ -68,8 +68,8 @@ async function listContents(parts: StoredParts, project: string): Promise<string
 /** Runs and builds change by themselves, and the port differs each time. */
 function dropMoving(body: AnyBody): unknown {
   const text = JSON.stringify(body).replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'http://service');
-  const { lastRun, nextRunAt, lastBuild, nextBuildAt, published, state, ...kept } = JSON.parse(text);
-  return kept;
+  const { lastRun, nextRunAt, lastBuild, nextBuildAt, published, state, ...definition } = JSON.parse(text);
+  return definition;
 }
 
 async function readPages(parts: StoredParts, path: string): Promise<AnyBody[]> {
@@ -116,10 +116,10 @@ function describeWrite(
   if (kind === 'products')
     return ['POST', `/products?projectId=${path.split('/')[3]}`, { products: [body.upload] }];
   const { properties = {} } = document.components?.schemas?.[DEFINITIONS[kind] ?? ''] ?? {};
-  const kept = Object.entries(body).filter(
+  const fields = Object.entries(body).filter(
     ([name, value]) => Object.hasOwn(properties, name) && value !== null,
   );
-  return kept.length > 0 && DEFINITIONS[kind] !== undefined
-    ? ['PUT', path, Object.fromEntries(kept)]
+  return fields.length > 0 && DEFINITIONS[kind] !== undefined
+    ? ['PUT', path, Object.fromEntries(fields)]
     : [undefined, path, {}];
 }

@@ -49,7 +49,7 @@ export type PosixRename = 'unknown' | 'unsupported' | 'refused' | 'done';
 
 export async function startSftpServer(
   root: string,
-  known: SftpTestUser,
+  user: SftpTestUser,
   posixRename: PosixRename = 'unknown',
 ): Promise<SftpTestServer> {
   const hostKeys = makeKeys();
@@ -58,13 +58,13 @@ export async function startSftpServer(
   const connections = new Set<Connection>();
   let signedIn = 0;
   const server = new Server(
-    { hostKeys: [hostKeys.private], algorithms: known.algorithms ?? {} },
+    { hostKeys: [hostKeys.private], algorithms: user.algorithms ?? {} },
     (connection) => {
       connections.add(connection);
       connection
         .on('error', () => {})
         .on('close', () => connections.delete(connection))
-        .on('authentication', (context) => (isKnown(context, known) ? context.accept() : context.reject()))
+        .on('authentication', (context) => (isKnown(context, user) ? context.accept() : context.reject()))
         .on('ready', () => {
           signedIn += 1;
           connection.on('session', (accept) =>

@@ -46,8 +46,8 @@ export async function startCollector(t: Stopping) {
     spans,
     async find(name: string, isWanted: (span: SentSpan) => boolean = () => true): Promise<SentSpan> {
       for (;;) {
-        const found = spans.find((span) => span.name === name && isWanted(span));
-        if (found !== undefined) return found;
+        const match = spans.find((span) => span.name === name && isWanted(span));
+        if (match !== undefined) return match;
         await delay(20);
       }
     },

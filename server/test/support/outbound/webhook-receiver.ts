@@ -50,8 +50,8 @@ export async function startReceiver(t: Stopping, port = 0): Promise<Receiver> {
   });
   const until: Receiver['until'] = async (look) => {
     for (const start = performance.now(); ; await delay(LOOK_MS)) {
-      const found = look(received);
-      if (found !== undefined && found !== false) return found;
+      const result = look(received);
+      if (result !== undefined && result !== false) return result;
       if (performance.now() - start > PATIENCE_MS)
         throw new Error(`not received: ${JSON.stringify(received.map(({ payload }) => payload))}`);
     }
@@ -66,8 +66,8 @@ export async function startReceiver(t: Stopping, port = 0): Promise<Receiver> {
     until,
     of: (type, count = 1) =>
       until((all) => {
-        const found = all.filter(({ payload }) => payload.type === type);
-        return found.length >= count && found;
+        const events = all.filter(({ payload }) => payload.type === type);
+        return events.length >= count && events;
       }),
   };
 }

@@ -57,7 +57,7 @@ export async function openPlanner(): Promise<Planner> {
       const unplanned: { sql: string; reason: string }[] = [];
       for (const sql of shapes.values())
         await judge(sql).then(
-          (found) => judged.push(found),
+          (plan) => judged.push(plan),
           (error: Error) => unplanned.push({ sql, reason: error.message }),
         );
       return { judged, unplanned };

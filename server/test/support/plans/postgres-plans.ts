@@ -44,17 +44,17 @@ export interface LoggedPlan {
 
 /** @returns the plans that the server logged, in order, beginning at `from` */
 export async function readPlans(url: string, from = 0): Promise<LoggedPlan[]> {
-  const [place] = await query<{ folder: string; file: string }>(
+  const [logFile] = await query<{ folder: string; file: string }>(
     url,
     "select current_setting('data_directory') as folder, pg_current_logfile('jsonlog') as file",
   );
-  const lines = (await readFile(join(place?.folder ?? '', place?.file ?? ''), 'utf8'))
+  const lines = (await readFile(join(logFile?.folder ?? '', logFile?.file ?? ''), 'utf8'))
     .split('\n')
     .slice(0, -1);
   const plans = lines.flatMap((line): LoggedPlan[] => {
     const { message } = JSON.parse(line) as { message: string };
-    const at = /^duration: \S+ ms {2}plan:\n/.exec(message)?.[0].length;
-    return at === undefined ? [] : [JSON.parse(message.slice(at))];
+    const offset = /^duration: \S+ ms {2}plan:\n/.exec(message)?.[0].length;
+    return offset === undefined ? [] : [JSON.parse(message.slice(offset))];
   });
   return plans.slice(from);
 }
@@ -139,7 +139,9 @@ function sourceOf(node: PlanNode): string | undefined {
   if (called !== undefined) return `${type} of ${called}`;
   if (!SCANS.test(type) || table === undefined || !catalogTables.has(table) || table in SMALL)
     return undefined;
-  const found = node['Index Cond'] ?? node['Recheck Cond'] ?? '';
-  const columns = [...found.matchAll(/(\w+)\)?(?:::\w+)? (?:=|@@|@>|&&) /g)].map(([, column = '']) => column);
+  const condition = node['Index Cond'] ?? node['Recheck Cond'] ?? '';
+  const columns = [...condition.matchAll(/(\w+)\)?(?:::\w+)? (?:=|@@|@>|&&) /g)].map(
+    ([, column = '']) => column,
+  );
   return columns.some((column) => SELECTIVE.has(column)) ? undefined : `${type} of ${table}`;
 }

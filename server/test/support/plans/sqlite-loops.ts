@@ -68,7 +68,7 @@ function listSources(ops: readonly Op[], query: Query): ReadonlyMap<number, Sour
 /** @returns each table and index by its database and first page, as bytecode names them */
 function listRoots(query: Query): ReadonlyMap<string, Source> {
   const roots = new Map<string, Source>();
-  for (const [at, schema] of ['main', 'temp'].entries()) {
+  for (const [index, schema] of ['main', 'temp'].entries()) {
     const objects = query(
       `select name, tbl_name as "of", rootpage from ${schema}.sqlite_schema where rootpage > 0`,
     );
@@ -80,7 +80,7 @@ function listRoots(query: Query): ReadonlyMap<string, Source> {
       );
       // An index of some rows, such as `task_open`, stands for these rows.
       const source = isPartial(query, String(of), String(name)) ? String(name) : String(of);
-      roots.set(`${at}:${rootpage}`, { source, columns: columns.map((column) => String(column.name)) });
+      roots.set(`${index}:${rootpage}`, { source, columns: columns.map((column) => String(column.name)) });
     }
   }
   return roots;
@@ -159,8 +159,8 @@ function nest(ops: readonly Op[], ranges: readonly Range[]): SqliteLoop[] {
     !onces.some((once) => a.start <= once.start && once.start < b.start && b.end < once.end);
   const loops = new Map<Range, SqliteLoop>();
   const loopOf = (range: Range): SqliteLoop => {
-    const known = loops.get(range);
-    if (known !== undefined) return known;
+    const loop = loops.get(range);
+    if (loop !== undefined) return loop;
     const around = ranges.filter((other) => isAround(other, range));
     around.sort((a, b) => b.end - b.start - (a.end - a.start));
     const { source, kind, columns, isDistinct, listOf } = range;

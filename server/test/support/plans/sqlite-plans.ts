@@ -36,12 +36,12 @@ const CHANGES_OR_READS = /^\s*(?:select|with|insert|update|delete|replace)\b/i;
 /** Reports each statement that this thread prepares on any file, once. @returns a function that stops the reports */
 export function watchSqlite(report: (seen: RefusedLoops) => void): () => void {
   const { prepare } = DatabaseSync.prototype;
-  const known = new Set<string>();
+  const reported = new Set<string>();
   DatabaseSync.prototype.prepare = function watched(...given: Parameters<typeof prepare>) {
     const prepared = prepare.apply(this, given);
     const [sql] = given;
-    if (!known.has(sql) && CHANGES_OR_READS.test(sql)) {
-      known.add(sql);
+    if (!reported.has(sql) && CHANGES_OR_READS.test(sql)) {
+      reported.add(sql);
       report({
         sql: sql.replace(/\s+/g, ' ').trim(),
         refused: judgeLoops(listLoops(this, prepare, sql), sql),

@@ -10,16 +10,16 @@ import { listNodes } from './test-database.ts';
 
 /** @returns the worker with the rows of a project, as a URL of the same database */
 export async function findWorker(url: string, projectId: number): Promise<string> {
-  const [at] = await query<{ port: number }>(
+  const [node] = await query<{ port: number }>(
     url,
     `select nodeport as port from pg_dist_shard_placement
      where shardid = get_shard_id_for_distribution_column('document', $1::bigint)`,
     [projectId],
   );
   const { workers } = await listNodes(url);
-  const found = workers.find((worker) => Number(new URL(worker).port) === at?.port);
-  if (found === undefined) throw new Error(`no worker has the rows of project ${projectId}`);
-  return found;
+  const workerUrl = workers.find((worker) => Number(new URL(worker).port) === node?.port);
+  if (workerUrl === undefined) throw new Error(`no worker has the rows of project ${projectId}`);
+  return workerUrl;
 }
 
 /**

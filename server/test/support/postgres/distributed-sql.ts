@@ -36,17 +36,17 @@ export function findRefused(path: string, source: string): RefusedSql[] {
   if (!MENTIONS.test(source)) return [];
   const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true);
   const conditions = listConditions(file);
-  const found: RefusedSql[] = [];
+  const refusals: RefusedSql[] = [];
   const visit = (node: ts.Node): void => {
     // Files have their own statements.
     if (ts.isPropertyAssignment(node) && node.name.getText(file) === 'sqlite') return;
     const { rules, text } = judgeNode(node, file, conditions);
     const line = file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
-    found.push(...rules.map((rule) => ({ line, rule, text })));
+    refusals.push(...rules.map((rule) => ({ line, rule, text })));
     ts.forEachChild(node, visit);
   };
   visit(file);
-  return found;
+  return refusals;
 }
 
 function judgeNode(node: ts.Node, file: ts.SourceFile, conditions: ReadonlyMap<string, string>) {
@@ -93,21 +93,21 @@ function listConditions(file: ts.SourceFile): Map<string, string> {
     ts.forEachChild(node, visit);
   };
   visit(file);
-  const found = new Map<string, string>();
-  if (!/\bown\(|project_id/.test(file.text)) return found;
+  const conditions = new Map<string, string>();
+  if (!/\bown\(|project_id/.test(file.text)) return conditions;
   // Declarations inherit the conditions of other declarations.
-  for (let before = -1; before < found.size; ) {
-    before = found.size;
+  for (let before = -1; before < conditions.size; ) {
+    before = conditions.size;
     for (const [name, text] of declared) {
-      if (found.has(name)) continue;
+      if (conditions.has(name)) continue;
       const taken = [...text.matchAll(/(?:\$\{|[?:=] )(\w+)/g)].map(
-        ([, other = '']) => found.get(other) ?? '',
+        ([, other = '']) => conditions.get(other) ?? '',
       );
-      const said = readConditions(text) + taken.join('');
-      if (said !== '') found.set(name, said);
+      const ownConditions = readConditions(text) + taken.join('');
+      if (ownConditions !== '') conditions.set(name, ownConditions);
     }
   }
-  return found;
+  return conditions;
 }
 
 /** A statement, with the tables that it names. */
@@ -150,14 +150,14 @@ const OF_STATEMENTS: readonly ((statement: Statement, table: string) => string |
 function judge(text: string): string[] {
   const named = [...text.matchAll(NAMED)].map(([, word = '', table = '', alias]) => ({ word, table, alias }));
   const rows = named.filter(({ table }) => distributed.has(table));
-  const found = OF_TEXTS.flatMap(([rule, has]) => (has(text) ? rule : []));
+  const rules = OF_TEXTS.flatMap(([rule, has]) => (has(text) ? rule : []));
   const [row] = rows;
-  if (row === undefined) return found;
+  if (row === undefined) return rules;
   const statement = { text, rows, other: named.find(({ table }) => coordinated.has(table)) };
   return [
-    ...found,
-    ...rows.flatMap((one) =>
-      isOfProject(text, one) ? [] : `${one.table} is named without a condition on its project_id`,
+    ...rules,
+    ...rows.flatMap((row) =>
+      isOfProject(text, row) ? [] : `${row.table} is named without a condition on its project_id`,
     ),
     ...OF_STATEMENTS.map((rule) => rule(statement, row.table)).filter((rule) => typeof rule === 'string'),
   ];

@@ -31,14 +31,14 @@ export interface Hang {
   readonly used: TestStore;
   readonly settings?: Record<string, string>;
   /** Between two statements, or within a COPY. */
-  readonly at: 'statement' | 'copy';
+  readonly hangsIn: 'statement' | 'copy';
 }
 
 /**
  * Hangs a process in the middle of a transaction that holds the lock of a project.
  * @returns the seconds until another process had ended the task
  */
-export async function passOverHung({ direct, used, settings = {}, at }: Hang): Promise<number> {
+export async function passOverHung({ direct, used, settings = {}, hangsIn }: Hang): Promise<number> {
   const [hung, other] = [await startProcess(used, settings), await startProcess(used, settings)];
   const projectId = await makeProject(hung);
   const path = `/products?projectId=${projectId}`;
@@ -49,7 +49,7 @@ export async function passOverHung({ direct, used, settings = {}, at }: Hang): P
   other.pause();
   const accept = () => hung.call('POST', path, { body: productsOf('A') });
   const held =
-    at === 'copy'
+    hangsIn === 'copy'
       ? await direct.holdBack(projectId, accept)
       : { release: await direct.lockCatalog(projectId), answer: await accept() };
   await until('it waits within its transaction', async () => (await listWaiting(direct)).length > 0, LONG_MS);

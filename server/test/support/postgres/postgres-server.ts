@@ -94,13 +94,16 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const release = guardFolders(folder, dataFolder);
   try {
     for (const path of [folder, dataFolder]) if (owner !== undefined) await chown(path, owner.uid, owner.gid);
-    const place: Place = { folder, dataFolder, owner, release, bin: await provideBinaries(folder, owner) };
+    const folders: Place = { folder, dataFolder, owner, release, bin: await provideBinaries(folder, owner) };
     const data = join(dataFolder, 'primary');
     const initdb = ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-    execFileSync(join(place.bin, 'initdb'), initdb, { ...runAs(place), stdio: ['ignore', 'ignore', 'pipe'] });
+    execFileSync(join(folders.bin, 'initdb'), initdb, {
+      ...runAs(folders),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     const parameters = { ...PARAMETERS, ...(options.isDurable ? {} : NOT_DURABLE), ...options.parameters };
     await appendFile(join(data, 'postgresql.conf'), toConf(parameters));
-    return await startInstance(place, data);
+    return await startInstance(folders, data);
   } catch (error) {
     await release();
     throw error;
@@ -163,10 +166,10 @@ export function guardFolders(...folders: string[]): () => Promise<void> {
   };
 }
 
-async function startInstance(place: Place, data: string): Promise<PostgresServer> {
+async function startInstance(folders: Place, data: string): Promise<PostgresServer> {
   const port = await findPort();
   const url = `postgres://${USER}@127.0.0.1:${port}/postgres`;
-  let running = await launch(place, data, port);
+  let running = await launch(folders, data, port);
   let replicas = 0;
   return {
     url,
@@ -178,7 +181,7 @@ async function startInstance(place: Place, data: string): Promise<PostgresServer
       await rm(join(data, 'postmaster.pid'), { force: true });
     },
     async start() {
-      running = await launch(place, data, port);
+      running = await launch(folders, data, port);
     },
     pause: () => signalFamily(running, 'SIGSTOP'),
     continue: () => signalFamily(running, 'SIGCONT'),
@@ -186,13 +189,13 @@ async function startInstance(place: Place, data: string): Promise<PostgresServer
       replicas += 1;
       const copy = `${data}-replica-${replicas}`;
       await copyRunning({ url, data, copy, slot: `replica_${replicas}` });
-      if (place.owner !== undefined) await chownAll(copy, place.owner);
-      return startInstance(place, copy);
+      if (folders.owner !== undefined) await chownAll(copy, folders.owner);
+      return startInstance(folders, copy);
     },
     async promote() {
       await query(url, 'select pg_promote()');
     },
-    stop: place.release,
+    stop: folders.release,
   };
 }
 
@@ -207,12 +210,12 @@ export async function findPort(): Promise<number> {
 }
 
 /** @returns the process once its status file says that it answers, which includes standbys */
-async function launch(place: Place, data: string, port: number): Promise<ChildProcess> {
-  const logPath = join(place.folder, 'log');
+async function launch(folders: Place, data: string, port: number): Promise<ChildProcess> {
+  const logPath = join(folders.folder, 'log');
   const log = openSync(logPath, 'a', 0o600);
-  if (place.owner !== undefined) chownSync(logPath, place.owner.uid, place.owner.gid);
-  const child = spawn(join(place.bin, 'postgres'), ['-D', data, '-p', `${port}`], {
-    ...runAs(place),
+  if (folders.owner !== undefined) chownSync(logPath, folders.owner.uid, folders.owner.gid);
+  const child = spawn(join(folders.bin, 'postgres'), ['-D', data, '-p', `${port}`], {
+    ...runAs(folders),
     stdio: ['ignore', log, log],
     detached: true,
   });
@@ -228,8 +231,8 @@ async function launch(place: Place, data: string, port: number): Promise<ChildPr
     if (Number(pid) === child.pid && status.trim() === 'ready') return child;
     if (failure === undefined && child.exitCode === null && Date.now() < end) continue;
     child.kill('SIGKILL');
-    const said = (await readFile(logPath, 'utf8')).split('\n').slice(-20).join('\n');
-    throw new Error(`PostgreSQL did not start in ${data}:\n${said}`, { cause: failure });
+    const logTail = (await readFile(logPath, 'utf8')).split('\n').slice(-20).join('\n');
+    throw new Error(`PostgreSQL did not start in ${data}:\n${logTail}`, { cause: failure });
   }
 }
 

@@ -66,12 +66,12 @@ const ADDS = 5;
  */
 async function addNode(url: string, add: string, node: string): Promise<void> {
   const { hostname, port } = new URL(node);
-  for (let at = 1; ; at += 1) {
+  for (let index = 1; ; index += 1) {
     try {
       await query(url, `select ${add}($1, $2)`, [hostname, Number(port)]);
       return;
     } catch (error) {
-      if (at === ADDS || !String(error).includes('marked as essential')) throw error;
+      if (index === ADDS || !String(error).includes('marked as essential')) throw error;
     }
   }
 }
@@ -100,22 +100,22 @@ const versions = new Map<string, Promise<number>>();
  * @returns the major version, such as 15. file_copy copies a database in half the time, and 14 has no other strategy.
  */
 function readVersion(adminUrl: string): Promise<number> {
-  const known =
+  const template =
     versions.get(adminUrl) ??
     query<{ version: number }>(
       adminUrl,
       "select current_setting('server_version_num')::int / 10000 as version",
     ).then(([row]) => row?.version ?? 0);
-  versions.set(adminUrl, known);
-  return known;
+  versions.set(adminUrl, template);
+  return template;
 }
 
 const templates = new Map<string, Promise<string>>();
 
 function provideTemplate(adminUrl: string): Promise<string> {
-  const known = templates.get(adminUrl) ?? createTemplate(adminUrl);
-  templates.set(adminUrl, known);
-  return known;
+  const template = templates.get(adminUrl) ?? createTemplate(adminUrl);
+  templates.set(adminUrl, template);
+  return template;
 }
 
 /** Test files that run at the same time share one template. Its name changes with the schema. */

@@ -79,7 +79,7 @@ export class DiskWriter {
 
   /** Looks up enough products for a compressed answer. */
   async lookUp(): Promise<ProcessAnswer> {
-    const body = { identifiers: Array.from({ length: 100 }, (_, at) => `P${at}`) };
+    const body = { identifiers: Array.from({ length: 100 }, (_, index) => `P${index}`) };
     const path = `/product-service/products-by-sku?projectId=${this.projectId}`;
     return this.service.call('POST', path, { body });
   }
@@ -126,8 +126,8 @@ export class DiskWriter {
   /** @returns products of about 450 bytes */
   private makeProducts(count: number): ModelProduct[] {
     this.version += 1;
-    return Array.from({ length: count }, (_, at) => ({
-      identifier: `P${(this.version * 7 + at) % 500}`,
+    return Array.from({ length: count }, (_, index) => ({
+      identifier: `P${(this.version * 7 + index) % 500}`,
       name: `${this.version}`,
       colour: `${'x'.repeat(400)}${this.version}`,
     }));

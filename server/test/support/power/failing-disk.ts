@@ -47,13 +47,13 @@ export class FailingDisk {
   }
 
   /** The number of calls hit by the current or last fault. */
-  met(): number {
+  countHits(): number {
     return readFileSync(this.page).readUInt32LE(8);
   }
 
-  private write(bytes: Buffer, at: number): void {
-    const file = openSync(this.page, at === 0 && bytes.length === PAGE_BYTES ? 'w' : 'r+');
-    writeSync(file, bytes, 0, bytes.length, at);
+  private write(bytes: Buffer, index: number): void {
+    const file = openSync(this.page, index === 0 && bytes.length === PAGE_BYTES ? 'w' : 'r+');
+    writeSync(file, bytes, 0, bytes.length, index);
     closeSync(file);
   }
 }

@@ -8,9 +8,9 @@ export class FileBytes {
     this.size = bytes.length;
   }
 
-  write(at: number, bytes: Uint8Array): void {
-    this.resize(Math.max(this.size, at + bytes.length));
-    this.buffer.set(bytes, at);
+  write(index: number, bytes: Uint8Array): void {
+    this.resize(Math.max(this.size, index + bytes.length));
+    this.buffer.set(bytes, index);
   }
 
   resize(size: number): void {

@@ -3,7 +3,7 @@ export interface JournalRecord {
   readonly kind: RecordKind;
   readonly inode: bigint;
   /** The offset of a write, or the size after a truncation. */
-  readonly at: number;
+  readonly position: number;
   readonly from: string;
   readonly to: string;
   readonly data: Buffer;
@@ -20,28 +20,28 @@ const HEAD_BYTES = 32;
 
 /** The last record may be incomplete, as the process was killed. */
 export function* readJournal(journal: Buffer): Generator<JournalRecord> {
-  for (let place = 0; place + HEAD_BYTES <= journal.length; ) {
-    const lengths = [4, 8, 12].map((at) => journal.readUInt32LE(place + at));
-    const [from, to, data] = takeParts(journal, place + HEAD_BYTES, lengths);
-    const end = place + HEAD_BYTES + lengths.reduce((sum, length) => sum + length);
+  for (let position = 0; position + HEAD_BYTES <= journal.length; ) {
+    const lengths = [4, 8, 12].map((offset) => journal.readUInt32LE(position + offset));
+    const [from, to, data] = takeParts(journal, position + HEAD_BYTES, lengths);
+    const end = position + HEAD_BYTES + lengths.reduce((sum, length) => sum + length);
     if (end > journal.length) return;
     yield {
-      kind: KINDS[journal.readUInt32LE(place)] as RecordKind,
-      inode: journal.readBigUInt64LE(place + 16),
-      at: Number(journal.readBigUInt64LE(place + 24)),
+      kind: KINDS[journal.readUInt32LE(position)] as RecordKind,
+      inode: journal.readBigUInt64LE(position + 16),
+      position: Number(journal.readBigUInt64LE(position + 24)),
       from: String(from),
       to: String(to),
       data: data as Buffer,
-      length: end - place,
+      length: end - position,
     };
-    place = end;
+    position = end;
   }
 }
 
 function takeParts(journal: Buffer, start: number, lengths: readonly number[]): Buffer[] {
-  let place = start;
+  let position = start;
   return lengths.map((length) => {
-    place += length;
-    return journal.subarray(place - length, place);
+    position += length;
+    return journal.subarray(position - length, position);
   });
 }

@@ -24,8 +24,8 @@ const builtLayers = new Map<string, string>();
 
 /** @returns the layer, built once per process from a source next to this file */
 export function buildLayer(name: 'unsynced' | 'failing'): string {
-  const known = builtLayers.get(name);
-  if (known !== undefined) return known;
+  const builtLayer = builtLayers.get(name);
+  if (builtLayer !== undefined) return builtLayer;
   const folder = mkdtempSync(join(tmpdir(), 'relata-layer-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   const built = join(folder, `${name}.so`);

@@ -116,9 +116,9 @@ export class SimulatedDisk {
   leave(leaves: Leaves, random: () => number): DiskState {
     const entries = new Map<FolderNode, Entries>();
     const entriesOf = (folder: FolderNode) => {
-      const known = entries.get(folder) ?? new Map(folder.synced);
-      entries.set(folder, known);
-      return known;
+      const durable = entries.get(folder) ?? new Map(folder.synced);
+      entries.set(folder, durable);
+      return durable;
     };
     for (const change of choose(this.unsynced, leaves, random)) applyEntry(change, entriesOf);
     return listState(this.rootNode, entriesOf, (file) => tearFile(file, leaves, random));
@@ -142,7 +142,7 @@ export class SimulatedDisk {
     this.unsynced = [];
     this.bytesRead = 0;
     for (const [name, bytes] of state) {
-      const { folder, name: last } = this.place(join(this.root, name));
+      const { folder, name: last } = this.locate(join(this.root, name));
       const node = bytes === undefined ? new FolderNode() : new FileNode(bytes);
       folder.seen.set(last, node);
       folder.synced.set(last, node);
@@ -162,7 +162,7 @@ export class SimulatedDisk {
         this.add(from, new FolderNode());
         return;
       case 'rename':
-        this.change({ removed: this.entry(from), added: { ...this.place(to), node: this.find(from) } });
+        this.change({ removed: this.entry(from), added: { ...this.locate(to), node: this.find(from) } });
         return;
       case 'unlink':
         this.change({ removed: this.entry(from) });
@@ -175,22 +175,22 @@ export class SimulatedDisk {
   private takeBytes({
     kind,
     inode,
-    at,
+    position,
     data,
   }: JournalRecord & { kind: 'write' | 'truncate' | 'sync' }): void {
     const node = this.inodes.get(inode);
     if (node instanceof FolderNode) this.syncFolder(node);
     else if (kind === 'sync') node?.sync();
-    else node?.unsynced.push({ kind, at, data });
+    else node?.unsynced.push({ kind, position, data });
   }
 
   private add(path: string, node: Node): Node {
-    this.change({ added: { ...this.place(path), node } });
+    this.change({ added: { ...this.locate(path), node } });
     return node;
   }
 
   private entry(path: string): Entry {
-    return { ...this.place(path), node: this.find(path) };
+    return { ...this.locate(path), node: this.find(path) };
   }
 
   private change(change: EntryChange): void {
@@ -206,22 +206,22 @@ export class SimulatedDisk {
 
   private find(path: string): Node {
     if (path === this.root) return this.rootNode;
-    const { folder, name } = this.place(path);
+    const { folder, name } = this.locate(path);
     const node = folder.seen.get(name);
     assert.ok(node, `the journal made ${path}`);
     return node;
   }
 
-  private place(path: string): { folder: FolderNode; name: string } {
+  private locate(path: string): { folder: FolderNode; name: string } {
     const folder = this.find(dirname(path));
     assert.ok(folder instanceof FolderNode, dirname(path));
     return { folder, name: basename(path) };
   }
 }
 
-function applyChange(bytes: FileBytes, { kind, at, data }: FileChange): void {
-  if (kind === 'write') bytes.write(at, data);
-  else bytes.resize(at);
+function applyChange(bytes: FileBytes, { kind, position, data }: FileChange): void {
+  if (kind === 'write') bytes.write(position, data);
+  else bytes.resize(position);
 }
 
 function applyEntry({ removed, added }: EntryChange, entriesOf: (folder: FolderNode) => Entries): void {
@@ -241,12 +241,12 @@ function choose<Change>(changes: readonly Change[], leaves: Leaves, random: () =
 
 function tearFile(file: FileNode, leaves: Leaves, random: () => number): FileBytes {
   const bytes = new FileBytes(file.synced.bytes());
-  const kept = choose(file.unsynced, leaves, random);
+  const survivors = choose(file.unsynced, leaves, random);
   if (leaves !== 'any changes') {
-    for (const change of kept) applyChange(bytes, change);
+    for (const change of survivors) applyChange(bytes, change);
     return bytes;
   }
-  const whole = new Set(kept);
+  const whole = new Set(survivors);
   for (const change of file.unsynced) {
     const share = random() < WHOLE_WRITES ? 1 : 0.5;
     tear(bytes, change, { share: whole.has(change) ? share : 0, random });
@@ -264,18 +264,18 @@ function tear(
   change: FileChange,
   { share, random }: { share: number; random: () => number },
 ): void {
-  const { kind, at, data } = change;
+  const { kind, position, data } = change;
   if (kind === 'truncate') {
     if (share > 0) applyChange(bytes, change);
     return;
   }
   const sector = SECTOR_BYTES[Math.floor(random() * SECTOR_BYTES.length)] ?? 512;
   for (let start = 0; start < data.length; ) {
-    const end = Math.min(data.length, start + sector - ((at + start) % sector));
-    if (random() < share) bytes.write(at + start, data.subarray(start, end));
+    const end = Math.min(data.length, start + sector - ((position + start) % sector));
+    if (random() < share) bytes.write(position + start, data.subarray(start, end));
     start = end;
   }
-  if (random() < 0.2) bytes.resize(Math.max(bytes.size, at + data.length));
+  if (random() < 0.2) bytes.resize(Math.max(bytes.size, position + data.length));
 }
 
 function listState(
@@ -286,11 +286,11 @@ function listState(
   const state = new Map<string, Buffer | undefined>();
   const walk = (folder: FolderNode, path: string) => {
     for (const [name, node] of entriesOf(folder)) {
-      const place = join(path, name);
+      const target = join(path, name);
       if (node instanceof FolderNode) {
-        state.set(place, undefined);
-        walk(node, place);
-      } else state.set(place, bytesOf(node).bytes());
+        state.set(target, undefined);
+        walk(node, target);
+      } else state.set(target, bytesOf(node).bytes());
     }
   };
   walk(root, '');

@@ -14,7 +14,7 @@ const paths = fc.constantFrom(['A'], ['A', 'B'], ['B']);
 const value = fc.oneof(
   fc.record({
     key: fc.constantFrom(...NUMERIC),
-    value: fc.constantFrom(...NUMBERS.map((one) => `${one} mm`), '2', 'wide'),
+    value: fc.constantFrom(...NUMBERS.map((number) => `${number} mm`), '2', 'wide'),
   }),
   fc.record({ key: fc.constantFrom(...TEXTS), value: fc.constantFrom(...WORDS) }),
 );
@@ -25,7 +25,7 @@ export const product: fc.Arbitrary<FitProduct & { name: string }> = fc
     groupIdentifier: fc.constantFrom('G1', 'G2', 'G3', 'G4', 'G5'),
     categories: fc.array(fc.record({ path: paths }), { maxLength: 2 }),
     attributes: fc.array(
-      rowed.map(([one, row]) => (row === undefined ? one : { ...one, row })),
+      rowed.map(([value, row]) => (row === undefined ? value : { ...value, row })),
       { maxLength: 6, size: 'max' },
     ),
   })
@@ -140,7 +140,7 @@ export const definition = fc.oneof(
       kind: fc.constant('total' as const),
       ...sides,
       match: fc.constant([]),
-      total: fc.tuple(term, missing).map(([one, how]) => ({ ...one, missing: how })),
+      total: fc.tuple(term, missing).map(([term, how]) => ({ ...term, missing: how })),
       operator: fc.constantFrom(...ORDERINGS),
       limit: term,
     }),

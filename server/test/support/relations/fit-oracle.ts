@@ -85,21 +85,23 @@ export class FitOracle {
     for (const { identifier, quantity = 1 } of items)
       quantities.set(identifier, (quantities.get(identifier) ?? 0) + quantity);
     const named = [...quantities.keys()];
-    const known = named.flatMap((identifier) => this.products.get(identifier) ?? []);
-    const pairs = known.flatMap((source) =>
-      known.flatMap((target) =>
-        definitions.flatMap((one) => (one.kind === 'total' ? [] : this.judgePair(one, source, target))),
+    const products = named.flatMap((identifier) => this.products.get(identifier) ?? []);
+    const pairs = products.flatMap((source) =>
+      products.flatMap((target) =>
+        definitions.flatMap((definition) =>
+          definition.kind === 'total' ? [] : this.judgePair(definition, source, target),
+        ),
       ),
     );
-    const totals = definitions.flatMap((one) =>
-      one.kind === 'total' ? this.judgeTotal(one, known, quantities) : [],
+    const totals = definitions.flatMap((definition) =>
+      definition.kind === 'total' ? this.judgeTotal(definition, products, quantities) : [],
     );
     const unknownIdentifiers = named.filter((identifier) => !this.products.has(identifier));
     return {
       verdict: join([...pairs, ...totals], unknownIdentifiers.length > 0),
       pairs,
       totals,
-      withoutRule: listUnjudged(known, pairs, totals),
+      withoutRule: listUnjudged(products, pairs, totals),
       unknownIdentifiers,
     };
   }
@@ -113,7 +115,7 @@ export class FitOracle {
     const match = definition.match.map((element) => this.judgeElement(element, source, target));
     const isUnknown = [...sides, ...match].includes('unknown');
     const verdict = match.includes('false') ? 'does_not_fit' : isUnknown ? 'unknown' : 'fits';
-    const words = match.map((one) => WORDS[one]);
+    const words = match.map((match) => WORDS[match]);
     return [
       { id: definition.id, source: source.identifier, target: target.identifier, verdict, match: words },
     ];
@@ -126,26 +128,26 @@ export class FitOracle {
   ) {
     const { total, operator = '', limit } = definition;
     if (total === undefined || limit === undefined) return [];
-    const targets = set.filter((one) => this.holds(definition.target, one) !== 'false');
+    const targets = set.filter((product) => this.holds(definition.target, product) !== 'false');
     if (targets.length === 0) return [];
     const wantsLess = operator.startsWith('less');
     /** The number that each product adds. Undefined: its value is missing. */
-    const parts = targets.map((one) => {
-      const values = this.read(one, total.attribute).map(({ value }) => value as bigint);
+    const parts = targets.map((target) => {
+      const values = this.read(target, total.attribute).map(({ value }) => value as bigint);
       // With a negative factor, the largest value makes the smallest sum.
       values.sort((a, b) => Number(a - b) * Math.sign(total.times ?? 1) * (wantsLess ? 1 : -1));
       const value = values[0] ?? (total.missing === 'passes' ? 0n : undefined);
-      const times = BigInt(quantities.get(one.identifier) ?? 1);
-      return { value, times, isSure: this.holds(definition.target, one) === 'true' };
+      const times = BigInt(quantities.get(target.identifier) ?? 1);
+      return { value, times, isSure: this.holds(definition.target, target) === 'true' };
     });
     const sum = parts.reduce((before, { value = 0n, times }) => before + value * times, 0n);
     const sums = listSums(parts, this.completionsOf(total.attribute));
-    const standing = least(targets.map((one) => this.holds(definition.target, one)));
+    const standing = least(targets.map((target) => this.holds(definition.target, target)));
     const judgeSource = (source: FitProduct, side: Truth): Truth => {
       const limits = this.readTerm(source, limit);
       if (limits.length === 0) return 'unknown';
       const verdicts = new Set(
-        sums.map((one) => limits.some(({ value }) => compare(compute(one, total), operator, value))),
+        sums.map((sum) => limits.some(({ value }) => compare(compute(sum, total), operator, value))),
       );
       if (verdicts.size > 1) return 'unknown';
       return verdicts.has(true) ? least([side, standing]) : 'false';
@@ -161,7 +163,7 @@ export class FitOracle {
 
   /** The values that a missing value may have: a few numbers, with the smallest and the largest that matter here. */
   private completionsOf(name: string): readonly bigint[] {
-    const values = [...this.products.values()].flatMap((one) => this.read(one, name));
+    const values = [...this.products.values()].flatMap((product) => this.read(product, name));
     const isAnyNegative = values.some(({ value }) => typeof value === 'bigint' && value < 0n);
     return [0n, 1n, LARGE, ...(isAnyNegative ? [-1n, -LARGE] : [])];
   }
@@ -178,16 +180,20 @@ export class FitOracle {
     // The best result of all rows of one product with all rows of the other.
     const sources = this.listRows(
       source,
-      element.together.map((one) => one.source),
+      element.together.map((match) => match.source),
     );
     const targets = this.listRows(
       target,
-      element.together.map((one) => one.target),
+      element.together.map((match) => match.target),
     );
     return greatest(
       sources.flatMap((from) =>
         targets.map((to) =>
-          least(element.together.map((match, at) => this.judgeMatch(match, from[at] ?? [], to[at] ?? []))),
+          least(
+            element.together.map((match, index) =>
+              this.judgeMatch(match, from[index] ?? [], to[index] ?? []),
+            ),
+          ),
         ),
       ),
     );
@@ -211,9 +217,9 @@ export class FitOracle {
     return (rows.length === 0 ? [undefined] : rows).flatMap((row) => {
       let chosen: Map<string, Read>[] = [new Map()];
       for (const name of names) {
-        const own = this.read(product, name).filter((one) => one.row === undefined || one.row === row);
+        const own = this.read(product, name).filter((value) => value.row === undefined || value.row === row);
         if (own.length > 0)
-          chosen = chosen.flatMap((before) => own.map((one) => new Map(before).set(name, one)));
+          chosen = chosen.flatMap((before) => own.map((value) => new Map(before).set(name, value)));
       }
       return chosen.map((values) =>
         terms.map((term) => {
@@ -238,13 +244,13 @@ export class FitOracle {
   }
 
   private holds(filter: Filter, product: FitProduct): Truth {
-    if ('all' in filter) return least(filter.all.map((one) => this.holds(one, product)));
-    if ('any' in filter) return greatest(filter.any.map((one) => this.holds(one, product)));
+    if ('all' in filter) return least(filter.all.map((filter) => this.holds(filter, product)));
+    if ('any' in filter) return greatest(filter.any.map((filter) => this.holds(filter, product)));
     if ('not' in filter) return OPPOSITE[this.holds(filter.not, product)];
     if ('identifiers' in filter) return `${filter.identifiers.includes(product.identifier)}`;
     if ('category' in filter) {
       const { categories = [] } = product;
-      return `${categories.some(({ path }) => filter.category.every((name, at) => path[at] === name))}`;
+      return `${categories.some(({ path }) => filter.category.every((name, index) => path[index] === name))}`;
     }
     const values = this.read(product, filter.attribute);
     if (filter.operator === 'exists') return `${values.length > 0}`;
@@ -265,8 +271,8 @@ function listSums(
   let sums = new Set<bigint>();
   let mayBeNone = true;
   for (const { value, times, isSure } of parts) {
-    const values = (value === undefined ? completions : [value]).map((one) => one * times);
-    const added = [...sums].flatMap((sum) => values.map((one) => sum + one));
+    const values = (value === undefined ? completions : [value]).map((number) => number * times);
+    const added = [...sums].flatMap((sum) => values.map((value) => sum + value));
     sums = new Set([...(isSure ? [] : sums), ...added, ...(mayBeNone ? values : [])]);
     mayBeNone &&= !isSure;
   }
@@ -286,25 +292,25 @@ function join(judged: readonly Judged[], isAnyUnknown: boolean): string {
 
 /** @returns the pairs that no pair or total judges */
 function listUnjudged(
-  known: readonly FitProduct[],
+  products: readonly FitProduct[],
   pairs: readonly { source: string; target: string }[],
   totals: readonly { source: string; parts: readonly string[] }[],
 ): string[][] {
   const isSaid = (a: string, b: string) =>
     pairs.some(({ source, target }) => source === a && target === b) ||
     totals.some(({ source, parts }) => source === a && parts.includes(b));
-  const names = known.map(({ identifier }) => identifier);
-  return names.flatMap((a, at) =>
-    names.slice(at + 1).flatMap((b) => (isSaid(a, b) || isSaid(b, a) ? [] : [[a, b]])),
+  const names = products.map(({ identifier }) => identifier);
+  return names.flatMap((a, index) =>
+    names.slice(index + 1).flatMap((b) => (isSaid(a, b) || isSaid(b, a) ? [] : [[a, b]])),
   );
 }
 
 const WORDS = { false: 'does_not_fit', unknown: 'unknown', true: 'fits' } as const;
 const OPPOSITE = { false: 'true', unknown: 'unknown', true: 'false' } as const;
 const ORDER: readonly Truth[] = ['false', 'unknown', 'true'];
-const least = (truths: readonly Truth[]): Truth => ORDER.find((one) => truths.includes(one)) ?? 'true';
+const least = (truths: readonly Truth[]): Truth => ORDER.find((truth) => truths.includes(truth)) ?? 'true';
 const greatest = (truths: readonly Truth[]): Truth =>
-  ORDER.findLast((one) => truths.includes(one)) ?? 'false';
+  ORDER.findLast((truth) => truths.includes(truth)) ?? 'false';
 
 const groupOf = ({ identifier, groupIdentifier }: FitProduct) => groupIdentifier ?? identifier;
 const nameOf = (term: string | Term) => (typeof term === 'string' ? term : term.attribute);

@@ -191,10 +191,10 @@ export class RelationOracle {
     const fit = (target: Candidate, source: Candidate): Fit =>
       isApart(target.entry, source.entry, definition) ? this.fit(definition, target, source) : 'no';
     // Matches without assumptions come first.
-    const filter = (candidates: readonly Candidate[], fitOf: (one: Candidate) => Fit) => {
-      const found = candidates.map((one) => [one, fitOf(one)] as const);
+    const filter = (candidates: readonly Candidate[], fitOf: (candidate: Candidate) => Fit) => {
+      const judged = candidates.map((candidate) => [candidate, fitOf(candidate)] as const);
       return (['sure', 'assumed'] as const).flatMap((wanted) =>
-        found.filter(([, fit]) => fit === wanted).map(([one]) => one),
+        judged.filter(([, fit]) => fit === wanted).map(([candidate]) => candidate),
       );
     };
 
@@ -212,9 +212,10 @@ export class RelationOracle {
   /** Source: docs/interface §12.3. */
   private fit({ match }: Definition, target: Candidate, source: Candidate): Fit {
     return leastOf(
-      match.map((element, at) => {
-        const [targets = [], sources = []] = [target.matched[at], source.matched[at]];
-        const fitOf = (one: Match, no: number) => this.fitMatch(one, targets[no] ?? [], sources[no] ?? []);
+      match.map((element, index) => {
+        const [targets = [], sources = []] = [target.matched[index], source.matched[index]];
+        const fitOf = (element: Match, no: number) =>
+          this.fitMatch(element, targets[no] ?? [], sources[no] ?? []);
         if ('any' in element) return greatestOf(element.any.map(fitOf));
         if ('together' in element) return this.fitRows(element.together, targets, sources);
         return fitOf(element, 0);
@@ -252,7 +253,9 @@ export class RelationOracle {
     return greatestOf(
       ofTarget.flatMap((target) =>
         ofSource.map((source) =>
-          leastOf(matches.map((match, at) => this.fitMatch(match, target[at] ?? [], source[at] ?? []))),
+          leastOf(
+            matches.map((match, index) => this.fitMatch(match, target[index] ?? [], source[index] ?? [])),
+          ),
         ),
       ),
     );
@@ -297,19 +300,19 @@ export class RelationOracle {
 
   /** Source: docs/interface §12.2 rule 1. */
   private holds(filter: Filter, entry: Entry): boolean {
-    if ('all' in filter) return filter.all.every((one) => this.holds(one, entry));
-    if ('any' in filter) return filter.any.some((one) => this.holds(one, entry));
+    if ('all' in filter) return filter.all.every((filter) => this.holds(filter, entry));
+    if ('any' in filter) return filter.any.some((filter) => this.holds(filter, entry));
     if ('not' in filter) return !this.holds(filter.not, entry);
     if ('identifiers' in filter) return filter.identifiers.includes(entry.product.identifier);
     if ('attribute' in filter) return this.isSatisfied(filter, entry);
     const { categories = [] } = entry.product;
-    return categories.some(({ path }) => filter.category.every((name, at) => path[at] === name));
+    return categories.some(({ path }) => filter.category.every((name, index) => path[index] === name));
   }
 
   /** Source: docs/interface §12.2 rules 4 to 9. */
   private isSatisfied({ attribute: name, operator, value: wanted }: Condition, entry: Entry): boolean {
     const attribute = this.ontology.get(name);
-    const read = (one: unknown) => readWanted(one, attribute);
+    const read = (operand: unknown) => readWanted(operand, attribute);
     const list = Array.isArray(wanted) ? wanted.map(read) : [];
     const [low = Number.NaN, high = Number.NaN] = list;
     return valuesOf(entry, name).some((value) => {
@@ -385,15 +388,17 @@ function listRows(
   const rows = new Set(values.flat().flatMap(({ row }) => row ?? []));
   return (rows.size === 0 ? [undefined] : [...rows]).flatMap((row) => {
     let chosen: Record<string, number>[] = [{}];
-    for (const [at, name] of names.entries()) {
-      const places = (values[at] ?? []).flatMap((one, no) =>
-        one.row === undefined || one.row === row ? [no] : [],
+    for (const [index, name] of names.entries()) {
+      const valueIndexes = (values[index] ?? []).flatMap((value, no) =>
+        value.row === undefined || value.row === row ? [no] : [],
       );
-      if (places.length === 0 || chosen[0]?.[name] !== undefined) continue;
-      chosen = chosen.flatMap((one) => places.map((place) => ({ ...one, [name]: place })));
+      if (valueIndexes.length === 0 || chosen[0]?.[name] !== undefined) continue;
+      chosen = chosen.flatMap((choice) =>
+        valueIndexes.map((valueIndex) => ({ ...choice, [name]: valueIndex })),
+      );
     }
-    return chosen.map((one) =>
-      names.map((name, at) => (values[at] ?? []).filter((_, no) => no === one[name])),
+    return chosen.map((choice) =>
+      names.map((name, index) => (values[index] ?? []).filter((_, no) => no === choice[name])),
     );
   });
 }
@@ -405,8 +410,8 @@ function isApart(a: Entry, b: Entry, { excludeSameGroup = true }: Definition): b
 
 /** Source: docs/interface §12.3 rules 3 to 5. */
 function compareEntries(a: Entry, b: Entry, sort: readonly Sort[]): number {
-  for (const one of sort) {
-    const order = compareBy(one, a, b);
+  for (const criterion of sort) {
+    const order = compareBy(criterion, a, b);
     if (order !== 0) return order;
   }
   return a.product.id - b.product.id;
