@@ -28,7 +28,7 @@ function open({ name, seed, decoys, makers, relations }: Shop): TruthCatalog {
   const some = <Item>(list: readonly Item[], most: number) => [
     ...new Set(Array.from({ length: most }, () => pick(list))),
   ];
-  const picks = { draw, one: pick, some };
+  const picks = { draw, pick, some };
   const products = Object.entries(makers).flatMap(([category, [count, make]]) =>
     Array.from({ length: count }, (_, index) => ({
       identifier: `${category}-${index}`,

@@ -268,7 +268,7 @@ export class CatalogWorld {
 
   /** Refused commits change nothing that readers see. */
   private async checkRefused(
-    order: CommitOrder & { taskNumber: number; committedAt: number },
+    order: CommitOrder & { taskNumber: number; at: number },
     wanted: ReadonlyMap<string, number>,
   ): Promise<void> {
     const before = await this.readRows();

@@ -122,7 +122,7 @@ interface Moment {
 function shownEnds(writes: readonly Write[], ends: ReadonlyMap<string, TaskLook>): Moment[] {
   return writes.flatMap((write) => {
     const end = write.taskIds.map((id) => ends.get(id)).find((taskId) => taskId?.status === 'FINISHED');
-    return end === undefined ? [] : [{ at: end.endedAt, write }];
+    return end === undefined ? [] : [{ instant: end.endedAt, write }];
   });
 }
 
@@ -137,7 +137,7 @@ function checkOrder(
 ): string[] {
   const seen = reads.flatMap(({ values: [value = ''], endedAt }) => {
     const write = writeByValue.get(value);
-    return write === undefined ? [] : [{ at: endedAt, write }];
+    return write === undefined ? [] : [{ instant: endedAt, write }];
   });
   const newestBefore = newestOf([...seen, ...shown]);
   return reads
@@ -151,14 +151,14 @@ function checkOrder(
     });
 }
 
-/** @returns the last begun of the writes in effect at a time; callers must ask for increasing times */
+/** @returns the write in effect at a time that began last. Callers must ask for increasing times. */
 function newestOf(moments: readonly Moment[]): (time: number) => Write | undefined {
   const sorted = moments.toSorted((a, b) => a.instant - b.instant);
   let next = 0;
   let newest: Write | undefined;
   return (time) => {
-    for (let write = sorted[next]; write !== undefined && write.instant < time; write = sorted[next]) {
-      if (newest === undefined || write.write.begunAt > newest.begunAt) newest = write.write;
+    for (let moment = sorted[next]; moment !== undefined && moment.instant < time; moment = sorted[next]) {
+      if (newest === undefined || moment.write.begunAt > newest.begunAt) newest = moment.write;
       next += 1;
     }
     return newest;

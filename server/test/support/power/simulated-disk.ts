@@ -25,7 +25,7 @@ class FileNode {
   }
 }
 
-type FileChange = Pick<JournalRecord, 'at' | 'data'> & { readonly kind: 'write' | 'truncate' };
+type FileChange = Pick<JournalRecord, 'position' | 'data'> & { readonly kind: 'write' | 'truncate' };
 
 class FolderNode {
   readonly seen: Entries = new Map();
