@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: measures the service's promises and records the results. `npm run bench -- NAME…` runs only the named
- * measurements (`postgres`: all of `postgres-…`), `--quick` uses small sizes to see that everything runs; `--keep` records
- * the results of such runs too, next to those of the day. The program ends with status 1 if `hostile` misses a target. TMPDIR must be on the disk to be measured. BENCH_NODE_OPTIONS
- * are options of Node for the service, e.g. `--cpu-prof --cpu-prof-dir=/tmp/profiles`, BENCH_OPEN_FILES is its limit of
- * open descriptors.
+ * `npm run bench`: measures the service's promises and records the results. `npm run bench -- NAME…` runs only the
+ * named measurements (`postgres`: all of `postgres-…`). `--quick` uses small sizes to check that everything runs.
+ * `--keep` also records the results of such runs, next to those of the day. The program ends with status 1 if `hostile`
+ * misses a target. TMPDIR must be on the disk to be measured. BENCH_NODE_OPTIONS are Node options for the service, such
+ * as `--cpu-prof --cpu-prof-dir=/tmp/profiles`. BENCH_OPEN_FILES is its limit of open descriptors.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -122,7 +122,7 @@ try {
   await cleanUp();
 }
 
-/** Services survive a bench that is killed, and their folders take gigabytes. */
+/** If the bench is killed, services survive and their folders take gigabytes. */
 async function cleanUp(): Promise<void> {
   for (const stop of stops.reverse()) await stop();
   rmSync(folder, { recursive: true, force: true });
@@ -191,7 +191,7 @@ function reportMissed(figures: readonly Figure[]): void {
   process.exitCode = 1;
 }
 
-/** Partial runs and small sizes say nothing about the service: they are shown, and recorded only on demand. */
+/** Partial runs and small sizes say nothing about the service. They are shown, and recorded only on request. */
 function writeResults(found: Results): void {
   const isWhole = !found.isQuick && found.measured.length === MEASUREMENTS.length;
   if (!isWhole && !values.keep) return;
@@ -201,7 +201,7 @@ function writeResults(found: Results): void {
   writeFileSync(join(import.meta.dirname, 'RESULTS.md'), describeResults(whole));
 }
 
-/** New results replace earlier ones of the same measurements; the rest stays. */
+/** New results replace earlier ones of the same measurements. Other results stay. */
 function joinResults(path: string, found: Results): Results {
   if (!existsSync(path)) return found;
   const { measured } = JSON.parse(readFileSync(path, 'utf8')) as Results;

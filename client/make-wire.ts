@@ -1,5 +1,5 @@
 /**
- * Writes `src/wire.ts` from docs/openapi.json: the types of what goes over the wire, and method and path of each
+ * Writes `src/wire.ts` from docs/openapi.json: the types that are sent and received, and the method and path of each
  * operation. Writes `src/choices.ts`: the kinds and options that a form offers. Lists the types in `src/client.ts`.
  * `node client/make-wire.ts --check` checks that all three match the document.
  */
@@ -20,13 +20,13 @@ interface Schema {
   readonly else?: Schema;
   readonly maxItems?: number;
   readonly examples?: readonly unknown[];
-  /** The name for people; what has none is in no form. */
+  /** The name that people see. A schema without it is in no form. */
   readonly 'x-label'?: string;
-  /** Write-only, and how it is typed in. */
+  /** Write-only, and how it is entered. */
   readonly 'x-secret'?: 'line' | 'text';
   readonly 'x-mapping'?: 'needed' | 'own' | 'none';
   readonly 'x-endings'?: readonly string[];
-  /** What channels write. */
+  /** The formats that channels write. */
   readonly 'x-formats'?: readonly FeedFormat[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -55,7 +55,10 @@ const DOCUMENT = new URL('../docs/openapi.json', import.meta.url);
 const WIRE = new URL('src/wire.ts', import.meta.url);
 const CHOICES = new URL('src/choices.ts', import.meta.url);
 const DOOR = new URL('src/client.ts', import.meta.url);
-/** They stand in themselves, which the document says in words; they are written by hand in `src/filter.ts`. */
+/**
+ * These schemas contain themselves, which the document states only in words, so `src/filter.ts` has them written by
+ * hand.
+ */
 const BY_HAND = new Set(['Filter', 'RowFilter']);
 
 const named = new Map<string, string>();
@@ -65,7 +68,7 @@ function nameOf(title: string): string {
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** A titled schema becomes an exported type; the name stands for it everywhere. */
+/** A titled schema becomes an exported type, which is used by its name everywhere. */
 function typeOf(schema: Schema): string {
   if (schema.$ref !== undefined) return nameOf(schema.$ref.replace('#/components/schemas/', ''));
   if (schema.title === undefined) return bareTypeOf(schema);
@@ -88,7 +91,7 @@ function bareTypeOf(schema: Schema): string {
   return types.map((type) => simpleTypeOf(type, { ...schema, ...branchOf(type, schema) })).join(' | ');
 }
 
-/** @returns what a schema says of values of this type alone, where its `if` asks for the type */
+/** @returns what a schema requires of values of this type, if its `if` names the type */
 const branchOf = (type: string, schema: Schema) => (schema.if?.type === type ? schema.then : schema.else);
 
 function simpleTypeOf(type: string, schema: Schema): string {
@@ -115,7 +118,7 @@ function objectOf({ properties, required = [], additionalProperties }: Schema): 
 
 const quote = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
 
-/** @returns a member with the parameters of a place, which may be left out when all of them may; none without parameters */
+/** @returns a member with the parameters of one kind, optional if all of them are, or undefined without parameters */
 function parametersOf({ parameters = [] }: Operation, place: string): string[] {
   const placed = parameters.filter((parameter) => parameter.in === place);
   const members = placed.map(
@@ -125,7 +128,7 @@ function parametersOf({ parameters = [] }: Operation, place: string): string[] {
   return members.length > 0 ? [`${place}${mark}: { ${members.join(' ')} };`] : [];
 }
 
-/** The schema of a JSON body, or `text` of any other. */
+/** The schema of a JSON body, or `text` for any other body. */
 function bodyOf(content: Content | undefined): string | undefined {
   const [media, body] = Object.entries(content?.content ?? {})[0] ?? [];
   if (media === undefined) return undefined;
@@ -171,7 +174,7 @@ function write(document: Document): string {
   ].join('\n');
 }
 
-/** Two spaces a level, so that the file can be read. */
+/** Two spaces per level, so that people can read the file. */
 function indent(text: string): string {
   let depth = 0;
   const lines = text.split('\n').map((line) => {
@@ -186,7 +189,7 @@ function indent(text: string): string {
   return lines.join('\n');
 }
 
-/** @returns a schema whose members have names for people as choices; undefined for any other */
+/** @returns a schema whose members have names for people, as choices, or undefined for any other schema */
 function choicesOf({ oneOf = [] }: Schema, { components }: Document): Choice[] | undefined {
   const kinds = oneOf.map(({ $ref, ...kind }) =>
     $ref === undefined ? kind : { ...components.schemas[$ref.replace('#/components/schemas/', '')], ...kind },
@@ -248,10 +251,10 @@ function writeChoices(document: Document): string {
   ].join('\n');
 }
 
-/** The formatter lists names in this order: by letter, and of a letter the capital first. */
+/** The formatter lists names in this order: by letter, and for one letter the capital first. */
 const rankOf = (name: string) => [...name].map((letter) => letter.toLowerCase() + letter).join('');
 
-/** @returns the door of the client, which names each type of the wire that it does not export from elsewhere */
+/** @returns the door of the client, which exports each wire type that no other file exports */
 function listTypes(door: string, wire: string): string {
   const list = /^export type \{[^}]*\} from '.\/wire\.ts';$/m;
   const others = new Set(door.replace(list, '').match(/\w+/g));

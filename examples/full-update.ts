@@ -1,9 +1,9 @@
 /**
- * Makes a project's catalog what a file says: a full update of products in the shape of docs/interface §2.3,
- * one a line. It holds one batch in memory, however large the file is, and repeats what got no answer.
+ * Makes the catalog of a project equal to a file. It runs a full update of products in the form of docs/interface §2.3,
+ * one per line. It keeps one batch in memory, however large the file is, and repeats requests without an answer.
  *
- *   export BASE_URL=http://127.0.0.1:4810 API_KEY=… PROJECT_ID=1
- *   npm exec -- node examples/full-update.ts examples/products.ndjson
+ * export BASE_URL=http://127.0.0.1:4810 API_KEY=… PROJECT_ID=1 npm exec -- node examples/full-update.ts
+ * examples/products.ndjson
  */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -14,9 +14,9 @@ import { gzip } from 'node:zlib';
 const { BASE_URL = 'http://127.0.0.1:4810', API_KEY = '', PROJECT_ID = '' } = process.env;
 const [file] = process.argv.slice(2);
 if (file === undefined || API_KEY === '')
-  throw new Error('say which file, and set API_KEY to a key with access write');
+  throw new Error('name a file, and set API_KEY to a key with access write');
 
-/** docs/interface §8; a batch ends before it would reach the default RELATA_UPLOAD_MAX_MIB. */
+/** docs/interface §8. A batch ends before it would reach the default of RELATA_UPLOAD_MAX_MIB. */
 const PRODUCTS_PER_BATCH = 10_000;
 const BATCH_CHARACTERS = 32 * 1024 * 1024;
 const ATTEMPTS = 6;
@@ -31,13 +31,13 @@ interface Sent {
   query?: Record<string, string | number>;
   /** JSON, gzipped. */
   body?: Uint8Array<ArrayBuffer>;
-  /** Makes a repetition harmless: the service answers it with the first answer. */
+  /** Makes a repetition harmless, because the service repeats the first answer. */
   idempotencyKey?: string;
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Repeats what may succeed later. @throws Error for any other refusal, and after the last attempt */
+/** Repeats a request that may succeed later. @throws Error for any other refusal, and after the last attempt */
 async function call<Answer>(method: string, path: string, sent: Sent = {}): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await send(method, path, sent).catch((error: Error) => error);
@@ -49,7 +49,7 @@ async function call<Answer>(method: string, path: string, sent: Sent = {}): Prom
   }
 }
 
-/** No answer, too slow, too many requests, or a fault of the service. */
+/** No answer, a timeout, too many requests, or a fault of the service. */
 function mayRepeat(outcome: Response | Error): boolean {
   return outcome instanceof Error || [408, 429].includes(outcome.status) || outcome.status >= 500;
 }
@@ -79,7 +79,7 @@ function send(method: string, path: string, { query = {}, body, idempotencyKey }
   });
 }
 
-/** The lines go as they are: the service checks them. */
+/** The lines are sent unchanged, because the service checks them. */
 async function* readBatches(path: string): AsyncGenerator<string[]> {
   let batch: string[] = [];
   let characters = 0;
@@ -119,7 +119,7 @@ for await (const batch of readBatches(file)) {
 }
 
 const started = await call<{ data: { task: Task } }>('POST', '/products/batch/start', {
-  // Refused when a batch is missing, whatever happened to it.
+  // Refused if a batch is missing, whatever the reason.
   query: { ...query, batches },
   idempotencyKey: `${run}-start`,
 });

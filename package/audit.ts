@@ -1,24 +1,24 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * `node package/audit.ts`: ends with 1 when a vulnerability of severity high or critical is known of what the package brings, and when
- * nothing could be learned: a registry that refuses the question has not answered it.
+ * `node package/audit.ts`: ends with 1 if a package that Relata includes has a known vulnerability of severity high or
+ * critical. It also ends with 1 if the registry gave no usable answer.
  */
 
 interface Audit {
   readonly vulnerabilities?: Readonly<Record<string, { readonly severity: string }>>;
-  /** Why there is no answer. */
+  /** The reason why there is no answer. */
   readonly message?: string;
   readonly error?: { readonly summary?: string };
 }
 
 const GRAVE = ['high', 'critical'];
 
-/** @param said what `npm audit --json` wrote. @returns why nothing may be published; none: it may */
+/** @param said the output of `npm audit --json`. @returns the reasons against publishing, none if there are none */
 export function findObstacles(said: string): string[] {
   const { vulnerabilities, message, error } = read(said);
   if (vulnerabilities === undefined) {
-    const why = message || error?.summary || 'it wrote no JSON';
+    const why = message || error?.summary || 'the output is not JSON';
     return [`npm audit got no answer (${why}): nothing is known of vulnerabilities, so nothing is published`];
   }
   return Object.entries(vulnerabilities)

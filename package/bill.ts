@@ -1,4 +1,7 @@
-/** Writes the bill of materials of the package that `npm run package` has made, in the format CycloneDX, to `package/dist/`. */
+/**
+ * Writes the bill of materials of the package that `npm run package` has made, in the format CycloneDX, to
+ * `package/dist/`.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +17,7 @@ interface Bill {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
-/** npm lists what the clone has, with what only builds and tests: kept is what is in the package. */
+/** npm lists everything in the clone, including build and test packages. The bill keeps only what is in the package. */
 function makeBill(): Bill {
   const flags = ['--sbom-format=cyclonedx', '--sbom-type=application', '--package-lock-only'];
   const all = execFileSync('npm', ['sbom', ...flags], { cwd: ROOT, encoding: 'utf8', maxBuffer: 2 ** 26 });

@@ -9,10 +9,10 @@ import {
   SOURCE,
 } from '../server/bundle.ts';
 
-/** Where expressions run in a process that may read what is named to it and nothing else. */
+/** The folder for expressions, which run in a process that may read only named files. */
 const EXPRESSIONS = 'pipelines/mapping/expressions';
 
-/** Files beside a module are found from where the source was, below the folder of the bundle. */
+/** Files beside a module are found at the place of its source, below the folder of the bundle. */
 const keepPlaces: Plugin = {
   name: 'keep-places',
   transform: (code, id) =>
@@ -33,10 +33,10 @@ const sourceAt = ({ fileName }: { fileName: string }) =>
   `const RELATA_SOURCE = new URL('./${'../'.repeat(fileName.split('/').length - 1)}', import.meta.url);`;
 
 /**
- * Writes the program, its threads and the process of expressions into a folder, which takes the place of `server/src`: files
- * beside it, such as migrations, are found from there.
- * @returns the modules in it
- * @throws Error that names each module that works only from its own place
+ * Writes the program, its threads and the process of expressions into a folder that replaces `server/src`. Files beside
+ * it, such as migrations, are found from there.
+ * @returns the modules in the folder
+ * @throws Error that names each module that works only at its own place
  */
 export async function bundleServer(folder: string): Promise<string[]> {
   const plugins = [keepPlaces, leaveNative];
@@ -50,6 +50,6 @@ export async function bundleServer(folder: string): Promise<string[]> {
   const all = [...chunks, ...alone.flat()];
   const unbundled = listUnbundled(all);
   if (unbundled.length > 0)
-    throw new Error(`The bundle would fail where this runs (server/bundle.ts):\n${unbundled.join('\n')}`);
+    throw new Error(`The bundle would fail at run time (server/bundle.ts):\n${unbundled.join('\n')}`);
   return all.flatMap(({ moduleIds }) => moduleIds);
 }

@@ -1,4 +1,7 @@
-/** Makes `dist/`: the program as `npm pack` takes it along, with the console and the documentation. Run by `npm run package`. */
+/**
+ * Makes `dist/`: the program as `npm pack` includes it, with the console and the documentation. Run by `npm run
+ * package`.
+ */
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +17,7 @@ interface Licence {
   readonly text: string;
 }
 
-/** @returns the package that a module is of; undefined for ours */
+/** @returns the package of a module. Undefined for the modules of Relata. */
 function findLicence(module: string): Licence | undefined {
   const folder = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(module)?.[0];
   if (folder === undefined) return undefined;
@@ -24,7 +27,7 @@ function findLicence(module: string): Licence | undefined {
   return { name, version, identifier: license, text };
 }
 
-/** MIT, BSD and Apache ask for their texts beside every copy. */
+/** MIT, BSD and Apache require their texts beside every copy. */
 function writeLicences(modules: readonly string[]): void {
   const ofConsole: Licence[] = JSON.parse(readFileSync(join(ROOT, 'console/dist/licences.json'), 'utf8'));
   const all = [...modules.map(findLicence).filter((one) => one !== undefined), ...ofConsole];
@@ -36,7 +39,7 @@ function writeLicences(modules: readonly string[]): void {
   writeFileSync(join(DIST, 'THIRD-PARTY-LICENCES.md'), `# Packages in this program\n\n${parts.join('\n')}`);
 }
 
-/** What browsers load, from where the service looks for it. */
+/** Files for browsers, at the place where the service reads them. */
 function copyPages(name: 'console' | 'site'): void {
   const built = join(ROOT, name, 'dist');
   if (!existsSync(join(built, 'index.html'))) throw new Error(`${name}/dist is not there: npm run build`);

@@ -1,7 +1,7 @@
 /**
- * Makes `server/dist/`, what a clone runs, where it is missing or older than a source. It is the program of the package: from its
- * source it would start slower and take twice the memory. The same with the API page, which `npm run docs` makes too. Run by
- * `npm start` and `npm run build`.
+ * Makes `server/dist/`, the program that a clone runs, if it is missing or older than a source. It is the program of
+ * the package, because the source would start more slowly and take twice the memory. It also makes the API page, like
+ * `npm run docs`. Run by `npm start` and `npm run build`.
  */
 import {
   existsSync,
@@ -20,9 +20,9 @@ import { refreshApiPage } from '../site/api-page.ts';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const BUNDLE = join(ROOT, 'server/dist');
 const MAIN = 'main.mjs';
-/** Folders too, whose time changes when a file of theirs goes. */
+/** Includes folders, whose time changes when one of their files is removed. */
 const SOURCES = ['server/src/**', 'client/src/**', 'server/package.json', '{server,package}/bundle*.ts'];
-/** Not looked at once the packages that build are pruned: `npm prune` itself writes it anew. */
+/** Not checked once the build packages are pruned, because `npm prune` itself writes the file again. */
 const LOCK = 'package-lock.json';
 const canBundle = existsSync(join(ROOT, 'node_modules/rolldown'));
 const DAY_MS = 24 * 3_600_000;
@@ -39,8 +39,8 @@ function isFresh(): boolean {
 }
 
 /**
- * A file at a time takes its place, the program last, so that two of these may run at once. What a service that runs since the
- * bundle before may have yet to load stays for a day.
+ * Files are replaced one at a time, the program last, so two of these may run at the same time. Files that a service of
+ * the previous bundle may still load stay for a day.
  */
 function putInPlace(made: string): void {
   const files = globSync('**/*.mjs', { cwd: made }).sort((file) => (file === MAIN ? 1 : -1));
@@ -64,7 +64,7 @@ if (!isFresh()) {
   const made = mkdtempSync(join(ROOT, 'server/dist.part-'));
   try {
     await bundleServer(made);
-    // A source that is changed meanwhile is younger.
+    // A source that is changed during the build is newer.
     utimesSync(join(made, MAIN), begunAt, begunAt);
     putInPlace(made);
   } finally {
@@ -75,6 +75,7 @@ if (!isFresh()) {
 try {
   refreshApiPage();
 } catch (error) {
-  // The user of the service may not be the one who installed it, and a page of before is no reason not to start.
+  // The user of the service may not be the user who installed it, and an older page is not a reason to refuse the
+  // start.
   process.stderr.write(`The API page was not written: ${(error as Error).message}\n`);
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run release`: checks, builds and packs the version of package.json, writes its bill of materials, commits the changelog and
- * sets the tag, which `.github/workflows/release.yml` publishes once it is pushed. `--dry-run` commits and tags nothing.
+ * `npm run release`: checks, builds and packs the version of package.json, writes its bill of materials, commits the
+ * changelog and sets the tag. `.github/workflows/release.yml` publishes the tag once it is pushed. `--dry-run` commits
+ * and tags nothing.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

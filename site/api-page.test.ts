@@ -93,7 +93,7 @@ test('the contents list operations by tag, in the order of the tags', () => {
   );
 });
 
-test('every link inside the page has its place', () => {
+test('every link inside the page leads to an existing place', () => {
   const page = pageOf({ $ref: '#/components/schemas/Part' }, { Part: { type: 'object', properties: {} } });
   for (const [, target] of page.matchAll(/href="#([^"]*)"/g)) {
     assert.ok(page.includes(`id="${target}"`), `#${target}`);
@@ -132,7 +132,7 @@ for (const [rule, schema, shown] of shapes) {
   });
 }
 
-test('fields are nested lists and a named schema inside another is folded', () => {
+test('fields are nested lists, and a named schema inside another is folded', () => {
   const page = pageOf(
     { $ref: '#/components/schemas/Bike' },
     {
@@ -153,7 +153,7 @@ test('fields are nested lists and a named schema inside another is folded', () =
   assert.match(body, /size<\/code>[\s\S]*<ul class="fields"><li><code class="name">width/);
 });
 
-test('a named schema inside a folded one is a link, as is any of the schemas at the end', () => {
+test('a named schema inside a folded one is a link, and so is a schema listed at the end', () => {
   const part = (name: string) => ({ $ref: `#/components/schemas/${name}` });
   const holding = (name: string) => ({ type: 'object', properties: { inner: part(name) } });
   const page = pageOf(part('Bike'), {
@@ -168,7 +168,7 @@ test('a named schema inside a folded one is a link, as is any of the schemas at 
   );
 });
 
-test('a schema that holds itself ends in a link', () => {
+test('a schema that contains itself ends in a link', () => {
   const filter = {
     type: 'object',
     properties: { all: { type: 'array', items: { $ref: '#/components/schemas/Filter' } } },
@@ -179,7 +179,7 @@ test('a schema that holds itself ends in a link', () => {
 
 const PART = '#/components/schemas/Part';
 
-test('the page is written where it is missing or older than what it is made of, and left as it is otherwise (§10.3)', (t) => {
+test('the page is written if it is missing or older than its sources, and otherwise left unchanged (§10.3)', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-api-page-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'api.html');

@@ -1,6 +1,7 @@
 /**
- * `site/dist/api.html`: docs/openapi.json as one page, with no script, nothing fetched from elsewhere, and every text of the document
- * escaped. It needs neither Eleventy nor a package, so that a clone in which `npm run docs` has not run shows it too.
+ * `site/dist/api.html`: docs/openapi.json as one page, without scripts, without requests to other origins, and with
+ * every text of the document escaped. It needs neither Eleventy nor another package, so a clone in which `npm run docs`
+ * has not run also has the page.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
@@ -15,25 +16,25 @@ import type {
 
 const HERE = import.meta.dirname;
 const DOCUMENT = '../docs/openapi.json';
-/** In the page: the policy that it is served with allows the style that it has in itself and no other. */
+/** In the page, because the policy that it is served with allows only its own style. */
 const STYLES = ['styles/1-shell.css', 'styles/3-text.css', 'api-page.css'];
 const NAME = 'api.html';
 
 const readText = (path: string) => readFileSync(join(HERE, path), 'utf8');
 const writtenAt = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-/** Writes the page into a folder, at once: a service may read it meanwhile. */
+/** Writes the page into a folder in one step, because a service may read it at the same time. */
 export function writeApiPage(folder: string): void {
   const path = join(folder, NAME);
   const part = `${path}.${process.pid}`;
   mkdirSync(folder, { recursive: true });
   writeFileSync(part, renderApiPage(JSON.parse(readText(DOCUMENT)), STYLES.map(readText).join('\n')));
-  // What `npm run docs` packed is of the page before.
+  // The packed files of `npm run docs` belong to the previous page.
   for (const suffix of ['.br', '.gz']) rmSync(path + suffix, { force: true });
   renameSync(part, path);
 }
 
-/** Writes the page where it is missing or older than what it is made of. Run by `npm start`, `npm run dev` and tests. */
+/** Writes the page if it is missing or older than its sources. Run by `npm start`, `npm run dev` and tests. */
 export function refreshApiPage(folder = join(HERE, 'dist')): void {
   const madeAt = writtenAt(join(folder, NAME));
   const sources = [DOCUMENT, ...STYLES].map((path) => join(HERE, path)).concat(import.meta.filename);
@@ -53,7 +54,7 @@ interface Chapter {
   readonly entries: readonly Entry[];
 }
 
-/** @returns the page with the style in it */
+/** @returns the page with its style */
 export function renderApiPage(document: OpenApiDocument, style: string): string {
   const chapters = listChapters(document);
   const components = document.components?.schemas ?? {};
@@ -85,7 +86,7 @@ ${renderComponents(components)}
 `.markup;
 }
 
-/** Chapters in the order of the document's tags, then tags that it does not list. */
+/** Chapters in the order of the document's tags, then further tags. */
 function listChapters(document: OpenApiDocument): Chapter[] {
   const byTag = new Map<string, Entry[]>((document.tags ?? []).map(({ name }) => [name, []]));
   for (const [path, operations] of Object.entries(document.paths)) {
@@ -146,7 +147,7 @@ function renderMethod(method: string): Html {
   return html`<span class="method ${method.toLowerCase()}">${method}</span>`;
 }
 
-/** The management endpoints take the key in the header alone, which shows in their one way of security. */
+/** The management endpoints accept the key only in the header, which shows in their only way of security. */
 function describeKey(operation: ApiOperation): string {
   const ways = operation.security ?? [];
   if (ways.length === 0) return 'Needs no key.';
@@ -190,7 +191,7 @@ ${renderLimits(schema)}</p>${renderFields(schema, components)}`,
 function renderComponents(components: Components): Html | undefined {
   const entries = Object.entries(components);
   if (entries.length === 0) return undefined;
-  // Links suffice for those that another one has: they are here, too.
+  // Links are sufficient for schemas that another schema uses, but this list has them as well.
   return html`<section id="schemas"><h2>Schemas</h2>
 ${entries.map(
   ([name, schema]) => html`<article id="schema-${name}"><h3>${name}</h3>${renderText(schema.description)}
@@ -199,7 +200,7 @@ ${entries.map(
 )}</section>`;
 }
 
-/** The name of a place in the page: neither a space nor a sign that a URL would change. */
+/** The name of a place in the page, without spaces and without characters that a URL would change. */
 function anchor(text: string): string {
   return text.replace(/[^A-Za-z0-9]+/g, '-');
 }
@@ -224,7 +225,7 @@ function renderText(text: string | undefined): Html | undefined {
   return html`${text.split(/\n\s*\n/).map((paragraph) => html`<p>${inline(paragraph)}</p>`)}`;
 }
 
-/** What a value is, in words: "list of Product", "one of FINISHED, FAILED". Names of schemas are links. */
+/** Describes a value in words: "list of Product", "one of FINISHED, FAILED". Names of schemas are links. */
 function renderType(schema: ApiSchema): Html {
   if (schema.$ref !== undefined) {
     const name = nameOfReference(schema.$ref);
@@ -300,7 +301,7 @@ function renderFields(
   )}</ul>`;
 }
 
-/** A schema further inside, or inside itself, is a link only: with all of them the page was twice as long. */
+/** A schema further inside, or inside itself, is only a link, because with all of them the page was twice as long. */
 function renderReferred(name: string, components: Components, open: readonly string[]): Html | undefined {
   const schema = components[name];
   if (schema === undefined || open.includes(name) || open.length > 1) return undefined;
@@ -331,7 +332,7 @@ function listFields(schema: ApiSchema): Field[] {
   ];
 }
 
-/** @returns the schema of the values of an object whose names are free; undefined for any other value. */
+/** @returns the schema of the values of an object with free names, or undefined for any other value */
 function findMapValue({
   properties,
   additionalProperties,
@@ -346,19 +347,19 @@ function nameOfReference(reference: string): string {
   return reference.startsWith(REFERENCE) ? reference.slice(REFERENCE.length) : reference;
 }
 
-/** Markup that is safe to send: it was written here, and what came from elsewhere in it was escaped. */
+/** Markup that is safe to send: it was written here, and all other text in it was escaped. */
 interface Html {
   readonly markup: string;
 }
 
 type HtmlContent = Html | string | number | undefined | false | readonly HtmlContent[];
 
-/** Builds markup; every value that is no markup itself is escaped, undefined and false are left out. */
+/** Builds markup. Every value that is not markup is escaped, and undefined and false are omitted. */
 function html(parts: TemplateStringsArray, ...values: readonly HtmlContent[]): Html {
   return { markup: parts.map((part, at) => part + toMarkup(values[at])).join('') };
 }
 
-/** Takes text as markup, unescaped: for constants of the source only. */
+/** Uses text as markup without escaping. Only for constants of the source. */
 function trustedMarkup(markup: string): Html {
   return { markup };
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run docs`: docs/ as pages in site/dist, or the folder that is named, with navigation and a search that needs no
+ * `npm run docs`: docs/ as pages in site/dist, or in a named folder, with navigation and a search that needs no
  * network.
  */
 import { execFileSync } from 'node:child_process';
@@ -25,7 +25,7 @@ const ASSETS = join(DIST, 'assets');
 const sections = listSections();
 const pages = sections.flatMap((section) => section.pages);
 
-/** Writes a file whose name holds a hash of its content, so that it is kept for ever. @returns its name */
+/** Writes a file whose name contains a hash of its content, so that it can be cached forever. @returns its name */
 function writeAsset(name: string, content: string | Uint8Array): string {
   const hash = createHash('sha256').update(content).digest('base64url').slice(0, 8);
   const named = name.replace(/\.(\w+)$/, `-${hash}.$1`);
@@ -68,7 +68,7 @@ function configure(config: EleventyConfig, assets: Record<string, string | undef
   for (const [at, page] of pages.entries()) {
     const link = (url: string) => linkTo(page, url);
     config.addTemplate(`${page.url || 'index'}.md`, readText(page.source), {
-      // Braces of an example are no template.
+      // Braces of an example do not form a template.
       templateEngineOverride: 'md',
       layout: 'page.njk',
       permalink: `${page.url || 'index'}.html`,
@@ -84,7 +84,7 @@ function configure(config: EleventyConfig, assets: Record<string, string | undef
   }
 }
 
-/** Sections that a page shows only where it belongs to them, because they have many pages. */
+/** Sections with many pages, which only their own pages show. */
 const LONG_SECTIONS = ['Interface', 'Decisions'];
 
 const step = (from: Page, to: Page | undefined) => to && { title: to.title, href: linkTo(from, to.url) };
@@ -144,7 +144,7 @@ function writeMarkdown(): void {
   writeFileSync(join(DIST, 'llms.txt'), `# Relata\n\n> ${SUMMARY}\n\n${list.join('\n')}`);
 }
 
-/** @returns a link of a page as a link to Markdown; only its name, if the site does not have the file */
+/** @returns a link of a page as a link to Markdown, or only its name if the site does not have the file */
 function adaptLink(page: Page, { link, name, href }: Record<'link' | 'name' | 'href', string>): string {
   const found = resolveLink(page, href, pages);
   if (found === undefined) return href.endsWith('.md') ? name : link;
@@ -162,7 +162,7 @@ const SUMMARY =
 /** @returns the path of a page as Markdown, from its URL; the first page has none */
 const markdownOf = (url: string): string => `${url.replace(/\/$/, '/index').replace(/^\.?$/, 'index')}.md`;
 
-/** Packs the pages and puts them in place at once: a service may read them while they are built anew. */
+/** Packs the pages and puts them in place in one step, because a service may read them during a build. */
 function putInPlace(): void {
   execFileSync(process.execPath, [join(HERE, '../console/compress.ts'), DIST], { stdio: 'inherit' });
   if (existsSync(PLACE)) renameSync(PLACE, join(NEXT, 'former'));

@@ -1,4 +1,4 @@
-/** As much of Eleventy as is used here: its package has no types. */
+/** The part of Eleventy that is used here, because its package has no types. */
 declare module '@11ty/eleventy' {
   export interface EleventyConfig {
     addTemplate(path: string, content: string, data: object): void;

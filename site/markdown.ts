@@ -1,6 +1,6 @@
 import { type Link, type Page, resolveLink } from './pages.ts';
 
-/** As much of a token of markdown-it as is used here. */
+/** The part of a markdown-it token that is used here. */
 interface Token {
   readonly type: string;
   tag: string;
@@ -11,7 +11,7 @@ interface Token {
   attrSet(name: string, value: string): void;
 }
 
-/** As much of markdown-it as is used here. */
+/** The part of markdown-it that is used here. */
 export interface Markdown {
   readonly core: {
     readonly ruler: { push(name: string, rule: (state: { tokens: Token[]; env: Env }) => void): void };
@@ -35,7 +35,7 @@ export function adaptMarkdown(markdown: Markdown, pages: readonly Page[]): void 
 
 function adaptTables(tokens: readonly Token[]): void {
   for (const [at, token] of tokens.entries()) {
-    // The policy of the pages allows no style in an attribute.
+    // The policy of the pages does not allow a style in an attribute.
     if (/^t[hd]$/.test(token.tag)) token.attrs = null;
     const isEmptyHeading = token.type === 'th_open' && tokens[at + 1]?.content === '';
     const end = tokens[at + 2];
@@ -62,7 +62,7 @@ export const headingId = (heading: string): string =>
     .replace(/[^\p{L}\p{N}\p{M} _-]/gu, '')
     .replaceAll(' ', '-');
 
-/** What the site does not have stays as text: it is a file of the repository. */
+/** A link to something that the site does not have stays text, because it is a file of the repository. */
 function adaptLinks(tokens: readonly Token[], resolve: (href: string) => Link | undefined): void {
   const open: (Link | undefined)[] = [];
   for (const [at, token] of tokens.entries()) {
@@ -75,7 +75,7 @@ function adaptLinks(tokens: readonly Token[], resolve: (href: string) => Link | 
   }
 }
 
-/** `[backup.md](backup.md)` reads as the title of that page. */
+/** `[backup.md](backup.md)` is shown with the title of that page. */
 function leadTo({ href, title }: Link, token: Token, text: Token | undefined): void {
   token.attrSet('href', href);
   if (text !== undefined && title !== undefined && /^[\w/.-]+\.md$/.test(text.content)) text.content = title;

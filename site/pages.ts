@@ -52,7 +52,7 @@ const OPERATING = [
 const PROJECT = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
 const CLIENTS = '{client,clients/*}/README.md';
 
-/** The navigation, in order. A page missing from it is the last of its section, so none is ever missing. */
+/** The navigation, in order. A page that it does not name comes last in its section, so no page is missing. */
 export function listSections(): readonly Section[] {
   const reference = listFolder('docs', REFERENCE).filter((path) => !START.includes(path));
   return [
@@ -66,7 +66,7 @@ export function listSections(): readonly Section[] {
   ];
 }
 
-/** @returns the pages of a folder: those named first, the others by their names */
+/** @returns the pages of a folder: named pages first, then the others by name */
 function listFolder(folder: string, first: readonly string[]): string[] {
   const named = first.map((name) => `${folder}/${name}.md`);
   return [...named, ...findFiles(`${folder}/*.md`).filter((path) => !named.includes(path))];
@@ -91,7 +91,7 @@ function urlOf(source: string): string {
   return source.replace(/(?:\/README)?\.md$/, '').toLowerCase();
 }
 
-/** @returns the way from one page to another, or to a file such as `assets/site.css` */
+/** @returns the relative path from one page to another, or to a file such as `assets/site.css` */
 export function linkTo(from: Page, url: string): string {
   const folder = `/docs/${from.url}`.replace(/[^/]*$/, '');
   const way = posix.relative(folder, `/docs/${url}`);
@@ -102,7 +102,7 @@ export function linkTo(from: Page, url: string): string {
 
 export interface Link {
   readonly href: string;
-  /** Instead of the name of a file. */
+  /** Replaces the name of a file. */
   readonly title?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What the build indexes, the page has to search in the same way. */
+/** The page has to search in the same way in which the build indexes. */
 export interface Found {
   readonly id: string;
   readonly page: string;

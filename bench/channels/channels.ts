@@ -5,7 +5,7 @@ import type { BenchService } from '../support/service.ts';
 import { type TaskAnswer, waitUntilFinished } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 
-/** The cost of publishing a catalog, with and without related products, relative to an export of it. */
+/** The cost of publishing a catalog with and without related products, compared to an export of it. */
 export const channels: Measurement = {
   name: 'channels',
   title:
@@ -56,7 +56,7 @@ interface Time {
   readonly ms: number;
   /** Processor time of all threads of the service. */
   readonly cpuMs: number;
-  /** The peak of resident memory above its size before. */
+  /** The peak of resident memory minus the size before. */
   readonly aboveMib: number;
 }
 

@@ -43,7 +43,7 @@ const VIEWS: Readonly<Record<string, readonly [path: string, shown: string]>> = 
   settings: ['/settings', 'main h1'],
 };
 
-/** Used by functions that run in the page, as the benchmarks themselves are compiled for Node. */
+/** Used by functions that run in the page, because the benchmarks themselves are compiled for Node. */
 declare const document: {
   querySelector(selector: string): unknown;
   readonly body: { readonly textContent: string };
@@ -97,7 +97,7 @@ async function enter(browser: Browser, service: BenchService): Promise<Page> {
   return page;
 }
 
-/** @returns milliseconds until the main content is there and nothing is loading any more, nor shortly afterwards */
+/** @returns the milliseconds until the main content is shown and nothing is loading, even shortly afterwards */
 function visit(page: Page, address: string, shown: string): Promise<number> {
   return page.evaluate(
     async ({ to, selector, steadyMs, mostMs }) => {

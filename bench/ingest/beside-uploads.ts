@@ -10,14 +10,14 @@ import { createClient, runFullUpdate } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 import { startUploads } from '../support/uploads.ts';
 
-/** Requests per second, whether or not answers come. */
+/** Requests per second, whether or not answers arrive. */
 const RATE = 1_000;
 const CONNECTIONS = 64;
 const PATHS = 5_000;
-/** Head start of the uploads before the first lookup counts. */
+/** The uploads start this long before the first lookup counts. */
 const LEAD_MS = 500;
 
-/** The wait of a small lookup during large uploads, compared with a server that only receives them. */
+/** The wait of a small lookup during large uploads, compared to a server that only receives them. */
 export const besideUploads: Measurement = {
   name: 'beside-uploads',
   title: `Lookup of one product, ${RATE} a second at fixed instants, beside uploads of 15 MB`,

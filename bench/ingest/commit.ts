@@ -13,7 +13,7 @@ import { type SyntheticVersion, startRandom } from '../support/synthetic-product
 const RATE = 500;
 const CONNECTIONS = 32;
 const PATHS = 20_000;
-/** Load begins this long before the commit and ends this long after it. */
+/** The load begins this long before the commit and ends this long after it. */
 const LEAD_MS = 500;
 const LONGEST_SECONDS = 300;
 
@@ -51,7 +51,7 @@ export interface Change {
 }
 
 export const ALL_DIFFER: Change = { title: 'all differ', before: 1, version: { version: 2, every: 1 } };
-/** After `ALL_DIFFER`. */
+/** The change after `ALL_DIFFER`. */
 export const FEW_DIFFER: Change = { title: '1 % differ', before: 2, version: { version: 3, every: 100 } };
 
 export interface CommitFound {
@@ -60,7 +60,7 @@ export interface CommitFound {
   readonly time: FullUpdateTime;
 }
 
-/** A full update of a catalog, with lookups during its commit and, for comparison, before. */
+/** A full update of a catalog, with lookups during its commit and before it for comparison. */
 export async function measureCommit(
   { bench, million, load, waitUntilQuiet: wait }: CommitParts,
   change: Change,

@@ -8,7 +8,7 @@ import type { RawLoad } from '../support/raw-limit.ts';
 import type { BenchService } from '../support/service.ts';
 import { runFullUpdate } from '../support/service-client.ts';
 
-/** Times in ms for one catalog, measured in turn within a minute, so that the machine's noise is shared. */
+/** Times in ms for one catalog, measured in turn within a minute, so that noise of the machine affects all. */
 export interface IngestRound {
   readonly raw: number;
   readonly baseline: number;
@@ -29,7 +29,7 @@ export interface IngestRound {
   readonly changed: number;
 }
 
-/** Loads a catalog in each way in turn, round after round; ingest and repeat share the results. */
+/** Loads a catalog in each way in turn, round after round. The measurements `ingest` and `repeat` share the results. */
 export function measureIngest(bench: Bench, catalog: BenchCatalog): Promise<IngestRound[]> {
   return bench.share(`ingest rounds of ${catalog.name}`, async () => {
     const service = await bench.startService('ingest');
@@ -37,7 +37,7 @@ export function measureIngest(bench: Bench, catalog: BenchCatalog): Promise<Inge
     const path = join(bench.folder, 'raw-limit.db');
     const rounds: IngestRound[] = [];
     try {
-      // The first load also hands over the bodies and warms up, so it does not count.
+      // The first load also transfers the bodies and warms up, so it does not count.
       await raw.ask<number>({ path, bodies: catalog.bodies } satisfies RawLoad);
       for (let round = 1; round <= bench.sizes.rounds; round += 1) {
         bench.say(`${catalog.name}: ingest round ${round}`);

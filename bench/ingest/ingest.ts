@@ -3,7 +3,7 @@ import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 import { type IngestRound, measureIngest } from './ingest-rounds.ts';
 
-/** The speed of a full update over HTTP, compared with the most that the machine could do. */
+/** The speed of a full update over HTTP, compared to the maximum of the machine. */
 export const ingest: Measurement = {
   name: 'ingest',
   title: 'Full update into an empty catalog',
@@ -59,7 +59,7 @@ function toFigures({ name, count }: BenchCatalog, rounds: readonly IngestRound[]
   ];
 }
 
-/** The service starts with the first round; later ones find warm threads and compiled code. */
+/** The service starts with the first round. Later rounds find warm threads and compiled code. */
 function compareWithFirst(name: string, [fresh, ...warm]: readonly IngestRound[]): Figure[] {
   if (fresh === undefined || warm.length === 0) return [];
   const times = warm.map(({ first }) => first);

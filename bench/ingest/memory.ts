@@ -2,7 +2,7 @@ import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { openMillion } from '../support/million.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 
-/** Memory is bounded by the batch, not by the catalog. */
+/** The size of a batch limits the memory, not the size of the catalog. */
 export const memory: Measurement = {
   name: 'memory',
   title: 'Memory of the process during a full update of 1,000,000 products',

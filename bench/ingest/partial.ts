@@ -46,7 +46,7 @@ function describePatch(index: number, price: number): object {
   return { identifier: identifierOf(index), attributes: { Price: `${price}.00 EUR` } };
 }
 
-/** Products from all over the catalog, at 900 prices. @returns seconds */
+/** Products from the whole catalog, at 900 prices. @returns seconds */
 export async function updateMany(
   { service, projectId, count }: Pick<MillionCatalog, 'service' | 'projectId' | 'count'>,
   attempt: number,

@@ -16,7 +16,7 @@ import { describeProduct, FIRST_VERSION } from '../support/synthetic-products.ts
 /** The interval of reading the client's peak memory, which only rises. */
 const LOOK_MS = 20;
 
-/** The cost of a push by the command line, relative to the client of the bench with the same products. */
+/** The cost of a push by the command line, compared to the client of the bench with the same products. */
 export const push: Measurement = {
   name: 'push',
   title: 'relata push of 1,000,000 products from a gzipped file',
@@ -71,7 +71,7 @@ interface StoredBodies {
   readonly lengths: readonly number[];
 }
 
-/** Prepared in a file, so that the client of the bench only sends; too large for memory. */
+/** Prepared in a file, so that the client of the bench only sends. The products are too large for memory. */
 function writeBodies(folder: string, count: number): StoredBodies {
   const path = join(folder, 'push.bodies');
   const file = openSync(path, 'w');
@@ -104,7 +104,7 @@ async function runOwn(service: BenchService, bodies: StoredBodies): Promise<Take
 
 interface PushOrder {
   readonly file: string;
-  /** The client's folder for its progress. */
+  /** The folder in which the client stores its progress. */
   readonly folder: string;
 }
 

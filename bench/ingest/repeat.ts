@@ -3,7 +3,7 @@ import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 import { type IngestRound, measureIngest } from './ingest-rounds.ts';
 
-/** The cost of a full update with hardly any changes: the nightly case. */
+/** The cost of a full update with few changes, as in the nightly case. */
 export const repeat: Measurement = {
   name: 'repeat',
   title: 'The same full update again',

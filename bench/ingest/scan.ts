@@ -5,7 +5,7 @@ import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import type { ScanLoad, ScanTimes } from '../support/scan-load.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 
-/** The cost of checking a batch, and its dependence on the client that wrote it. */
+/** The cost of checking a batch, and how it depends on the client that wrote the batch. */
 export const scan: Measurement = {
   name: 'scan',
   title: 'Check of batches of 10,000 products, with their names',
@@ -32,7 +32,7 @@ const CANONICAL = 'canonical';
 const BATCHES = 3;
 /** A round takes a tenth of a second. */
 const ROUNDS_PER_ROUND = 10;
-/** The order of docs/interface §2.3; JSON.stringify of the stored form would keep the stored order. */
+/** The order of docs/interface §2.3. JSON.stringify of the stored form would keep the stored order. */
 const MEMBERS = ['identifier', 'name', 'groupIdentifier', 'productUrl', 'categories', 'images', 'attributes'];
 
 function writeForms({ bodies }: BenchCatalog): ScanLoad['forms'] {

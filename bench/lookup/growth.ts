@@ -6,7 +6,7 @@ import { identifiersBelow, type MillionCatalog, openMillion } from '../support/m
 import { waitUntilQuiet } from '../support/process-usage.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 
-/** Requests for one and for a hundred products, and the number of distinct ones. */
+/** Requests for one product and for a hundred, and the number of distinct requests. */
 const KINDS = [
   { perRequest: 1, requests: 50_000 },
   { perRequest: 100, requests: 4_000 },

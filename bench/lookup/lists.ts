@@ -12,7 +12,7 @@ const CATEGORY = ['All products'];
 const RATE = 200;
 const CONNECTIONS = 8;
 
-/** The console's requests for a large catalog: table pages, all products of a category, and the coverage. */
+/** The requests of the console for a large catalog: table pages, all products of a category, and coverage. */
 export const lists: Measurement = {
   name: 'lists',
   title: 'Lists and coverage of a catalog of 1,000,000 products',
@@ -98,7 +98,7 @@ async function drainPages({ service }: MillionCatalog, path: string): Promise<nu
 /** Reads an answer of any size to its end. @returns ms */
 async function drain({ service }: MillionCatalog, path: string): Promise<number> {
   const begun = performance.now();
-  // Compressed, an export takes three times as long, for the compression alone.
+  // A compressed export takes three times as long, only because of the compression.
   const headers = { authorization: `Bearer ${service.key}`, 'accept-encoding': 'identity' };
   const response = await fetch(`${service.address}${path}`, { headers });
   if (!response.ok || response.body === null)
@@ -138,7 +138,7 @@ async function lookUpBeside(
   }
 }
 
-/** Reads pages from the first on. @returns their times in ms, sorted */
+/** Reads pages, beginning with the first. @returns their times in ms, sorted */
 async function readPages({ service }: MillionCatalog, path: string): Promise<Float64Array> {
   const waits: number[] = [];
   let cursor = '';

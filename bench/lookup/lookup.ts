@@ -15,7 +15,7 @@ const PER_REQUEST = 100;
 /** Answers that the bare server sends in turn. */
 const BARE_ANSWERS = 400;
 
-/** The speed of a lookup of 100 products, compared with a server that only sends the bytes. */
+/** The speed of a lookup of 100 products, compared to a server that only sends the bytes. */
 export const lookup: Measurement = {
   name: 'lookup',
   title: 'Lookup of 100 random identifiers over 8 connections',
@@ -49,7 +49,7 @@ async function measureCatalog(bench: Bench, catalog: BenchCatalog): Promise<Figu
   const load = startChild('lookup-load.ts');
   try {
     const rivals = await prepareRivals({ bench, catalog, service, baseline, bare });
-    // Answers are made at their first request, so each is requested once before.
+    // The first request makes an answer, so each answer is requested once before the measurement.
     for (const { order } of rivals) await load.ask({ ...order, requests: order.paths.length });
     const rounds: Record<Rival['kind'], Speed>[] = [];
     for (let at = 1; at <= bench.sizes.rounds; at += 1) {

@@ -11,7 +11,7 @@ import type { BenchService } from '../support/service.ts';
 import { runFullUpdate, type TaskAnswer, waitUntilFinished } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 
-/** The cost of importing a catalog as a csv file, compared with sending it over HTTP by a client. */
+/** The cost of importing a catalog as a csv file, compared to a client that sends it over HTTP. */
 export const pipelines: Measurement = {
   name: 'pipelines',
   title: 'A pipeline reads a catalog as csv into an empty project, against a full update over HTTP',

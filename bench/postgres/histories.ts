@@ -4,12 +4,12 @@ import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { spreadOf } from '../support/statistics.ts';
 import { runTests } from '../support/test-run.ts';
 
-/** For a whole run; small sizes play one history, as the tests do. */
+/** The duration of a whole run. Small sizes play one history, like the tests. */
 const SECONDS = 600;
 const QUICK_SECONDS = 15;
 const MANY = 100_000;
 
-/** One of three processes. */
+/** The kills are of one of three processes. */
 const KILL_EVERY_S = 5;
 
 /** Checks that clients never see states that the documentation excludes, while processes and the database fail. */

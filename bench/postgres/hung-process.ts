@@ -10,7 +10,7 @@ import { describePostgres, openPostgresServer } from './postgres-server.ts';
 const LONGEST_S = 15;
 const PLACES = { statement: 'between two statements', copy: 'within a COPY' } as const;
 
-/** The wait of tasks whose process hangs during a write, with the lock of their project. */
+/** The wait for tasks whose process hangs during a write while it holds the lock of their project. */
 export const hungProcess: Measurement = {
   name: 'postgres-hung',
   title: 'PostgreSQL: one of two processes hangs (SIGSTOP) while it writes',
@@ -39,7 +39,7 @@ async function hangOnce(bench: Bench, at: Hang['hangsIn']): Promise<number> {
   const store = postgresStoreOn(database, mkdtempSync(join(bench.folder, 'hung-')));
   const used: TestStore = {
     ...store,
-    // A hung process would outlive an aborted measurement.
+    // A hung process would survive an aborted measurement.
     onRemove(stop) {
       store.onRemove(stop);
       bench.stopAtEnd(async () => void (await stop()));

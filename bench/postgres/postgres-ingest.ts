@@ -13,7 +13,7 @@ import {
   type Stores,
 } from './postgres-stores.ts';
 
-/** The cost of a full update on PostgreSQL, relative to the embedded store. */
+/** The cost of a full update on PostgreSQL, compared to the embedded store. */
 export const postgresIngest: Measurement = {
   name: 'postgres-ingest',
   title: 'PostgreSQL: full update into an empty catalog, and again',
@@ -33,7 +33,7 @@ type Update = (typeof UPDATES)[number];
 
 interface Updated {
   readonly ms: number;
-  /** The commit's part of it. */
+  /** The part of the time that the commit takes. */
   readonly commitMs: number;
   /** Up to the end of the commit, per product. */
   readonly cpu: Cpu;
@@ -44,7 +44,7 @@ type Round = Readonly<Record<StoreKind, Readonly<Record<Update, Updated>>>>;
 async function measureCatalog(bench: Bench, catalog: BenchCatalog): Promise<Round[]> {
   const stores = await openStores(bench, 'ingest');
   try {
-    // First executions are slow on both, so they do not count.
+    // The first executions are slow on both stores, so they do not count.
     const warmUp = {
       ...catalog,
       bodies: catalog.bodies.slice(0, 1),

@@ -21,13 +21,16 @@ import {
 const CONNECTIONS = 8;
 const PER_REQUEST = 100;
 
-/** With answers in memory, PostgreSQL is only asked for the catalog version; without, for all answers. */
+/**
+ * With cached answers, PostgreSQL is only asked for the catalog version. Without the cache, it is asked for all
+ * answers.
+ */
 export const MEMORIES: readonly { readonly title: string; readonly settings: Settings }[] = [
   { title: 'answers in memory', settings: {} },
   { title: 'every answer read', settings: { RELATA_CACHE_MIB: '0' } },
 ];
 
-/** The cost of a lookup on PostgreSQL, relative to the embedded store. */
+/** The cost of a lookup on PostgreSQL, compared to the embedded store. */
 export const postgresLookup: Measurement = {
   name: 'postgres-lookup',
   title: `PostgreSQL: lookup of ${PER_REQUEST} random identifiers over ${CONNECTIONS} connections`,

@@ -13,7 +13,10 @@ import { FIRST_VERSION } from '../support/synthetic-products.ts';
 import { type DatabaseSize, describePostgres } from './postgres-server.ts';
 import { type Cpu, openPostgres, type PostgresBenchStore, perPiece } from './postgres-stores.ts';
 
-/** What larger installations are reasoned from (docs/operating/capacity.md): one large catalog beside two smaller ones. */
+/**
+ * The basis for estimating larger installations (docs/operating/capacity.md): one large catalog beside two smaller
+ * ones.
+ */
 export const postgresMillion: Measurement = {
   name: 'postgres-million',
   title: 'PostgreSQL: a catalog of 1,000,000 products',
@@ -46,7 +49,7 @@ interface LoadedCatalog {
   readonly wal: number;
   readonly memory: Memory;
   readonly size: DatabaseSize;
-  /** That the catalog added. */
+  /** The growth that the catalog caused. */
   readonly bytes: number;
 }
 
@@ -57,7 +60,7 @@ interface Parts {
   readonly million: LoadedCatalog;
 }
 
-/** WAL and size with everything that happens behind the update. */
+/** WAL and size, including all work that follows the update. */
 async function loadCatalog(store: PostgresBenchStore, count: number): Promise<LoadedCatalog> {
   const { service, database } = store;
   const projectId = await service.createProject(`${count}`);

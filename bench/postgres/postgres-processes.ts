@@ -13,7 +13,7 @@ import { type Cpu, openPostgres, type PostgresBenchStore, perPiece } from './pos
 const CORES_TO_SPARE = 8;
 const LEAST_SPEED_UP = 1.6;
 
-/** The gain in throughput by a second process on the same database. */
+/** The gain in throughput that a second process on the same database brings. */
 export const postgresProcesses: Measurement = {
   name: 'postgres-processes',
   title: 'PostgreSQL: lookups of 100 by two processes on one database, 8 connections to each',
@@ -61,7 +61,7 @@ async function measureMemory(bench: Bench, settings: Settings): Promise<Round[]>
   }
 }
 
-/** Each load generator asks a process of its own. */
+/** Each load generator sends requests to its own process. */
 async function carry(
   store: PostgresBenchStore,
   loads: readonly Child[],
@@ -98,7 +98,7 @@ function toFigures(title: string, rounds: readonly Round[]): Figure[] {
       name: `${title}: processor time a request with two processes, of that with one`,
       spread: spreadOf(rounds.map(({ one, two }) => sum(two) / sum(one))),
       unit: '×',
-      // Twice the processors give 1.6 times the throughput if a request takes at most this much more of them.
+      // Twice the processors give 1.6 times the throughput if a request takes at most this much more processor time.
       target: { kind: 'at most', value: 2 / LEAST_SPEED_UP },
       absolute: `service + PostgreSQL: ${describe('two')} and ${describe('one')} a request`,
     },

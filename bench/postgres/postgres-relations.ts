@@ -25,7 +25,7 @@ import {
 const BULK = { perRequest: 100, limit: 5, requests: 200 };
 const WARM_UP_SECONDS = 1;
 
-/** The cost of related products on PostgreSQL, relative to the embedded store. */
+/** The cost of related products on PostgreSQL, compared to the embedded store. */
 export const postgresRelations: Measurement = {
   name: 'postgres-relations',
   title: `PostgreSQL: related products of ${BULK.perRequest} by ten relations, ${BULK.limit} of each`,

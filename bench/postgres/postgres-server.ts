@@ -4,19 +4,19 @@ import { query, startPostgres } from '../../server/test/support/postgres/postgre
 import type { Bench } from '../support/measurement.ts';
 import { readFamilyCpuMs } from '../support/process-usage.ts';
 
-/** A PostgreSQL with production settings for such a machine: no commit is confirmed before it is on disk. */
+/** A PostgreSQL with production settings for such a machine: it confirms a commit only when the commit is on disk. */
 export interface BenchPostgres {
   readonly version: number;
   /** Processor time of all its processes, including ended ones. */
   readCpuMs(): number;
-  /** Creates an empty one. */
+  /** Creates an empty database. */
   createDatabase(): Promise<BenchDatabase>;
 }
 
 export interface BenchDatabase {
   readonly url: string;
   readSize(): Promise<DatabaseSize>;
-  /** @returns the end of the whole server's log, in bytes */
+  /** @returns the end of the log of the whole server, in bytes */
   readWalEnd(): Promise<number>;
   drop(): Promise<void>;
 }

@@ -23,11 +23,11 @@ export interface Cpu {
 
 export interface PostgresBenchStore extends BenchStore {
   readonly database: BenchDatabase;
-  /** Starts one more process on the same database. */
+  /** Starts another process on the same database. */
   startProcess(settings?: Settings): Promise<BenchService>;
 }
 
-/** Autovacuum processes new rows at its own pace. */
+/** Autovacuum processes new rows at its own speed. */
 const LONGEST_QUIET_MS = 900_000;
 
 export const STORES = ['embedded', 'postgres'] as const;

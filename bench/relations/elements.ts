@@ -37,7 +37,7 @@ function* listBodies(targets: number): Bodies {
 }
 
 const equal = (name: string) => ({ target: name, operator: 'equals', source: name });
-/** Of two equalities, the attribute of one is missing in a tenth of the products. */
+/** Two equalities. One attribute is missing in a tenth of the products. */
 const RULES = {
   plain: [equal('Model'), equal('Slot')],
   rich: [equal('Model'), { ...equal('Slot'), missing: 'passes' }],

@@ -89,7 +89,7 @@ const SETS: Readonly<Record<string, (at: number) => string[]>> = {
   ],
 };
 
-/** A customer's wait for the check whether the parts in a basket fit. */
+/** The wait of a customer for the check whether the parts in a basket fit. */
 export const fit: Measurement = {
   name: 'fit',
   title: 'Whether ten products fit, by twelve constraints',

@@ -6,7 +6,7 @@ import { waitUntilQuiet } from '../support/process-usage.ts';
 import { runFullUpdate } from '../support/service-client.ts';
 import { percentile, round, spreadOf } from '../support/statistics.ts';
 
-/** Attempts in a row by the author of a rule: each changes one value. */
+/** The successive attempts of a rule's author. Each changes one value. */
 const ATTEMPTS = 8;
 
 interface Draft {
@@ -15,7 +15,7 @@ interface Draft {
   readonly match: readonly Match[];
 }
 
-/** The drafted rule by catalog; the demo is the fallback. */
+/** The drafted rule by catalog. The rule of the demo is the default. */
 const DRAFTS: Readonly<Record<string, Draft>> = {
   'pc-parts': {
     source: { category: ['PC parts', 'Core', 'Motherboards'] },
@@ -32,7 +32,7 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
   },
 };
 
-/** The author's wait for the preview of a rule. */
+/** The wait of a rule's author for the preview. */
 export const previews: Measurement = {
   name: 'previews',
   title: 'Previews of a rule while it is written, with cards',
@@ -70,7 +70,7 @@ export const previews: Measurement = {
   },
 };
 
-/** Each attempt is different, so that no result comes from memory. */
+/** Each attempt is different, so no result comes from the cache. */
 const describe = (name: string, attempt: number) => ({
   name: `Attempt ${attempt}`,
   tag: 'attempts',

@@ -70,10 +70,10 @@ export async function forgetAnswers({ service, projectId, count }: RelatedCatalo
   await waitUntilQuiet(service.pid);
 }
 
-/** Coprime to 10: its multiples reach every product of a catalog before one repeats. */
+/** Coprime to 10, so its multiples reach every product of a catalog before one repeats. */
 const STRIDE = 618_033_989;
 
-/** @returns products from all over the catalog, the same in every run */
+/** @returns products from the whole catalog, the same in every run */
 export const sourceAt = (place: number, count: number) => identifierOf((place * STRIDE) % count);
 
 export interface WantedBulk {

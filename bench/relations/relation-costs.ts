@@ -18,7 +18,7 @@ export async function measureCosts(
   const count = bench.sizes.synthetic / 2;
   const { bodies } = await openSyntheticCatalog(bench);
   const parts = { service, count, bodies: bodies.slice(0, Math.ceil(count / PRODUCTS_PER_BATCH)) };
-  // First executions are slow with and without relations, so they do not count.
+  // The first executions are slow with and without relations, so they do not count.
   for (const kind of KINDS) await load({ ...parts, bodies: parts.bodies.slice(0, 1) }, kind, 'warm-up');
   const rounds: Round[] = [];
   for (let at = 1; at <= bench.sizes.rounds; at += 1) {

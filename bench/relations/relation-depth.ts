@@ -11,7 +11,7 @@ const SOURCES = 20;
 const TRIED = 1_000;
 const FIRST_MS = 25;
 
-/** The cost of one product whose relation finds far more groups than the hundred in the answer. */
+/** The cost of one product whose relation has far more groups than the hundred in the answer. */
 export async function measureHundred(bench: Bench, catalog: RelatedCatalog): Promise<Figure[]> {
   bench.say('one product and a hundred groups: finding products');
   const paths = await listFullPaths(catalog);
@@ -36,7 +36,7 @@ export async function measureHundred(bench: Bench, catalog: RelatedCatalog): Pro
   ];
 }
 
-/** @returns requests with full answers, of all relations that have some */
+/** @returns requests with full answers, for all relations that have such answers */
 async function listFullPaths(catalog: RelatedCatalog): Promise<string[]> {
   const { service, projectId, count } = catalog;
   const paths: string[] = [];
@@ -69,7 +69,7 @@ async function timeEach({ service }: RelatedCatalog, paths: readonly string[]): 
   return times.sort();
 }
 
-/** The processor time of health, for each relation of a new catalog version, and when repeated. */
+/** The processor time of health, for each relation of a new catalog version and when repeated. */
 export async function measureHealth(bench: Bench, catalog: RelatedCatalog): Promise<Figure[]> {
   const { service, projectId } = catalog;
   const rounds: { first: number[]; again: number[] }[] = [];

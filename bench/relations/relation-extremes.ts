@@ -18,13 +18,13 @@ import { FRUITLESS_RELATIONS, GREATEST_WIDTH_MM, THIRTY_RELATIONS } from './rela
 
 /** Small lookups per second, at fixed instants. */
 const RATE = 200;
-/** Enough that a lookup waits for the service and not for a connection. */
+/** Enough connections that a lookup waits for the service and not for a connection. */
 const CONNECTIONS = 64;
 const LOOKUPS = 5_000;
 const LARGE = { perRequest: 1_000, limit: 5 };
 /** Large requests that are repeated. */
 const REPEATED = 5;
-/** Large requests start this long before the first lookup counts, and end after the last. */
+/** Large requests start this long before the first lookup counts, and end after the last lookup. */
 const LEAD_SECONDS = 0.5;
 const LONGEST_MS = 50;
 
@@ -147,7 +147,7 @@ export async function measureFruitless(bench: Bench, million: RelatedCatalog): P
   return figures;
 }
 
-/** The first products of the greatest width: those on the source side of the fruitless relations. */
+/** The first products with the greatest width, which are on the source side of the fruitless relations. */
 function listWidest(count: number): string[] {
   const widest: string[] = [];
   const mark = `{"key":"Width","value":"${GREATEST_WIDTH_MM} mm"}`;

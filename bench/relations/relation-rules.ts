@@ -2,11 +2,14 @@ import type { Filter, Operator } from '../../server/src/catalog/filters/filters.
 import type { RelationDefinition } from '../../server/src/relations/relation-definitions/relation-schemas.ts';
 
 /**
- * Relations over the synthetic products. On average, a product is on three sides of the ten: on the source side of
- * about every third relation, as one thing in a shop leads to few others, and on the target side of the rest.
+ * Relations over the synthetic products. On average, a product is on three sides of the ten relations. It is on the
+ * source side of about every third relation, because one thing in a shop leads to few others, and otherwise on the
+ * target side.
  */
 
-/** Enough of the ontology for the relations to work before the first product exists; uploads add the rest. */
+/**
+ * The part of the ontology that the relations need before the first product exists. Uploads add the other attributes.
+ */
 export const ATTRIBUTES = [
   ...['Brand', 'Colour', 'Material', 'Country of origin', 'Energy class', 'Condition'].map((name) => ({
     name,
@@ -39,7 +42,7 @@ const isInCondition = (value: string): Filter => ({ attribute: 'Condition', oper
 
 const EVERYTHING: Filter = { all: [] };
 
-/** From the target's view: the same attribute on both sides. */
+/** Seen from the target: the same attribute on both sides. */
 const match = (operator: Operator, ...attributes: readonly string[]) =>
   attributes.map((name) => ({ target: name, operator, source: name }));
 
@@ -150,7 +153,7 @@ export const TEN_RELATIONS: readonly RelationDefinition[] = [
   ...SETS.map((rule) => define('sets', rule)),
 ];
 
-/** Each of the ten, three times under its tag. */
+/** Each of the ten relations, three times under its tag. */
 export const THIRTY_RELATIONS: readonly RelationDefinition[] = [1, 2, 3].flatMap((part) =>
   TEN_RELATIONS.map((one) => ({ ...one, name: `${one.name}, part ${part}` })),
 );
@@ -167,13 +170,13 @@ const fruitless = (name: string, matches: RelationDefinition['match']) =>
     sort: sortBy('Price asc'),
   });
 
-/** Every product is a target, and none matches, as it would have to be wider than the widest. */
+/** Every product is a target, and none matches, because it would have to be wider than the widest product. */
 export const FRUITLESS_RELATIONS = {
   oneComparison: fruitless('Wider, in the same colour', [
     ...match('equals', 'Colour'),
     ...match('greater', 'Width'),
   ]),
-  /** The first comparison leaves half of the catalog for the others. */
+  /** The first comparison leaves half of the catalog for the other comparisons. */
   severalComparisons: fruitless('Longer and wider', [
     ...match('greaterOrEqual', 'Length'),
     ...match('lessOrEqual', 'Weight'),

@@ -25,7 +25,7 @@ const SINGLE = { limit: 10, requests: 2_000 };
 const CONNECTIONS = [1, 8];
 const WARM_UP_SECONDS = 1;
 
-/** The cost of related products: of requests, of updates, and of rules that lead to nothing. */
+/** The cost of related products: of requests, of updates, and of rules without results. */
 export const relations: Measurement = {
   name: 'relations',
   title: 'Related products by ten relations',
@@ -79,7 +79,7 @@ async function time(load: Child, pid: number, order: LoadOrder): Promise<Timed> 
   return { ...result, cpuMs: (readCpuMs(pid) - before) / result.requests };
 }
 
-/** Sends both the same requests in turn; the bare server has the answers of the first paths. */
+/** Sends both servers the same requests in turn. The bare server has the answers of the first paths. */
 async function openRivals({ bench, catalog, load, bare }: Parts, paths: readonly string[]) {
   const { service } = catalog;
   const answers: Buffer[] = [];

@@ -9,7 +9,7 @@ import { round, spreadOf } from '../support/statistics.ts';
 import { FIRST_VERSION, startRandom } from '../support/synthetic-products.ts';
 import { startUploads } from '../support/uploads.ts';
 
-/** The wait for the first hits of a search, with and without uploads to the same catalog, and the cost of searching. */
+/** The wait for the first hits of a search, with and without uploads to the same catalog, and the cost of a search. */
 export const search: Measurement = {
   name: 'search',
   title: 'A search of two words in 1,000,000 products, one after another, alone and beside uploads of 15 MB',
@@ -59,10 +59,10 @@ interface Round {
   readonly beside: Waits;
 }
 
-/** Searches without an index take a core for 150 ms each: without pauses, they would dominate the result. */
+/** Searches without an index take a core for 150 ms each, so without pauses they would dominate the result. */
 const ASK_EVERY_MS = 500;
 
-/** The first search starts the index; until it is complete, searches find a part of the catalog. */
+/** The first search starts the index. Until it is complete, searches find a part of the catalog. */
 async function makeIndex(service: BenchService, projectId: number): Promise<number> {
   const start = performance.now();
   for (;;) {
@@ -76,7 +76,7 @@ async function makeIndex(service: BenchService, projectId: number): Promise<numb
 const pathOf = (projectId: number, words: string) =>
   `/search/products?projectId=${projectId}&q=${encodeURIComponent(words)}`;
 
-/** Two words of many products, two of few, and one word of a single product with the other cut. */
+/** Two words of many products, two words of few, and one word of a single product with a shortened second word. */
 function* listQuestions(): Generator<string, never> {
   const random = startRandom(1);
   const pick = (words: readonly string[]) => words[random(words.length)] ?? '';
@@ -105,7 +105,7 @@ async function searchFor(service: BenchService, projectId: number, seconds: numb
 /** Pairs of common words. */
 const TYPED = 20;
 
-/** @returns the processor time of searches with a typing error in one of two words, relative to others */
+/** @returns the processor time of searches with a typing error in one of two words, compared to searches without */
 async function compareTyping(service: BenchService, projectId: number): Promise<number> {
   const { colours, kinds } = WORDS;
   const pairs = Array.from({ length: TYPED }, (_, at) => [colours[at % 5] ?? '', kinds[(at >> 2) % 5] ?? '']);
@@ -131,7 +131,7 @@ interface IndexCost extends Cost {
   readonly products: number;
 }
 
-/** Full updates of changed products, in turn for a project without searches and one with an index. */
+/** Full updates of changed products, in turn for a project without searches and a project with an index. */
 async function compareUpdates(bench: Bench): Promise<Figure[]> {
   const service = await bench.startService('search-updates');
   const [quiet, searched] = [await service.createProject('Quiet'), await service.createProject('Searched')];

@@ -16,7 +16,7 @@ const filter = (...filters: readonly object[]) => JSON.stringify(filters);
 const one = (name: string, value: string) => ({ name, values: [{ value }] });
 const typed = (...words: readonly string[]): Question[] => words.map((query) => ({ query }));
 
-/** Customers' queries by catalog: with many hits, with few, and with a typing error. */
+/** Queries of customers by catalog: with many hits, with few, and with a typing error. */
 const QUESTIONS: Readonly<Record<string, CatalogQuestions>> = {
   'pc-parts': {
     search: typed('corsair 16 gb', 'asus motherboard', 'kingston', 'black case', 'corsiar memory', 'rtx'),
@@ -35,7 +35,7 @@ const QUESTIONS: Readonly<Record<string, CatalogQuestions>> = {
   },
 };
 
-/** A customer's wait for search results, and for suggestions while typing. */
+/** The wait of a customer for search results, and for suggestions during typing. */
 export const shopSearch: Measurement = {
   name: 'shop-search',
   title: 'Searches of a shop, one after another',

@@ -5,7 +5,7 @@ import type { Figure } from '../support/measurement.ts';
 import type { BenchService, Settings } from '../support/service.ts';
 import type { Answered, ServiceClient, TaskAnswer } from '../support/service-client.ts';
 
-/** A hostile load by one caller, during which another account's requests are measured. */
+/** A hostile load of one caller, during which the requests of another account are measured. */
 export interface HostileLoad {
   readonly name: string;
   readonly title: string;
@@ -16,13 +16,13 @@ export interface HostileLoad {
   prepare?(attack: Attack): Promise<void>;
   /** Runs before the other account opens its connections. */
   begin?(attack: Attack): Promise<void>;
-  /** Ends by itself, at the latest with the time of the attack. */
+  /** Ends without a stop, at the latest when the time of the attack is over. */
   run(attack: Attack): Promise<void>;
 }
 
 export type VictimRequests = 'lookup' | 'search';
 
-/** The other account, which owns a project of its own. */
+/** The other account, which owns a separate project. */
 export interface Victim {
   readonly client: ServiceClient;
   readonly projectId: number;
@@ -43,7 +43,7 @@ export interface Sent {
   readonly hangUpMs?: number;
 }
 
-/** The parts of an attack that its loads depend on. */
+/** The facts about an attack that its loads need. */
 export interface AttackOrder {
   readonly projectId: number;
   readonly readKey: string;
@@ -59,10 +59,10 @@ const LONGEST_INDEX_MS = 300_000;
 /** The maximum number of requests per load. */
 const MOST_REQUESTS = 50_000;
 
-/** Whether a search had no index yet. */
+/** Whether a search was made without an index. */
 export const isPartial = ({ text }: Pick<Answered, 'text'>) => text.includes('"partial":true');
 
-/** An attacker of a service: an account, a project, a key that may only read. */
+/** An attacker of a service: an account, a project, and a key with read access only. */
 export class Attack {
   readonly service: BenchService;
   readonly order: AttackOrder;
@@ -71,7 +71,7 @@ export class Attack {
   readonly seconds: number;
   /** The number of answers by status, and of connections ended by the service. */
   readonly outcomes = new Map<string, number>();
-  /** Figures of the load itself, in addition to the waits of the other account and the memory. */
+  /** Figures of the load itself, besides the waits of the other account and the memory. */
   readonly figures: Figure[] = [];
   readonly sockets = new Set<Socket>();
   private readonly agent = new Agent({ keepAlive: true });
@@ -129,7 +129,7 @@ export class Attack {
     await Promise.all(Array.from({ length: atOnce }, run));
   }
 
-  /** A connection that requests the liveness check, and is reopened whenever it ends. */
+  /** A connection that requests the liveness check and is opened again whenever it ends. */
   async hold(everyMs: number): Promise<void> {
     const { hostname, port } = new URL(this.service.address);
     const ask = () => socket.write(`GET /health/live HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
@@ -145,7 +145,7 @@ export class Attack {
     });
   }
 
-  /** Waits for the end of the work, at most the longest time of a load. */
+  /** Waits for the end of the work, at most for the longest time of a load. */
   async during(work: Promise<unknown>): Promise<void> {
     const timer = setTimeout(() => this.end.abort(), LONGEST_MS);
     const isOver = new Promise<void>((resolve) => this.end.signal.addEventListener('abort', () => resolve()));
@@ -162,7 +162,7 @@ export class Attack {
     }
   }
 
-  /** @returns the last state of the task, which has not ended if the attack is over before */
+  /** @returns the last state of the task, which has not ended if the attack ended before */
   async waitForTask(id: string): Promise<string> {
     for (;;) {
       const { task } = await this.service.succeed<TaskAnswer>('GET', `/tasks/${id}?wait=10`);
@@ -170,7 +170,7 @@ export class Attack {
     }
   }
 
-  /** @returns an attack on a project of its own, which ends with this one */
+  /** @returns an attack on a separate project, which ends with this attack */
   async openBeside(name: string): Promise<Attack> {
     const projectId = await this.service.createProject(name);
     const beside = new Attack(this.service, { ...this.order, projectId });

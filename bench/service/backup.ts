@@ -62,7 +62,7 @@ async function load(bench: Bench, target: string | undefined): Promise<Load> {
   return used;
 }
 
-/** Reads the health check, which costs little. @returns in seconds */
+/** Reads the health check, which costs little. @returns seconds */
 async function readLag({ address }: BenchService): Promise<number> {
   const { backup } = (await (await fetch(`${address}/health/ready`)).json()) as Ready;
   return backup?.behindSeconds ?? 0;

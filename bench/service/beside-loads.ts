@@ -32,14 +32,17 @@ const TARGETS = { p99Ms: 50, memoryMib: 1_200 };
 /** Requests per second of the other account, whether or not answers come. */
 export const LOADS = { rate: 50, connections: 4 };
 const PRODUCTS = 1_000;
-/** A period ends with the load; its limits. */
+/** A period ends with the load. These are its limits. */
 const LONGEST_S = 300;
 const LEAST_MS = 3_000;
 const IDLE_MS = 30_000;
 /** The time counted for a refused request or connection. */
 const SHUT_OUT_MS = 60_000;
 
-/** BENCH_LOADS has prefixes of names, separated by commas, `random` for the random requests; BENCH_STORES stores; default: all. */
+/**
+ * BENCH_LOADS has prefixes of names, separated by commas. `random` means the random requests. BENCH_STORES has stores.
+ * Default: all.
+ */
 const chosen = process.env.BENCH_LOADS?.split(',');
 const stores = process.env.BENCH_STORES?.split(',') ?? STORES;
 export const isRandomSent = chosen === undefined || chosen.includes('random');
@@ -147,7 +150,7 @@ async function createVictim({ service, waitUntilQuiet, settings }: BenchStore): 
   return { key, client, projectId };
 }
 
-/** @returns requests that the account sends all the time */
+/** @returns requests that the account sends continuously */
 async function describeRequests(
   { service }: BenchStore,
   { key, client, projectId }: KeyedVictim,
@@ -179,7 +182,7 @@ async function createProject(client: ServiceClient): Promise<number> {
   return (await client.succeed<{ id: number }>('POST', '/management/projects', project)).id;
 }
 
-/** Sends requests during the work, from another process with connections of its own. */
+/** Sends requests during the work, from another process with its own connections. */
 async function askDuring(order: LoadOrder, work: () => Promise<void>): Promise<Period> {
   const load = startChild('lookup-load.ts');
   try {

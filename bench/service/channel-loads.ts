@@ -3,7 +3,7 @@ import { spreadOf } from '../support/statistics.ts';
 import type { Attack, HostileLoad, Sent } from './attack.ts';
 import { fatIdentifier, loadFatProducts } from './fat-products.ts';
 
-/** Loads on products that are large: agents and shops read them through channels, without a key, and by MCP. */
+/** Loads on large products: agents and shops read them through channels, without a key, and by MCP. */
 
 const FAT = { values: 12, count: 400 };
 const AT_ONCE = 4;
@@ -32,7 +32,7 @@ const CONSTRAINT = {
   match: [{ target: 'Price', operator: 'equals', source: 'Price' }],
 };
 
-/** @returns the path of the channel's address, by which callers without a key reach it */
+/** @returns the path of the channel's address, which callers without a key use */
 async function createUcpChannel({ service, projectId }: Attack): Promise<string> {
   const definition = { name: 'Agents', format: { type: 'ucp' }, mapping: MAPPING };
   const path = `/management/projects/${projectId}/channels`;
@@ -40,7 +40,7 @@ async function createUcpChannel({ service, projectId }: Attack): Promise<string>
   return new URL(url).pathname;
 }
 
-/** A load of requests without a key to a channel of fat products. */
+/** A load of requests without a key to a channel of large products. */
 function keyless(name: string, title: string, describe: (channel: string) => readonly Sent[]): HostileLoad {
   let requests: readonly Sent[] = [];
   return {
@@ -57,7 +57,7 @@ function keyless(name: string, title: string, describe: (channel: string) => rea
   };
 }
 
-/** No product has such a price, so a search reads as many groups as one request may. */
+/** No product has such a price, so a search reads as many groups as one request may read. */
 const UNSOLD = { price: { min: 9_000_000 } };
 
 const compatible = Array.from({ length: MOST_COMPATIBLE }, (_, at) => fatIdentifier(at + 1));
@@ -69,7 +69,7 @@ const callTool = (name: string, input: object) => ({
   params: { name, arguments: input },
 });
 
-/** Builds the channel again and again, one build after another, and counts those that do not end FINISHED. */
+/** Builds the channel repeatedly, one build after another, and counts the builds that do not end as FINISHED. */
 async function buildChannel(attack: Attack, path: string): Promise<void> {
   const { service, figures } = attack;
   const ends: string[] = [];

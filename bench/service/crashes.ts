@@ -2,10 +2,13 @@ import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { spreadOf } from '../support/statistics.ts';
 import { runTests } from '../support/test-run.ts';
 
-/** Each takes two to five seconds of processor: BENCH_KILLS, BENCH_CUTS and BENCH_LOSSES say how many; where one is set, the others are left out. */
+/**
+ * Each crash takes two to five seconds of processor time. BENCH_KILLS, BENCH_CUTS and BENCH_LOSSES set their numbers.
+ * If one of them is set, the others are skipped.
+ */
 const MANY = 100;
 const FEW = 4;
-/** Services in parallel, one per core of a small machine: most of a crash test is the start. */
+/** Services in parallel, one per core of a small machine, because most of a crash test is the start. */
 const AT_ONCE = 2;
 
 /** The crash tests, with more crashes than `npm test` has time for. */
@@ -32,12 +35,15 @@ const CRASHES = [
     setting: 'RELATA_TEST_LOSSES',
     only: 'a directory that is lost',
     most: process.env.BENCH_LOSSES,
-    // It mostly waits: for updates to be written, and for the target.
+    // This test mostly waits for updates to be written and for the target.
     lanes: 3,
   },
 ] as const;
 
-/** Whether anything that was answered is lost by a kill, or by a loss of power that takes what was not synced, or a second later by a loss of the directory. */
+/**
+ * Checks that nothing answered is lost by a kill, or by a loss of power that takes unsynced data, and that a loss of
+ * the directory takes at most the last second.
+ */
 export const crashes: Measurement = {
   name: 'crashes',
   title: 'Kills and losses of power during updates of every kind',
@@ -77,7 +83,7 @@ async function measureCrash(
   return oldest.length === 0 ? [faults] : [faults, describeOldest(oldest)];
 }
 
-/** @returns in seconds */
+/** @returns seconds */
 const readOldest = (diagnostic: string): number[] =>
   (
     /^the oldest update that was lost had been answered (\d+) ms before$/.exec(diagnostic)?.slice(1) ?? []

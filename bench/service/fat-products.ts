@@ -1,14 +1,14 @@
 import type { ServiceClient } from '../support/service-client.ts';
 import { runFullUpdate } from '../support/service-client.ts';
 
-/** A catalog of few products, each of which fills the limits of docs/interface §8. */
+/** A catalog of few products, each of which reaches the limits of docs/interface §8. */
 export interface FatCatalog {
   readonly service: ServiceClient;
   readonly projectId: number;
   readonly count: number;
   /** The number of values of a product, each of 65,000 characters. */
   readonly values: number;
-  /** The words that make up the values; default: always the same one. */
+  /** The words that make up the values. Default: always the same word. */
   word?(at: number): string;
   /** Attributes of each product in addition to its values. */
   readonly attributes?: readonly { readonly key: string; readonly value: string }[];

@@ -33,7 +33,10 @@ function bomb(filling: 'identifiers' | 'space' | 'texts', size: number): Promise
 const DELETED = 10_000;
 const LOOKED_UP = 1_000;
 
-/** Bodies of the size limit of a delete: read, checked and searched for, then refused as no product has such an identifier. */
+/**
+ * Bodies of the size limit of a delete. They are read, checked and searched, and then refused because no product has
+ * such an identifier.
+ */
 const deleteBodies = () => Promise.all([bomb('identifiers', DELETED), bomb('space', 29)]);
 
 const post = (path: string, bodies: readonly Buffer[]): Sent[] =>
@@ -46,7 +49,7 @@ const LONG_PRODUCTS = 100;
 const loadLongProducts = ({ service, projectId }: Attack, word?: (at: number) => string) =>
   loadFatProducts({ service, projectId, count: LONG_PRODUCTS, values: 30, ...(word && { word }) });
 
-/** With them, an answer has 31.2 MB, just below the limit of 32 MiB. Source: docs/interface §8. */
+/** With these products, an answer has 31.2 MB, just below the limit of 32 MiB. Source: docs/interface §8. */
 const MOST_LOOKED_UP = 16;
 const lookUpLong = ({ projectId }: Attack, count: number): string => {
   const identifiers = JSON.stringify(Array.from({ length: count }, (_, at) => `long-${at}`));
@@ -92,7 +95,7 @@ interface PackedBodies extends Pick<HostileLoad, 'name' | 'title'> {
   run(attack: Attack, bodies: readonly Buffer[]): Promise<void>;
 }
 
-/** Bodies are compressed before the measurement, which takes a second on both cores. */
+/** Bodies are compressed before the measurement, because compression takes a second on both cores. */
 function packedBodies({ make, run, ...load }: PackedBodies): HostileLoad {
   let bodies: readonly Buffer[] = [];
   return {
@@ -213,7 +216,7 @@ const SINGLE_LOADS: readonly HostileLoad[] = [
     title: 'the first searches of 100 products of 2 MB, beside searches',
     victim: 'search',
     prepare: (attack) => loadLongProducts(attack, ownWord),
-    // Until the index is made, each search reads a part of the catalog.
+    // Until the index is complete, each search reads a part of the catalog.
     run: (attack) => attack.repeat(1, [{ path: searchPath(attack, 'product') }]),
   },
   anonymous('openapi', '/openapi.json', '/openapi.json'),

@@ -8,14 +8,14 @@ import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { spreadOf } from '../support/statistics.ts';
 import { isRandomSent, LOADS, measureBesideLoads } from './beside-loads.ts';
 
-/** A million requests take two hours: BENCH_HOSTILE sets their number. */
+/** A million requests take two hours. BENCH_HOSTILE sets their number. */
 const SHARE_OF_MILLION = 20;
 const AT_ONCE = 4;
 const SAY_EVERY = 1_000;
 const SEED = Number(process.env.BENCH_SEED ?? 1);
 const SETTINGS = { RELATA_LOG_LEVEL: 'error', RELATA_RELATION_SECONDS: '20' };
 
-/** Checks that no request makes the service fail, store unreadable data, or neglect another account. */
+/** Checks that no request makes the service fail, store unreadable data, or delay another account. */
 export const hostile: Measurement = {
   name: 'hostile',
   title:

@@ -4,7 +4,7 @@ import { round, spreadOf } from '../support/statistics.ts';
 import { describeBatch } from '../support/synthetic-products.ts';
 import { type Attack, type HostileLoad, LONGEST_MS } from './attack.ts';
 
-/** Loads of a few small requests, each of which takes much work of a thread. */
+/** Loads of a few small requests, each of which makes much work for a thread. */
 
 const SHARED_CATEGORY = 'Shared';
 const ATTRIBUTES = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'A7'] as const;
@@ -15,19 +15,22 @@ const LONGEST_COMMIT_MS = LONGEST_MS - 5_000;
 /** The share of the million; 20,000 products of a full run. */
 const SHARE_OF_MILLION = 50;
 const CONSTRAINTS = 40;
-/** Ordered pairs of so many products by 40 constraints stay below the limit of 20,000. Source: docs/interface §12.10 rule 7. */
+/**
+ * Ordered pairs of so many products with 40 constraints stay below the limit of 20,000. Source: docs/interface §12.10
+ * rule 7.
+ */
 const FIT_ITEMS = 22;
 const HANG_UP_MS = 3_000;
 const TOTALS = 450;
 const TOTAL_ITEMS = 100;
 const WORDS_OF_QUESTION = 16;
 const WORDS_PER_PRODUCT = 1_000;
-/** Another account asks after the load, and its wait ends with this time. */
+/** Another account makes a request after the load. Its wait ends after this time. */
 const LONGEST_AFTER_MS = 45_000;
 
 const identifierAt = (at: number) => `p${at}`;
 
-/** Products of one category with the same values, so that no comparison of two of them decides early. */
+/** Products of one category with the same values, so no comparison of two products ends early. */
 function* describeEqualProducts(count: number) {
   const attributes = [...ATTRIBUTES, 'Price'].map((key) => ({ key, value: '1' }));
   for (let from = 0; from < count; from += PRODUCTS_PER_BODY) {
@@ -44,7 +47,7 @@ function* describeEqualProducts(count: number) {
 
 const EVERY = { source: { all: [] }, target: { all: [] } };
 
-/** All but the last constraint hold for each pair, and the last one fails, so that each product needs an alternative. */
+/** All constraints except the last hold for each pair, and the last one fails, so each product needs an alternative. */
 const describeConstraints = () =>
   Array.from({ length: CONSTRAINTS }, (_, at) => ({
     name: `Constraint ${at}`,
@@ -106,10 +109,10 @@ async function previewAfter({ figures, order }: Attack): Promise<void> {
   });
 }
 
-/** Letters only, as words with digits have no typing errors; all begin with the same letter. */
+/** Only letters, because words with digits have no typing errors. All begin with the same letter. */
 function wordOf(at: number): string {
   let text = '';
-  // The factor has no common divisor with the modulus, so that each number has another word.
+  // The factor and the modulus have no common divisor, so each number has another word.
   for (let left = (at * 7_368_787) % 26 ** 8, digits = 0; digits < 8; digits += 1) {
     text += String.fromCharCode(97 + (left % 26));
     left = Math.floor(left / 26);
@@ -117,7 +120,7 @@ function wordOf(at: number): string {
   return `w${text}`;
 }
 
-/** Two errors: as many as are forgiven. */
+/** Two errors, the maximum that is forgiven. */
 const misspell = (word: string) => `${word.slice(0, 3)}${word[4]}${word[3]}${word.slice(5, -1)}`;
 
 /** BENCH_WORDS sets the size of the vocabulary. */
@@ -144,7 +147,7 @@ const misspeltPath = ({ projectId, order }: Attack, question: number) => {
   return `/search/products?projectId=${projectId}&q=${encodeURIComponent(words.join(' '))}`;
 };
 
-/** @returns the duration in ms of a commit that changes each product, whose one batch is uploaded so many times */
+/** @returns the duration in ms of a commit that changes each product, and whose one batch is uploaded so many times */
 async function commitBatch(
   { service, projectId, order }: Attack,
   { version, times }: { version: number; times: number },

@@ -9,7 +9,7 @@ import { type BenchService, startService } from '../support/service.ts';
 import { runFullUpdate, type TaskAnswer, waitUntilFinished } from '../support/service-client.ts';
 import { spreadOf } from '../support/statistics.ts';
 
-/** The longest block of the serving thread by each kind of work, and the cost of channels that wait for a change. */
+/** The longest block of the serving thread for each kind of work, and the cost of channels that wait for a change. */
 export const servingThread: Measurement = {
   name: 'serving-thread',
   title:
@@ -94,7 +94,7 @@ async function fill(bench: Bench, dataDir: string): Promise<Catalogs> {
   }
 }
 
-/** Many projects whose channels wait for a change, and as many channels of a project that changes. */
+/** Many projects whose channels wait for a change, and as many channels of one project that changes. */
 function addIdle(dataDir: string, { reported }: Catalogs): void {
   using control = new DatabaseSync(join(dataDir, 'control.db'));
   const counted = (most: number) =>
@@ -132,7 +132,7 @@ async function measureIdle(bench: Bench, dataDir: string): Promise<number> {
   }
 }
 
-/** Uses a new process each time, as the first request of a kind includes loading code. */
+/** Uses a new process each time, because the first request of a kind also loads code. */
 async function measureRound(bench: Bench, dataDir: string, catalogs: Catalogs): Promise<Map<string, number>> {
   const piecesPath = join(bench.folder, 'longest-piece');
   const service = await startService(dataDir, {

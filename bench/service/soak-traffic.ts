@@ -9,7 +9,10 @@ const FEW = 20;
 const CALLERS = 4;
 const SEED = Number(process.env.BENCH_SEED ?? 1);
 const TAGS = encodeURIComponent('[{"tag":"brand","limitPerRelation":5}]');
-/** A pipeline has one run at a time, and callers share it; the index of the search follows the catalog. Source: docs/interface §7.7. */
+/**
+ * A pipeline has one run at a time, and callers share it. The index of search follows the catalog. Source:
+ * docs/interface §7.7.
+ */
 const IS_BUSY = /pipeline_running|pipeline_busy|search_not_ready/;
 
 /** @returns a project with products, a relation and a pipeline, and its traffic */
@@ -63,7 +66,9 @@ export class Traffic {
     this.pipelineId = pipelineId;
   }
 
-  /** Runs until it is stopped. Only one caller sends full updates, as each would discard another's. */
+  /**
+   * Runs until it is stopped. Only one caller sends full updates, because each would discard the session of another.
+   */
   async run(): Promise<void> {
     const repeat = async (choose: () => () => Promise<void>) => {
       for (; !this.isStopped; this.requests += 1)
@@ -144,7 +149,7 @@ export class Traffic {
   }
 
   private describePartly(): object {
-    // Products deleted meanwhile are skipped, with a line in the report.
+    // Products that were deleted in between are skipped, with a line in the report.
     const attributes = { Stock: String(this.version) };
     return { products: this.pick(FEW).map((identifier) => ({ identifier, attributes })) };
   }

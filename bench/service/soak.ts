@@ -9,7 +9,7 @@ import { openTraffic, type Traffic } from './soak-traffic.ts';
 /** Five minutes by default; an hour with BENCH_SOAK_S=3600. */
 const PERIODS = 75;
 const SAMPLES = 30;
-/** Caches and heaps fill first; growth in the second half never ends. */
+/** Caches and heaps fill first. Growth in the second half would not stop. */
 const WARM_UP_SHARE = 1 / 6;
 const MOST_GROWTH = { memory: 1.15, handles: 1.1, files: 1.25, lookups: 1.5 };
 
@@ -20,7 +20,7 @@ interface Sample {
   readonly lookupMs: number;
 }
 
-/** Checks that a service under mixed traffic stays as large and as fast as it was. */
+/** Checks that a service under mixed traffic keeps its size and its speed. */
 export const soak: Measurement = {
   name: 'soak',
   title:
@@ -57,7 +57,7 @@ function takeSample({ pid, dataDir }: { pid: number; dataDir: string }, traffic:
   };
 }
 
-/** A file that disappears meanwhile has no size. */
+/** A file that disappears in between has no size. */
 function measureFolder(folder: string): number {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
   const sizes = files.map(({ parentPath, name }) => {
@@ -99,7 +99,7 @@ function toFigures(all: readonly Sample[], { requests, faults }: Traffic): Figur
   ];
 }
 
-/** @returns the median of the later values divided by that of the earlier ones: single samples are noisy */
+/** @returns the median of the later values divided by that of the earlier ones, because single samples are noisy */
 function growthOf(values: readonly number[]): number {
   const middle = Math.floor(values.length / 2);
   return spreadOf(values.slice(middle)).median / spreadOf(values.slice(0, middle)).median;

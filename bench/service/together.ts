@@ -1,6 +1,6 @@
 import type { Attack, HostileLoad } from './attack.ts';
 
-/** Large bodies, long answers, questions of much work and builds; each reaches another part of the service's memory. */
+/** Large bodies, long answers, expensive questions and builds. Each uses another part of the service's memory. */
 const PARTS = [
   'deletes',
   'bodies-20',
@@ -18,7 +18,7 @@ const PARTS = [
   'search-misspelt',
 ];
 
-/** Other loads at the same time, each on a project of its own: their memory adds up. */
+/** Other loads at the same time, each on its own project, so their memory adds up. */
 export function together(loads: readonly HostileLoad[]): HostileLoad {
   const parts = PARTS.map((name) => {
     const load = loads.find((one) => one.name === name);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { endProcess } from './child-process.ts';
 import { createClient } from './service-client.ts';
 
-/** `baseline.ts` in a process of its own, on an empty database. */
+/** `baseline.ts` in a separate process, on an empty database. */
 export interface BaselineServer {
   readonly address: string;
   readonly pid: number;

@@ -1,4 +1,4 @@
-/** A good engineer's solution of one day: products as JSON documents, everything on one thread. */
+/** A good engineer's solution of one day: products as JSON documents, and everything on one thread. */
 import { DatabaseSync } from 'node:sqlite';
 import Fastify from 'fastify';
 

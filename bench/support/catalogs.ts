@@ -11,7 +11,7 @@ export interface BenchCatalog {
   readonly count: number;
   readonly identifiers: readonly string[];
   readonly bodies: readonly Buffer[];
-  /** The same products, with one in a hundred changed. */
+  /** The same products, one in a hundred of them changed. */
   readonly slightlyChanged: readonly Buffer[];
 }
 
@@ -25,7 +25,7 @@ interface AnyProduct {
   name: string;
 }
 
-/** A real catalog if available (RELATA_TEST_DATA), else the demo's. */
+/** A real catalog if RELATA_TEST_DATA has one, otherwise that of the demo. */
 export function openRealCatalog(bench: Bench): Promise<BenchCatalog> {
   return bench.share('real catalog', async () => {
     const folder = process.env.RELATA_TEST_DATA ?? resolve(import.meta.dirname, '../../../shared/data');
@@ -77,7 +77,7 @@ export function openSyntheticCatalog(bench: Bench): Promise<BenchCatalog> {
   });
 }
 
-/** Bodies made one by one, for catalogs that do not fit in memory. */
+/** Bodies that are made one by one, for catalogs that do not fit into memory. */
 export function* streamBodies(count: number, version: SyntheticVersion): Generator<Buffer, void> {
   for (let from = 0; from < count; from += PRODUCTS_PER_BATCH) {
     yield describeBatch({ from, count: Math.min(PRODUCTS_PER_BATCH, count - from), ...version });

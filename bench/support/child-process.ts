@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 
-/** A program of this folder in a process of its own, which answers one question at a time. */
+/** A program of this folder in a separate process, which answers one question at a time. */
 export interface Child {
   readonly pid: number;
   ask<Answer>(question: unknown): Promise<Answer>;

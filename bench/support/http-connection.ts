@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** A persistent connection with one request at a time and next to no overhead. */
+/** A persistent connection with one request at a time and almost no overhead. */
 export interface HttpConnection {
   readonly isBusy: boolean;
   send(request: Buffer, answered: (status: number, body: string | undefined) => void): void;
@@ -9,7 +9,7 @@ export interface HttpConnection {
 
 export interface ConnectionOptions {
   readonly address: string;
-  /** Otherwise bodies are counted and dropped. */
+  /** Other bodies are counted and dropped. */
   readonly keepsBodies: boolean;
   onError(error: Error): void;
 }
@@ -107,7 +107,7 @@ const CHUNK_END_BYTES = 2;
 /** Chunks without trailers (RFC 9112 §7.1). */
 function readChunks(keep: Keep | undefined): BodyReader {
   let line = '';
-  /** Bytes left of the current chunk, including its line end. */
+  /** The number of remaining bytes of the current chunk, including its line end. */
   let missing = 0;
   let isLast = false;
 
@@ -141,7 +141,7 @@ function readChunks(keep: Keep | undefined): BodyReader {
   };
 }
 
-/** One buffer for all reads: nothing is allocated per answer. */
+/** One buffer for all reads, so that no memory is allocated per answer. */
 function open(address: string, read: (chunk: Buffer) => void): Promise<Socket> {
   const { hostname, port } = new URL(address);
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The load generator: a process of its own that looks up products and reports the times of the answers. */
+/** The load generator: a separate process that looks up products and reports the times of the answers. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { answerParent } from './child-process.ts';
 import { type HttpConnection, openConnection } from './http-connection.ts';
@@ -8,15 +8,15 @@ import { percentile } from './statistics.ts';
 export interface LoadOrder {
   readonly address: string;
   readonly key: string;
-  /** Requested one after another, again and again. */
+  /** Requested one after another, repeatedly. */
   readonly paths: readonly string[];
   readonly seconds: number;
   readonly connections: number;
-  /** Requests per second, independent of the answers; undefined: each connection has one after another. */
+  /** Requests per second, independent of the answers. Undefined: each connection has one after another. */
   readonly rate?: number;
-  /** The number of requests, whatever their time; only without a rate. */
+  /** The number of requests, whatever their time. Used only without a rate. */
   readonly requests?: number;
-  /** Two products that change together are looked up together: their versions must be equal. */
+  /** Two products that change together are looked up together, so their versions must be equal. */
   readonly comparesVersions?: boolean;
 }
 
@@ -61,7 +61,7 @@ class Load {
     this.requests = order.paths.map((path) => Buffer.from(`GET ${path} ${headers}`));
   }
 
-  /** `since`: when the request was due, so that a slow answer counts for each request that it delays. */
+  /** `since`: the time when the request was due, so a slow answer counts for each request that it delays. */
   ask(connection: HttpConnection, since: number, then: () => void): void {
     const request = this.requests[this.next++ % this.requests.length];
     if (request === undefined) throw new Error('nothing to ask');

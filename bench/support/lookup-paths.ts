@@ -8,7 +8,7 @@ export interface WantedPaths {
   readonly requests: number;
 }
 
-/** Enough to cover the whole catalog before the first request repeats. */
+/** Enough requests to cover the whole catalog before the first one repeats. */
 export const REQUESTS_OF_100 = 4_000;
 
 export function listPaths({ path, identifiers, perRequest, requests }: WantedPaths): string[] {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFamilyCpuMs, TICK_MS } from './process-usage.ts';
 
-/** The other work on the machine during a measurement: with it, figures are not to be trusted. */
+/** The other work on the machine during a measurement. With such work, figures are not reliable. */
 
 interface Used {
   readonly all: number;
@@ -9,10 +9,13 @@ interface Used {
   readonly own: number;
 }
 
-/** A shorter measurement has the rounds of another one. */
+/** The rounds of a shorter measurement are those of another one. */
 const SHORTEST_TICKS = 100;
 
-/** @returns a function for the share of the processors, from 0 to 1, used by others since the start, if measurable */
+/**
+ * @returns a function for the share of the processors, from 0 to 1, that others used since the start, if it can be
+ * measured
+ */
 export function watchOthers(): () => number | undefined {
   const before = readUsed();
   return () => {
@@ -32,6 +35,6 @@ function readUsed(): Used {
     .slice(1, 9)
     .map(Number);
   const busy = user + nice + system + rest.reduce((sum, ticks) => sum + ticks, 0);
-  // By descent: PostgreSQL puts each of its processes into a group of its own.
+  // By descent, because PostgreSQL puts each of its processes into a separate group.
   return { all: busy + idle + wait, busy, own: readFamilyCpuMs(process.pid) / TICK_MS };
 }

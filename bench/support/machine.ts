@@ -1,6 +1,6 @@
 import { cpus, release, totalmem, type } from 'node:os';
 
-/** The machine of the measurements; absolute numbers mean nothing without it. */
+/** The machine of the measurements. Absolute numbers have no meaning without it. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;

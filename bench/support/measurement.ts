@@ -3,14 +3,14 @@ import { describeSpread, type Spread } from './statistics.ts';
 
 /** A result of a measurement, and its target. */
 export interface Figure {
-  /** In words: the dividend and divisor, or the meaning of the number. */
+  /** In words: the dividend and the divisor, or the meaning of the number. */
   readonly name: string;
   readonly spread: Spread;
   /** `×` for a ratio of things measured in turn. */
   readonly unit: '×' | 'of 1' | 'ms' | 's' | 'MiB' | 'bytes' | 'products/s' | 'mixtures' | 'faults';
-  /** Undefined: for information. */
+  /** Undefined: the figure is only for information. */
   readonly target?: Target;
-  /** The absolute numbers behind a ratio, valid for this machine and hour only. */
+  /** The absolute numbers behind a ratio. They are valid only for this machine and hour. */
   readonly absolute?: string;
 }
 
@@ -34,7 +34,7 @@ export interface Bench {
   readonly folder: string;
   /** Runs `make` at the first call with a name, and returns its result to all later ones. */
   share<Result>(name: string, make: () => Promise<Result>): Promise<Result>;
-  /** Starts a service on a folder of its own, which is stopped at the end at the latest. */
+  /** Starts a service on a new folder. It is stopped at the end at the latest. */
   startService(name: string, settings?: Settings): Promise<BenchService>;
   /** Registers further functions to call at the end, after the services. */
   stopAtEnd(stop: () => Promise<void>): void;
@@ -45,7 +45,7 @@ export interface Bench {
 export interface Measurement {
   readonly name: string;
   readonly title: string;
-  /** A missed target is a fault of the service, whatever the machine: the program ends with status 1. */
+  /** A missed target is a fault of the service, whatever the machine. The program then ends with status 1. */
   readonly failsIfMissed?: boolean;
   /** @returns a sentence on conditions of the figures besides the machine */
   describeConditions?(bench: Bench): Promise<string>;

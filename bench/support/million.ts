@@ -5,14 +5,14 @@ import type { BenchService } from './service.ts';
 import { type FullUpdateTime, runFullUpdate } from './service-client.ts';
 import { FIRST_VERSION, identifierOf } from './synthetic-products.ts';
 
-/** A service with a large catalog and a small one, loaded once for all measurements that use it. */
+/** A service with a large and a small catalog, loaded once for all measurements that use it. */
 export interface MillionCatalog {
   readonly service: BenchService;
   readonly projectId: number;
   readonly smallProjectId: number;
   readonly count: number;
   readonly smallCount: number;
-  /** The memory during the load of the large one by a newly started process. */
+  /** The memory of a newly started process while it loads the large catalog. */
   readonly loading: LoadingMemory;
 }
 

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** The unit of /proc/PID/stat on every Linux that Node runs on. */
 export const TICK_MS = 10;
-/** A profiler is never quiet. */
+/** A profiler is never idle. */
 const QUIET_SHARE = process.env.BENCH_NODE_OPTIONS === undefined ? 0.04 : 0.5;
 const QUIET_MS = 400;
 const LONGEST_MS = 120_000;
@@ -74,7 +74,7 @@ export function readMemory(pid: number): Memory {
 }
 
 /**
- * Waits until a process has no work left, e.g. after a commit, so that it does not disturb the next measurement.
+ * Waits until a process has no work left, such as after a commit, so that it does not disturb the next measurement.
  * @returns the wait in ms
  */
 export function waitUntilQuiet(pid: number): Promise<number> {
@@ -98,8 +98,8 @@ export async function waitUntilIdle(
 }
 
 /**
- * Gives priority to this process: a load generator would have its own machine, and must at least not wait
- * behind the measured service. The same applies to every rival.
+ * Gives priority to this process. A load generator would have its own machine, so it must not wait behind the measured
+ * service. The same applies to every rival.
  */
 export function goFirst(): void {
   try {

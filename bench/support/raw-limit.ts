@@ -1,7 +1,7 @@
 /**
- * The most that the machine could do: JSON.parse of the bodies and one insert of each product's document into
- * node:sqlite, on one thread, durable after each batch. The documents are cut out in advance, so not even
- * writing them as text counts.
+ * The maximum of the machine: JSON.parse of the bodies and one insert of each product's document into node:sqlite, on
+ * one thread, durable after each batch. The documents are cut out in advance, so the time to write them as text does
+ * not count.
  */
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';

@@ -9,7 +9,10 @@ export interface MeasuredFigures {
   readonly measuredAt: string;
   readonly conditions?: string;
   readonly seconds: number;
-  /** The share of the processors, from 0 to 1, used by other work on the machine; undefined if the rounds are another measurement's. */
+  /**
+   * The share of the processors, from 0 to 1, that other work on the machine used. Undefined if the rounds are those of
+   * another measurement.
+   */
   readonly others?: number | undefined;
   readonly figures: readonly Figure[];
 }

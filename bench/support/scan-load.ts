@@ -1,4 +1,6 @@
-/** The cost of checking a body of products and listing its names, by the scan and by the validator, round after round. */
+/**
+ * The cost of checking a body of products and listing its names, by the scan and by the validator, round after round.
+ */
 import { type CheckedBody, openBody, validateBody } from '../../server/src/catalog/ingest/checked-body.ts';
 import { answerParent } from './child-process.ts';
 
@@ -32,7 +34,7 @@ answerParent<ScanLoad>(({ forms, validated, rounds }) => {
       const time = measure(bodies, check);
       if (round >= 0) times?.push(time);
     }
-    // Garbage of one is collected at the expense of the next, so each comes first in turn.
+    // The garbage of one is collected during the next, so each runs first in turn.
     turns.push(...turns.splice(0, 1));
   }
   return { scan, validator } satisfies ScanTimes;

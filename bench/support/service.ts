@@ -15,10 +15,10 @@ export interface BenchService extends ServiceClient {
 }
 
 const KEY = 'bench-key-of-at-least-thirty-two-characters';
-/** As published: from source, each of its threads reads 1,300 files, and it takes 90 MiB more. */
+/** Uses the published program, because each thread would read 1,300 source files and take 90 MiB more. */
 export const PROGRAM = fileURLToPath(new URL('../../dist/server/src/main.mjs', import.meta.url));
 
-/** How the image and the units of systemd set up the allocator of the C library. */
+/** The allocator settings of the C library that the image and the systemd units use. */
 const ALLOCATOR = {
   MALLOC_ARENA_MAX: '2',
   MALLOC_MMAP_THRESHOLD_: '1048576',
@@ -49,7 +49,7 @@ export async function startService(dataDir: string, settings: Settings = {}): Pr
   const address = await new Promise<string>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`the service ended with ${code}`)));
     createInterface({ input: child.stdout }).on('line', (line) => {
-      // Node's own messages, e.g. of --trace-gc, are among the lines of the log.
+      // Messages of Node itself, such as those of --trace-gc, are among the lines of the log.
       if (!line.startsWith('{')) return console.log(line);
       const { msg, address: found, level } = JSON.parse(line) as LogLine;
       if (msg === 'relata serves') resolve(String(found));

@@ -1,7 +1,7 @@
 /**
- * Products of 1.5 KB that are the same in every run: product `index` of a version is made from its index alone, so
- * any part of a catalog of any size can be made, changed or looked up without the rest. 16 attributes: some with
- * few distinct values, some numbers with units, some texts unique to each product.
+ * Products of 1.5 KB that are the same in every run. Product `index` of a version is made from its index alone. So any
+ * part of a catalog of any size can be made, changed or looked up without the other parts. 16 attributes: some with few
+ * distinct values, some numbers with units, some texts unique to each product.
  */
 
 const BRANDS = series('Brandwerk', 40);
@@ -89,7 +89,7 @@ export function describeBatch(range: SyntheticRange): Buffer {
   return Buffer.from(`{"products":[${products.join(',')}]}`);
 }
 
-/** Each is unique, and cutting is faster than joining words for each product. */
+/** Each text is unique, and cutting is faster than joining words for each product. */
 function describeAtLength(random: (below: number) => number, index: number): string {
   const start = random(LONG_TEXT.length - DESCRIPTION_CHARACTERS);
   return `Number ${index}: ${LONG_TEXT.slice(start, start + DESCRIPTION_CHARACTERS)}`;

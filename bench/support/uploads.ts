@@ -4,7 +4,9 @@ import type { ServiceClient } from './service-client.ts';
 interface UploadOrder {
   readonly path: string;
   readonly bodies: readonly Buffer[];
-  /** The start of each upload, in ms after the first; undefined: as soon as the one before is answered. */
+  /**
+   * The start of each upload, in ms after the first. Undefined: each starts as soon as the previous one is answered.
+   */
   readonly starts?: readonly number[];
 }
 

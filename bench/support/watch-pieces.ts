@@ -1,6 +1,7 @@
 /**
- * Loaded into the service that a bench watches: notes the longest piece of work of its serving thread, in processor time, so that
- * other programs on the machine do not count. At SIGUSR2 it writes the milliseconds to BENCH_PIECES and begins anew.
+ * Loaded into the service that a bench watches. It records the longest work of the serving thread without a break, in
+ * processor time, so other programs on the machine do not count. At SIGUSR2 it writes the milliseconds to BENCH_PIECES
+ * and starts again.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
@@ -13,7 +14,7 @@ function watch(to: string): void {
   process.on('SIGUSR2', () => {
     writeFileSync(`${to}.new`, String(pauses.take()));
     renameSync(`${to}.new`, to);
-    // To write the file is no work of the service.
+    // Writing the file does not count as work of the service.
     pauses.take();
   });
 }

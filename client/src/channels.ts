@@ -2,7 +2,7 @@ import { type Page, paging, readTagged } from './page.ts';
 import type { CallOptions, Transport } from './transport.ts';
 import type { Channel, ChannelDefinition, ChannelToTry } from './wire.ts';
 
-/** Which channel is meant. */
+/** Names the channel. */
 export interface ChannelPlace {
   readonly projectId: number;
   readonly channelId: number;
@@ -24,7 +24,7 @@ export function createChannels({ call, request }: Transport) {
     create: (projectId: number, definition: ChannelDefinition, options: CallOptions = {}) =>
       call('postManagementProjectsByIdChannels', { path: { id: projectId }, body: definition }, options),
 
-    /** Replaces a definition; members that the service sets are not looked at. */
+    /** Replaces a definition. Members that the service sets are ignored. */
     put: (place: ChannelPlace, definition: ChannelDefinition, options: CallOptions = {}) =>
       call(
         'putManagementProjectsByIdChannelsByChannelId',
@@ -35,7 +35,7 @@ export function createChannels({ call, request }: Transport) {
     delete: (place: ChannelPlace, options: CallOptions = {}) =>
       call('deleteManagementProjectsByIdChannelsByChannelId', { path: toPath(place) }, options),
 
-    /** Another address for what is published; the old one ends. */
+    /** Creates a new address for the published files. The old address stops working. */
     rotateUrl: (place: ChannelPlace, options: CallOptions = {}) =>
       call('postManagementProjectsByIdChannelsByChannelIdRotateUrl', { path: toPath(place) }, options),
 
@@ -60,7 +60,7 @@ export function createChannels({ call, request }: Transport) {
         options,
       ),
 
-    /** The first rows, and what products lack. Nothing is stored. */
+    /** Returns the first rows and the missing fields of products. Stores nothing. */
     preview: (projectId: number, tried: ChannelToTry, options: CallOptions = {}) =>
       call('postManagementProjectsByIdChannelsPreview', { path: { id: projectId }, body: tried }, options),
   };

@@ -1,6 +1,6 @@
 /**
- * The door of the client: the interface of Relata for browser and Node, typed from its OpenAPI document. It knows how
- * to send, repeat and refuse; it never keeps what it read.
+ * The door of the client: the interface of Relata for browsers and Node, typed from its OpenAPI document. The client
+ * sends, repeats and reports refusals. It never caches answers.
  */
 
 import { createChannels } from './channels.ts';
@@ -195,7 +195,7 @@ export { operations } from './wire.ts';
 
 export type Relata = ReturnType<typeof createRelata>;
 
-/** A client of one installation, as the holder of one key or as the browser's signed-in user. */
+/** A client of one installation, with one key or with the session of the signed-in user of the browser. */
 export function createRelata(options: ClientOptions = {}) {
   const transport = createTransport(options);
   return {

@@ -1,13 +1,13 @@
 import { paging } from './page.ts';
 import type { CallOptions, QueryOf, Transport } from './transport.ts';
 
-/** Which commit of which project. */
+/** Names the commit and its project. */
 export interface CommitPlace {
   readonly projectId: number;
   readonly commitId: number;
 }
 
-/** Which of its changes. */
+/** Selects some of its changes. */
 export type CommitChangesQuery = CallOptions & QueryOf<'getManagementProjectsByIdCommitsByCommitIdProducts'>;
 
 const pathOf = ({ projectId, commitId }: CommitPlace) => ({ id: projectId, commitId });
@@ -15,7 +15,7 @@ const pathOf = ({ projectId, commitId }: CommitPlace) => ({ id: projectId, commi
 /** The commits and deletes that can be undone. Source: docs/interface §14.8. */
 export function createCommits({ call }: Transport) {
   return {
-    /** The last one first. */
+    /** The last one comes first. */
     list: (projectId: number, options: CallOptions = {}) =>
       call('getManagementProjectsByIdCommits', { path: { id: projectId } }, options),
 
@@ -27,11 +27,11 @@ export function createCommits({ call }: Transport) {
         signal ? { signal } : {},
       ),
 
-    /** What undoing it and all after it would do. */
+    /** The effect of undoing this commit and all later ones. */
     previewRestore: (place: CommitPlace, options: CallOptions = {}) =>
       call('getManagementProjectsByIdCommitsByCommitIdRestorePreview', { path: pathOf(place) }, options),
 
-    /** Those that changed a product. */
+    /** The commits that changed a product. */
     ofProduct: (projectId: number, identifier: string, options: CallOptions = {}) =>
       call(
         'getManagementProjectsByIdProductsByIdentifierCommits',

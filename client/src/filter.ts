@@ -1,6 +1,6 @@
 import type { MappedColumn } from './wire.ts';
 
-/** How a condition compares. Source: docs/interface §12.2. */
+/** The operator of a condition. Source: docs/interface §12.2. */
 export type Operator =
   | 'equals'
   | 'notEquals'
@@ -23,7 +23,7 @@ export type Condition = { attribute: string } & (
   | { operator: Exclude<Operator, 'exists' | 'in' | 'between'>; value: Operand }
 );
 
-/** Which products stand on a side of a relation. Source: docs/interface §12.2. */
+/** The products on a side of a relation. Source: docs/interface §12.2. */
 export type Filter =
   | { all: Filter[] }
   | { any: Filter[] }
@@ -32,7 +32,7 @@ export type Filter =
   | { identifiers: string[] }
   | Condition;
 
-/** Which rows of a file a pipeline takes. Source: docs/interface §13.3. */
+/** The rows of a file that a pipeline reads. Source: docs/interface §13.3. */
 export type RowFilter =
   | { all: RowFilter[] }
   | { any: RowFilter[] }
@@ -40,7 +40,7 @@ export type RowFilter =
   | { expression: string }
   | RowCondition;
 
-/** One comparison of a row: with a number as value the column is compared as a number. */
+/** One comparison of a row. If the value is a number, the column is compared as a number. */
 export type RowCondition = { column: MappedColumn } & (
   | { operator: 'exists'; value?: never }
   | { operator: 'in'; value: (string | number)[] }

@@ -1,6 +1,6 @@
 import { UnreachableError } from './relata-error.ts';
 
-/** @returns the pieces of a body as they arrive @throws UnreachableError when the connection breaks before its end */
+/** @returns the parts of a body as they arrive @throws UnreachableError if the connection breaks before its end */
 async function* readText({ body }: Response): AsyncGenerator<string> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
@@ -8,10 +8,10 @@ async function* readText({ body }: Response): AsyncGenerator<string> {
     for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read())
       yield decoder.decode(read.value, { stream: true });
   } catch (error) {
-    // What fetch says of a network that fails; a caller that aborts gets its own reason back.
+    // The error that fetch throws if the network fails. A caller that aborts gets its own reason.
     throw error instanceof TypeError ? new UnreachableError(error) : error;
   } finally {
-    // Who stops reading early gives the connection back.
+    // A caller that stops reading early releases the connection.
     await reader?.cancel().catch(() => undefined);
   }
 }

@@ -2,7 +2,7 @@ import { type Page, paging, readTagged } from './page.ts';
 import type { BodyOf, CallOptions, QueryOf, Transport } from './transport.ts';
 import type { Ontology, SentAttribute, SentOntology } from './wire.ts';
 
-/** Which span; a day up to now when nothing is said. Source: docs/interface §14.7. */
+/** The time span. Default: the last day. Source: docs/interface §14.7. */
 export type SpanQuery = CallOptions & QueryOf<'getManagementApiKeysByIdStatistics'>;
 
 const spanOf = ({ from, to, step }: SpanQuery) => ({
@@ -14,9 +14,9 @@ const spanOf = ({ from, to, step }: SpanQuery) => ({
 /** Project groups, projects and their audit log. Source: docs/interface §4.1, §14.2, §14.4. */
 export function createProjects({ call }: Transport) {
   return {
-    /** The projects that the key reaches, as connectors list them. */
+    /** The projects in the scope of the key, in the form for connectors. */
     reached: async (options: CallOptions = {}) => (await call('getProjects', {}, options)).data.projects,
-    /** Whether the key is good, and reaches this project. */
+    /** Whether the key is valid and has access to this project. */
     checkCredentials: (projectId?: number, options: CallOptions = {}) =>
       call('getProjectCheckCredentials', { query: projectId === undefined ? {} : { projectId } }, options),
 
@@ -28,7 +28,7 @@ export function createProjects({ call }: Transport) {
       call('postManagementProjects', { body: project }, options),
     change: (id: number, change: BodyOf<'patchManagementProjectsById'>, options: CallOptions = {}) =>
       call('patchManagementProjectsById', { path: { id }, body: change }, options),
-    /** Can be undone for 30 days. */
+    /** Deletes a project. It can be restored for 30 days. */
     delete: (id: number, name: string, options: CallOptions = {}) =>
       call('deleteManagementProjectsById', { path: { id }, query: { confirm: name } }, options),
     restore: (id: number, options: CallOptions = {}) =>
@@ -66,17 +66,17 @@ export function createApiKeys({ call }: Transport) {
     list: (page: Page = {}) => call('getManagementApiKeys', { query: paging(page) }, page),
     get: (id: number, options: CallOptions = {}) =>
       call('getManagementApiKeysById', { path: { id } }, options),
-    /** The answer, and only this one, carries the value as `key`. */
+    /** Only this answer contains the value, as `key`. */
     create: (key: BodyOf<'postManagementApiKeys'>, options: CallOptions = {}) =>
       call('postManagementApiKeys', { body: key }, options),
     change: (id: number, change: BodyOf<'patchManagementApiKeysById'>, options: CallOptions = {}) =>
       call('patchManagementApiKeysById', { path: { id }, body: change }, options),
-    /** A new value; the old one works on for the overlap. */
+    /** Creates a new value. The old one works during the overlap. */
     rotate: (id: number, overlapSeconds = 0, options: CallOptions = {}) =>
       call('postManagementApiKeysByIdRotate', { path: { id }, body: { overlapSeconds } }, options),
     delete: (id: number, options: CallOptions = {}) =>
       call('deleteManagementApiKeysById', { path: { id } }, options),
-    /** Requests and refusals for their rate, over time. Source: docs/interface §14.7. */
+    /** Requests, and refusals by the rate limit, over time. Source: docs/interface §14.7. */
     statistics: (id: number, span: SpanQuery = {}) =>
       call('getManagementApiKeysByIdStatistics', { path: { id }, query: spanOf(span) }, span),
   };
@@ -93,12 +93,12 @@ export function createOntology({ call, request }: Transport) {
   return {
     get: (projectId: number, options: CallOptions = {}) =>
       readTagged<Ontology>({ request }, path(projectId), options),
-    /** The list is complete: what it leaves out is removed. Starts a re-extraction. */
+    /** The list is complete, so attributes that it leaves out are removed. Starts a re-extraction. */
     put: (projectId: number, ontology: SentOntology, options: CallOptions = {}) =>
       call('putManagementProjectsByIdOntology', { path: { id: projectId }, body: ontology }, options),
     /**
-     * How much of the catalog each attribute covers, its values and its problems. `sample`: `all` counts every product of a
-     * catalog of more than 50,000. Source: docs/interface §11.6.
+     * The share of the catalog that each attribute covers, its values and its problems. `sample`: `all` counts every
+     * product of a catalog with more than 50,000. Source: docs/interface §11.6.
      */
     coverage: (
       projectId: number,
@@ -119,7 +119,7 @@ export function createOntology({ call, request }: Transport) {
         },
         options,
       ),
-    /** The effect of a changed attribute. `deleted`: ids of attributes that go with the change. */
+    /** The effect of a changed attribute. `deleted`: ids of attributes that the change removes. */
     preview: (
       projectId: number,
       attribute: SentAttribute,
@@ -145,7 +145,7 @@ export function createInstallation({ call }: Transport) {
     /** In the format of Prometheus; needs an account key. */
     metrics: (options: CallOptions = {}) => call('getMetrics', {}, options),
     openApi: (options: CallOptions = {}) => call('getOpenapiJson', {}, options),
-    /** Requests, catalogs and what failed or was slow, over time. */
+    /** Requests, catalogs, and failed or slow requests over time. */
     statistics: ({ projectId, ...span }: SpanQuery & { readonly projectId?: number } = {}) =>
       call(
         'getManagementStatistics',

@@ -1,15 +1,15 @@
 import type { CallOptions, Transport } from './transport.ts';
 
-/** Which part of a list. */
+/** Selects a part of a list. */
 export type Page = CallOptions & { readonly limit?: number; readonly cursor?: string | undefined };
 
-/** @returns the query parameters that were named */
+/** @returns the query parameters for the named parts */
 export const paging = ({ limit, cursor }: Page) => ({
   ...(limit !== undefined && { limit }),
   ...(cursor !== undefined && { cursor }),
 });
 
-/** A value with the `ETag` it was read under; hand that to a change as `ifMatch`. */
+/** A value with its `ETag`. Pass the `ETag` to a change as `ifMatch`. */
 export interface Tagged<Value> {
   readonly value: Value;
   readonly etag: string | undefined;

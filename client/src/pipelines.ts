@@ -2,7 +2,7 @@ import { type Page, paging, readTagged } from './page.ts';
 import type { AnswerOf, CallOptions, Transport } from './transport.ts';
 import type { Pipeline, PipelineDefinition, PipelineToTry } from './wire.ts';
 
-/** Which pipeline is meant. */
+/** Names the pipeline. */
 export interface PipelinePlace {
   readonly projectId: number;
   readonly pipelineId: number;
@@ -10,7 +10,7 @@ export interface PipelinePlace {
 
 const toPath = ({ projectId, pipelineId }: PipelinePlace) => ({ id: projectId, pipelineId });
 
-/** Pipelines, which update the catalog by themselves. Source: docs/interface §13. */
+/** Pipelines, which update the catalog without a client. Source: docs/interface §13. */
 export function createPipelines(transport: Transport) {
   return { ...createDefinitions(transport), ...createRuns(transport) };
 }
@@ -28,7 +28,7 @@ function createDefinitions({ call, request }: Transport) {
     create: (projectId: number, definition: PipelineDefinition, options: CallOptions = {}) =>
       call('postManagementProjectsByIdPipelines', { path: { id: projectId }, body: definition }, options),
 
-    /** Replaces a definition; members that the service sets are not looked at. */
+    /** Replaces a definition. Members that the service sets are ignored. */
     put: (place: PipelinePlace, definition: PipelineDefinition, options: CallOptions = {}) =>
       call(
         'putManagementProjectsByIdPipelinesByPipelineId',
@@ -39,11 +39,11 @@ function createDefinitions({ call, request }: Transport) {
     delete: (place: PipelinePlace, options: CallOptions = {}) =>
       call('deleteManagementProjectsByIdPipelinesByPipelineId', { path: toPath(place) }, options),
 
-    /** Another URL for the webhook; the old one ends. */
+    /** Creates a new URL for the webhook. The old URL stops working. */
     renewTriggerId: (place: PipelinePlace, options: CallOptions = {}) =>
       call('postManagementProjectsByIdPipelinesByPipelineIdTriggerId', { path: toPath(place) }, options),
 
-    /** The first rows of the real source and what they become. Nothing is stored. */
+    /** Returns the first rows of the real source and the products that they make. Stores nothing. */
     preview: (projectId: number, tried: PipelineToTry, options: CallOptions = {}) =>
       call('postManagementProjectsByIdPipelinesPreview', { path: { id: projectId }, body: tried }, options),
   };
@@ -51,7 +51,7 @@ function createDefinitions({ call, request }: Transport) {
 
 function createRuns({ call, sendJson }: Transport) {
   return {
-    /** `force`: reads the source although it is what it was at the last run. */
+    /** `force`: reads the source even if it has not changed since the last run. */
     run: async (
       place: PipelinePlace,
       { force, ...options }: CallOptions & { readonly force?: boolean } = {},
@@ -60,7 +60,7 @@ function createRuns({ call, sendJson }: Transport) {
       return (await call('postManagementProjectsByIdPipelinesByPipelineIdRun', input, options)).task;
     },
 
-    /** Sends the file of an upload source in, as it is; it starts a run. */
+    /** Uploads the file of an upload source unchanged, and starts a run. */
     upload: async (
       place: PipelinePlace,
       file: Blob,
@@ -85,7 +85,7 @@ function createRuns({ call, sendJson }: Transport) {
         page,
       ),
 
-    /** As another system does it, with an account key. Source: docs/interface §4.9. */
+    /** Calls the webhook like another system, with an account key. Source: docs/interface §4.9. */
     trigger: async (triggerId: string, options: CallOptions = {}) =>
       (await call('postEtlTriggersWebhookByTriggerId', { path: { triggerId } }, options)).task,
   };

@@ -9,7 +9,7 @@ import type { TableProduct } from './wire.ts';
 /** Words, filters and order of a search. */
 export type FindQuery = QueryOf<'getManagementProjectsByIdProductsSearch'>;
 
-/** Which products of a listing: those of a prefix, or those that a search with words, filter and category finds. */
+/** Selects the products of a listing: those with a prefix, or the hits of a search by words, filter and category. */
 export interface ProductListQuery extends CallOptions {
   readonly identifierPrefix?: string | undefined;
   readonly q?: string | undefined;
@@ -19,9 +19,9 @@ export interface ProductListQuery extends CallOptions {
   readonly limit?: number;
 }
 
-/** Which categories of a listing. */
+/** Selects the categories of a listing. */
 export interface CategoryListQuery extends CallOptions {
-  /** Only those below this path. */
+  /** Only categories below this path. */
   readonly under?: readonly string[] | undefined;
   readonly cursor?: string | undefined;
   readonly limit?: number;
@@ -50,7 +50,7 @@ function createLookups({ call }: Transport) {
     lookUpOne: (identifier: string, { projectId, ...options }: ProjectChoice = {}) =>
       call('getProductServiceProductBySku', { query: { identifier, ...choose(projectId) } }, options),
 
-    /** Words in any order, with filters and facets. Source: docs/interface §4.13. */
+    /** Finds words in any order, with filters and facets. Source: docs/interface §4.13. */
     search: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>
       call('getSearchProducts', { query: { ...query, ...choose(projectId) } }, options),
 
@@ -81,11 +81,11 @@ function createListings({ request, sendJson }: Transport) {
     /** A page of the catalog. */
     list: (projectId: number, query: ProductListQuery = {}) => list<ListedProduct>(projectId, query),
 
-    /** A page of the catalog, of each product what a table shows. */
+    /** A page of the catalog, with the fields that a table shows. */
     listTable: (projectId: number, query: ProductListQuery = {}) =>
       list<TableProduct>(projectId, { ...query, format: 'table' }),
 
-    /** A page of the category paths; `isComplete` false: those of a large change may be missing yet. */
+    /** A page of the category paths. If `isComplete` is false, categories of a large change may still be missing. */
     listCategories: (projectId: number, { signal, under, ...query }: CategoryListQuery = {}) =>
       sendJson<AnswerOf<'getManagementProjectsByIdCategories'>>({
         method: 'GET',
@@ -94,7 +94,7 @@ function createListings({ request, sendJson }: Transport) {
         ...(signal && { signal }),
       }),
 
-    /** The whole catalog in upload shape. */
+    /** The whole catalog in upload form. */
     async *export(projectId: number, { signal }: CallOptions = {}) {
       const response = await request({
         method: 'GET',
@@ -107,10 +107,10 @@ function createListings({ request, sendJson }: Transport) {
   };
 }
 
-/** All that the service knows about one product. */
+/** All data of the service about one product. */
 function createPages({ call }: Transport) {
   return {
-    /** One product as it was sent, as it is answered, and what made no fact. */
+    /** One product as uploaded and as answered, and the values without a fact. */
     open: (projectId: number, identifier: string, options: CallOptions = {}) =>
       call(
         'getManagementProjectsByIdProductsByIdentifier',
@@ -118,7 +118,10 @@ function createPages({ call }: Transport) {
         options,
       ) as Promise<ProductPage>,
 
-    /** The relations of one product in both directions; `limit` is of groups for each. Source: docs/interface §12.7. */
+    /**
+     * The relations of one product in both directions. `limit` counts groups for each relation. Source: docs/interface
+     * §12.7.
+     */
     relationsOf: (
       projectId: number,
       identifier: string,

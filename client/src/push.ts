@@ -6,67 +6,67 @@ import { makeName, type Transport } from './transport.ts';
 import { createUpdates, type FullUpdatePreview, type InvalidChoice, type SessionChoice } from './updates.ts';
 import type { Task } from './wire.ts';
 
-/** The most products in a batch. Source: docs/interface §8. */
+/** The maximum of products in a batch. Source: docs/interface §8. */
 const BATCH_PRODUCTS = 10_000;
-/** Far below the smallest usual limit of a body, also when every character takes three bytes. */
+/** Far below the smallest usual limit of a body, even if every character takes three bytes. */
 const BATCH_CHARACTERS = 16_000_000;
 
-/** How far a push is: stored, it lets a later push of the same batches go on. */
+/** The progress of a push. If it is stored, a later push of the same batches resumes there. */
 export interface PushState {
-  /** Names its requests: one that is sent again counts once. Source: docs/interface §7.5. */
+  /** Names its requests, so that a repeated request counts once. Source: docs/interface §7.5. */
   readonly run: string;
   readonly fullUpdateId?: number;
   readonly batches: number;
   readonly products: number;
-  /** Products that are not valid and were left out. */
+  /** Products that are invalid and were skipped. */
   readonly skipped: number;
-  /** Of each batch; of a full update the commit. */
+  /** The tasks of the batches. For a full update, the task of the commit. */
   readonly tasks: readonly string[];
   readonly isCommitting: boolean;
 }
 
 export interface PushOptions extends ProjectChoice, InvalidChoice {
   readonly mode: 'full' | 'incremental' | 'partial';
-  /** Of an earlier push of the same batches, which was broken off. */
+  /** The state of an earlier push of the same batches that was interrupted. */
   readonly state?: PushState;
-  /** Called with each state, which is to be stored before it returns. */
+  /** Called with each state, and must store it before it returns. */
   readonly onState?: (state: PushState) => void;
-  /** Of a full update: looks at what the commit would do; false leaves the session open and the catalog as it is. */
+  /** For a full update: receives the preview of the commit. False leaves the session open and the catalog unchanged. */
   readonly confirm?: ((preview: FullUpdatePreview) => boolean | Promise<boolean>) | undefined;
-  /** Exactly how many products may be deleted, to pass the delete guard. */
+  /** The exact number of products that may be deleted, to override the delete guard. */
   readonly allowDeletes?: number | undefined;
-  /** Called when the delete guard refuses: how many may be deleted; undefined: the refusal stands. */
+  /** Called when the delete guard refuses. Returns how many products may be deleted. Undefined: the refusal stands. */
   readonly onGuard?: (refusal: RelataError) => Promise<number | undefined>;
-  /** Called when the full update of `state` is gone: this one begins anew. */
+  /** Called when the full update of `state` no longer exists and this push starts a new one. */
   readonly onGone?: () => void;
 }
 
 export interface PushResult {
   readonly state: PushState;
-  /** What the commit was going to do; undefined for one that an earlier push began. */
+  /** The preview of the commit. Undefined for a commit that an earlier push began. */
   readonly preview?: FullUpdatePreview;
-  /** The commit, ended; undefined when `confirm` said no, and of other modes. */
+  /** The ended commit. Undefined if `confirm` returned false, and in other modes. */
   readonly task?: Task;
 }
 
 export interface FullUpdateOptions extends ProjectChoice {
-  /** Looks at what the commit would do; false leaves the session open and the catalog as it is. */
+  /** Receives the preview of the commit. False leaves the session open and the catalog unchanged. */
   readonly confirm?: (preview: FullUpdatePreview) => boolean | Promise<boolean>;
-  /** Called after each batch with the products sent so far. */
+  /** Called after each batch with the number of products sent so far. */
   readonly onBatch?: (sent: number) => void;
-  /** Exactly how many products may be deleted, to pass the delete guard. */
+  /** The exact number of products that may be deleted, to override the delete guard. */
   readonly allowDeletes?: number;
 }
 
 export interface FullUpdateResult {
   readonly fullUpdateId: number;
   readonly sent: number;
-  /** The commit, ended; undefined when `confirm` said no. */
+  /** The ended commit. Undefined if `confirm` returned false. */
   readonly task: Task | undefined;
 }
 
 type Products = Iterable<UploadProduct> | AsyncIterable<UploadProduct>;
-/** A body as it is to be sent, in JSON, may be used again when the next one is taken. */
+/** A ready JSON body. Its buffer may be reused when the next body is requested. */
 type Batches = AsyncIterable<readonly UploadProduct[] | Uint8Array>;
 
 /** Whole updates, batch by batch. Source: docs/interface §4.4, §4.5. */
@@ -74,16 +74,16 @@ export function createPush(transport: Transport) {
   const service = { ...createUpdates(transport), ...createTasks(transport) };
 
   /**
-   * Sends batches, and ends when the catalog has them. Broken off, it goes on with its last state.
-   * @throws TaskError when a batch or the commit fails
+   * Sends batches and returns when the catalog has them. An interrupted push resumes with its last state.
+   * @throws TaskError if a batch or the commit fails
    */
   const push = (batches: Batches, options: PushOptions): Promise<PushResult> =>
     new Push(service, options).run(batches);
 
   /**
-   * Makes the catalog what is given: products that are not in it are deleted. Sends batches as the products come, and
-   * holds one batch in memory.
-   * @throws TaskError when the commit fails
+   * Makes the catalog equal to the given products: other products are deleted. Sends batches as the products arrive,
+   * and keeps one batch in memory.
+   * @throws TaskError if the commit fails
    */
   async function fullUpdate(
     products: Products,
@@ -117,7 +117,7 @@ class Push {
   async run(batches: Batches): Promise<PushResult> {
     if (this.#options.mode === 'full') return this.#runFull(batches);
     await this.#send(batches);
-    // Each, so that the first failure is reported.
+    // Waits for each, so that the first failure is reported.
     for (const id of this.#state.tasks) await this.#service.wait(id, this.#place);
     return { state: this.#state };
   }
@@ -150,7 +150,7 @@ class Push {
 
   #isOpen = () => unlessGone(async () => Boolean(await this.#service.openFullUpdate(this.#session)));
 
-  /** Goes on with the session of the state, if that is still open, else begins one. */
+  /** Resumes the session of the state if it is still open. Otherwise begins a new one. */
   async #open(): Promise<void> {
     if (this.#state.fullUpdateId !== undefined) {
       if (await this.#isOpen()) return;
@@ -158,7 +158,7 @@ class Push {
       this.#state = begin();
     }
     const opened = await unlessGone(this.#initiate);
-    // An earlier push began it without noting its id, and it is gone since.
+    // An earlier push began the session without storing its id, and the session no longer exists.
     if (opened === false) this.#state = begin();
     const { fullUpdateId } = opened || (await this.#initiate());
     this.#note({ fullUpdateId });
@@ -173,7 +173,7 @@ class Push {
     let at = 0;
     for await (const batch of batches) {
       at += 1;
-      // Accepted by an earlier push: the same batches have the same numbers.
+      // An earlier push had this batch accepted, because the same batches have the same numbers.
       if (at > this.#state.batches) await this.#sendOne(batch);
     }
   }
@@ -193,7 +193,7 @@ class Push {
     });
   }
 
-  /** What the delete guard refuses may be allowed then. */
+  /** The caller may then allow the deletions that the delete guard refused. */
   async #commit(): Promise<Task> {
     const { allowDeletes, onGuard } = this.#options;
     try {
@@ -216,13 +216,13 @@ class Push {
       const id = this.#state.tasks[0] ?? (await this.#start(allowDeletes));
       return await this.#service.wait(id, this.#place);
     } catch (error) {
-      // After any other failure the commit may run: a later push finds it.
+      // After any other failure the commit may still run, and a later push finds it.
       if (isRefused(error)) this.#note({ isCommitting: false, tasks: [] });
       throw error;
     }
   }
 
-  /** @returns its task, also of one that has begun before. Source: docs/interface §4.4 rule 17. */
+  /** @returns its task, even if the commit has begun before. Source: docs/interface §4.4 rule 17. */
   async #start(allowDeletes: number | undefined): Promise<string> {
     const choice = { ...this.#session, allowDeletes, batches: this.#state.batches };
     const { data } = await this.#service.start(choice);
@@ -231,9 +231,9 @@ class Push {
   }
 
   /**
-   * Of a push that lost sight of its commit. While the session is open the commit never began. One that is closed never opens
-   * again, so starting it finds its task and commits nothing.
-   * @returns the commit, ended; false where there is none
+   * For a push that lost contact during its commit. If the session is open, the commit never began. A closed session
+   * never opens again, so a start finds its task and commits nothing.
+   * @returns the ended commit, or false if there is none
    */
   async #findCommit(): Promise<Task | false> {
     if (!this.#state.isCommitting || (await this.#isOpen())) return false;
@@ -250,7 +250,7 @@ const begin = (run = makeName()): PushState => ({
   isCommitting: false,
 });
 
-/** A task that is no longer stored says nothing. */
+/** A task that is no longer stored proves nothing. */
 const isRefused = (error: unknown) =>
   error instanceof TaskError || (error instanceof RelataError && [400, 404].includes(error.status));
 
@@ -261,7 +261,10 @@ const GONE: ReadonlySet<string> = new Set([
   'full_update_replaced',
 ]);
 
-/** @returns false where the full update is gone: ended, given up or replaced. Any other refusal says nothing of it. */
+/**
+ * @returns false if the full update no longer exists, because it ended, was discarded or was replaced. Any other
+ * refusal proves nothing.
+ */
 async function unlessGone<Result>(work: () => Promise<Result>): Promise<Result | false> {
   try {
     return await work();
@@ -272,7 +275,7 @@ async function unlessGone<Result>(work: () => Promise<Result>): Promise<Result |
   }
 }
 
-/** Batches bounded in number and size. */
+/** Batches that are limited in number of products and size. */
 async function* toBatches(products: Products): AsyncGenerator<UploadProduct[]> {
   let batch: UploadProduct[] = [];
   let characters = 0;

@@ -5,14 +5,14 @@ export class RelataError extends Error {
   override readonly name = 'RelataError';
   /** The HTTP status. */
   readonly status: number;
-  /** One word of a closed list, such as `delete_guard`. Source: docs/interface §7.7. */
+  /** One code of a closed list, such as `delete_guard`. Source: docs/interface §7.7. */
   readonly reason: ErrorBody['reason'] | undefined;
-  /** Also in the log of the service. */
+  /** The log of the service has the same id. */
   readonly requestId: string | undefined;
   readonly details: readonly string[];
-  /** One element for each bad product of a body, in its order. */
+  /** One element for each invalid product of a body, in the order of the body. */
   readonly validation: readonly ProductViolation[];
-  /** From `Retry-After`. */
+  /** The value of `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, body: Partial<ErrorBody>, retryAfterSeconds?: number) {
@@ -26,7 +26,7 @@ export class RelataError extends Error {
   }
 }
 
-/** The service could not be reached, also after the repetitions. */
+/** The service could not be reached, even after the repetitions. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 
@@ -35,7 +35,7 @@ export class UnreachableError extends Error {
   }
 }
 
-/** A task that was waited for has FAILED or was CANCELLED. */
+/** A task that was waited for ended as FAILED or CANCELLED. */
 export class TaskError extends Error {
   override readonly name = 'TaskError';
   readonly task: Task;

@@ -7,13 +7,13 @@ export interface RelatedQuery extends ProjectChoice {
   readonly includeRelations?: readonly { id: number; limit?: number }[];
   readonly includeTags?: readonly { tag: string; limitPerRelation?: number }[];
   readonly explain?: boolean;
-  /** Names the attributes without a value that a product is there by. */
+  /** Names the attributes without a value by which a product is related. */
   readonly assumed?: boolean;
-  /** Of the sentences of `explain`, such as en-GB; default: the locale of the project. */
+  /** The locale of the sentences of `explain`, such as en-GB. Default: the locale of the project. */
   readonly locale?: string;
 }
 
-/** Which products are to be used together. Source: docs/interface §12.10. */
+/** The products to be used together. Source: docs/interface §12.10. */
 export type FitQuestion = Omit<BodyOf<'postSearchRelationsFit'>, 'projectId'>;
 
 const PATH = '/management/projects/{id}/relations';
@@ -39,7 +39,7 @@ function createAnswers({ sendJson, call }: Transport) {
     ...(query.locale && { locale: query.locale }),
   });
   return {
-    /** @returns what goes with one product */
+    /** @returns the products related to one product */
     relatedTo: (identifier: string, query: RelatedQuery = {}) =>
       sendJson<AnswerOf<'postSearchRelationsResult'>>({
         method: 'GET',
@@ -48,7 +48,7 @@ function createAnswers({ sendJson, call }: Transport) {
         ...(query.signal && { signal: query.signal }),
       }),
 
-    /** @returns what goes with each of many products, by identifier */
+    /** @returns the products related to each of many products, by identifier */
     relatedToMany: (identifiers: readonly string[], query: RelatedQuery = {}) =>
       sendJson<AnswerOf<'postSearchRelationsBulkResults'>>({
         method: 'POST',
@@ -58,8 +58,8 @@ function createAnswers({ sendJson, call }: Transport) {
       }),
 
     /**
-     * @param question the identifiers of the products, or a question with quantities, tags and the rest
-     * @returns whether products can be used together, pair by pair, and why
+     * @param question the identifiers of the products, or a question with quantities, tags and other fields
+     * @returns whether the products can be used together, pair by pair, with reasons
      */
     fit: (question: FitQuestion | readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
       const body = 'items' in question ? question : { items: question.map((identifier) => ({ identifier })) };
@@ -68,10 +68,10 @@ function createAnswers({ sendJson, call }: Transport) {
   };
 }
 
-/** Tables of values that go together. Source: docs/interface §12.9. */
+/** Tables of values that match. Source: docs/interface §12.9. */
 function createTables({ call, request }: Transport) {
   return {
-    /** @returns a page of tables by name, from `cursor` on: the `nextCursor` of the page before */
+    /** @returns a page of tables by name, beginning at `cursor`, which is the `nextCursor` of the previous page */
     list: (projectId: number, { cursor, ...options }: CallOptions & { readonly cursor?: string } = {}) =>
       call(
         'getManagementProjectsByIdTables',
@@ -118,7 +118,7 @@ function createDefinitions({ call, request }: Transport) {
     create: (projectId: number, definition: RelationDefinition, options: CallOptions = {}) =>
       call('postManagementProjectsByIdRelations', { path: { id: projectId }, body: definition }, options),
 
-    /** Replaces a definition; members that the service sets are not looked at. */
+    /** Replaces a definition. Members that the service sets are ignored. */
     put: (
       place: { projectId: number; relationId: number },
       definition: RelationDefinition,
@@ -140,7 +140,7 @@ function createDefinitions({ call, request }: Transport) {
     export: (projectId: number, options: CallOptions = {}) =>
       call('getManagementProjectsByIdRelationsExport', { path: { id: projectId } }, options),
 
-    /** The document becomes the whole list: what it does not hold is deleted. Tables are made or replaced. */
+    /** The document becomes the whole list, so relations that it lacks are deleted. Tables are created or replaced. */
     import: (
       projectId: number,
       relations: readonly (RelationDefinition & { id?: number })[],
@@ -160,10 +160,10 @@ function createDefinitions({ call, request }: Transport) {
   };
 }
 
-/** How a definition does, and why. Source: docs/interface §12.6. */
+/** The health of a definition, with reasons. Source: docs/interface §12.6. */
 function createQuestions({ call }: Transport) {
   return {
-    /** Tries a definition on the catalog as it is, and stores nothing. `cards`: products are described too. */
+    /** Tries a definition on the current catalog and stores nothing. `cards`: also describes products. */
     preview: (
       projectId: number,
       definition: RelationDefinition,
@@ -190,11 +190,11 @@ function createQuestions({ call }: Transport) {
         options,
       ),
 
-    /** Which missing values leave most verdicts of constraints unknown. */
+    /** The missing values that leave most verdicts of constraints unknown. */
     missingValues: (projectId: number, options: CallOptions = {}) =>
       call('getManagementProjectsByIdRelationsMissingValues', { path: { id: projectId } }, options),
 
-    /** Why one product is a result of another, or is not. */
+    /** The reason why a product is a result of another, or is not. */
     explain: (
       place: { projectId: number; relationId: number },
       pair: { source: string; target: string; locale?: string },
@@ -213,7 +213,7 @@ export interface RelationPlace {
   readonly relationId: number;
 }
 
-/** An identifier; an object where it is said how many of it go with the source. */
+/** An identifier, or an object with the quantity that goes with the source. */
 export type LinkTarget = string | { readonly identifier: string; readonly quantity?: number };
 
 /** A line of a list of links, as JSON. */
@@ -222,12 +222,12 @@ export interface LinkLine {
   readonly targets: readonly LinkTarget[];
 }
 
-/** The links of a relation of links, a `LinkLine` a line. Source: docs/interface §12.8. */
+/** The links of a relation of links, one `LinkLine` per line. Source: docs/interface §12.8. */
 function createLinks({ request, sendJson }: Transport) {
   const toLinks = ({ projectId, relationId }: RelationPlace) =>
     `${PATH.replace('{id}', String(projectId))}/${relationId}/links`;
   return {
-    /** @returns the lines; with `source` only its own */
+    /** @returns the lines, with `source` only those of this source */
     links: async (
       place: RelationPlace,
       { source, ...options }: CallOptions & { readonly source?: string } = {},

@@ -1,4 +1,4 @@
-/** Passing troubles: the same request may succeed a moment later. Source: docs/interface §7.4, §5.3. */
+/** Temporary failures: the same request may succeed a moment later. Source: docs/interface §7.4, §5.3. */
 const PASSING: readonly number[] = [408, 429, 502, 503, 504];
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 60_000;
@@ -6,8 +6,8 @@ const LONGEST_PAUSE_MS = 60_000;
 export const isPassing = (status: number): boolean => PASSING.includes(status);
 
 /**
- * How long to wait before a repetition: what the service asks for, else twice as long each time, with chance in it so
- * that many callers do not come back at once.
+ * The wait before a repetition: the time that the service names, or else twice as long each time, with a random part so
+ * that many callers do not repeat at the same moment.
  */
 export function pauseBefore(repetition: number, retryAfterSeconds?: number): number {
   if (retryAfterSeconds !== undefined) return Math.min(retryAfterSeconds * 1000, LONGEST_PAUSE_MS);
@@ -15,7 +15,7 @@ export function pauseBefore(repetition: number, retryAfterSeconds?: number): num
   return longest / 2 + (Math.random() * longest) / 2;
 }
 
-/** @throws the signal's reason when it aborts */
+/** @throws the reason of the signal if it aborts */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {

@@ -6,8 +6,8 @@ export type Role = User['role'];
 export type PartRole = User['roles'][number];
 
 /**
- * The console's session: a cookie that the browser keeps, and a token that this client sends with every change. Source:
- * docs/interface §5.6.
+ * The session of the console: a cookie that the browser stores, and a token that this client sends with every change.
+ * Source: docs/interface §5.6.
  */
 export function createSession(transport: Transport) {
   return {
@@ -18,7 +18,7 @@ export function createSession(transport: Transport) {
   };
 }
 
-/** A password is never sent twice by itself: each attempt counts. The new session has a new token. */
+/** Never repeats a password, because each attempt counts. The new session has a new token. */
 async function enter({ sendJson, useCsrfToken }: Transport, path: string, body: object): Promise<SignedIn> {
   const session = await sendJson<SignedIn>({ method: 'POST', path, body, retries: 0 });
   useCsrfToken(session.csrfToken);
@@ -45,13 +45,13 @@ function createSignIn(transport: Transport) {
       return answer;
     },
     findWays: (options: CallOptions = {}) => call('getManagementSessionWays', {}, options),
-    /** @returns where the browser goes to sign in with the company account */
+    /** @returns the address where the browser signs in with the company account */
     startCompanyAccount: async (options: CallOptions = {}): Promise<string> =>
       (await call('postManagementSessionCompanyAccountStart', {}, options)).url,
-    /** @param query  with which the browser came back from the provider */
+    /** @param query  the query with which the provider sent the browser back */
     finishCompanyAccount: (query: string) =>
       enter(transport, '/management/session/company-account', { query }),
-    /** Ends all sessions of the user but the new one that it answers. */
+    /** Ends all sessions of the user except the new one that it answers. */
     changePassword: (current: string, next: string) =>
       enter(transport, '/management/session/password', { current, new: next }),
   };
@@ -60,7 +60,7 @@ function createSignIn(transport: Transport) {
 function createPasskeys({ call }: Transport) {
   return {
     listPasskeys: (options: CallOptions = {}) => call('getManagementSessionPasskeys', {}, options),
-    /** @param make  makes it, in a browser by `navigator.credentials.create` */
+    /** @param make  creates the passkey, in a browser by `navigator.credentials.create` */
     addPasskey: async (
       name: string,
       make: (options: PasskeyOptions) => Promise<Omit<BodyOf<'postManagementSessionPasskeys'>, 'name'>>,
@@ -81,7 +81,7 @@ function createOwnSessions({ call, useCsrfToken }: Transport) {
       useCsrfToken(session.csrfToken);
       return session;
     },
-    /** @returns where a user with a company account signs out there too, if its provider offers that */
+    /** @returns the address where a user with a company account also signs out there, if the provider has one */
     signOut: async (options: CallOptions = {}): Promise<string | undefined> => {
       const { providerSignOutUrl } = await call('deleteManagementSession', {}, options);
       useCsrfToken(undefined);
@@ -100,14 +100,14 @@ function createOwnSessions({ call, useCsrfToken }: Transport) {
   };
 }
 
-/** Links by which people become users. */
+/** Links that create users. */
 function createLinks(transport: Transport) {
   const { call } = transport;
   return {
-    /** What an owner link or an invitation is for. @throws RelataError 400 when it is not valid any more */
+    /** Describes an owner link or an invitation. @throws RelataError 400 if the link is no longer valid */
     checkLink: (token: string, options: CallOptions = {}) =>
       call('postManagementLinksCheck', { body: { token } }, options),
-    /** The first user, by the owner link. Source: docs/interface §14.5 rule 3. */
+    /** Creates the first user by the owner link. Source: docs/interface §14.5 rule 3. */
     createOwner: (owner: BodyOf<'postManagementOwner'>) => enter(transport, '/management/owner', owner),
     acceptInvitation: (answer: BodyOf<'postManagementInvitationsAccept'>) =>
       enter(transport, '/management/invitations/accept', answer),
@@ -122,12 +122,12 @@ export function createUsers({ call }: Transport) {
       call('patchManagementUsersById', { path: { id }, body: change }, options),
     delete: (id: number, options: CallOptions = {}) =>
       call('deleteManagementUsersById', { path: { id } }, options),
-    /** Of a user who lost them. */
+    /** Removes the passkeys of a user who lost them. */
     removePasskeys: (id: number, options: CallOptions = {}) =>
       call('deleteManagementUsersByIdPasskeys', { path: { id } }, options),
     listInvitations: (options: CallOptions = {}) =>
       call('getManagementInvitations', { query: { limit: 1000 } }, options),
-    /** The answer, and only this one, carries the link. */
+    /** Only this answer contains the link. */
     invite: (
       email: string,
       role: Role,

@@ -4,7 +4,7 @@ import type { BodyOf, CallOptions, InputOf, Transport } from './transport.ts';
 export type ShopQuestion = BodyOf<'postSearchV1ByProjectId'>;
 export type SuggestionsQuery = Omit<NonNullable<InputOf<'getSearchSuggestions'>['query']>, 'projectId'>;
 
-/** The search of a shop's page, in the answers that shop connectors read. Source: docs/interface §4.14. */
+/** The search of a shop's page, with answers in the form for shop connectors. Source: docs/interface §4.14. */
 export function createShop({ call }: Transport) {
   return {
     /** @returns groups of products with filters and sorting options */

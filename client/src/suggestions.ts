@@ -4,17 +4,17 @@ export type SuggestionKind = 'relation' | 'attribute' | 'duplicate';
 
 export interface SuggestionQuery extends CallOptions {
   readonly kind?: SuggestionKind;
-  /** Default false: those that were not dismissed. */
+  /** Default false: suggestions that were not dismissed. */
   readonly dismissed?: boolean;
 }
 
 export type Suggestion = AnswerOf<'getManagementProjectsByIdSuggestions'>['items'][number];
 
-/** Suggestions drawn from the data, as drafts. Source: docs/interface §17. */
+/** Suggestions from the data, as drafts. Source: docs/interface §17. */
 export function createSuggestions({ call }: Transport) {
   const one = (projectId: number, suggestionId: string) => ({ path: { id: projectId, suggestionId } });
   return {
-    /** The first call after a change of the catalog counts, for some seconds. */
+    /** The first call after a change of the catalog counts again, which takes some seconds. */
     list: (projectId: number, { kind, dismissed, ...options }: SuggestionQuery = {}) =>
       call(
         'getManagementProjectsByIdSuggestions',

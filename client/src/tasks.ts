@@ -10,14 +10,14 @@ export interface ReportLine {
   identifier?: string;
   code?: string;
   attribute?: string;
-  /** Of the build of a channel: the field of its format. */
+  /** For the build of a channel: the field of its format. */
   field?: string;
   value?: string;
   message?: string;
-  /** Of the run of a pipeline: the row of the file, whose header counts, and the column. */
+  /** For the run of a pipeline: the row of the file, counted with its header, and the column. */
   row?: number;
   column?: string;
-  /** On the last line of a report that was cut: how many lines there are besides. */
+  /** On the last line of a report that was cut: the number of further lines. */
   more?: number;
 }
 
@@ -30,7 +30,7 @@ export interface TaskListQuery extends ProjectChoice {
 /** The longest wait of one request. Source: docs/interface §8. */
 const WAIT_SECONDS = 60;
 
-/** Up to some 8 seconds between two attempts to listen. */
+/** Up to about 8 seconds between two attempts to listen. */
 const MOST_DOUBLINGS = 6;
 
 const hasEnded = (task: Task) => task.finishTime !== null;
@@ -44,11 +44,11 @@ export function createTasks(transport: Transport) {
 
     /**
      * Waits until the task has ended, however long it takes.
-     * @throws TaskError when it FAILED or was CANCELLED
+     * @throws TaskError if it ended as FAILED or CANCELLED
      */
     wait: (id: string, options: CallOptions = {}): Promise<Task> => wait(transport, id, options),
 
-    /** The task at once and at every change, until it has ended. A connection that breaks is made anew. */
+    /** Yields the task immediately and at every change, until it has ended. Opens a broken connection again. */
     follow: (id: string, options: CallOptions = {}): AsyncGenerator<Task> => follow(transport, id, options),
 
     /** A page, newest first. */
@@ -65,7 +65,7 @@ export function createTasks(transport: Transport) {
       yield* readNdjson<ReportLine>(await request({ method: 'GET', path, ...rest(signal) }));
     },
 
-    /** @throws RelataError 409 for an upload and for a task that has ended or takes effect at that moment */
+    /** @throws RelataError 409 for an upload, and for a task that has ended or is taking effect */
     cancel: async (id: string, options: CallOptions = {}) =>
       (await call('postTasksByIdCancel', { path: { id } }, options)).task,
   };
@@ -91,21 +91,21 @@ async function* follow(transport: Transport, id: string, options: CallOptions): 
   }
 }
 
-/** One connection: it ends with the task, or when something in between breaks it. */
+/** One connection: it ends with the task, or when a proxy breaks it. */
 async function* listen({ request }: Transport, id: string, { signal }: CallOptions): AsyncGenerator<Task> {
   const path = `/tasks/${encodeURIComponent(id)}/events`;
   const response = await request({ method: 'GET', path, accept: 'text/event-stream', ...rest(signal) });
   try {
     yield* readEvents<Task>(response, 'task');
   } catch (error) {
-    // The stream broke off, which a proxy does to quiet ones: it is followed by another one.
+    // The stream broke off, which proxies do to quiet streams. The next one follows.
     if (signal?.aborted || error instanceof SyntaxError) throw error;
   }
 }
 
 const rest = (signal: AbortSignal | undefined) => (signal ? { signal } : {});
 
-/** An optional member that is undefined is left out of a query. */
+/** A query omits an optional member that is undefined. */
 function defined<Query extends object>(query: Query) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as { [Name in keyof Query]: Exclude<Query[Name], undefined> };

@@ -3,22 +3,22 @@ import { isPassing, pause, pauseBefore } from './retry.ts';
 import { type Error as ErrorBody, type Operations, operations } from './wire.ts';
 
 export interface ClientOptions {
-  /** Base URL of the installation; in a page served by it the default, `''`, is right. */
+  /** The base URL of the installation. In a page that it serves, the default `''` is right. */
   readonly url?: string;
-  /** The API key; without one the browser's console session counts. */
+  /** The API key. Without one, the console session of the browser is used. */
   readonly key?: string;
-  /** How often a request is repeated after a passing trouble; default 3. */
+  /** The number of repetitions after a temporary failure. Default: 3. */
   readonly retries?: number;
   /** Default: the fetch of the platform. */
   readonly fetch?: typeof fetch;
 }
 
-/** What a caller may say about a single request. */
+/** The options of a single request. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** Names a write, so that it is done once even when it is sent twice; made up when left out. */
+  /** Names a write, so that it is done once even if it is sent twice. Default: a generated key. */
   readonly idempotencyKey?: string;
-  /** The `ETag` that was read: when the thing was changed since, the answer is 412. */
+  /** The `ETag` of the read version. If the resource has changed since, the answer is 412. */
   readonly ifMatch?: string;
 }
 
@@ -26,7 +26,7 @@ export interface Outgoing extends CallOptions {
   readonly method: string;
   readonly path: string;
   readonly query?: Readonly<Record<string, unknown>>;
-  /** Sent as JSON; a string, bytes and a file go as they are. */
+  /** Sent as JSON. A string, bytes and a file are sent unchanged. */
   readonly body?: unknown;
   readonly accept?: string;
   readonly retries?: number;
@@ -42,7 +42,7 @@ export type QueryOf<Name extends OperationName> =
 
 export type Transport = ReturnType<typeof createTransport>;
 
-/** The way to the service: addresses, credentials, repetitions, refusals. */
+/** The connection to the service: addresses, credentials, repetitions, refusals. */
 export function createTransport({ url = '', key, retries = 3, fetch: given }: ClientOptions) {
   const base = url.replace(/\/+$/, '');
   const send = given ?? ((input: string, init: RequestInit) => fetch(input, init));
@@ -79,7 +79,7 @@ export function createTransport({ url = '', key, retries = 3, fetch: given }: Cl
       const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
       return (isJson ? await response.json() : await response.text()) as AnswerOf<Name>;
     },
-    /** The session's token, sent with every change. Source: docs/interface §5.6 rule 7. */
+    /** The token of the session, sent with every change. Source: docs/interface §5.6 rule 7. */
     useCsrfToken(token: string | undefined): void {
       csrfToken = token;
     },
@@ -98,7 +98,7 @@ export function toOutgoing<Name extends OperationName>(name: Name, input: InputO
   return { method, path: filled, ...(query && { query }), ...(body !== undefined && { body }) };
 }
 
-/** A refusal and a network that fails are results here, an aborted request is thrown. */
+/** A refusal and a failed network are results here. An aborted request is thrown. */
 async function attempt(
   send: () => Promise<Response>,
   signal?: AbortSignal,
@@ -108,7 +108,7 @@ async function attempt(
     return response.ok ? response : await readRefusal(response);
   } catch (error) {
     signal?.throwIfAborted();
-    // fetch has one class of error for all reasons why there is no answer; the reason goes with this one.
+    // fetch has one error class for all reasons without an answer, so the reason is passed on with it.
     return new UnreachableError(error);
   }
 }
@@ -120,19 +120,19 @@ const isWorthRepeating = (error: RelataError | UnreachableError) =>
   error instanceof UnreachableError || isPassing(error.status);
 
 async function readRefusal(response: Response): Promise<RelataError> {
-  // The status is the refusal; a body that breaks off would only explain it.
+  // The status is the refusal. A body that breaks off would only explain it.
   const text = await response.text().catch(() => '');
   const after = Number(response.headers.get('retry-after') ?? Number.NaN);
   return new RelataError(response.status, parseBody(text), Number.isFinite(after) ? after : undefined);
 }
 
-/** Something in between may answer too, and in other shapes. */
+/** A proxy may also answer, in other forms. */
 function parseBody(text: string): Partial<ErrorBody> {
   try {
     const body: unknown = JSON.parse(text);
     return typeof body === 'object' && body !== null ? body : {};
   } catch {
-    // A proxy in between answers in HTML.
+    // A proxy answers in HTML.
     return {};
   }
 }
@@ -158,7 +158,7 @@ const isAsItIs = (body: unknown): body is string | Blob | Uint8Array<ArrayBuffer
 const toHeaders = ({ body, accept }: Outgoing, key: string | undefined): Record<string, string> => ({
   ...(key !== undefined && { authorization: `Bearer ${key}` }),
   ...(accept !== undefined && { accept }),
-  // A file says itself what it is.
+  // A file has its own content type.
   ...(body !== undefined && !(body instanceof Blob) && { 'content-type': 'application/json' }),
 });
 
@@ -171,13 +171,13 @@ function toWriteHeaders({ method, idempotencyKey, ifMatch }: Outgoing, csrfToken
   };
 }
 
-/** `crypto.randomUUID` is missing in pages served over plain HTTP. */
+/** Pages served over plain HTTP lack `crypto.randomUUID`. */
 export function makeName(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Lists of identifiers and the like are JSON in a query; undefined is left out. */
+/** Lists of identifiers and similar values are JSON in a query. Undefined is omitted. */
 function toQuery(query: Readonly<Record<string, unknown>> = {}): string {
   const parameters = Object.entries(query).flatMap(([name, value]) => {
     if (value === undefined || value === null) return [];

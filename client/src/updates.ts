@@ -7,11 +7,11 @@ import type { TableProduct } from './wire.ts';
 export type FullUpdatePreview = AnswerOf<'postProductsBatchPreview'>;
 
 export interface SessionChoice extends ProjectChoice {
-  /** Refused when another session is open. */
+  /** Refused if another session is open. */
   readonly fullUpdateId?: number | undefined;
 }
 
-/** Treatment of products that are not valid; default: the project's setting. */
+/** The treatment of invalid products. Default: the setting of the project. */
 export interface InvalidChoice {
   readonly onInvalid?: 'refuse' | 'skip';
 }
@@ -24,9 +24,9 @@ export interface DeletedQuery extends SessionChoice {
 
 export interface StartChoice extends SessionChoice {
   readonly allowDeletes?: number | undefined;
-  /** Number of accepted batches; refused when the session holds another number. */
+  /** The number of accepted batches. Refused if the session has another number. */
   readonly batches?: number | undefined;
-  /** The sum of `nrOfParsed` over the accepted batches; refused when the session holds another number. */
+  /** The sum of `nrOfParsed` over the accepted batches. Refused if the session has another number. */
   readonly products?: number | undefined;
 }
 
@@ -39,7 +39,7 @@ export const createUpdates = (transport: Transport) => ({
 function createFullUpdate({ call, sendJson }: Transport) {
   const initiate = ({ projectId, ...options }: ProjectChoice = {}) =>
     call('postProductsBatchInitiate', { query: choose(projectId) }, options);
-  /** @param products or a body as it is to be sent, in JSON */
+  /** @param products or a ready JSON body */
   const upload = (
     products: readonly UploadProduct[] | Uint8Array,
     { onInvalid, ...options }: SessionChoice & InvalidChoice = {},
@@ -79,7 +79,7 @@ export interface RestoreChoice extends ProjectChoice {
 
 function createChanges({ call }: Transport) {
   return {
-    /** Replaces everything about each product, or creates it: an incremental update. At most 10,000. */
+    /** An incremental update: creates each product or replaces it completely. At most 10,000. */
     replace: (
       products: readonly UploadProduct[] | Uint8Array,
       { projectId, onInvalid, ...options }: ProjectChoice & InvalidChoice = {},
@@ -88,7 +88,7 @@ function createChanges({ call }: Transport) {
       return call('postProducts', { query, body: toBody(products) }, options);
     },
 
-    /** Changes what is named and nothing else: a partial update. At most 10,000. */
+    /** A partial update: changes only the named attributes and fields. At most 10,000. */
     change: (
       products: readonly PartialProduct[] | Uint8Array,
       { projectId, onInvalid, ...options }: ProjectChoice & InvalidChoice = {},
@@ -103,20 +103,22 @@ function createChanges({ call }: Transport) {
       return call('deleteProducts', { query: choose(projectId), body }, options);
     },
 
-    /** The open full update. @throws RelataError 400 where none is open, or another than `fullUpdateId` */
+    /** The open full update. @throws RelataError 400 if none is open, or one other than `fullUpdateId` */
     openFullUpdate: ({ projectId, fullUpdateId, ...options }: SessionChoice = {}) =>
       call('getProductsBatch', { query: chooseSession({ projectId, fullUpdateId }) }, options),
 
-    /** The open full update; undefined where none is open. */
+    /** The open full update. Undefined if none is open. */
     findFullUpdate: async (projectId: number, options: CallOptions = {}) =>
       (await call('getManagementProjectsByIdFullUpdate', { path: { id: projectId } }, options)).fullUpdate ??
       undefined,
 
-    /** Gives the open full update up. @throws RelataError 400 where none is open, or another than `fullUpdateId` */
+    /** Discards the open full update. @throws RelataError 400 if none is open, or one other than `fullUpdateId` */
     giveUpFullUpdate: ({ projectId, fullUpdateId, ...options }: SessionChoice = {}) =>
       call('deleteProductsBatch', { query: chooseSession({ projectId, fullUpdateId }) }, options),
 
-    /** Undoes the last commit or delete, or all down to `commit`. @throws RelataError 412 where `ifLast` is not the last */
+    /**
+     * Undoes the last commit or delete, or all down to `commit`. @throws RelataError 412 if `ifLast` is not the last
+     */
     restore: ({ projectId, commit, ifLast, ...options }: RestoreChoice = {}) => {
       const limits = { ...(commit !== undefined && { commit }), ...(ifLast !== undefined && { ifLast }) };
       return call('postProductsBatchRestore', { query: { ...choose(projectId), ...limits } }, options);
@@ -124,15 +126,15 @@ function createChanges({ call }: Transport) {
   };
 }
 
-/** @returns the query parameters, as far as something was named */
+/** @returns the query parameters that are defined */
 const chooseSession = ({ projectId, fullUpdateId }: SessionChoice) => ({
   ...choose(projectId),
   ...(fullUpdateId !== undefined && { fullUpdateId }),
 });
 
-/** @returns a body; bytes are one already */
+/** @returns a body. Bytes are used unchanged. */
 const toBody = <Sent>(products: readonly Sent[] | Uint8Array) =>
   (products instanceof Uint8Array ? products : { products: [...products] }) as { products: Sent[] };
 
-/** An idempotency key names one request: a session has many. */
+/** An idempotency key names one request, and a session makes many. */
 const rest = ({ signal }: ProjectChoice) => (signal ? { signal } : {});

@@ -7,20 +7,20 @@ type Changed = BodyOf<'patchManagementWebhookEndpointsById'>;
 /** The event types that an endpoint can subscribe to. */
 export type EventType = Made['events'][number];
 
-/** Endpoints that events are sent to, and their deliveries. Source: docs/interface §6. */
+/** Endpoints that receive events, and their deliveries. Source: docs/interface §6. */
 export function createWebhookEndpoints({ call }: Transport) {
   return {
     list: (page: Page = {}) => call('getManagementWebhookEndpoints', { query: paging(page) }, page),
     get: (id: number, options: CallOptions = {}) =>
       call('getManagementWebhookEndpointsById', { path: { id } }, options),
-    /** The answer, and only this one, carries the secret. */
+    /** Only this answer contains the secret. */
     create: (endpoint: Made, options: CallOptions = {}) =>
       call('postManagementWebhookEndpoints', { body: endpoint }, options),
     change: (id: number, change: Changed, options: CallOptions = {}) =>
       call('patchManagementWebhookEndpointsById', { path: { id }, body: change }, options),
     delete: (id: number, options: CallOptions = {}) =>
       call('deleteManagementWebhookEndpointsById', { path: { id } }, options),
-    /** A new secret; the former one signs too for the overlap. */
+    /** Creates a new secret. The former one also signs during the overlap. */
     rotateSecret: (id: number, overlapSeconds = 0, options: CallOptions = {}) =>
       call(
         'postManagementWebhookEndpointsByIdRotateSecret',

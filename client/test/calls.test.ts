@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { createRelata } from '@relata/client';
 import { startService } from './service.ts';
 
-/** The table of clients/README.md, and what the clients of three languages have. */
+/** The table of clients/README.md lists the calls of the clients in three languages. */
 const root = join(import.meta.dirname, '../..');
 const read = (...path: string[]) => readFileSync(join(root, ...path), 'utf8');
 const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);
@@ -17,7 +17,7 @@ const TABLE = namesIn(read('clients/README.md'), /^\| `(\w+\.\w+)` \|/gm).sort()
 const PARTS = ['products', 'relations', 'tasks'];
 
 const toCamel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-/** Of a class: its public methods, but for how it is made. */
+/** Of a class: its public methods, except the constructor. */
 const listCalls = (file: (part: string) => string, pattern: RegExp) =>
   PARTS.flatMap((part) =>
     namesIn(read(file(part)), pattern).map((name) => `${part}.${toCamel(name)}`),
@@ -25,13 +25,13 @@ const listCalls = (file: (part: string) => string, pattern: RegExp) =>
 
 const capital = (part: string) => part.charAt(0).toUpperCase() + part.slice(1);
 
-test('the table of calls has those of the PHP client, and no others', () => {
+test('the table of calls lists exactly the calls of the PHP client', () => {
   assert.ok(TABLE.length > 20);
   const calls = listCalls((part) => `clients/php/src/${capital(part)}.php`, /public function (?!__)(\w+)\(/g);
   assert.deepEqual(calls, TABLE);
 });
 
-test('the table of calls has those of the Python client, and no others', () => {
+test('the table of calls lists exactly the calls of the Python client', () => {
   const inClass = (text: string) =>
     text.slice(text.indexOf('\nclass '), text.search(/\n\n\n(?:def|class) _/));
   const calls = PARTS.flatMap((part) => {
@@ -63,7 +63,7 @@ type Language = keyof typeof READMES;
 const firstBlock = (language: Language) =>
   /```\w+\n([\s\S]*?)```/.exec(read(READMES[language]))?.[1] ?? assert.fail(language);
 
-test('each README begins with the same ten lines of a page of a shop', () => {
+test('each README begins with the same ten-line shop page', () => {
   for (const language of Object.keys(READMES) as Language[]) {
     const block = firstBlock(language);
     assert.equal(block.trimEnd().split('\n').length, 10, language);
@@ -116,7 +116,7 @@ for (const language of Object.keys(READMES) as Language[])
     const scope = { type: 'project' as const, id: projectId };
     const { key: ofPage = '' } = await relata.apiKeys.create({ name: 'page', scope, access: 'read' });
     const code = firstBlock(language).replace('http://127.0.0.1:4810', url).replace('your-key', ofPage);
-    // Another process: also the one of TypeScript starts from the text of its README.
+    // A separate process, so that the TypeScript lines are also run from the text of its README.
     const { stdout } = await RUNNERS[language](code);
     assert.equal(stdout.trim(), 'The drill fits 1\nThe bit https://shop.test/B4');
   });

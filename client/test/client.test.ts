@@ -27,7 +27,7 @@ const bits: UploadProduct[] = ['B1', 'B2'].map((identifier) => ({
   attributes: [{ key: 'Shank', value: 'SDS-plus' }],
 }));
 
-/** One service for all: each test has a project of its own. */
+/** One service for all tests. Each test has its own project. */
 const { url, key, stop } = await startService();
 after(stop);
 
@@ -42,7 +42,7 @@ async function start() {
   return { relata, projectId: project.id, groupId: group.id };
 }
 
-test('groups, projects and keys are made, changed and deleted (§14.2)', async () => {
+test('groups, projects and keys are created, changed and deleted (§14.2)', async () => {
   const { relata, projectId, groupId } = await start();
   assert.equal((await relata.projects.change(projectId, { tags: ['b2b'] })).tags[0], 'b2b');
   assert.equal((await relata.projects.renameGroup(groupId, 'Shops')).name, 'Shops');
@@ -80,7 +80,7 @@ test('groups, projects and keys are made, changed and deleted (§14.2)', async (
   assert.equal(items[0]?.action, 'project.restored');
 });
 
-test('a full update sends batches, shows what it would do, and commits when it may (§4.4)', async () => {
+test('a full update sends batches, shows its preview, and commits after confirmation (§4.4)', async () => {
   const { relata, projectId } = await start();
   const sent: number[] = [];
   const first = await relata.products.fullUpdate([...drills, ...bits], {
@@ -97,7 +97,7 @@ test('a full update sends batches, shows what it would do, and commits when it m
     projectId,
     confirm: ({ deleted }) => deleted.count === 0,
   });
-  assert.equal(second.task, undefined, 'two would be deleted');
+  assert.equal(second.task, undefined, 'two products would be deleted');
   assert.equal((await relata.products.list(projectId)).items.length, 5);
 
   const { data } = await relata.products.start({
@@ -111,7 +111,7 @@ test('a full update sends batches, shows what it would do, and commits when it m
   assert.equal((await relata.products.list(projectId)).items.length, 5);
 });
 
-test('a push that was broken off goes on with its state and sends no batch twice (§4.4, §7.5)', async () => {
+test('an interrupted push resumes with its state and sends no batch twice (§4.4, §7.5)', async () => {
   const { relata, projectId } = await start();
   const states: PushState[] = [];
   const push = (batches: AsyncIterable<UploadProduct[]>, options: Partial<PushOptions> = {}) =>
@@ -139,7 +139,7 @@ test('a push that was broken off goes on with its state and sends no batch twice
   assert.equal(task?.taskStatus, 'FINISHED');
 
   const found = await push(whole(), { state: { ...state, tasks: [] } });
-  assert.equal(found.task?.id, task.id, 'a commit that was lost sight of is found');
+  assert.equal(found.task?.id, task.id, 'a commit whose answer was lost is found');
 
   let gone = 0;
   const anew = await push(whole(), { state: broken, onGone: () => (gone += 1) });
@@ -148,7 +148,7 @@ test('a push that was broken off goes on with its state and sends no batch twice
   assert.equal(changed.state.tasks.length, 2);
 });
 
-test('a session that is named is looked at and given up, and no other (§4.4 rules 30 and 31)', async () => {
+test('a session is read and discarded by its id, and no other session is (§4.4 rules 30 and 31)', async () => {
   const { relata, projectId } = await start();
   const { fullUpdateId: mine } = await relata.products.initiate({ projectId });
   const { fullUpdateId: theirs } = await relata.products.initiate({ projectId });
@@ -160,7 +160,7 @@ test('a session that is named is looked at and given up, and no other (§4.4 rul
   assert.equal((await relata.products.giveUpFullUpdate(named)).fullUpdateId, theirs);
 });
 
-test('10,000 products are one batch, one more makes the second (§8)', async () => {
+test('10,000 products are one batch, and one more makes a second batch (§8)', async () => {
   const { relata, projectId } = await start();
   const sent: number[] = [];
   const products = Array.from({ length: 10_001 }, (_, at) => ({ identifier: `P${at}`, name: 'Product' }));
@@ -174,7 +174,7 @@ test('10,000 products are one batch, one more makes the second (§8)', async () 
   assert.notEqual(page.nextCursor, null);
 });
 
-test('the categories of products are listed, and those below one (§14.3)', async () => {
+test('the categories of products are listed, all or below a path (§14.3)', async () => {
   const { relata, projectId } = await start();
   const path = ['Tools', 'Drills "18 V"'];
   await relata.products.fullUpdate([{ identifier: 'A1', name: 'Drill', categories: [{ path }] }], {
@@ -217,7 +217,7 @@ test('products are replaced, changed, looked up and deleted (§4.2, §4.3, §4.6
   assert.equal((await relata.tasks.list({ projectId, status: 'FINISHED' })).tasks.length >= 4, true);
 });
 
-test('relations are written, tried, asked and explained (§4.8, §12)', async () => {
+test('relations are created, previewed, answered and explained (§4.8, §12)', async () => {
   const { relata, projectId } = await start();
   await relata.products.fullUpdate([...drills, ...bits], { projectId });
   const definition = {
@@ -272,7 +272,7 @@ test('the ontology is read and written (§11.1)', async () => {
   assert.equal(written.mode, 'own');
 });
 
-test('a task is followed to its end by its events (§4.7)', async () => {
+test('a task is followed by its events until it has ended (§4.7)', async () => {
   const { relata, projectId } = await start();
   const { task } = await relata.products.replace(drills, { projectId });
   const seen = [];
@@ -281,7 +281,7 @@ test('a task is followed to its end by its events (§4.7)', async () => {
   await assert.rejects(relata.tasks.cancel(task.id), { status: 409 });
 });
 
-test('a refusal carries its status, its details and what was wrong with each product (§7)', async () => {
+test('a refusal carries its status, its details and the faults of each product (§7)', async () => {
   const { relata, projectId } = await start();
   const wrong = [{ identifier: 'A1', name: 5 }] as object[] as UploadProduct[];
   await assert.rejects(relata.products.replace(wrong, { projectId }), (error) => {
@@ -298,7 +298,7 @@ test('a refusal carries its status, its details and what was wrong with each pro
   });
 });
 
-test('a commit that the delete guard stops is a TaskError or a refusal, never a silent success (§4.4)', async () => {
+test('a commit that the delete guard stops leads to a TaskError or a refusal (§4.4)', async () => {
   const { relata, projectId } = await start();
   await relata.products.fullUpdate([...drills, ...bits], { projectId });
   await relata.projects.change(projectId, { settings: { maxDeletePercent: 10 } });
@@ -308,7 +308,7 @@ test('a commit that the delete guard stops is a TaskError or a refusal, never a 
   );
 });
 
-test('the service itself answers (§10.3)', async () => {
+test('the client reads health and metrics of the service (§10.3)', async () => {
   const { relata } = await start();
   assert.equal((await relata.installation.live()).status, 'ok');
   assert.equal((await relata.installation.ready()).status, 'ok');

@@ -4,21 +4,21 @@ import { test } from 'node:test';
 import { createRelata } from '@relata/client';
 import { operations } from '../src/wire.ts';
 
-/** Reached by another method, which sends the same question in another way. */
+/** Another method covers it, by sending the same question in another way. */
 const BY_ANOTHER: Readonly<Record<string, string>> = {
-  getProductServiceProductsBySku: 'lookUp sends a POST: no limit of a URL',
+  getProductServiceProductsBySku: 'lookUp sends a POST, which has no URL limit',
   postSearchRelationsResult: 'relatedTo sends a GET',
-  getSearchRelationsBulkResults: 'relatedToMany sends a POST: no limit of a URL',
-  getSearch: 'shop.search sends a POST: no limit of a URL',
+  getSearchRelationsBulkResults: 'relatedToMany sends a POST, which has no URL limit',
+  getSearch: 'shop.search sends a POST, which has no URL limit',
   getDocsApi: 'a page for people',
   postManagementSessionPasskey:
     'signIn sends it once an authenticator has signed: see session.test.ts of the console',
   postManagementSessionPasskeys: 'addPasskey sends it, likewise',
   get: 'leads people to the console or the documentation',
-  postMcp: 'of agents, by a protocol of its own',
-  getChannelsByTokenByFileName: 'of whoever has the address, without a key',
+  postMcp: 'used by agents, through their own protocol',
+  getChannelsByTokenByFileName: 'used by every holder of the address, without a key',
   postChannelsByTokenUcpCatalogSearch:
-    'of agents, by the address of a channel and without a key, as those that follow',
+    'used by agents, through the address of a channel and without a key, like the following',
   postChannelsByTokenUcpCatalogLookup: '',
   postChannelsByTokenUcpCatalogProduct: '',
   getChannelsByTokenUcpProfile: '',
@@ -26,20 +26,20 @@ const BY_ANOTHER: Readonly<Record<string, string>> = {
   putProducts: 'replace sends a POST',
   putProductsBatchUpload: 'a full update sends a POST',
   postProductsDelete: 'delete sends a DELETE',
-  postContent: 'of shop connectors alone, and kept nowhere, as those that follow',
+  postContent: 'used only by shop connectors, and stored nowhere, like the following',
   putContent: '',
   deleteContent: '',
   postContentBatchInitiate: '',
   postContentBatchUpload: '',
   putContentBatchUpload: '',
   postContentBatchStart: '',
-  postEtlTriggersWebhookByTriggerId: 'called by other systems, by the URL that a pipeline answers',
+  postEtlTriggersWebhookByTriggerId: 'called by other systems, through the URL that a pipeline answers',
 };
 
-/** So that nobody waits for it. */
+/** Keeps the test from waiting. */
 const ENDED = '{"taskStatus":"FINISHED","finishTime":1}';
 
-/** What methods take, in some order: each is called with all of these, and refuses most. */
+/** Arguments of methods, in some order. Each method is called with all of these, and refuses most. */
 const ARGUMENTS: readonly (readonly unknown[])[] = [
   [1, 1, {}],
   [
@@ -55,7 +55,7 @@ const ARGUMENTS: readonly (readonly unknown[])[] = [
   [{}, {}, {}],
 ];
 
-test('every operation of the document has a method of its own', async () => {
+test('every operation of the document has its own method', async () => {
   const asked = new Set<string>();
   const recording = async (input: unknown, init?: RequestInit) => {
     asked.add(nameOf(init?.method ?? 'GET', new URL(String(input)).pathname));
@@ -73,7 +73,7 @@ test('every operation of the document has a method of its own', async () => {
   assert.deepEqual(missing, []);
 });
 
-/** Also those of a group within a group. */
+/** Includes those of a group within a group. */
 const listMethods = (group: object): unknown[] =>
   Object.values(group).flatMap((one) => (typeof one === 'function' ? [one] : listMethods(one)));
 
@@ -94,7 +94,7 @@ async function tryOut(method: (...given: unknown[]) => unknown, given: readonly 
 
 const isEmpty = (one: unknown) => typeof one === 'object' && one !== null && Object.keys(one).length === 0;
 
-/** @returns the name of the operation; the longest path that fits, as `/import` is no id */
+/** @returns the name of the operation with the longest matching path, because `/import` is not an id */
 function nameOf(method: string, path: string): string {
   const fitting = Object.entries(operations).filter(
     ([, [verb, template]]) =>

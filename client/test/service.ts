@@ -9,7 +9,7 @@ const MAIN = join(import.meta.dirname, '../../server/src/main.ts');
 const START_MS = 60_000;
 const KEY = 'client-test-key-of-thirty-two-characters';
 
-/** The service as `npm start` runs it, on an empty store of its own. */
+/** The service as `npm start` runs it, on a new empty store. */
 export async function startService(): Promise<{ url: string; key: string; stop(): Promise<void> }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'relata-client-test-'));
   const port = await findPort();
@@ -17,7 +17,7 @@ export async function startService(): Promise<{ url: string; key: string; stop()
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     env: {
       PATH: process.env.PATH,
-      // The bundled program, when the whole run has made one: it starts in a third of the processor time.
+      // The bundled program, if the whole run has made one, because it starts in a third of the processor time.
       NODE_OPTIONS: process.env.NODE_OPTIONS,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       RELATA_DATA_DIR: dataDir,

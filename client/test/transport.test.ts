@@ -24,7 +24,7 @@ async function startBad(t: TestContext, handle: Handler) {
 const succeed = (response: ServerResponse, body: unknown) =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 
-test('a write is repeated after a passing trouble under one idempotency key (§7.5)', async (t) => {
+test('the client repeats a write after a temporary failure under one idempotency key (§7.5)', async (t) => {
   const { relata, requests } = await startBad(t, (_, response, count) => {
     if (count === 1) response.destroy();
     else if (count === 2) response.writeHead(503, { 'retry-after': '0' }).end();
@@ -37,20 +37,20 @@ test('a write is repeated after a passing trouble under one idempotency key (§7
   assert.match(String(keys[0]), /^[0-9a-f]{32}$/);
 });
 
-test('a refusal is not repeated, and one without a body is told all the same', async (t) => {
+test('the client does not repeat a refusal, and also reports a refusal without a body', async (t) => {
   const { relata, requests } = await startBad(t, (_, response) => void response.writeHead(400).end('<html>'));
   await assert.rejects(relata.projects.createGroup('Shop'), { status: 400 });
   assert.equal(requests.length, 1);
 });
 
-test('what cannot be reached ends in an UnreachableError, what is aborted in its reason', async (t) => {
+test('an unreachable service ends in an UnreachableError, and an aborted call in its reason', async (t) => {
   const { relata } = await startBad(t, (_, response) => void response.destroy());
   await assert.rejects(relata.projects.get(1), UnreachableError);
   const aborted = AbortSignal.abort(new Error('enough'));
   await assert.rejects(relata.projects.get(1, { signal: aborted }), { message: 'enough' });
 });
 
-test('a password is sent once, and the token of the newest session with every change (§5.6)', async (t) => {
+test('a password is sent once, and every change carries the token of the newest session (§5.6)', async (t) => {
   let made = 0;
   const { relata, requests } = await startBad(t, (request, response) => {
     if (!request.url?.startsWith('/management/session')) return succeed(response, { id: 1, name: 'Shop' });
@@ -71,7 +71,7 @@ test('a password is sent once, and the token of the newest session with every ch
   assert.equal(locked.requests.length, 1);
 });
 
-test('events are put together however they are cut, and a broken stream is opened again', async (t) => {
+test('events are assembled from any chunks, and a broken stream is opened again', async (t) => {
   const task = { id: 'a', taskStatus: 'RUNNING', finishTime: null };
   const text = `event: task\ndata: ${JSON.stringify(task)}\n\n: still there\n\n`;
   const { relata, requests } = await startBad(t, (_, response, count) => {
@@ -91,7 +91,7 @@ test('events are put together however they are cut, and a broken stream is opene
   assert.equal(requests.length, 2);
 });
 
-test('what stands in a path or a query arrives as it was given', async (t) => {
+test('values in a path or query arrive unchanged', async (t) => {
   const { relata, requests } = await startBad(t, (_, response) => succeed(response, { items: [] }));
   await relata.products.open(7, 'a/b?c=ä#');
   await relata.products.listTable(7, { identifierPrefix: 'x&y', category: ['Tools', 'Bits'] });

@@ -32,7 +32,7 @@ const TAKEN = [
   `((error: RelataError) => error.reason === 'delete_guard' && error.validation[0]?.product?.index)`,
 ];
 
-/** Mistakes, and what the compiler says of them. */
+/** Mistakes, and the errors of the compiler. */
 const REFUSED: readonly (readonly [call: string, says: RegExp])[] = [
   [`relata.pipelines.create(1, { ...pipeline, source: { type: 'ftp' } })`, /"ftp"' is not assignable/],
   [`relata.pipelines.create(1, { ...pipeline, source: { type: 'http' } })`, /'url' is missing/],
@@ -90,7 +90,7 @@ const REFUSED: readonly (readonly [call: string, says: RegExp])[] = [
   [`((error: RelataError) => error.reason === 'deleted')`, /have no overlap/],
 ];
 
-test('the types take the calls that the service takes, and no other', () => {
+test('the types accept exactly the calls that the service accepts', () => {
   const calls = [...TAKEN, ...REFUSED.map(([call]) => call)];
   const errors = compile(BEGIN + calls.map((call) => `void ${call};\n`).join(''));
   const first = BEGIN.split('\n').length - 1;
@@ -106,7 +106,7 @@ test('the types take the calls that the service takes, and no other', () => {
   });
 });
 
-/** @returns what the compiler says, by lines from 0 */
+/** @returns the errors of the compiler, by line from 0 */
 function compile(text: string): Map<number, string> {
   const config = ts.readConfigFile(join(import.meta.dirname, '../tsconfig.json'), ts.sys.readFile).config;
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, import.meta.dirname);

@@ -1,4 +1,6 @@
-/** <relata-related> and <relata-fit>: what goes with a product and whether it fits, on any page. See README.md. */
+/**
+ * <relata-related> and <relata-fit>: the related products of a product and whether it fits, on any page. See README.md.
+ */
 
 const TEXTS = {
   en: {
@@ -31,7 +33,7 @@ summary { cursor: pointer; }
 
 const SIGNS = { equals: '=', notEquals: '≠', less: '<', lessOrEqual: '≤', greater: '>', greaterOrEqual: '≥' };
 
-/** @returns an element; texts are never read as HTML */
+/** @returns an element. Texts are never read as HTML. */
 function make(name, props = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(props)) if (value) element.setAttribute(key, value);
@@ -39,14 +41,14 @@ function make(name, props = {}, ...children) {
   return element;
 }
 
-/** The statement of the service where something is computed or a table is used; else the values with their names. */
+/** The statement of the service if a value is computed or a table is used, otherwise the values with their names. */
 function describeMatch({ target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm, table, say }) {
   if (targetTerm || sourceTerm || table || targetValues.length === 0 || sourceValues.length === 0)
     return `${target}, ${source}: ${say}`;
   return `${target} ${targetValues.join(', ')} ${SIGNS[operator] ?? operator} ${source} ${sourceValues.join(', ')}`;
 }
 
-/** Only what a browser opens as a page or a picture: no `javascript:` of a feed. */
+/** Only addresses that a browser opens as a page or an image, so no `javascript:` from a feed. */
 const safe = (url) => (/^https?:\/\//i.test(url ?? '') ? url : undefined);
 
 class RelataElement extends HTMLElement {
@@ -74,7 +76,7 @@ class RelataElement extends HTMLElement {
     return TEXTS[this.language] ?? TEXTS.en;
   }
 
-  /** Asks again; of several the last one counts. */
+  /** Sends the request again. Of several requests only the last one counts. */
   async refresh() {
     const asked = ++this.#asked;
     this.show(make('p', { role: 'status' }, this.texts.loading));
@@ -106,7 +108,7 @@ class RelataElement extends HTMLElement {
   }
 }
 
-/** Cards of related products, by relation, with the values that decided on demand. */
+/** Cards of related products by relation, with the deciding values on demand. */
 class RelataRelated extends RelataElement {
   static observedAttributes = ['url', 'key', 'project', 'product', 'tags', 'limit', 'lang'];
 
@@ -142,7 +144,7 @@ class RelataRelated extends RelataElement {
   }
 }
 
-/** A verdict over products, pair by pair. */
+/** A verdict on several products, pair by pair. */
 class RelataFit extends RelataElement {
   static observedAttributes = ['url', 'key', 'project', 'products', 'lang'];
 

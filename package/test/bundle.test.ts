@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { bundleAlone, listUnbundled } from '../../server/bundle.ts';
 
-/** The check that refuses a bundle whose packages work only from their own places: `server/bundle.ts`. */
+/** The check that refuses a bundle whose packages work only at their own places: `server/bundle.ts`. */
 
 const PLANTED: readonly [string, string, RegExp][] = [
   ['a folder of its own', "exports.path = __dirname + '/a.wasm';", /^planted\/index\.js: uses __dirname/],
@@ -29,7 +29,7 @@ for (const [what, code, problem] of PLANTED)
     assert.match(problems[0] ?? '', problem);
   });
 
-test('the check of the bundle names an ES module that reads its own place', async (t) => {
+test('the check of the bundle names an ES module that reads its own path', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-planted-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const place = join(folder, 'node_modules/planted');

@@ -22,7 +22,7 @@ import {
 import { embeddedStoreAt } from '../../server/test/support/test-store.ts';
 import { bundleServer } from '../bundle-server.ts';
 
-/** What reaches other machines, in the bundle that ships: the tests of the server leave these packages out of theirs. */
+/** Connections to other machines, in the published bundle. The tests of the server do not bundle these packages. */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'relata-outward-'));
@@ -62,7 +62,7 @@ before(async () => {
   cpSync(join(ROOT, 'server/package.json'), join(folder, 'program/server/package.json'));
   mkdirSync(join(folder, 'program/docs'));
   symlinkSync(join(ROOT, 'docs/openapi.json'), join(folder, 'program/docs/openapi.json'));
-  // Whoever wants traces installs these packages beside the program (docs/operating/monitoring.md, "Traces").
+  // Traces need these packages beside the program (docs/operating/monitoring.md, "Traces").
   mkdirSync(join(folder, 'program/node_modules'));
   symlinkSync(join(ROOT, 'node_modules/@opentelemetry'), join(folder, 'program/node_modules/@opentelemetry'));
   service = await startProgram({ store, settings, program: main });
@@ -108,7 +108,7 @@ async function passThrough(name: string, source: object, destination: object): P
   await finish(await succeed('POST', `${home}/channels/${channel.id}/build`));
 }
 
-/** The first ciphers of servers, and the one whose WebAssembly the bundle has to carry. */
+/** The first ciphers of servers, and the cipher whose WebAssembly the bundle must include. */
 for (const cipher of ['aes128-gcm@openssh.com', 'aes256-ctr', 'chacha20-poly1305@openssh.com'] as const)
   test(`a pipeline reads a file and a channel writes one by SFTP with ${cipher} (§13.1, §16.8)`, async (t) => {
     const root = mkdtempSync(join(folder, 'sftp-'));
@@ -171,7 +171,7 @@ test("a person signs in with the company's account (§5.7)", async () => {
   assert.deepEqual([user.email, user.role], ['anna@company.example', 'viewer']);
 });
 
-test('traces of requests reach a collector when the packages are installed (docs/operating/monitoring.md, Traces)', async () => {
+test('traces of requests reach a collector if the packages are installed (docs/operating/monitoring.md, Traces)', async () => {
   await succeed('GET', '/management/projects');
   await collector.find('GET /management/projects');
   assert.deepEqual([...collector.paths], ['/v1/traces']);

@@ -9,18 +9,18 @@ import { before, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** What `npm pack` makes: what is in it, and that it runs on a machine that has a Node and nothing else. */
+/** The output of `npm pack`: its contents, and that it runs on a machine that has only a Node. */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'relata-package-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-/** Without the Node of this clone and what the tests tell it. */
+/** Without the Node of this clone and without the variables of the tests. */
 const env = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(?:RELATA_|NODE_|npm_)/.test(name)),
 );
 const bare = (env.PATH ?? '').split(delimiter).filter((path) => !path.includes('node_modules'));
-// A machine whose only Node is that of the clone tests with that.
+// If the machine has no other Node than that of the clone, the test uses that one.
 if (bare.some((path) => existsSync(join(path, 'node')))) env.PATH = bare.join(delimiter);
 
 interface End {
@@ -66,11 +66,11 @@ const ALLOWED = [
   /^dist\/console\/dist\/(?:index\.html|assets\/[\w.-]+\.(?:js|css|svg|woff2))(?:\.br|\.gz)?$/,
   /^dist\/site\/dist\/(?:[\w/-]+\.(?:html|md|svg|txt)|assets\/[\w-]+\.(?:js|json|css|svg))(?:\.br|\.gz)?$/,
 ];
-/** 6.2 and 20.3 MB in November 2026. The documentation has 8 MB of it. */
+/** 6.2 and 20.3 MB in November 2026, of which the documentation has 8 MB. */
 const MAX_SIZE = 6_500_000;
 const MAX_UNPACKED = 21_000_000;
 
-test('the package holds the program, the console, the documentation and the migrations, and nothing else', () => {
+test('the package contains exactly the program, the console, the documentation and the migrations', () => {
   const paths = packed.files.map(({ path }) => path);
   assert.deepEqual(
     paths.filter((path) => !ALLOWED.some((pattern) => pattern.test(path))),
@@ -85,7 +85,7 @@ test('the package holds the program, the console, the documentation and the migr
 
 const RELATA = join(folder, 'shop/node_modules/.bin/relata');
 
-/** Runs `relata`, by itself or by npx, until it has said something. */
+/** Runs `relata`, directly or through npx, until it has printed something. */
 async function start(
   t: TestContext,
   [command, ...args]: readonly [string, ...string[]],
@@ -127,14 +127,14 @@ async function stops(child: ChildProcess): Promise<void> {
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 }
 
-test('installed into an empty folder it serves, with the Node that it brings', async (t) => {
+test('installed into an empty folder, the package serves with the Node that it brings', async (t) => {
   const shop = join(folder, 'shop');
   mkdirSync(shop);
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
   const installed = await run('npm', ['install', ...flags, join(folder, packed.filename)], shop);
   const isAway = /ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENOTCACHED/.test(installed.out);
   const brought = globSync('node_modules/node-*', { cwd: shop });
-  // npm goes on without an optional package that it cannot get.
+  // npm continues without an optional package that it cannot download.
   if (isAway || (!installed.failed && brought.length === 0)) return t.skip('no registry of npm in reach');
   assert.equal(installed.failed, false, installed.out);
 
@@ -147,7 +147,7 @@ test('installed into an empty folder it serves, with the Node that it brings', a
   const address = /RELATA_URL=(\S+)/.exec(said)?.[1] ?? '';
   await seesPages(address);
   assert.equal((await fetch(`${address}/demo/shop/relata.js`)).status, 200);
-  // The process of the expressions may read the three files that it is made of.
+  // The process of the expressions may read the three files of which it consists.
   const preview = await fetch(`${address}/management/projects/1/pipelines/preview`, {
     method: 'POST',
     headers: {
@@ -180,9 +180,9 @@ test('installed into an empty folder it serves, with the Node that it brings', a
   t.after(() => isRunning(pid) && process.kill(pid, 'SIGKILL'));
   npx.kill('SIGTERM');
   for (const end = Date.now() + 60_000; isRunning(pid); await setTimeout(50))
-    assert.ok(Date.now() < end, 'the service goes on without npx');
+    assert.ok(Date.now() < end, 'the service continues without npx');
   await assert.rejects(fetch(served), 'the port is free');
-  // It takes the lock of the data directory.
+  // The service takes the lock of the data directory.
   const [again] = await start(t, [RELATA, 'serve'], '"relata serves"');
   await stops(again);
 });

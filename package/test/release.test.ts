@@ -14,7 +14,7 @@ const fine = {
   kept: ['embedded.json.gz', 'postgres.json.gz', 'program.json.br'],
 };
 
-test('a release needs a clean tree, one new version and something to say', () => {
+test('a release needs a clean tree, one new version and a line in the changelog', () => {
   assert.deepEqual(findProblems(fine), []);
   const wrong: [object, RegExp][] = [
     [{ changes: ' M README.md' }, /not clean/],
@@ -38,12 +38,12 @@ test('a release needs a clean tree, one new version and something to say', () =>
   }
 });
 
-test('what was unreleased goes under the version, and the next one begins empty', () => {
+test('unreleased lines move to the version, and the next version begins empty', () => {
   const named = nameSection(changelog, '1.0.0', '2026-11-22');
   assert.match(named, /## \[Unreleased\]\n\n## \[1\.0\.0\] - 2026-11-22\n\n### Added\n\n- A thing/);
 });
 
-test('the bill of materials has what is in the package, and the Node beside it', () => {
+test('the bill of materials lists the packages in the package and the Node beside it', () => {
   const parts = [
     'fastify 5.0.0',
     '@fastify/cors 1.0.0',
@@ -62,7 +62,7 @@ test('the bill of materials has what is in the package, and the Node beside it',
   );
 });
 
-test('an audit that the registry refuses is no audit that found nothing', () => {
+test('an audit that the registry refuses does not count as an audit without findings', () => {
   const audit = (vulnerabilities: object) => findObstacles(JSON.stringify({ vulnerabilities }));
   assert.deepEqual(audit({}), []);
   assert.deepEqual(audit({ minimist: { severity: 'moderate' } }), []);

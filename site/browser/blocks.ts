@@ -1,4 +1,4 @@
-/** Examples can be copied, and what is wider than the page can be scrolled with the keyboard. */
+/** Examples can be copied, and content wider than the page can be scrolled with the keyboard. */
 for (const block of document.querySelectorAll('main pre')) {
   const button = Object.assign(document.createElement('button'), { textContent: 'Copy', className: 'copy' });
   button.addEventListener('click', async () => {

@@ -1,7 +1,7 @@
 import MiniSearch, { type SearchResult } from 'minisearch';
 import { type Found, SEARCH_OPTIONS } from '../search-options.ts';
 
-/** Characters of a section that a hit shows, and how many hits there are at most. */
+/** The number of characters of a section that a hit shows, and the maximum of hits. */
 const EXCERPT = 140;
 const HITS = 12;
 

@@ -1,4 +1,4 @@
-/** Before the first picture, so that nothing flashes. The console keeps its choice in the same place. */
+/** Runs before the first paint, so that nothing flashes. The console stores its choice under the same name. */
 const PLACE = 'relata-theme';
 const NEXT = { system: 'light', light: 'dark', dark: 'system' } as const;
 
