@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a project's catalog what a file says: a full update of products in the shape of docs/interface §2.3, one a
+# Makes the catalog of a project equal to a file: a full update of products in the form of docs/interface §2.3, one per
 # line. Needs bash, curl 7.76 and gzip.
 #
 #   BASE_URL=http://127.0.0.1:4810 API_KEY=… PROJECT_ID=1 examples/full-update.sh examples/products.ndjson
@@ -11,7 +11,7 @@ base=${BASE_URL:-http://127.0.0.1:4810}
 project="projectId=${PROJECT_ID:-}"
 run=$(date +%s)-$$
 
-# The key goes in by a file descriptor: arguments can be read by every user of the machine.
+# The key is passed by a file descriptor, because every user of the machine can read arguments.
 call() {
   local answer
   answer=$(curl --silent --show-error --fail-with-body --retry 5 --retry-connrefused \
@@ -22,7 +22,7 @@ call() {
   printf '%s\n' "$answer"
 }
 
-# Reads a field of the answer; enough for ids and words, which hold no quotes.
+# Reads a field of the answer. This is sufficient for ids and words, which contain no quotes.
 field() {
   grep -E -o "\"$1\":\"?[^\",}]*" | head -n 1 | sed 's/.*://; s/"//'
 }
@@ -35,7 +35,7 @@ session=$(call -X POST "$base/products/batch/initiate?$project" \
   -H "Idempotency-Key: $run-initiate" | field fullUpdateId)
 echo "full update $session"
 
-# A batch that is sent again with its key, after a time-out, is stored once.
+# A batch that is sent again with its key after a timeout is stored once.
 count=0
 for batch in "$batches"/*; do
   { printf '['; paste -s -d , "$batch"; printf ']'; } | gzip >"$batch.gz"
@@ -45,7 +45,7 @@ for batch in "$batches"/*; do
   count=$((count + 1))
 done
 
-# The commit is refused when a batch is missing, whatever happened to it.
+# The commit is refused if a batch is missing, whatever the reason.
 task=$(call -X POST "$base/products/batch/start?$project&fullUpdateId=$session&batches=$count" \
   -H "Idempotency-Key: $run-start" | field id)
 state=RUNNING

@@ -24,7 +24,7 @@ export function findProblems({ changes, tags, versions, changelog, kept }: State
     ...(changes === '' ? [] : ['the tree is not clean: commit or stash first']),
     ...(VERSION.test(version) ? [] : [`package.json has no version: ${version}`]),
     ...others.map(([path, one]) => `${path} has version ${one}, package.json ${version}`),
-    ...(tags.includes(`v${version}`) ? [`the tag v${version} exists: raise the version`] : []),
+    ...(tags.includes(`v${version}`) ? [`v${version} is tagged already: raise the version`] : []),
     ...KEPT.filter((name) => !kept.includes(name)).map(
       (name) => `${name} of ${version} is not kept: make it (CONTRIBUTING.md, "Releases")`,
     ),

@@ -6,7 +6,7 @@ namespace Relata;
 
 use DeflateContext;
 
-/** Writes one list of JSON, packed as it grows, so that only the packed bytes are held. */
+/** Writes one JSON list and packs it as it grows, so only the packed bytes are in memory. */
 final class BatchWriter
 {
     private readonly ?DeflateContext $packing;
@@ -16,7 +16,7 @@ final class BatchWriter
 
     public function __construct(string $begin)
     {
-        // Level 1: half the time of the default, for a few more bytes.
+        // Level 1 takes half the time of the default for a few more bytes.
         $packing = function_exists('deflate_init') ? deflate_init(ZLIB_ENCODING_GZIP, ['level' => 1]) : false;
         $this->packing = $packing === false ? null : $packing;
         $this->write($begin);

@@ -7,14 +7,14 @@ namespace Relata;
 use Generator;
 use JsonException;
 
-/** What a request carries: JSON, packed where that saves anything. */
+/** The body of a request: JSON, packed if that saves bytes. */
 final class Body
 {
-    /** As many products as a request may have (docs/interface §8). */
+    /** The maximum of products in a request (docs/interface §8). */
     private const MOST_ITEMS = 10_000;
-    /** Of JSON before it is packed: far below the limit of the service, and little memory for a shop. */
+    /** The JSON size before packing: far below the limit of the service, and little memory for a shop. */
     private const MOST_BYTES = 8_000_000;
-    /** Below it packing saves nothing. */
+    /** Packing a smaller body saves nothing. */
     private const LEAST_PACKED = 1_024;
 
     private const JSON = JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES;
@@ -22,7 +22,7 @@ final class Body
     private function __construct(
         public readonly string $bytes,
         public readonly bool $isPacked,
-        /** How many products or identifiers it holds. */
+        /** The number of products or identifiers in it. */
         public readonly int $count = 0,
     ) {
     }
@@ -36,7 +36,7 @@ final class Body
     }
 
     /**
-     * Bodies bounded in number and size, made as the items come: one is held at a time, packed.
+     * Bodies of limited number and size, made as the items arrive. One packed body is in memory at a time.
      *
      * @param string $member products or identifiers
      * @param iterable<mixed> $items

@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Relata;
 
-/** What became of a full update. */
+/** The result of a full update. */
 final class FullUpdateResult
 {
-    /** @param array<string, mixed>|null $task the commit, ended; null where confirm said no */
+    /** @param array<string, mixed>|null $task the ended commit; null if confirm returned false */
     public function __construct(
         public readonly int $fullUpdateId,
         public readonly int $sent,

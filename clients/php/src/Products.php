@@ -9,7 +9,7 @@ use Generator;
 /** Updates, lookup and export of products (docs/interface §4.2 to §4.6). */
 final class Products
 {
-    /** As many as a lookup takes (docs/interface §8). */
+    /** The maximum of identifiers in a lookup (docs/interface §8). */
     private const LOOKED_UP = 1_000;
 
     public function __construct(private readonly Transport $transport, private readonly Tasks $tasks)
@@ -17,14 +17,14 @@ final class Products
     }
 
     /**
-     * Makes the catalog what is given: products that are not in it are deleted. Sends batches as the products come, and
-     * holds one batch in memory, packed.
+     * Makes the catalog equal to the given products: other products are deleted. Sends batches as the products arrive,
+     * and keeps one packed batch in memory.
      *
-     * @param iterable<mixed> $products in upload shape (docs/interface §2.3)
-     * @param (callable(array<string, mixed>): bool)|null $confirm gets what the commit would do; false leaves the catalog as it is
+     * @param iterable<mixed> $products in upload form (docs/interface §2.3)
+     * @param (callable(array<string, mixed>): bool)|null $confirm gets the preview of the commit; false leaves the catalog unchanged
      * @param (callable(int): void)|null $onBatch gets the number of products sent so far
-     * @param int|null $allowDeletes exactly how many products may be deleted, to pass the delete guard
-     * @param string|null $onInvalid refuse or skip; the project's setting if it is left out
+     * @param int|null $allowDeletes the exact number of products that may be deleted, to override the delete guard
+     * @param string|null $onInvalid refuse or skip; default: the project's setting
      * @throws RelataException
      */
     public function fullUpdate(
@@ -64,7 +64,7 @@ final class Products
     }
 
     /**
-     * Sends products of a full update, step 2 of 3, in as many batches as they need.
+     * Sends products of a full update, step 2 of 3, in as many batches as needed.
      *
      * @param iterable<mixed> $products
      * @return list<array<string, mixed>> the answer to each batch
@@ -81,7 +81,7 @@ final class Products
     }
 
     /**
-     * What the commit of the open full update would do.
+     * The effect that a commit of the open full update would have.
      *
      * @return array<string, mixed>
      */
@@ -93,7 +93,7 @@ final class Products
     /**
      * Commits the open full update, step 3 of 3.
      *
-     * @param int|null $batches how many were accepted; refused when the service has another number
+     * @param int|null $batches the number of accepted batches; refused if the service has another number
      * @return array<string, mixed> with the task in data.task
      */
     public function start(
@@ -108,7 +108,7 @@ final class Products
     }
 
     /**
-     * Gives the open full update up.
+     * Discards the open full update.
      *
      * @return array<string, mixed>
      */
@@ -118,10 +118,10 @@ final class Products
     }
 
     /**
-     * Replaces everything about each product, or creates it: an incremental update, in as many requests as it needs.
+     * An incremental update: creates each product or replaces it completely, in as many requests as needed.
      *
-     * @param iterable<mixed> $products in upload shape (docs/interface §2.3)
-     * @param string|null $idempotencyKey names the update, so that a job that is run again does nothing twice
+     * @param iterable<mixed> $products in upload form (docs/interface §2.3)
+     * @param string|null $idempotencyKey names the update, so that a repeated job does nothing twice
      * @return list<array<string, mixed>> the answer to each request, with its task
      * @throws RelataException
      */
@@ -137,10 +137,10 @@ final class Products
     }
 
     /**
-     * Changes what is named and nothing else: a partial update, in as many requests as it needs.
+     * A partial update: changes only the named fields and attributes, in as many requests as needed.
      *
-     * @param iterable<mixed> $products their identifiers, and what changes
-     * @param string|null $idempotencyKey names the update, so that a job that is run again does nothing twice
+     * @param iterable<mixed> $products their identifiers and changes
+     * @param string|null $idempotencyKey names the update, so that a repeated job does nothing twice
      * @return list<array<string, mixed>> the answer to each request, with its task
      * @throws RelataException
      */
@@ -156,7 +156,7 @@ final class Products
     }
 
     /**
-     * Deletes products, in as many requests as it needs.
+     * Deletes products, in as many requests as needed.
      *
      * @param iterable<string> $identifiers
      * @return list<array<string, mixed>> the answer to each request, with its task
@@ -180,7 +180,7 @@ final class Products
     }
 
     /**
-     * The products found, in the order of the identifiers; asks for 1,000 at a time.
+     * The found products, in the order of the identifiers. Each request has 1,000 identifiers.
      *
      * @param list<string> $identifiers
      * @return list<array<string, mixed>>
@@ -201,7 +201,7 @@ final class Products
 
     /**
      * @return array<string, mixed>
-     * @throws RelataException 404 where there is none
+     * @throws RelataException 404 if the product does not exist
      */
     public function lookUpOne(string $identifier, ?int $projectId = null): array
     {
@@ -234,7 +234,7 @@ final class Products
     }
 
     /**
-     * The whole catalog in upload shape, as it arrives.
+     * The whole catalog in upload form, as it arrives.
      *
      * @return Generator<int, array<string, mixed>>
      */

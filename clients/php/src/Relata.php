@@ -8,7 +8,7 @@ use Psr\Http\Client\ClientInterface;
 use Psr\Http\Message\RequestFactoryInterface;
 use Psr\Http\Message\StreamFactoryInterface;
 
-/** A client of one installation, as the holder of one API key. */
+/** A client of one installation with one API key. */
 final class Relata
 {
     public readonly Products $products;
@@ -18,7 +18,7 @@ final class Relata
 
     /**
      * @param string $url the address of the installation, such as https://relata.example
-     * @param ClientInterface $http any PSR-18 client; it decides about timeouts, of more than 60 seconds
+     * @param ClientInterface $http any PSR-18 client; it sets the timeout, which must be over 60 seconds
      * @param int $retries how often a request is repeated after a temporary error
      */
     public function __construct(

@@ -7,17 +7,17 @@ namespace Relata;
 use RuntimeException;
 use Throwable;
 
-/** Whatever went wrong: a refusal of the service, a connection that failed, or a task that did not finish. */
+/** A refusal of the service, a failed connection, or a task that did not finish. */
 final class RelataException extends RuntimeException
 {
     /**
-     * @param int|null $status the HTTP status; null where no answer came
-     * @param string|null $reason one word of a closed list, such as delete_guard (docs/interface §7.7)
-     * @param list<string> $details what else the service said
-     * @param list<array<string, mixed>> $validation one element for each bad product of a body (docs/interface §7.3)
-     * @param string|null $requestId also in the log of the service
+     * @param int|null $status the HTTP status; null without an answer
+     * @param string|null $reason one code of a closed list, such as delete_guard (docs/interface §7.7)
+     * @param list<string> $details further details of the service
+     * @param list<array<string, mixed>> $validation one element for each invalid product of a body (docs/interface §7.3)
+     * @param string|null $requestId the log of the service has the same id
      * @param int|null $retryAfterSeconds from Retry-After
-     * @param array<string, mixed>|null $task the task that was waited for, where it failed or was cancelled
+     * @param array<string, mixed>|null $task the task that was waited for, if it failed or was cancelled
      */
     private function __construct(
         string $message,
@@ -33,7 +33,7 @@ final class RelataException extends RuntimeException
         parent::__construct($message, $status ?? 0, $previous);
     }
 
-    /** A proxy may answer too, and in other shapes. */
+    /** A proxy may also answer, in other forms. */
     public static function refused(int $status, string $text, ?int $retryAfterSeconds): self
     {
         $body = json_decode($text, true);
@@ -60,7 +60,7 @@ final class RelataException extends RuntimeException
         return new self("$message: {$cause->getMessage()}", previous: $cause);
     }
 
-    /** @param array<string, mixed> $task one that FAILED or was CANCELLED */
+    /** @param array<string, mixed> $task a task that FAILED or was CANCELLED */
     public static function ofTask(array $task): self
     {
         $error = $task['error'] ?? [];

@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Relata;
 
-/** What goes with what (docs/interface §4.8). */
+/** Related products (docs/interface §4.8). */
 final class Relations
 {
-    /** As many as are recommended for one request (docs/interface §8). */
+    /** The recommended number for one request (docs/interface §8). */
     private const AT_ONCE = 100;
 
     public function __construct(private readonly Transport $transport)
@@ -15,11 +15,11 @@ final class Relations
     }
 
     /**
-     * What goes with one product.
+     * The products related to one product.
      *
      * @param list<array{tag: string, limitPerRelation?: int}> $includeTags
      * @param list<array{id: int, limit?: int}> $includeRelations
-     * @param bool $explain adds to each product why it is there
+     * @param bool $explain adds to each product the reason why it is related
      * @return array{tags: list<array<string, mixed>>}
      */
     public function relatedTo(
@@ -35,12 +35,12 @@ final class Relations
     }
 
     /**
-     * What goes with each of many products; asks for 100 at a time.
+     * The products related to each of many products. Each request has 100 identifiers.
      *
      * @param iterable<string> $identifiers
      * @param list<array{tag: string, limitPerRelation?: int}> $includeTags
      * @param list<array{id: int, limit?: int}> $includeRelations
-     * @param bool $explain adds to each product why it is there
+     * @param bool $explain adds to each product the reason why it is related
      * @return array<array-key, array{tags: list<array<string, mixed>>}> by identifier
      */
     public function relatedToMany(
@@ -54,7 +54,7 @@ final class Relations
         $list = is_array($identifiers) ? $identifiers : iterator_to_array($identifiers, false);
         $related = [];
         foreach (array_chunk($list, self::AT_ONCE) as $some) {
-            // Not array_merge: PHP makes a number of the identifier "123", and would count anew.
+            // Not array_merge, because PHP turns the identifier "123" into a number and would renumber it.
             $related += $this->post('bulk-results', ['identifiers' => $some] + $question);
         }
 

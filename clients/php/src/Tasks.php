@@ -6,10 +6,10 @@ namespace Relata;
 
 use Generator;
 
-/** What became of an update (docs/interface §4.7). */
+/** The outcome of an update (docs/interface §4.7). */
 final class Tasks
 {
-    /** Less than the time after which common HTTP clients give up a connection, a minute. */
+    /** Less than a minute, after which common HTTP clients close a connection. */
     private const WAIT_SECONDS = 30;
 
     public function __construct(private readonly Transport $transport)
@@ -26,7 +26,7 @@ final class Tasks
      * Waits until the task has ended, however long it takes.
      *
      * @return array<string, mixed> the task, FINISHED
-     * @throws RelataException with `task` when it FAILED or was CANCELLED
+     * @throws RelataException with `task` if it FAILED or was CANCELLED
      */
     public function wait(string $id): array
     {
@@ -62,7 +62,7 @@ final class Tasks
     }
 
     /**
-     * What the task has to say about single products and values, as it arrives.
+     * The report on single products and values, as it arrives.
      *
      * @return Generator<int, array<string, mixed>>
      */

@@ -14,7 +14,7 @@ use Psr\Http\Message\StreamFactoryInterface;
 use Psr\Http\Message\StreamInterface;
 use RuntimeException;
 
-/** The way to the service: addresses, credentials, repetitions, refusals. */
+/** The connection to the service: addresses, credentials, repetitions, refusals. */
 final class Transport
 {
     private const FIRST_PAUSE_SECONDS = 0.25;
@@ -35,7 +35,7 @@ final class Transport
     }
 
     /**
-     * A question; it changes nothing, also as a POST.
+     * A call that changes nothing, even if it is a POST.
      *
      * @param array<string, mixed> $query
      */
@@ -45,7 +45,7 @@ final class Transport
     }
 
     /**
-     * A change. However often it is sent, it is done once: every repetition carries the same idempotency key.
+     * A change. It is done once however often it is sent, because every repetition carries the same idempotency key.
      *
      * @param array<string, mixed> $query
      */
@@ -112,7 +112,7 @@ final class Transport
 
     private function readJson(RequestInterface $request, ?Body $body): mixed
     {
-        // The answer is read within the attempt, as a connection can break in the middle of it.
+        // The answer is read within the attempt, because a connection can break in the middle of it.
         $text = $this->repeat(fn (): string => (string) $this->attempt($request, $body)->getBody());
 
         return self::decode($text);
@@ -140,7 +140,7 @@ final class Transport
             } catch (RelataException $error) {
                 $failure = $error;
             } catch (ClientExceptionInterface | RuntimeException $error) {
-                // Also a RequestExceptionInterface: Guzzle throws it for a connection that breaks.
+                // Includes RequestExceptionInterface, which Guzzle throws for a broken connection.
                 $failure = RelataException::unreachable($error);
             }
             if ($repetition > $this->retries || !$failure->isPassing()) {
@@ -150,7 +150,7 @@ final class Transport
         }
     }
 
-    /** What the service asks for, else twice as long each time, with chance in it so that many do not come back at once. */
+    /** The wait that the service names, else twice as long each time, with a random part so that callers spread out. */
     private static function pauseBefore(int $repetition, ?int $retryAfterSeconds): float
     {
         if ($retryAfterSeconds !== null) {
@@ -161,7 +161,7 @@ final class Transport
         return $longest / 2 + mt_rand() / mt_getrandmax() * $longest / 2;
     }
 
-    /** Each with a stream of its own: one that was sent is at its end. */
+    /** Each attempt has its own stream, because a sent stream is at its end. */
     private function attempt(RequestInterface $request, ?Body $body): ResponseInterface
     {
         $sent = $body === null ? $request : $request->withBody($this->streams->createStream($body->bytes));
@@ -180,7 +180,7 @@ final class Transport
     }
 
     /**
-     * Lists are JSON in a query; null is left out.
+     * Lists are JSON in a query, and null is omitted.
      *
      * @param array<string, mixed> $query
      */

@@ -105,7 +105,7 @@ test('tasks that are open during a backup run after the restore', async (t) => {
   }
   assert.deepEqual(await runRelata(service.store.dataDir, 'backup', backup), {
     code: 0,
-    said: `2 catalogs and 3 bodies of open tasks were copied to ${backup}`,
+    output: `2 catalogs and 3 bodies of open tasks were copied to ${backup}`,
   });
   await release();
 
@@ -285,7 +285,7 @@ test('one project is restored while the service runs: lookups show it immediatel
   const end = await runRelata(service.store.dataDir, 'restore', backup, '--project', `${catalog.projectId}`);
   assert.deepEqual(end, {
     code: 0,
-    said: `the catalog of project ${catalog.projectId} holds the 2 products of the backup now`,
+    output: `the catalog of project ${catalog.projectId} holds the 2 products of the backup now`,
   });
   const [after, gone] = await catalog.find('A', 'C');
   assert.deepEqual(after, before, 'unchanged, including id and instant');

@@ -212,7 +212,7 @@ test('a damaged catalog is restored while the service is stopped, and its file i
   const refused = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);
   assert.deepEqual(refused, {
     code: 1,
-    said: `The file ${path} is damaged or of another project, and a service runs: stop the service, then run this command again.`,
+    output: `The file ${path} is damaged or of another project, and a service runs: stop the service, then run this command again.`,
   });
   await running.stop();
   const { code, output } = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);

@@ -544,11 +544,11 @@ test(
     // This is the state after the machine hung: the process checked the schema some seconds ago, so its version is
     // outdated.
     const isSilent = `select (not exists (select from upload_process
-      where takes_batches = 0 and seen_at > extract(epoch from clock_timestamp()) * 1000 - 12000))::text as found`;
+      where takes_batches = 0 and seen_at > extract(epoch from clock_timestamp()) * 1000 - 12000))::text as value`;
     await untilHolds('the worker hangs', async () => (await ask(isSilent)) === 'true', 60_000);
     worker.continue();
     await untilHolds('the worker is not ready', () => isMoved(worker), 60_000);
-    const owner = `select coalesce(leased_by, 'none') as found from task where id = '${waiting.task.id}'`;
+    const owner = `select coalesce(leased_by, 'none') as value from task where id = '${waiting.task.id}'`;
     assert.equal(await ask(owner), 'none');
 
     await store.change('update service set schema_version = schema_version - 1');

@@ -170,7 +170,7 @@ test('files are pushed, compared, pulled and looked up, and exit codes give the 
   assert.equal((await run(shop, 'push --partial patch.ndjson')).code, 0);
   assert.match((await run(shop, 'lookup P30')).out, /^P30 {2}Patched\n {2}Price: one\n$/);
   assert.deepEqual((await run(shop, 'lookup P30 nope')).errors, 'not in the catalog: nope\n');
-  assert.deepEqual(await run(shop, 'related nope'), { code: 1, out: '', said: 'not in the catalog: nope\n' });
+  assert.deepEqual(await run(shop, 'related nope'), { code: 1, out: '', errors: 'not in the catalog: nope\n' });
   assert.match((await run(shop, 'lookup P30 --key other')).errors, /Check the key and the project: --key, /);
 
   const seen = await run(shop, 'push --full --preview few.ndjson');
@@ -222,7 +222,7 @@ test('relations and the ontology are files for export, plan and apply, and a pro
   for (const file of ['relations.json', 'again.json'])
     assert.deepEqual(
       await run(shop, `relations plan ${file}`),
-      { code: 0, out: 'no difference\n', said: '' },
+      { code: 0, out: 'no difference\n', errors: '' },
       file,
     );
   for (let answered = ''; !answered.includes('Price one'); await delay(50))
@@ -270,7 +270,7 @@ test('fit prints one line per pair and then the verdict, which is also the exit 
   assert.deepEqual(await run(shop, 'fit B1 T47'), {
     code: 0,
     out: 'B1  T47  fits  Tyres: Width 47 mm ≤ Clearance 50 mm\nfits\n',
-    said: '',
+    errors: '',
   });
   const no = await run(shop, 'fit B1 T62 T47');
   assert.deepEqual([no.code, no.out.trim().split('\n').at(-1)], [1, 'does_not_fit']);
@@ -505,7 +505,7 @@ test('a push that lost contact during its commit asks for the same commit again 
   assert.deepEqual([first.code, uploads.length], [1, 1], first.errors);
   isBlind = false;
   const second = await run(far, 'push --full --yes --resume all.ndjson');
-  assert.deepEqual(second, { code: 0, out: 'pushed 10 products in 1 batch\n', said: '' });
+  assert.deepEqual(second, { code: 0, out: 'pushed 10 products in 1 batch\n', errors: '' });
   assert.equal(uploads.length, 1);
 });
 

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Relata:
-    """A service with a key; `project_id` of a call can be left out with a key of one project."""
+    """A service with a key. A key of one project needs no `project_id` in a call."""
 
     def __init__(self, url: str, key: str, *, retries: int = 3, timeout: float = 120.0) -> None:
         transport = Transport(url, key, retries=retries, timeout=timeout)

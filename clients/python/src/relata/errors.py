@@ -1,4 +1,4 @@
-"""What a call raises."""
+"""The errors that a call raises."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 
 class RelataError(Exception):
-    """The service refused, and says why (docs/interface §7.1)."""
+    """A refusal of the service, with its reason (docs/interface §7.1)."""
 
     def __init__(self, status: int, body: Mapping[str, Any], retry_after_seconds: Optional[int] = None) -> None:
         super().__init__(str(body.get("message") or f"status {status}"))
@@ -20,11 +20,11 @@ class RelataError(Exception):
 
 
 class UnreachableError(Exception):
-    """The service could not be reached, also after the retries."""
+    """The service could not be reached, even after the retries."""
 
 
 class TaskError(Exception):
-    """The task that was waited for failed or was cancelled."""
+    """A task that was waited for failed or was cancelled."""
 
     def __init__(self, task: Mapping[str, Any]) -> None:
         error = task.get("error") or {}

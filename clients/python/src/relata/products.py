@@ -14,7 +14,7 @@ from .tasks import Tasks
 from .transport import Transport
 from .types import Product, Task
 
-# As many products as a request may have, and of JSON far below the limit of the service (docs/interface §8).
+# The maximum of products in a request, and a JSON size far below the limit of the service (docs/interface §8).
 _MOST_ITEMS = 10_000
 _MOST_BYTES = 8_000_000
 _LOOKED_UP = 1_000
@@ -24,7 +24,7 @@ AnyProduct = Union[Product, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class FullUpdateResult:
-    """What became of a full update; `task` is None where `confirm` said no."""
+    """The result of a full update. `task` is None if `confirm` returned False."""
 
     full_update_id: int
     sent: int
@@ -50,10 +50,10 @@ class Products:
         resume: Optional[Union[str, "os.PathLike[str]"]] = None,
     ) -> FullUpdateResult:
         """
-        Makes the catalog what is given: products that are not in it are deleted. One batch is held in memory.
+        Makes the catalog equal to the given products: other products are deleted. Keeps one batch in memory.
 
-        `confirm` gets what the commit would do; False leaves the catalog as it is. `resume` names a file that notes the batches
-        that were accepted: the same call after a broken one goes on behind them, as long as they are the same products.
+        `confirm` gets the preview of the commit, and False leaves the catalog unchanged. `resume` names a file that records
+        the accepted batches. After an interruption, the same call with the same products resumes after these batches.
         """
         notes = _Notes(resume)
         full_update_id = self._begin(project_id, notes)
@@ -90,7 +90,7 @@ class Products:
         full_update_id: Optional[int] = None,
         on_invalid: Optional[str] = None,
     ) -> List[Dict[str, Any]]:
-        """Sends products of a full update, step 2 of 3, in as many batches as they need. The answer to each."""
+        """Sends products of a full update, step 2 of 3, in as many batches as needed. Returns the answer to each."""
         query = {"projectId": project_id, "fullUpdateId": full_update_id, "onInvalid": on_invalid}
         return self._send("/products/batch/upload", query, "products", products)
 
@@ -102,14 +102,14 @@ class Products:
         allow_deletes: Optional[int] = None,
         batches: Optional[int] = None,
     ) -> Dict[str, Any]:
-        """Commits the open full update, step 3 of 3; the task is in `data`."""
+        """Commits the open full update, step 3 of 3. The task is in `data`."""
         query = {"projectId": project_id, "fullUpdateId": full_update_id, "allowDeletes": allow_deletes}
         path = "/products/batch/start"
         answer: Dict[str, Any] = self._transport.write("POST", path, {**query, "batches": batches})
         return answer
 
     def preview(self, *, project_id: Optional[int] = None, full_update_id: Optional[int] = None) -> Dict[str, Any]:
-        """What the commit of the open full update would do."""
+        """The effect that a commit of the open full update would have."""
         query = {"projectId": project_id, "fullUpdateId": full_update_id}
         answer: Dict[str, Any] = self._transport.write("POST", "/products/batch/preview", query)
         return answer
@@ -118,11 +118,11 @@ class Products:
         return self._transport.write("DELETE", "/products/batch", {"projectId": project_id})
 
     def replace(self, products: Iterable[AnyProduct], *, project_id: Optional[int] = None) -> List[Dict[str, Any]]:
-        """An incremental update: replaces products or creates them. The answer to each batch."""
+        """An incremental update: replaces or creates products. Returns the answer to each batch."""
         return self._send("/products", {"projectId": project_id}, "products", products)
 
     def change(self, products: Iterable[AnyProduct], *, project_id: Optional[int] = None) -> List[Dict[str, Any]]:
-        """A partial update: changes what the products name, and nothing else."""
+        """A partial update: changes only the fields and attributes that the products name."""
         return self._send("/products", {"projectId": project_id, "partial": True}, "products", products)
 
     def delete(self, identifiers: Iterable[str], *, project_id: Optional[int] = None) -> List[Dict[str, Any]]:
@@ -134,7 +134,7 @@ class Products:
         return answer
 
     def look_up(self, identifiers: Sequence[str], *, project_id: Optional[int] = None) -> List[Dict[str, Any]]:
-        """The products found, in the order of the identifiers; asks for 1,000 at a time."""
+        """The found products, in the order of the identifiers. Each request has 1,000 identifiers."""
         found: List[Dict[str, Any]] = []
         for at in range(0, len(identifiers), _LOOKED_UP):
             body = {"identifiers": list(identifiers[at : at + _LOOKED_UP])}
@@ -143,7 +143,7 @@ class Products:
         return found
 
     def look_up_one(self, identifier: str, *, project_id: Optional[int] = None) -> Dict[str, Any]:
-        """Raises RelataError with status 404 where there is none."""
+        """Raises RelataError with status 404 if the product does not exist."""
         query = {"identifier": identifier, "projectId": project_id}
         answer: Dict[str, Any] = self._transport.read("GET", "/product-service/product-by-sku", query)
         return answer
@@ -165,11 +165,11 @@ class Products:
         return answer
 
     def export(self, project_id: int) -> Iterator[Dict[str, Any]]:
-        """The whole catalog in upload shape, as it arrives."""
+        """The whole catalog in upload form, as it arrives."""
         return self._transport.lines(f"/management/projects/{project_id}/products", {"format": "ndjson"})
 
     def _begin(self, project_id: Optional[int], notes: "_Notes") -> int:
-        """The full update that the notes are about, if it is still open; else a new one."""
+        """The full update of the notes if it is still open, otherwise a new one."""
         if notes.full_update_id is not None:
             try:
                 self.preview(project_id=project_id, full_update_id=notes.full_update_id)
@@ -186,7 +186,7 @@ class Products:
 
 
 class _Notes:
-    """Which batches of a full update the service has accepted, in a file; without one nothing is noted."""
+    """The accepted batches of a full update, in a file. Without a file nothing is recorded."""
 
     def __init__(self, path: Optional[Union[str, "os.PathLike[str]"]]) -> None:
         self._path = None if path is None else Path(path)
@@ -215,7 +215,7 @@ class _Notes:
     def _save(self) -> None:
         if self._path is None:
             return
-        # Renamed when it is whole: a broken program leaves the notes of the batch before.
+        # Renamed when it is complete, so an interrupted program leaves the notes of the previous batch.
         part = self._path.with_name(f"{self._path.name}.part")
         part.write_text(json.dumps({"fullUpdateId": self.full_update_id, "batches": self._hashes}), "utf-8")
         os.replace(part, self._path)
@@ -226,7 +226,7 @@ def _hash(body: bytes) -> str:
 
 
 def _batches(member: str, items: Iterable[Any]) -> Iterator[Tuple[bytes, int]]:
-    """Bodies bounded in number and size, made as the items come."""
+    """Bodies of limited number and size, made as the items arrive."""
     texts: List[bytes] = []
     size = 0
     for item in items:

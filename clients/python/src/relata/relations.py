@@ -7,12 +7,12 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 from .transport import Transport
 from .types import FitItem, IncludedRelation, IncludedTag
 
-# As many as are recommended for one request (docs/interface §4.8).
+# The recommended number for one request (docs/interface §4.8).
 _AT_ONCE = 100
 
 
 class Relations:
-    """What goes with what."""
+    """Related products."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -26,7 +26,7 @@ class Relations:
         explain: bool = False,
         project_id: Optional[int] = None,
     ) -> Dict[str, Any]:
-        """What goes with one product: `{"tags": [...]}`."""
+        """The products related to one product: `{"tags": [...]}`."""
         question = _ask(include_tags, include_relations, explain, project_id)
         return self._post("result", {"identifier": identifier, **question})
 
@@ -39,7 +39,7 @@ class Relations:
         explain: bool = False,
         project_id: Optional[int] = None,
     ) -> Dict[str, Any]:
-        """What goes with each of many products, by identifier; asks for 100 at a time."""
+        """The products related to each of many products, by identifier. Each request has 100 identifiers."""
         question = _ask(include_tags, include_relations, explain, project_id)
         every = list(identifiers)
         related: Dict[str, Any] = {}
@@ -56,7 +56,7 @@ class Relations:
         alternatives: int = 0,
         project_id: Optional[int] = None,
     ) -> Dict[str, Any]:
-        """Whether products can be used together: `verdict`, `pairs`, `totals` and the rest."""
+        """Whether products can be used together: `verdict`, `pairs`, `totals` and other fields."""
         named: List[Any] = [{"identifier": one} if isinstance(one, str) else one for one in items]
         question = {"items": named, "projectId": project_id, "alternatives": alternatives or None}
         question.update({"tags": list(tags) or None, "relations": list(relations) or None})

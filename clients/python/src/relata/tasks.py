@@ -13,7 +13,7 @@ _WAIT_SECONDS = 30
 
 
 class Tasks:
-    """What the service does after it has answered."""
+    """Work of the service after its answer."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -26,7 +26,7 @@ class Tasks:
         return cast(List[Task], answer["tasks"])
 
     def wait(self, task_id: str) -> Task:
-        """The task, once it has ended. Raises TaskError when it failed or was cancelled."""
+        """The task, once it has ended. Raises TaskError if it failed or was cancelled."""
         while True:
             path = f"/tasks/{quote(task_id)}"
             task = self._transport.read("GET", path, {"wait": _WAIT_SECONDS})["task"]
@@ -41,7 +41,7 @@ class Tasks:
         return cast(List[Dict[str, Any]], self._transport.read("GET", f"/tasks/{quote(task_id)}/log")["log"])
 
     def report(self, task_id: str) -> Iterator[Dict[str, Any]]:
-        """What became of single products, line by line."""
+        """The report on single products, line by line."""
         return self._transport.lines(f"/tasks/{quote(task_id)}/report")
 
     def cancel(self, task_id: str) -> Any:

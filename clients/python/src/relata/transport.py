@@ -1,4 +1,4 @@
-"""HTTP with the standard library: packs bodies, repeats what may pass, and never does a write twice."""
+"""HTTP with the standard library: packs bodies, repeats requests after temporary failures, and never does a write twice."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any, Dict, Iterator, Mapping, Optional
 
 from .errors import RelataError, UnreachableError
 
-# What passes (docs/interface §7.4).
+# Temporary failures (docs/interface §7.4).
 _PASSING = {408, 429, 502, 503, 504}
 _LONGEST_PAUSE_SECONDS = 30.0
-# Below it packing saves nothing.
+# Packing a smaller body saves nothing.
 _LEAST_PACKED = 1_024
 
 
@@ -43,7 +43,7 @@ class Transport:
         body: Any = None,
         idempotency_key: Optional[str] = None,
     ) -> Any:
-        """A call that is done once, however often it is repeated (docs/interface §7.5)."""
+        """A call that takes effect once, however often it is repeated (docs/interface §7.5)."""
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
         return self._call(method, path, query, body, headers)
 

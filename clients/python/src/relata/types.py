@@ -1,4 +1,4 @@
-"""What is sent and answered, as docs/interface describes it. Answers may have more members."""
+"""The bodies and answers of docs/interface. Answers may have more members."""
 
 from __future__ import annotations
 

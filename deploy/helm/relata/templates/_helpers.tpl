@@ -56,7 +56,7 @@ env:
 ports:
   - name: http
     containerPort: 4810
-# It listens when migrations are done, and those of a large database may take their time.
+# It listens after the migrations, which may take long on a large database.
 startupProbe:
   httpGet: {path: /health/live, port: http}
   periodSeconds: 5
@@ -73,7 +73,7 @@ readinessProbe:
   failureThreshold: 2
 lifecycle:
   preStop:
-    # Until no load balancer sends to it any more.
+    # Waits until no load balancer sends requests to it.
     sleep: {seconds: 5}
 securityContext:
   allowPrivilegeEscalation: false
@@ -114,7 +114,7 @@ spec:
       {{- end }}
     spec:
       automountServiceAccountToken: false
-      # Requests get 30 s and tasks as much to stop, after the pause of preStop.
+      # After the pause of preStop, requests get 30 s to finish, and tasks another 30 s to stop.
       terminationGracePeriodSeconds: 65
       securityContext:
         runAsNonRoot: true

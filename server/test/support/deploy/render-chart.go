@@ -1,4 +1,4 @@
-// Renders templates with the engine and the functions that Helm has: Go's text/template and sprig. Needs Debian's golang-go
+// Renders templates with the engine and the functions of Helm: Go's text/template and sprig. Needs Debian's golang-go
 // and golang-github-masterminds-sprig-dev. From standard input: {"templates": {path: text}, "releases": [data, …]}.
 package main
 

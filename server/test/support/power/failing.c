@@ -1,6 +1,6 @@
 /*
- * Loaded into a process with LD_PRELOAD: calls on files fail, or wait, as the page RELATA_TEST_FAULT says. failing-disk.ts writes it
- * while the process runs. Reads of files in memory (the WAL index) pass.
+ * Loaded into a process with LD_PRELOAD: calls on files fail or wait as the page RELATA_TEST_FAULT demands. failing-disk.ts writes
+ * the page while the process runs. Reads of files in memory (the WAL index) are not affected.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,14 +21,14 @@
   static type (*real)(__VA_ARGS__);                               \
   if (!real) real = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name);
 
-/* The same in failing-disk.ts. */
+/* The same numbers as in failing-disk.ts. */
 enum { WRITES = 1, READS = 2 };
 #define STALL UINT32_MAX
 struct fault {
-  /* 0: all is well. */
+  /* 0: no fault. */
   uint32_t error;
   uint32_t calls;
-  /* How many calls it met. */
+  /* The number of calls that the fault hit. */
   uint32_t met;
   char pattern[PATH_MAX];
 };
@@ -98,7 +98,7 @@ ON_FILE(ssize_t, pread64, READS, (int descriptor, void *data, size_t length, off
 ON_FILE(ssize_t, preadv, READS, (int descriptor, const struct iovec *parts, int count, off_t at), descriptor, parts, count, at)
 ON_FILE(ssize_t, preadv64, READS, (int descriptor, const struct iovec *parts, int count, off_t at), descriptor, parts, count, at)
 
-/* A full disk opens what is there, a read-only one refuses it to whoever wants to write. */
+/* A full disk opens existing files. A read-only disk refuses to open them for writing. */
 static int fails_to_open(int folder, const char *path, int flags) {
   if (!fault || !fault->error) return 0;
   struct stat found;

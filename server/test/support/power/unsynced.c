@@ -1,7 +1,7 @@
 /*
- * Loaded into a process with LD_PRELOAD: writes down what the process does to files below RELATA_TEST_POWER_ROOT, in order, in the
- * journal RELATA_TEST_POWER_JOURNAL. simulated-disk.ts computes from it what a power cut can leave. Calls pass on to the C library,
- * except fsync: the simulated disk alone decides what is durable. What it cannot follow ends the process.
+ * Loaded into a process with LD_PRELOAD: records the calls of the process on files below RELATA_TEST_POWER_ROOT, in order, in the
+ * journal RELATA_TEST_POWER_JOURNAL. simulated-disk.ts computes from it the states that a power cut can leave. Calls are passed on
+ * to the C library, except fsync, because only the simulated disk decides what is durable. An unsupported call ends the process.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ struct record {
 };
 
 #define DESCRIPTORS 65536
-/* The inode of each descriptor below the root; 0: none of ours. */
+/* The inode of each descriptor below the root. 0: not recorded. */
 static uint64_t inodes[DESCRIPTORS];
 static char root[PATH_MAX];
 static size_t root_length;
@@ -55,7 +55,7 @@ __attribute__((constructor)) static void begin(void) {
   if (journal < 0) give_up("a journal that does not open");
 }
 
-/* One call, so that records of several processes follow one another. */
+/* One call, so that records of several processes do not mix. */
 static void note(int kind, uint64_t inode, uint64_t at, const char *from, const char *to, const void *data,
                  size_t length) {
   struct record record = {kind, from ? strlen(from) : 0, to ? strlen(to) : 0, length, inode, at};
@@ -68,7 +68,7 @@ static void note(int kind, uint64_t inode, uint64_t at, const char *from, const 
   if (real(journal, parts, 4) != whole) give_up("a journal that is full");
 }
 
-/* Whether a path is below the root, and its form without ".", ".." and repeated slashes. The WAL index is made anew after a crash. */
+/* Whether a path is below the root, and its form without ".", ".." and repeated slashes. The WAL index is made again after a crash. */
 static int is_ours(int folder, const char *path, char *whole) {
   if (journal < 0 || !path || !*path) return 0;
   char joined[2 * PATH_MAX], link[64];
@@ -98,7 +98,7 @@ static int is_ours(int folder, const char *path, char *whole) {
   return length < 4 || strcmp(whole + length - 4, "-shm");
 }
 
-/* 0: none of ours; also when somebody closed it by a way of its own and the number is in use again. */
+/* 0: not recorded, or closed by an unrecorded call and its number is in use again. */
 static uint64_t inode_of(int descriptor) {
   if (descriptor < 0 || descriptor >= DESCRIPTORS || !inodes[descriptor]) return 0;
   struct stat found;
@@ -179,7 +179,7 @@ int close(int descriptor) {
   return real(descriptor);
 }
 
-/* Where a write without a position begins. */
+/* The offset where a write without a position begins. */
 static uint64_t position_of(int descriptor) {
   if (fcntl(descriptor, F_GETFL) & O_APPEND) {
     struct stat found;
@@ -239,7 +239,7 @@ WRITE_AT(pwrite64)
 WRITE_PARTS_AT(pwritev)
 WRITE_PARTS_AT(pwritev64)
 
-/* Writes down a call that succeeded; its place in the journal is that of its effect. */
+/* Records a successful call. Its position in the journal is that of its effect. */
 #define FOLLOW(call, is_followed, ...)          \
   if (!(is_followed)) return call;              \
   pthread_mutex_lock(&turn);                    \
@@ -268,7 +268,7 @@ int fsync(int descriptor) {
   FOLLOW(inode_of(descriptor) ? 0 : real(descriptor), inode_of(descriptor), SYNC, inode_of(descriptor), 0, NULL, NULL)
 }
 int fdatasync(int descriptor) { return fsync(descriptor); }
-/* Makes no promise about what is durable (sync_file_range(2)). */
+/* It does not promise that data is durable (sync_file_range(2)). */
 int sync_file_range(int descriptor, off_t at, off_t length, unsigned int flags) { return 0; }
 
 int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned int flags) {
@@ -312,7 +312,7 @@ char *mkdtemp(char *pattern) {
   return NULL;
 }
 
-/* Ways around: other calls do the same afterwards (libuv), or the program ends. */
+/* Calls that are not recorded: libuv then uses other calls, or the program ends. */
 int link(const char *from, const char *to) {
   REAL(int, link, const char *, const char *)
   char whole[PATH_MAX];
