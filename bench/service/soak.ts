@@ -27,7 +27,7 @@ export const soak: Measurement = {
     'A soak: full, incremental and partial updates, deletes, lookups, related products, searches, runs, exports, events',
   describeConditions: async ({ sizes }) =>
     `${secondsOf(sizes)} s, ${SAMPLES} samples, drawn over time. Growth is the median of the last quarter, of that of the third: ` +
-    'what fills up at first is in the first half, whose growth, taken in the same way, stands beside it.',
+    'initial growth is in the first half, whose growth, measured in the same way, is shown beside it.',
   async measure(bench: Bench): Promise<Figure[]> {
     const service = await bench.startService('soak');
     const traffic = await openTraffic(service);

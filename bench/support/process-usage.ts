@@ -94,7 +94,7 @@ export async function waitUntilIdle(
     const share = (readMs() - before.cpu) / (performance.now() - before.at);
     if (share <= QUIET_SHARE) return before.at - start;
   }
-  throw new Error(`${name} is busy although nobody asks anything`);
+  throw new Error(`${name} is busy although no requests arrive`);
 }
 
 /**

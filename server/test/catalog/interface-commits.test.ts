@@ -141,7 +141,7 @@ test('a restore with ifLast never undoes a commit that was made in between (§4.
   const release = await catalog.hold();
   const deleting = await catalog.call('DELETE', '/products', { body: ['A'] });
   const waiting = await catalog.post(`/products/batch/restore?commit=${last.id}&ifLast=${last.id}`);
-  assert.equal(waiting.status, 200, 'nobody knows yet');
+  assert.equal(waiting.status, 200, 'the delete has not taken effect yet');
   await release();
   await catalog.done(deleting);
   const { taskStatus, error } = await catalog.done(waiting);

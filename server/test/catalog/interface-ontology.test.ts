@@ -672,7 +672,7 @@ test('a change of the ontology re-extracts the catalog without an upload, in a t
       ['re-extraction', 'STEP_BASED', 'LIVE-API', false],
     );
   }
-  assert.equal(states.at(-1), 'PENDING', 'behind those that are under way');
+  assert.equal(states.at(-1), 'PENDING', 'after the tasks in progress');
   await extracted(catalog);
   const after = await catalog.find(...identifiers);
   assert.deepEqual(

@@ -224,7 +224,7 @@ test('a damaged catalog is restored while the service is stopped, and its file i
   const update = await service.call('POST', `/products?projectId=${filled}`, {
     body: [{ identifier: 'new', name: 'Later' }],
   });
-  assert.equal((await service.ended(update.body.task.id)).taskStatus, 'FINISHED', 'changes go on');
+  assert.equal((await service.ended(update.body.task.id)).taskStatus, 'FINISHED', 'changes continue');
 });
 
 test('a backup of an earlier version without a manifest is restored on request, after the checks that it allows', async (t) => {

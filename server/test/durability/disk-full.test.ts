@@ -119,7 +119,7 @@ for (const part of ['payloads', 'control'] as const) {
       1,
     );
     assert.deepEqual(await listBodies(), []);
-    assert.deepEqual((await catalog.find('A')).length, 1, 'lookups go on');
+    assert.deepEqual((await catalog.find('A')).length, 1, 'lookups continue');
     full[part] = false;
     assert.deepEqual(await catalog.tasks(), before, 'refused writes leave no task');
     await catalog.update({ identifier: 'B', name: 'B' });
@@ -300,11 +300,11 @@ test(
       ballast.fill(left * 1024);
       for (let round = 0; round < 4; round += 1) {
         await writer.upload();
-        assert.equal((await writer.lookUp()).status, 200, 'lookups go on');
+        assert.equal((await writer.lookUp()).status, 200, 'lookups continue');
         await writer.update(20);
         await writer.delete();
         await writer.start();
-        assert.equal((await writer.lookUp()).status, 200, 'lookups go on');
+        assert.equal((await writer.lookUp()).status, 200, 'lookups continue');
         await writer.initiate();
       }
       ballast.drop();

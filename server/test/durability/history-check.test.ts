@@ -76,12 +76,12 @@ const PLANTED: readonly { fault: string; with: Partial<History>; pattern: RegExp
   {
     fault: 'a value that was never written',
     with: { reads: [read(60, 'X')] },
-    pattern: /X was read, and nobody wrote it/,
+    pattern: /X was read but never written/,
   },
   {
     fault: 'a refused write that took effect',
     with: { reads: [read(60, 'D')] },
-    pattern: /D was refused, and was read/,
+    pattern: /D was refused but read/,
   },
   {
     fault: 'a value before it was sent',

@@ -32,7 +32,7 @@ const products = identifiers.map((identifier, index) => ({
   attributes: [{ key: 'Description', value: `What is said of product ${index}. `.repeat(40) }],
 }));
 
-/** The data of a stopped service, of which each test damages a copy. */
+/** The data of a stopped service. Each test damages a copy of it. */
 const prepared = await mkdtemp(join(tmpdir(), 'relata-damaged-'));
 const projects = { projectId: 0, neighbour: 0 };
 

@@ -69,8 +69,8 @@ const PLANTED: Readonly<Record<string, string>> = {
     '`insert into relation (project_id, id) values ($1, (select count(*) from relation where project_id = $1))`',
   'document is locked or emptied as a whole':
     '`truncate document; select 1 from document where project_id = 1`',
-  'a plan without values does not know the worker': "'set local plan_cache_mode = force_generic_plan'",
-  'workers are told settings by `set local` alone': "\"select set_config('enable_sort', 'off', true)\"",
+  'a plan without values cannot choose the worker': "'set local plan_cache_mode = force_generic_plan'",
+  'workers get settings only by `set local`': "\"select set_config('enable_sort', 'off', true)\"",
   "product is read or written by the builder of the service's own tables":
     "tx.selectFrom('product').selectAll()",
 };

@@ -301,7 +301,7 @@ test('a process with --role api accepts work, and one with --role worker does it
   const path = `/products?projectId=${project.id}`;
   const { body: accepted } = await api.call('POST', path, { body: productsOf('A') });
   const waiting = await api.call('GET', `/tasks/${accepted.task.id}?wait=2`);
-  assert.equal(waiting.body.task.finishTime, null, 'nobody works yet');
+  assert.equal(waiting.body.task.finishTime, null, 'no worker runs yet');
 
   const worker = await startProcess(store, {}, 'worker');
   const { body: done } = await api.call('GET', `/tasks/${accepted.task.id}?wait=60`);
@@ -539,7 +539,7 @@ test(
       'GET',
       `/product-service/products-by-sku?projectId=${projectId}&identifiers=A`,
     );
-    assert.equal(answer.body.products.length, 1, 'lookups go on');
+    assert.equal(answer.body.products.length, 1, 'lookups continue');
 
     // This is the state after the machine hung: the process checked the schema some seconds ago, so its version is
     // outdated.

@@ -164,7 +164,7 @@ for (const [name, given] of Object.entries(INSTALLATIONS)) {
       deployments.map((deployment) => [deployment]),
     );
     const [front] = ofKind(objects, 'Service');
-    assert.deepEqual(podsOf(front.spec.selector), [deployments[0]], 'workers answer nobody');
+    assert.deepEqual(podsOf(front.spec.selector), [deployments[0]], 'workers answer no requests');
     const [port] = containerOf(deployments[0]).ports;
     assert.equal(front.spec.ports[0].targetPort, port.name);
     for (const { spec } of ofKind(objects, 'Ingress')) {

@@ -3,7 +3,7 @@ import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 const hash = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest();
 const text = (word: string) => Buffer.concat([Buffer.from([0x60 + word.length]), Buffer.from(word)]);
 
-/** The replies of an authenticator and a browser to a challenge, of which tests can falsify parts. */
+/** The replies of an authenticator and a browser to a challenge. Tests can falsify parts of them. */
 export class Authenticator {
   readonly id = randomBytes(32);
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });

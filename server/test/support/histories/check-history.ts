@@ -108,8 +108,8 @@ function checkProject(
 function checkSource({ values: [value], endedAt }: Read, writeByValue: ReadonlyMap<string, Write>): string[] {
   if (value === undefined) return [];
   const write = writeByValue.get(value);
-  if (write === undefined) return [`${value} was read, and nobody wrote it`];
-  if (write.outcome === 'refused') return [`${value} was refused, and was read`];
+  if (write === undefined) return [`${value} was read but never written`];
+  if (write.outcome === 'refused') return [`${value} was refused but read`];
   return write.begunAt > endedAt ? [`${value} was read before it was written`] : [];
 }
 

@@ -33,7 +33,7 @@ const LIES: readonly Header[] = [
   ['origin', 0.02, ['null', 'https://shop.invalid']],
 ];
 
-/** Calls that end the session, of which there is only one. */
+/** Calls that end the only session. */
 const ENDS_SESSION = /^DELETE \/management\/sessions?$/;
 const OF_SESSION = /^(GET|POST|DELETE) \/management\/(session(s|\/password|\/passkeys.*)?|sessions\/.*)$/;
 

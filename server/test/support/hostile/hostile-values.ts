@@ -10,7 +10,7 @@ export class Literal {
   }
 }
 
-/** An object with ordered members, of which two may have the same name. */
+/** An object with ordered members. Two members may have the same name. */
 export class Members {
   readonly list: [string, JsonNode][];
   constructor(list: [string, JsonNode][]) {

@@ -126,10 +126,10 @@ interface NamedTable {
 /** Patterns that are refused in any text. */
 const OF_TEXTS: readonly (readonly [string, (text: string) => boolean])[] = [
   [
-    'a plan without values does not know the worker',
+    'a plan without values cannot choose the worker',
     (text) => text.includes('force_generic_plan') && !text.includes('citus.version'),
   ],
-  ['workers are told settings by `set local` alone', (text) => text.includes("set_config('enable_")],
+  ['workers get settings only by `set local`', (text) => text.includes("set_config('enable_")],
 ];
 
 /** Patterns that are refused in statements on rows of catalogs. `table` is one of those tables. */
