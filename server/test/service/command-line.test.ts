@@ -170,7 +170,11 @@ test('files are pushed, compared, pulled and looked up, and exit codes give the 
   assert.equal((await run(shop, 'push --partial patch.ndjson')).code, 0);
   assert.match((await run(shop, 'lookup P30')).out, /^P30 {2}Patched\n {2}Price: one\n$/);
   assert.deepEqual((await run(shop, 'lookup P30 nope')).errors, 'not in the catalog: nope\n');
-  assert.deepEqual(await run(shop, 'related nope'), { code: 1, out: '', errors: 'not in the catalog: nope\n' });
+  assert.deepEqual(await run(shop, 'related nope'), {
+    code: 1,
+    out: '',
+    errors: 'not in the catalog: nope\n',
+  });
   assert.match((await run(shop, 'lookup P30 --key other')).errors, /Check the key and the project: --key, /);
 
   const seen = await run(shop, 'push --full --preview few.ndjson');
