@@ -30,10 +30,10 @@ test('a missing, additional or wrongly typed field, an unknown status and an unk
     [{ body: { ...group, colour: 'red' } }, /must NOT have additional properties .*colour/],
     [{ body: { ...group, id: '1' } }, /\/id must be integer/],
     [{ status: 202 }, /the operation has no such status/],
-    [{ status: 404 }, /is not as docs/],
+    [{ status: 404 }, /does not match docs/],
     [{ path: '/nowhere' }, /no such operation/],
     [{ method: 'PUT' }, /no such operation/],
-    [{ path: '/metrics' }, /no JSON there/],
+    [{ path: '/metrics' }, /no JSON answer there/],
   ];
   for (const [part, pattern] of wrong)
     assert.throws(() => checkAnswer({ ...answer, ...part }), message(pattern));

@@ -45,9 +45,7 @@ function findSchema(
     return ERROR;
   }
   const range = `${Math.floor(status / 100)}XX`;
-  const documentedStatus = [String(status), range].find(
-    (status) => operation.responses[status] !== undefined,
-  );
+  const documentedStatus = [String(status), range].find((key) => operation.responses[key] !== undefined);
   assert.ok(documentedStatus, `${call}: the operation has no such status in docs/openapi.json`);
   const { schema } = operation.responses[documentedStatus]?.content?.['application/json'] ?? {};
   assert.ok(schema, `${call}: docs/openapi.json has no JSON answer there`);
