@@ -26,7 +26,7 @@ test('an answer passes if it matches its operation and status in docs/openapi.js
 test('a missing, additional or wrongly typed field, an unknown status and an unknown operation do not pass', () => {
   const { name: _, ...nameless } = group;
   const wrong: [Partial<CheckedAnswer>, RegExp][] = [
-    [{ body: nameless }, /GET \/management\/project-groups\/1 200 is not as .* must have .* 'name'/],
+    [{ body: nameless }, /GET \/management\/project-groups\/1 200 does not match .* must have .* 'name'/],
     [{ body: { ...group, colour: 'red' } }, /must NOT have additional properties .*colour/],
     [{ body: { ...group, id: '1' } }, /\/id must be integer/],
     [{ status: 202 }, /the operation has no such status/],
