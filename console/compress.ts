@@ -1,6 +1,6 @@
 /**
- * Puts the packed forms beside each built file, so that the service sends them without packing anything.
- * `node compress.ts FOLDER`: of the console and of the documentation.
+ * Writes the compressed forms beside each built file, so that the service never has to compress one.
+ * `node compress.ts FOLDER` does this for the console and for the documentation.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: every view in light, in dark and at phone width, as pictures in console/screenshots. The catalog is
- * that of `npm run demo`.
+ * `npm run screenshots` writes a picture of every view, in light, in dark and at phone width, to
+ * console/screenshots. The catalog is the one of `npm run demo`.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const LOOKS = [
   { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 },
 ] as const;
 const COUNTED_MS = 30_000;
-/** Products that a view names are looked up together once it is drawn, and with them their pictures. */
+/** A rendered view first looks up the products that it names, and then loads their pictures. */
 const LOOKED_UP_MS = 600;
 
 mkdirSync(FOLDER, { recursive: true });
@@ -46,7 +46,7 @@ async function open(address = '#/', options: BrowserContextOptions = {}): Promis
   return page;
 }
 
-/** Each process adds what it counted every ten seconds; before, the overview would be empty. */
+/** Each process writes its counts every ten seconds. Until then, the overview is empty. */
 async function untilCounted(): Promise<void> {
   const deadline = Date.now() + COUNTED_MS;
   const isCounted = async () => (await service.relata.installation.statistics()).requests.length > 0;
@@ -60,8 +60,8 @@ async function picture(page: Page, view: View, look: string): Promise<void> {
   await page.screenshot({ path: join(FOLDER, `${view.name}-${look}.png`), fullPage: true });
 }
 
-/** Those out of sight are not loaded yet, and would be white. */
+/** Images outside the visible part are not loaded yet and would be white. */
 async function loadPictures(): Promise<void> {
-  for (const one of document.images) one.loading = 'eager';
-  await Promise.allSettled([...document.images].map((one) => one.decode()));
+  for (const image of document.images) image.loading = 'eager';
+  await Promise.allSettled([...document.images].map((image) => image.decode()));
 }

@@ -7,12 +7,12 @@ export default defineConfig({
   build: {
     target: 'es2023',
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
-    // A data: address in a style would need a hole in the policy.
+    // The policy of the console does not allow a data: address in a style.
     assetsInlineLimit: 0,
-    // The browsers that run this preload modules by themselves.
+    // The browsers that this build supports preload modules themselves.
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // For the package, which carries what it is made of.
+    // For the package, which contains the licences of its dependencies.
     license: { fileName: 'licences.json' },
     rolldownOptions: {
       // `use client` is for frameworks that render on a server.

@@ -8,16 +8,16 @@ import { useSession } from './state/session.tsx';
 import { restorePlace } from './state/steps.ts';
 
 export function App() {
-  const { who } = useSession();
+  const { caller: user } = useSession();
   const { parts } = useRoute();
   const [first, token = ''] = parts;
   if (first === 'welcome') return <Welcome token={token} />;
   if (first === 'invitation') return <Invitation token={token} />;
-  if (who === undefined) return null;
-  if (who === null) return <SignIn />;
+  if (user === undefined) return null;
+  if (user === null) return <SignIn />;
   return (
     <AppShell>
-      <Safe place={parts.join('/')}>
+      <Safe address={parts.join('/')}>
         <Screen />
       </Safe>
       <SignInAgain />
@@ -28,14 +28,15 @@ export function App() {
 function Screen() {
   const { parts } = useRoute();
   const isFirst = useRef(true);
-  const place = parts.join('/');
-  // A new view begins at its top, for screen readers too; a view that the user returns to, where it was.
+  const path = parts.join('/');
+  // A new view starts at its top, also for screen readers. A view that the user returns to starts at its former
+  // position.
   useEffect(() => {
-    if (!isFirst.current && place !== undefined)
+    if (!isFirst.current && path !== undefined)
       document.getElementById('main')?.focus({ preventScroll: true });
     isFirst.current = false;
     return restorePlace();
-  }, [place]);
+  }, [path]);
   const [first, id, ...rest] = parts;
   if (first === 'projects' && id !== undefined && id !== 'new') {
     return <ProjectScreen key={id} id={Number(id)} parts={rest} />;

@@ -81,9 +81,9 @@ const EDITORS: Readonly<Record<string, string>> = {
   channels: 'channel-editor',
 };
 
-function findProjectView([list = '', one, act]: readonly string[]): ComponentType {
-  if (one === undefined) return PROJECT_VIEWS[list] ?? Unknown;
-  const editor = one === 'new' || act === 'edit' ? EDITORS[list] : undefined;
+function findProjectView([list = '', itemId, act]: readonly string[]): ComponentType {
+  if (itemId === undefined) return PROJECT_VIEWS[list] ?? Unknown;
+  const editor = itemId === 'new' || act === 'edit' ? EDITORS[list] : undefined;
   return PROJECT_VIEWS[editor ?? ONE_OF[list] ?? '?'] ?? Unknown;
 }
 
@@ -94,8 +94,8 @@ export function ProjectScreen({ id, parts }: { id: number; parts: readonly strin
   const View = findProjectView(parts);
   return (
     <Answer of={projects}>
-      {(known) => {
-        const project = known.find((candidate) => candidate.id === id);
+      {(relations) => {
+        const project = relations.find((candidate) => candidate.id === id);
         if (project === undefined) return <Unknown />;
         return (
           <ProjectContext value={project}>

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import chromium from '@sparticuz/chromium';
 import { type Browser, chromium as playwright } from 'playwright-core';
 
-/** Where a Chrome or Chromium usually is when somebody installed one. */
+/** Where an installed Chrome or Chromium usually is. */
 const INSTALLED = [
   process.env.RELATA_TEST_CHROME,
   '/usr/bin/chromium',
@@ -15,9 +15,10 @@ const INSTALLED = [
 const isBrought = process.platform === 'linux' && process.arch === 'x64' && !process.env.RELATA_TEST_CHROME;
 
 /**
- * A real Chromium: on Linux x64 the one that npm brings, which needs nothing of the system and runs as root; elsewhere one
- * that is installed. The one of npm is unpacked at the first call on a machine: of several processes at once some would start
- * it half written, so the runner of the tests calls this first (`npm run browser`).
+ * A real Chromium. On Linux x64 it is the one from npm, which needs no system libraries and runs as root;
+ * elsewhere it is an installed one. The Chromium from npm is unpacked at the first call on a machine. If
+ * several processes did that, some would start a half-written file, so the runner of the tests calls this first
+ * (`npm run browser`).
  */
 export const findBrowser = async (): Promise<string> =>
   isBrought ? chromium.executablePath() : findInstalled();
@@ -31,9 +32,10 @@ export async function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * What the package sets for small functions in a cloud, what would switch off what is tested, and a graphics card in
- * software, which takes a third of a test's processor time. `--no-zygote` stays: pages forked from a zygote would save an
- * eighth, but where less is allowed than on a desk this Chromium then now and then ends with SIGSEGV as it starts.
+ * The arguments of the package that the tests leave out. Some are for small functions in a cloud, and some
+ * would switch off what is tested. A graphics card in software takes a third of the processor time of a test.
+ * `--no-zygote` stays: without it, pages would save an eighth, but with fewer permissions than on a desktop
+ * this Chromium sometimes ends with SIGSEGV as it starts.
  */
 const BENT = [
   '--disable-web-security',
@@ -49,10 +51,10 @@ const BENT = [
 const isWanted = (arg: string) => !BENT.some((start) => arg.startsWith(start));
 
 function findInstalled(): string {
-  const found = INSTALLED.find((path) => path !== undefined && existsSync(path));
-  if (found === undefined)
+  const installed = INSTALLED.find((path) => path !== undefined && existsSync(path));
+  if (installed === undefined)
     throw new Error(
       'The tests of the console need Chrome or Chromium: install one, or name it in RELATA_TEST_CHROME',
     );
-  return found;
+  return installed;
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeExampleProject, shareConsole } from './harness.ts';
 
-test('categories are suggested where products are narrowed, and typing freely still works (§14.3)', async (t) => {
+test('suggests categories where products are narrowed, and accepts free text (§14.3)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const { relata } = service;
   const id = await makeExampleProject(service);
@@ -31,18 +31,18 @@ test('categories are suggested where products are narrowed, and typing freely st
   await page.getByRole('option').click();
   await page.getByRole('link', { name: 'ODD' }).waitFor();
   await field.fill('Tools > bits');
-  await page.getByText('No product has all of these').waitFor();
+  await page.getByText('No product matches all of these').waitFor();
   await field.fill('Tools > Bits');
   await page.getByText('15 products found', { exact: true }).waitFor();
 });
 
-test('a category of a relation is chosen from those of the project, or typed (§12.2)', async (t) => {
+test('a category of a relation is chosen from the categories of the project, or typed (§12.2)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const { relata } = service;
   const id = await makeExampleProject(service);
   const [relation] = await relata.relations.list(id);
-  const place = { projectId: id, relationId: relation?.id ?? 0 };
-  const page = await enter(`#/projects/${id}/relations/${place.relationId}`);
+  const ids = { projectId: id, relationId: relation?.id ?? 0 };
+  const page = await enter(`#/projects/${id}/relations/${ids.relationId}`);
   await page.getByText('More: both sides as a form').click();
   const [source, target] = [page.getByLabel('Category').first(), page.getByLabel('Category').last()];
   await source.fill('bits');
@@ -51,7 +51,7 @@ test('a category of a relation is chosen from those of the project, or typed (§
   await target.press('Tab');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('The relation is saved').waitFor();
-  const { value } = await relata.relations.get(id, place.relationId);
+  const { value } = await relata.relations.get(id, ids.relationId);
   assert.deepEqual(value.source, { all: [{ category: ['Tools', 'Bits'] }] });
   assert.deepEqual(value.target, { all: [{ category: ['Lamps', 'A > B'] }] });
 });

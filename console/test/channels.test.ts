@@ -16,10 +16,19 @@ const GOOGLE = { name: 'Google', format: { type: 'google-merchant' }, mapping: M
 
 test('channels in the console (§16)', async (t) => {
   const given = await startConsole(t);
-  await t.test('a channel is made by the suggested mapping, built, read and deleted', makeAndBuild(given));
-  await t.test('what products lack is told while one edits, and mistakes stand at their fields', edit(given));
-  await t.test('a build is delivered to a server, whose password nobody sees (§16.8)', deliver(given));
-  await t.test('two changes of one channel are merged, and nothing is lost (§7.6)', conflict(given));
+  await t.test(
+    'a channel is created with the suggested mapping, built, read and deleted',
+    makeAndBuild(given),
+  );
+  await t.test(
+    'the editor shows what products lack while the user edits, and shows mistakes at their fields',
+    edit(given),
+  );
+  await t.test(
+    'a build is delivered to a server, and the console never shows the password (§16.8)',
+    deliver(given),
+  );
+  await t.test('changes of a channel by two users are merged without losing any (§7.6)', conflict(given));
 });
 
 const makeAndBuild =
@@ -30,11 +39,11 @@ const makeAndBuild =
     await page.getByRole('link', { name: 'New channel' }).first().click();
     await page.getByLabel('Name', { exact: true }).fill('For programs');
     await page.getByLabel('Format', { exact: true }).selectOption('ndjson');
-    await page.getByText('Of 33 products, 33 would go out').waitFor();
-    assert.equal(await page.getByLabel('Value of Chuck').inputValue(), 'Chuck', 'as the ontology suggests');
+    await page.getByText('Of 33 products, 33 would be published').waitFor();
+    assert.equal(await page.getByLabel('Value of Chuck').inputValue(), 'Chuck', 'the ontology suggests it');
     await page.getByRole('button', { name: 'Relation', exact: true }).click();
     await page.getByLabel('Relation', { exact: true }).selectOption('tag:accessories');
-    await page.getByLabel('They go out as').selectOption('accessory');
+    await page.getByLabel('Published as').selectOption('accessory');
     await page.getByRole('term').filter({ hasText: 'Accessories' }).first().waitFor();
     await page.getByRole('button', { name: 'Create the channel' }).click();
 
@@ -64,8 +73,8 @@ const edit =
     const id = await makeExampleProject(service, 'Edited');
     const { mapping, ...rest } = GOOGLE;
     const { price: _, ...incomplete } = mapping;
-    const made = await service.relata.channels.create(id, { ...rest, mapping: incomplete });
-    const page = await enter(`#/projects/${id}/channels/${made.id}/edit`);
+    const channel = await service.relata.channels.create(id, { ...rest, mapping: incomplete });
+    const page = await enter(`#/projects/${id}/channels/${channel.id}/edit`);
     const missing = page.getByRole('list', { name: 'What is missing' });
     await missing.getByText('33 products lack it: the mapping has no such field').waitFor();
     await page.getByLabel('Source of price').selectOption('attribute');
@@ -77,16 +86,16 @@ const edit =
     await page.getByText('the ontology has no attribute "Cost"').first().waitFor();
     await price.fill('Price');
     await price.press('Tab');
-    await page.getByText('Of 33 products, 33 would go out').waitFor();
+    await page.getByText('Of 33 products, 33 would be published').waitFor();
     await page.getByLabel('Builds start').selectOption('change');
     await page.getByLabel('Seconds between two builds').fill('3600');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'Google', exact: true }).waitFor();
     await page.getByText('after changes, every 3,600 seconds at most').waitFor();
-    const place = { projectId: id, channelId: made.id };
-    const { value } = await service.relata.channels.get(place);
-    assert.deepEqual(value.mapping, MAPPING, 'the rest is as it was');
-    const isBuilt = async () => (await service.relata.channels.get(place)).value.lastBuild?.finishTime;
+    const ids = { projectId: id, channelId: channel.id };
+    const { value } = await service.relata.channels.get(ids);
+    assert.deepEqual(value.mapping, MAPPING, 'the other parts have not changed');
+    const isBuilt = async () => (await service.relata.channels.get(ids)).value.lastBuild?.finishTime;
     while (!(await isBuilt())) await page.waitForTimeout(200);
 
     const unpriced = [{ identifier: 'BIT-1-04', attributes: { Price: null } }];
@@ -134,11 +143,11 @@ const conflict =
     const id = await makeExampleProject(service, 'Changed twice');
     const { id: channelId } = await service.relata.channels.create(id, GOOGLE);
     const page = await enter(`#/projects/${id}/channels/${channelId}/edit`);
-    await page.getByLabel('Left out at most, in %').fill('7');
-    const place = { projectId: id, channelId };
-    await service.relata.channels.put(place, { ...GOOGLE, name: 'Renamed by somebody else' });
+    await page.getByLabel('Maximum left out, in %').fill('7');
+    const ids = { projectId: id, channelId };
+    await service.relata.channels.put(ids, { ...GOOGLE, name: 'Renamed by somebody else' });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('The channel is saved').waitFor();
-    const { value } = await service.relata.channels.get(place);
+    const { value } = await service.relata.channels.get(ids);
     assert.deepEqual([value.name, value.maxLeftOutPercent], ['Renamed by somebody else', 7]);
   };

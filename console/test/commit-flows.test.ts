@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { makeExampleProject, shareConsole } from './harness.ts';
 
-test('an open full update shows what it would delete, is committed and undone (§4.4, §4.5)', async (t) => {
+test('an open full update shows its deletions, is committed, and is undone (§4.4, §4.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   await service.relata.projects.change(id, { settings: { maxDeletePercent: 10 } });
@@ -38,14 +38,14 @@ test('an open full update shows what it would delete, is committed and undone (�
   assert.equal((await service.relata.products.list(id)).items.length, 33);
 });
 
-test('only the full update that was shown is committed, with the deletions shown (§4.4 rules 20 and 23)', async (t) => {
+test('commits only the full update and the deletions that the dialog showed (§4.4 rules 20 and 23)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const { products } = service.relata;
   const id = await makeExampleProject(service);
-  const kept = (await products.list(id, { limit: 1_000 })).items;
+  const present = (await products.list(id, { limit: 1_000 })).items;
   const upload = (...some: { identifier: string; name: string }[]) =>
     products.fullUpdate(some, { projectId: id, confirm: () => false });
-  /** The page looks every 15 s; what changes between a look and the click is what the test is about. */
+  /** The page refreshes every 15 s. This test changes the data between a refresh and the click. */
   const stopLooking = (page: Page) => page.route(/\/full-update$/, () => {});
 
   await upload({ identifier: 'SHOWN', name: 'Shown' });
@@ -53,32 +53,32 @@ test('only the full update that was shown is committed, with the deletions shown
   await page.getByText('To be deleted: 33 products').waitFor();
   await stopLooking(page);
   await page.getByRole('button', { name: 'Apply it …', exact: true }).click();
-  // It would delete as many: the number alone does not tell them apart.
+  // It would delete the same number, so the number alone does not distinguish them.
   await upload({ identifier: 'OTHER', name: 'Other' });
   await page.getByRole('button', { name: 'Apply and delete 33' }).click();
-  await page.getByText(/^The open full update is \d+, not \d+/).waitFor();
+  await page.getByText('The full update has changed in the meantime. Check it again.').waitFor();
 
-  await upload(...kept.map(({ identifier, name }) => ({ identifier, name })));
+  await upload(...present.map(({ identifier, name }) => ({ identifier, name })));
   const later = await enter(`#/projects/${id}/updates`);
   await later.getByRole('button', { name: 'Apply it …', exact: true }).click();
   await stopLooking(later);
   const { task } = await products.replace([{ identifier: 'LATE', name: 'Late' }], { projectId: id });
   await service.relata.tasks.wait(task.id);
   await later.getByRole('button', { name: 'Apply it', exact: true }).click();
-  await later.getByText('The full update would delete 1 products, allowDeletes says 0').waitFor();
+  await later.getByText('Nothing was changed, because another number of deletions was confirmed.').waitFor();
 
   await upload({ identifier: 'FIRST', name: 'First' });
   const half = await enter(`#/projects/${id}/updates`);
   await half.getByRole('button', { name: 'Apply it …', exact: true }).click();
   await stopLooking(half);
-  // A new product leaves the number of deletions as it is.
+  // A new product does not change the number of deletions.
   await products.upload([{ identifier: 'SECOND', name: 'Second' }], { projectId: id });
   await half.getByRole('button', { name: 'Apply and delete 34' }).click();
-  await half.getByText('The full update has 2 batches, but the request states 1').waitFor();
+  await half.getByText('The full update has changed in the meantime. Check it again.').waitFor();
   assert.equal((await products.list(id, { limit: 1_000 })).items.length, 34);
 });
 
-test('the dialog of a commit keeps the figures that it opened with, and a look that fails is told (§4.4 rule 23)', async (t) => {
+test('the dialog of a commit keeps its first figures, and the page reports a refresh that fails (§4.4 rule 23)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const { products } = service.relata;
   const id = await makeExampleProject(service);
@@ -87,10 +87,10 @@ test('the dialog of a commit keeps the figures that it opened with, and a look t
     products.upload([{ identifier, name: identifier }], { projectId: id, fullUpdateId });
   await upload('NEW');
   const page = await enter(`#/projects/${id}/updates`);
-  /** Goes away and comes back until a look has found it: the page looks by itself every 15 s. */
+  /** Leaves the page and returns until the page shows the change. The page refreshes every 15 s. */
   const lookUntil = async (isDone: () => Promise<boolean>) => {
     for (let times = 0; !(await isDone()); times += 1) {
-      assert.ok(times < 100, 'the page looks when somebody comes back');
+      assert.ok(times < 100, 'the page refreshes when the user returns');
       await page.evaluate(() => dispatchEvent(new Event('visibilitychange')));
       await page.waitForTimeout(200);
     }
@@ -102,7 +102,7 @@ test('the dialog of a commit keeps the figures that it opened with, and a look t
   await upload('DRILL-118-BLUE');
   await lookUntil(() => figures.isVisible());
   await confirm.click();
-  await page.getByText('The full update has 2 batches, but the request states 1').waitFor();
+  await page.getByText('The full update has changed in the meantime. Check it again.').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   await confirm.waitFor({ state: 'detached' });
 
@@ -119,11 +119,11 @@ test('the dialog of a commit keeps the figures that it opened with, and a look t
     const { fullUpdate } = await response.json();
     await route.fulfill({ response, json: { fullUpdate: { ...fullUpdate, lastBatch: 'in doubt' } } });
   });
-  await lookUntil(() => page.getByText('A part of the products may be missing').isVisible());
+  await lookUntil(() => page.getByText('Some products may be missing').isVisible());
   assert.equal(await page.getByRole('button', { name: 'Apply it …', exact: true }).isDisabled(), true);
 });
 
-test('commits stand on a timeline, show products old and new, and are taken back (§14.8, §4.5)', async (t) => {
+test('the timeline shows commits with old and new products, and undoes them (§14.8, §4.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const { relata } = service;
   const id = await makeExampleProject(service);
@@ -144,10 +144,10 @@ test('commits stand on a timeline, show products old and new, and are taken back
   await page.getByText('1 changed', { exact: true }).waitFor();
   await page.locator('summary', { hasText: 'New name' }).click();
   await page.getByRole('row', { name: 'Name Old name New name' }).waitFor();
-  await page.getByRole('button', { name: 'Take back …' }).click();
+  await page.getByRole('button', { name: 'Undo …' }).click();
   await page.getByText('The last 2 changes are undone').waitFor();
   await page.getByText('1 product comes back').waitFor();
-  await page.getByText('1 product is again as it was').waitFor();
+  await page.getByText('1 product returns to an earlier state').waitFor();
   await page.getByRole('button', { name: 'Restore' }).click();
   await page.getByRole('heading', { name: 'Restore', exact: true }).waitFor();
   await page.getByText('finished', { exact: true }).waitFor();

@@ -7,27 +7,27 @@ async function findRelation({ service }: Console) {
   const { relata } = service;
   const id = await makeExampleProject(service);
   const [relation] = await relata.relations.list(id);
-  const place = { projectId: id, relationId: relation?.id ?? 0 };
-  const read = async () => (await relata.relations.get(id, place.relationId)).value;
-  const path = `#/projects/${id}/relations/${place.relationId}`;
-  return { place, read, path, details: `${path}?step=details` };
+  const ids = { projectId: id, relationId: relation?.id ?? 0 };
+  const read = async () => (await relata.relations.get(id, ids.relationId)).value;
+  const path = `#/projects/${id}/relations/${ids.relationId}`;
+  return { ids, read, path, details: `${path}?step=details` };
 }
 
-test('what somebody types is kept', async (t) => {
+test('typed input is kept', async (t) => {
   const console = await startConsole(t);
 
   await t.test(
-    'what both have changed stands side by side, and what only one has changed is merged (§7.6)',
+    'shows both versions of a part that two users have changed, and merges other parts (§7.6)',
     async () => {
       const { relata } = console.service;
-      const { place, read, details } = await findRelation(console);
+      const { ids, read, details } = await findRelation(console);
       const value = await read();
       const page = await console.enter(details);
       const tag = page.getByLabel('Tag', { exact: true });
-      /** Goes away and comes back until the page has read anew. */
+      /** Leaves the page and returns until the page has read the definition again. */
       const comeBackUntil = async (isDone: () => Promise<boolean>) => {
         for (let times = 0; !(await isDone()); times += 1) {
-          assert.ok(times < 100, 'the page reads anew when somebody comes back');
+          assert.ok(times < 100, 'the page reads the definition again when the user returns');
           await page.evaluate(() => dispatchEvent(new Event('visibilitychange')));
           await page.waitForTimeout(200);
         }
@@ -35,9 +35,9 @@ test('what somebody types is kept', async (t) => {
 
       const meanwhile = page.getByRole('alert', { name: 'Changed meanwhile' });
 
-      // A description that nobody else has typed asks nothing.
+      // A description that no other user has changed causes no question.
       await tag.fill('merged');
-      await relata.relations.put(place, { ...value, description: 'only theirs' });
+      await relata.relations.put(ids, { ...value, description: 'only theirs' });
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('The relation is saved').waitFor();
       const merged = await read();
@@ -48,29 +48,30 @@ test('what somebody types is kept', async (t) => {
 
       await tag.fill('mine');
       await page.getByLabel('Description').fill('my words');
-      await relata.relations.put(place, { ...value, tag: 'theirs', description: 'their words' });
+      await relata.relations.put(ids, { ...value, tag: 'theirs', description: 'their words' });
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('is not saved: it was changed meanwhile').waitFor();
       assert.equal((await read()).tag, 'theirs');
       await meanwhile.getByRole('row', { name: /^Tag mine theirs/ }).waitFor();
       await meanwhile
         .getByRole('row', { name: /^Description/ })
-        .getByRole('button', { name: 'Take theirs' })
+        .getByRole('button', { name: 'Use their version' })
         .click();
       assert.equal(await page.getByLabel('Description').inputValue(), 'their words');
-      await meanwhile.getByRole('button', { name: 'Keep mine' }).click();
+      await meanwhile.getByRole('button', { name: 'Keep my version' }).click();
       await meanwhile.waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('The relation is saved').waitFor();
       const saved = await read();
       assert.deepEqual([saved.tag, saved.description], ['mine', 'their words']);
 
-      // Whoever has typed nothing sees what is stored when they come back; their own save is no change of others.
-      await relata.relations.put(place, { ...saved, tag: 'newer' });
+      // A user who has typed nothing sees the stored version after returning. The user's own save does not
+      // count as a change by another user.
+      await relata.relations.put(ids, { ...saved, tag: 'newer' });
       await comeBackUntil(async () => (await tag.inputValue()) === 'newer');
       assert.equal(await meanwhile.count(), 0);
 
-      // What was saved is taken back in its notice, unless it was changed since.
+      // The notice of a save undoes the save, unless the definition was changed since.
       const undo = page.getByRole('button', { name: 'Undo', exact: true });
       await page.locator('.toast').getByLabel('Dismiss').click();
       await undo.waitFor({ state: 'detached' });
@@ -82,15 +83,15 @@ test('what somebody types is kept', async (t) => {
       await tag.fill('kept');
       await page.getByRole('button', { name: 'Save' }).click();
       await undo.waitFor();
-      await relata.relations.put(place, { ...saved, tag: 'of others' });
+      await relata.relations.put(ids, { ...saved, tag: 'of others' });
       await undo.click();
       await page.getByText('nothing is undone').first().waitFor();
       assert.equal((await read()).tag, 'of others');
       await comeBackUntil(async () => (await tag.inputValue()) === 'of others');
 
-      // A draft that the page read anew beside keeps what it was made from.
+      // A draft keeps its base when the page reads the definition again beside it.
       await tag.fill('mine again');
-      await relata.relations.put(place, { ...saved, tag: 'theirs again' });
+      await relata.relations.put(ids, { ...saved, tag: 'theirs again' });
       await comeBackUntil(async () => (await meanwhile.count()) > 0);
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('is not saved: it was changed meanwhile').waitFor();
@@ -99,16 +100,16 @@ test('what somebody types is kept', async (t) => {
   );
 
   await t.test(
-    'a change after one that was saved and could not be read again loses nothing of others either (§7.6)',
+    'a second save keeps changes of others, also if the first save could not be read again (§7.6)',
     async () => {
       const { relata } = console.service;
-      const { place, read, details } = await findRelation(console);
+      const { ids, read, details } = await findRelation(console);
       const page = await console.enter(details);
       const tag = page.getByLabel('Tag', { exact: true });
       const save = page.getByRole('button', { name: 'Save' });
       await tag.waitFor();
-      const one = new RegExp(`/relations/${place.relationId}$`);
-      await page.route(one, (route) =>
+      const url = new RegExp(`/relations/${ids.relationId}$`);
+      await page.route(url, (route) =>
         route.request().method() === 'GET' ? route.fulfill({ status: 500 }) : route.continue(),
       );
       const refused = page.waitForResponse((response) => response.status() === 500);
@@ -116,8 +117,8 @@ test('what somebody types is kept', async (t) => {
       await save.click();
       await page.getByText('The relation is saved').waitFor();
       await refused;
-      await page.unroute(one);
-      await relata.relations.put(place, { ...(await read()), description: 'their words' });
+      await page.unroute(url);
+      await relata.relations.put(ids, { ...(await read()), description: 'their words' });
       await tag.fill('mine again');
       await save.click();
       await page.waitForResponse((response) => response.request().method() === 'PUT' && response.ok());
@@ -127,14 +128,14 @@ test('what somebody types is kept', async (t) => {
   );
 
   await t.test(
-    'of two people who change one attribute nobody loses a synonym, and a true conflict is asked (§11.1)',
+    'keeps the synonyms of two users who change the same attribute, and asks about a real conflict (§11.1)',
     async () => {
       const { relata } = console.service;
       const id = await makeExampleProject(console.service);
       const changeColour = async (changed: object) => {
         const { value } = await relata.ontology.get(id);
-        const attributes = value.attributes.map((one) =>
-          one.name === 'Colour' ? { ...one, ...changed } : one,
+        const attributes = value.attributes.map((attribute) =>
+          attribute.name === 'Colour' ? { ...attribute, ...changed } : attribute,
         );
         await relata.ontology.put(id, { ...value, attributes });
       };
@@ -159,13 +160,13 @@ test('what somebody types is kept', async (t) => {
       await save.click();
       await dialog.getByText('is not saved: it was changed meanwhile').waitFor();
       const row = dialog.getByRole('row', { name: /^Type TEXT_ATTRIBUTE DATE_ATTRIBUTE/ });
-      await row.getByRole('button', { name: 'Take theirs' }).click();
+      await row.getByRole('button', { name: 'Use their version' }).click();
       assert.equal(await dialog.getByLabel('Synonyms').inputValue(), 'Color, Couleur');
       assert.equal((await readColour())?.type, 'DATE_ATTRIBUTE');
     },
   );
 
-  await t.test('settings that two people change are merged too (§14.2)', async () => {
+  await t.test('merges project settings that two users change (§14.2)', async () => {
     const { relata } = console.service;
     const id = await makeExampleProject(console.service, 'Two people');
     const page = await console.enter(`#/projects/${id}/settings`);
@@ -177,49 +178,46 @@ test('what somebody types is kept', async (t) => {
     assert.deepEqual([name, tags, settings.keptCommits], ['Theirs', ['mine'], 3]);
   });
 
-  await t.test(
-    'a row keeps what was typed into it when the one before goes, and the keyboard stays there (§14.5)',
-    async () => {
-      const { read, path } = await findRelation(console);
-      const page = await console.enter(path);
-      await page.getByText('More: both sides as a form').click();
-      const card = page.locator('section', {
-        has: page.getByRole('heading', { name: 'From these products' }),
-      });
-      const values = card.getByLabel('Value');
-      for (const value of ['one', 'two', 'three']) {
-        const at = await values.count();
-        await card.getByRole('button', { name: 'Attribute', exact: true }).click();
-        await page.keyboard.type('Colour');
-        await page.keyboard.press('Escape');
-        await values.nth(at).fill(value);
-      }
-      const first = (await values.count()) - 3;
-      const crosses = card.getByRole('button', { name: 'Remove this condition' });
-      await crosses.nth((await crosses.count()) - 2).click();
-      assert.equal(
-        await page.evaluate(() => document.activeElement?.getAttribute('aria-label')),
-        'Remove this condition',
-      );
-      assert.deepEqual(await Promise.all([first, first + 1].map((at) => values.nth(at).inputValue())), [
-        'one',
-        'three',
-      ]);
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('The relation is saved').waitFor();
-      const text = JSON.stringify((await read()).source);
-      assert.match(text, /"one".*"three"/);
-      assert.doesNotMatch(text, /two/);
-    },
-  );
+  await t.test('a row keeps its input and the focus when the row before it is removed (§14.5)', async () => {
+    const { read, path } = await findRelation(console);
+    const page = await console.enter(path);
+    await page.getByText('More: both sides as a form').click();
+    const card = page.locator('section', {
+      has: page.getByRole('heading', { name: 'From these products' }),
+    });
+    const values = card.getByLabel('Value');
+    for (const value of ['one', 'two', 'three']) {
+      const count = await values.count();
+      await card.getByRole('button', { name: 'Attribute', exact: true }).click();
+      await page.keyboard.type('Colour');
+      await page.keyboard.press('Escape');
+      await values.nth(count).fill(value);
+    }
+    const first = (await values.count()) - 3;
+    const crosses = card.getByRole('button', { name: 'Remove this condition' });
+    await crosses.nth((await crosses.count()) - 2).click();
+    assert.equal(
+      await page.evaluate(() => document.activeElement?.getAttribute('aria-label')),
+      'Remove this condition',
+    );
+    assert.deepEqual(await Promise.all([first, first + 1].map((index) => values.nth(index).inputValue())), [
+      'one',
+      'three',
+    ]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The relation is saved').waitFor();
+    const text = JSON.stringify((await read()).source);
+    assert.match(text, /"one".*"three"/);
+    assert.doesNotMatch(text, /two/);
+  });
 
-  await t.test('what was typed is not left without a question (§14.5)', async () => {
+  await t.test('the console asks before unsaved input is lost (§14.5)', async () => {
     const { details } = await findRelation(console);
     const page = await console.enter(details);
     const question = page.getByRole('dialog', { name: 'Leave without saving?' });
     await page.getByLabel('Tag', { exact: true }).fill('mine');
     await page.getByRole('link', { name: 'Attributes', exact: true }).click();
-    await question.getByText('What you changed is lost.').waitFor();
+    await question.getByText('Your changes will be lost.').waitFor();
     assert.deepEqual(await findBarriers(page), []);
     await page.keyboard.press('Escape');
     await question.waitFor({ state: 'detached' });
@@ -231,7 +229,7 @@ test('what somebody types is kept', async (t) => {
   });
 
   await t.test(
-    'a view whose file does not arrive says so, and one that an update replaced loads the page anew (§14.5)',
+    'a view reports a file that cannot be loaded, and reloads the page after an update of the console (§14.5)',
     async () => {
       const id = await makeExampleProject(console.service);
       const page = await console.enter(`#/projects/${id}`);

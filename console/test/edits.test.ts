@@ -17,7 +17,7 @@ async function hold(page: Page, method: string, path: RegExp): Promise<() => voi
   return release;
 }
 
-test('an unfinished match is marked, left out of what is counted, and offers no relation (§12.6)', async (t) => {
+test('marks an unfinished match, leaves it out of the preview, and does not allow a save (§12.6)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Unfinished');
   const page = await enter(`#/projects/${id}/relations/new`);
@@ -25,7 +25,7 @@ test('an unfinished match is marked, left out of what is counted, and offers no 
   const editor = page.getByRole('dialog', { name: 'What must match' });
   await editor.getByLabel('Attribute of the result').fill('Shank');
   await page.getByRole('option', { name: 'Shank', exact: true }).click();
-  // The same attribute stands on the other side by itself.
+  // The same attribute is filled in on the other side automatically.
   const other = editor.getByLabel('Attribute of the requested product');
   await other.and(page.locator('[value="Shank"]')).waitFor();
   await other.fill('');
@@ -43,7 +43,7 @@ test('an unfinished match is marked, left out of what is counted, and offers no 
   assert.equal(await create.isEnabled(), true);
 });
 
-test('a relation without any condition is not made without a question (§12.1)', async (t) => {
+test('asks before a relation without any condition is created (§12.1)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Empty');
   const page = await enter(`#/projects/${id}/relations/new`);
@@ -57,7 +57,7 @@ test('a relation without any condition is not made without a question (§12.1)',
   assert.equal((await service.relata.relations.list(id)).length, 1);
 });
 
-test('a save that ends after somebody has left the page does not pull them back (§14.5)', async (t) => {
+test('a save that finishes after the user has left the page does not open another page (§14.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Left');
   const [relation] = await service.relata.relations.list(id);
@@ -73,7 +73,7 @@ test('a save that ends after somebody has left the page does not pull them back 
   assert.equal(new URL(page.url()).hash, `#/projects/${id}/ontology`);
 });
 
-test('a channel waits for its preview, and a notice leaves the buttons of a dialog free (§14.5)', async (t) => {
+test('saving a channel waits for its preview, and a notice does not cover the buttons of a dialog (§14.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Waits');
   const page = await enter(`#/projects/${id}/settings`);
@@ -83,10 +83,10 @@ test('a channel waits for its preview, and a notice leaves the buttons of a dial
   await notice.waitFor();
   await page.getByRole('button', { name: 'Delete the project …' }).click();
   const button = page.getByRole('dialog').getByRole('button', { name: 'Delete the project', exact: true });
-  const [one, other] = [await notice.boundingBox(), await button.boundingBox()];
-  assert.ok(one && other);
+  const [noticeBox, buttonBox] = [await notice.boundingBox(), await button.boundingBox()];
+  assert.ok(noticeBox && buttonBox);
   assert.ok(
-    one.y + one.height < other.y || one.x > other.x + other.width,
+    noticeBox.y + noticeBox.height < buttonBox.y || noticeBox.x > buttonBox.x + buttonBox.width,
     'the notice lies beside the button',
   );
   await page.keyboard.press('Escape');
@@ -99,7 +99,7 @@ test('a channel waits for its preview, and a notice leaves the buttons of a dial
   await page.getByRole('button', { name: 'Create the channel' }).and(page.locator(':enabled')).waitFor();
 });
 
-test('an import sends its file for one preview, and its button is ready once (§13.5)', async (t) => {
+test('an import sends its file for only one preview, and its button becomes ready once (§13.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Sent once');
   const page = await enter(`#/projects/${id}/import`);
@@ -113,7 +113,7 @@ test('an import sends its file for one preview, and its button is ready once (§
   await button.and(page.locator(':enabled')).waitFor();
   await page.getByText('Last', { exact: true }).waitFor();
   assert.equal(await page.getByText('First', { exact: true }).count(), 0);
-  // As long as a change rests before it is previewed.
+  // The time that a change rests before it is previewed.
   await page.waitForTimeout(1_000);
   assert.equal(previews, 1);
   assert.equal(await button.isEnabled(), true);

@@ -9,17 +9,17 @@ import { makeExample } from '../src/state/example.ts';
 import { startConsole, untilBuilt } from './harness.ts';
 import { enterAsOwner } from './people.ts';
 
-/** What somebody who comes with a file may need. Source: the measure of the first use. */
+/** What a new user with a file may need at most. Source: the measure of the first use. */
 const MOST_CLICKS = 10;
 const MOST_MS = 120_000;
 
-/** Rows as a shop exports them, with what the columns are called there. */
+/** Rows as a shop exports them, with column names that a shop uses. */
 function writeCsv(): string {
   const products = makeExample();
   const keys = [...new Set(products.flatMap(({ attributes }) => (attributes ?? []).map(({ key }) => key)))];
   const rows = products.map(({ identifier, name, categories, attributes }) => [
     ...[identifier, name, categories?.[0]?.path.join(' > ')],
-    ...keys.map((key) => attributes?.find((one) => one.key === key)?.value ?? ''),
+    ...keys.map((key) => attributes?.find((attribute) => attribute.key === key)?.value ?? ''),
   ]);
   return [['SKU', 'Title', 'Category', ...keys], ...rows]
     .map((cells) => cells.map(quote).join(';'))
@@ -28,12 +28,15 @@ function writeCsv(): string {
 
 const quote = (value: unknown) => `"${String(value).replaceAll('"', '""')}"`;
 
-/** Counts the clicks of a pointer; a picture of each step goes to a folder, as RELATA_TEST_PICTURES names it. */
+/**
+ * Counts the clicks of a pointer, and saves a picture of each step in the folder that RELATA_TEST_PICTURES
+ * names.
+ */
 async function film(page: Page, folder: string) {
   await page.evaluate(() => {
     const counted = { clicks: 0 };
     Object.assign(globalThis, { counted });
-    // A click on the label of a file's field is followed by one on the field.
+    // A click on the label of a file field causes a second click on the field itself.
     const isOurs = ({ isTrusted, detail, target }: MouseEvent) =>
       isTrusted && detail > 0 && !(target instanceof HTMLInputElement && target.type === 'file');
     addEventListener('click', (event) => isOurs(event) && counted.clicks++, true);
@@ -43,15 +46,15 @@ async function film(page: Page, folder: string) {
     pictures,
     readClicks: () =>
       page.evaluate(() => (globalThis as typeof globalThis & { counted: { clicks: number } }).counted.clicks),
-    async take(what: string): Promise<void> {
-      const path = join(folder, `${String(pictures.length + 1).padStart(2, '0')}-${what}.png`);
+    async take(step: string): Promise<void> {
+      const path = join(folder, `${String(pictures.length + 1).padStart(2, '0')}-${step}.png`);
       await page.screenshot({ path });
       pictures.push(path);
     },
   };
 }
 
-test('from an empty project with a CSV to a right relation in 10 clicks and 2 minutes (§13, §12)', async (t) => {
+test('a new user creates a correct relation from a CSV file in 10 clicks and 2 minutes (§13, §12)', async (t) => {
   const console = await startConsole(t);
   const { relata } = console.service;
   const folder = process.env.RELATA_TEST_PICTURES ?? mkdtempSync(join(tmpdir(), 'relata-film-'));
@@ -82,7 +85,7 @@ test('from an empty project with a CSV to a right relation in 10 clicks and 2 mi
     ['all products', 'Bits'],
   ]) {
     await page.getByRole('button', { name: new RegExp(`^${chip}: Add`) }).click();
-    // The category comes first; the keyboard does the rest.
+    // The category is chosen first. The rest is done with the keyboard.
     await page.getByLabel('Category', { exact: true }).fill(category ?? '');
     await page.getByRole('option', { name: `Tools > ${category}` }).waitFor();
     await page.keyboard.press('ArrowDown');
@@ -98,7 +101,7 @@ test('from an empty project with a CSV to a right relation in 10 clicks and 2 mi
   await other.and(page.locator('[value="Shank"]')).waitFor();
   await other.fill('Chuck');
   await page.keyboard.press('Tab');
-  await page.getByText('100% lead to something').waitFor();
+  await page.getByText('100% have results').waitFor();
   await take('found');
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Continue' }).click();
@@ -111,10 +114,10 @@ test('from an empty project with a CSV to a right relation in 10 clicks and 2 mi
 
   await untilBuilt(relata, id);
   const { relations } = await relata.products.relationsOf(id, 'DRILL-118-BLUE', { limit: 20 });
-  const found = relations.flatMap(
+  const results = relations.flatMap(
     ({ asSource }) => asSource?.results.map(({ identifier }) => identifier) ?? [],
   );
-  assert.deepEqual(found.toSorted(), ['BIT-1-04', 'BIT-1-05', 'BIT-1-06', 'BIT-1-08', 'BIT-1-10']);
+  assert.deepEqual(results.toSorted(), ['BIT-1-04', 'BIT-1-05', 'BIT-1-06', 'BIT-1-08', 'BIT-1-10']);
   const clicks = await readClicks();
   t.diagnostic(
     `${clicks} clicks, ${Math.round(tookMs / 100) / 10} s, ${pictures.length} pictures in ${folder}`,

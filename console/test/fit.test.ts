@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findBarriers, makeExampleProject, shareConsole, untilBuilt } from './harness.ts';
 
-test('products are put together by their words, judged pair by pair, and one that fits takes the place of one that does not (§12.10)', async (t) => {
+test('judges chosen products pair by pair, and replaces a product that does not fit by an alternative (§12.10)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Fit');
   const [relation] = await service.relata.relations.list(id);
@@ -23,7 +23,7 @@ test('products are put together by their words, judged pair by pair, and one tha
   const page = await enter(`#/projects/${id}/products/DRILL-118-BLUE`);
   await page.locator('#main').getByRole('link', { name: 'Does it fit?' }).click();
   await page.getByRole('heading', { name: 'Does it fit?' }).waitFor();
-  await page.getByText('No rule is about these products').waitFor();
+  await page.getByText('No rule covers these products').waitFor();
   const add = async (words: string, name: RegExp) => {
     await page.getByLabel('Add a product').fill(words);
     await page.getByRole('option', { name }).first().click();
@@ -41,14 +41,14 @@ test('products are put together by their words, judged pair by pair, and one tha
   );
   assert.deepEqual(await findBarriers(page), []);
 
-  const take = page.getByRole('button', { name: /^Take BIT-1-/ }).first();
+  const take = page.getByRole('button', { name: /^Use BIT-1-/ }).first();
   await take.click();
   await page.getByText('They fit together').waitFor();
   await page.goBack();
   await page.getByText('They do not fit together').waitFor();
   await page.getByRole('button', { name: 'Remove BIT-2-04' }).click();
   await add('flea', /BIT-X/);
-  await page.getByText('Nobody knows').waitFor();
+  await page.getByText('It is unknown whether they fit').waitFor();
   await page.getByRole('link', { name: 'Shank' }).click();
   await page.getByRole('heading', { name: 'Attributes', exact: true }).waitFor();
   assert.equal(await page.getByLabel('Attribute contains').inputValue(), 'Shank');
@@ -56,7 +56,7 @@ test('products are put together by their words, judged pair by pair, and one tha
   await page.getByRole('listitem').filter({ hasText: 'Shank: 1 product' }).waitFor();
 });
 
-test('the sentence says constraints, unknown values, what is reckoned, alternatives, and totals (§12.1, §12.3, §12.10)', async (t) => {
+test('the sentence edits constraints, unknown values, calculations, alternatives and totals (§12.1, §12.3, §12.10)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Sentence');
   const [relation] = await service.relata.relations.list(id);
@@ -66,8 +66,8 @@ test('the sentence says constraints, unknown values, what is reckoned, alternati
   await page.getByText('Missing values and tables').click();
   await page.getByRole('switch', { name: 'Or unknown' }).click();
   await page.getByRole('button', { name: 'Or another match' }).click();
-  const fill = async (label: string, at: number, value: string) => {
-    await page.getByLabel(label, { exact: true }).nth(at).fill(value);
+  const fill = async (label: string, index: number, value: string) => {
+    await page.getByLabel(label, { exact: true }).nth(index).fill(value);
     await page.keyboard.press('Enter');
     await page.getByLabel(label, { exact: true }).first().waitFor({ state: 'detached' });
   };

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { findBarriers, makeExampleProject, shareConsole, startConsole, untilBuilt } from './harness.ts';
 import { enterAsOwner, fill, signInByKey } from './people.ts';
 
-test('from a fresh start to a related product (§14.5)', async (t) => {
+test('a new owner gets from the first start to a related product (§14.5)', async (t) => {
   const console = await startConsole(t);
   const { service } = console;
   const { page } = await enterAsOwner(console);
@@ -19,7 +19,7 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
   await untilBuilt(service.relata, 1);
 
   await page.getByRole('link', { name: 'Relations' }).click();
-  // Above the list, and again in a list that is empty.
+  // The button is above the list, and again in an empty list.
   await page.getByRole('link', { name: 'New relation' }).first().click();
   await drawRelation(page);
   await nameAndCreate(page);
@@ -34,7 +34,7 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
     .getByRole('link', { name: /Cordless drill 18 V, Hexagon/ })
     .first()
     .waitFor();
-  // A product of the picture would be walked to.
+  // A click on a product in the picture would move to that product.
   const related = page.locator('.card', { has: page.getByRole('heading', { name: 'Related products' }) });
   await related.getByRole('link', { name: /Drill bit 4 mm, SDS-plus/ }).click();
   await page.getByRole('heading', { name: 'Drill bit 4 mm, SDS-plus' }).waitFor();
@@ -42,27 +42,27 @@ test('from a fresh start to a related product (§14.5)', async (t) => {
   await page.getByText('Shank: SDS-plus').first().waitFor();
 });
 
-/** Types an identifier where products are found. */
+/** Types an identifier into a field that finds products. */
 async function pick(page: Page, label: string, identifier: string): Promise<void> {
   await page.getByLabel(label, { exact: true }).fill(identifier);
-  // The products found keep everything else from being reached until one goes on.
+  // The open list of products hides everything else until a product is chosen.
   await page.keyboard.press('Tab');
 }
 
-/** Name and tag are asked for once the rule is there. */
+/** The console asks for name and tag after the rule is complete. */
 async function nameAndCreate(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click();
   await fill(page, { Name: 'Drills of the same voltage', Tag: 'alternatives' });
   await page.getByRole('button', { name: 'Create the relation' }).click();
 }
 
-/** Says a relation between drills of one voltage, until its preview has an answer. */
+/** Builds a relation between drills of one voltage, and waits for its preview. */
 async function drawRelation(page: Page): Promise<void> {
   for (const side of ['requested product', 'results']) {
     await page.getByRole('button', { name: `Add a condition of the ${side}` }).click();
     await page.getByLabel('Condition', { exact: true }).selectOption('Category');
     await page.getByLabel('Category', { exact: true }).fill('Tools > Drills');
-    // The suggestions keep everything else from being reached until one goes on.
+    // The open suggestions hide everything else until one is chosen.
     await page.keyboard.press('Tab');
     await page.getByRole('button', { name: 'Done' }).click();
   }
@@ -71,10 +71,10 @@ async function drawRelation(page: Page): Promise<void> {
   await page.getByLabel('Attribute of the requested product').fill('Voltage');
   await page.keyboard.press('Tab');
   await page.getByRole('button', { name: 'Done' }).click();
-  await page.getByText('100% lead to something').waitFor();
+  await page.getByText('100% have results').waitFor();
 }
 
-test('a relation is said and changed by the keyboard alone, and the cards follow (§12.6 rule 7)', async (t) => {
+test('a relation is created and changed by keyboard alone, and the cards follow (§12.6 rule 7)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/relations/new`);
@@ -85,13 +85,13 @@ test('a relation is said and changed by the keyboard alone, and the cards follow
   const focused = page.locator(':focus');
   await focused.and(chip).waitFor();
 
-  // The chip opens at its first field; what is chosen in it shows at once, and Escape leads back to the chip.
+  // The chip opens at its first field. A choice is shown immediately, and Escape returns to the chip.
   await page.keyboard.press('Enter');
   await focused.and(page.getByLabel('Attribute of the result')).waitFor();
   await page.keyboard.press('Tab');
   const comparison = page.getByLabel('Comparison');
   await focused.and(comparison).waitFor();
-  // Letters would have to follow one another within a second, which a busy machine does not grant.
+  // Typed letters would have to follow one another within a second, which a busy machine does not guarantee.
   while ((await comparison.inputValue()) !== 'less') await page.keyboard.press('ArrowDown');
   await cards.getByText('Voltage: 12 V < 18 V').first().waitFor();
   assert.deepEqual(await findBarriers(page), []);
@@ -99,7 +99,7 @@ test('a relation is said and changed by the keyboard alone, and the cards follow
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await focused.and(page.getByRole('button', { name: /^Voltage is less than/ })).waitFor();
 
-  // Products are found by their words, and the first is taken by Enter.
+  // The words find products, and Enter chooses the first one.
   await page.getByRole('button', { name: 'Add a condition of the results' }).press('Enter');
   await page.getByLabel('Condition', { exact: true }).selectOption('Products');
   await page.getByLabel('Add a product').pressSequentially('drill 18 V hexagon blue');
@@ -109,7 +109,7 @@ test('a relation is said and changed by the keyboard alone, and the cards follow
   await page.keyboard.press('Escape');
   await page.getByText('the product is one of DRILL-218-BLUE').waitFor();
 
-  // What is left blank goes again, and so does what is removed.
+  // An empty chip is removed, and so is a chip that the user removes.
   await page.getByRole('button', { name: 'Add a sort' }).press('Enter');
   await focused.and(page.getByLabel('Attribute', { exact: true })).waitFor();
   await page.keyboard.press('Escape');
@@ -126,7 +126,7 @@ test('a relation is said and changed by the keyboard alone, and the cards follow
   assert.deepEqual(stored?.target, { all: [drills, { identifiers: ['DRILL-218-BLUE'] }] });
 });
 
-test('the first call of an empty project works as it stands, and the page turns when products arrive (§14.5)', async (t) => {
+test('the first call of an empty project works unchanged, and the page shows the products when they arrive (§14.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const group = await service.relata.projects.createGroup('Shop');
   const { id } = await service.relata.projects.create({
@@ -150,7 +150,7 @@ test('the first call of an empty project works as it stands, and the page turns 
   await page.getByRole('link', { name: 'A1' }).waitFor();
 });
 
-test('a wrong key is refused with words that help, and a reload forgets a good one (§14.5)', async (t) => {
+test('explains why a wrong key is refused, and forgets a valid key on reload (§14.5)', async (t) => {
   const { open, service } = await shareConsole(t);
   const page = await open();
   await page.getByRole('button', { name: 'Sign in with an API key' }).click();
@@ -163,7 +163,7 @@ test('a wrong key is refused with words that help, and a reload forgets a good o
   await page.getByRole('button', { name: 'Sign in with an API key' }).waitFor();
 });
 
-test('keys are made, shown once, rotated and deleted under API access (§14.5)', async (t) => {
+test('API access creates keys, shows each value once, rotates keys and deletes them (§14.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/api-access`);
@@ -175,9 +175,9 @@ test('keys are made, shown once, rotated and deleted under API access (§14.5)',
   assert.equal(await callWith(service.url, value, id), 200, 'the value works');
   await page.getByRole('button', { name: 'I have saved it' }).click();
   await page.getByText('600 a minute').waitFor();
-  assert.equal(await page.getByText(value).count(), 0, 'and is not shown again');
+  assert.equal(await page.getByText(value).count(), 0, 'the value is not shown again');
 
-  // An old connector's way, which the list has to tell.
+  // The list has to show that an old connector sends its key in the query.
   await fetch(`${service.url}/projects?apiKey=${value}`);
   await page.reload();
   await signInByKey(page, service.key);
@@ -203,7 +203,7 @@ test('keys are made, shown once, rotated and deleted under API access (§14.5)',
 
 async function choose(page: Page, key: string, act: string): Promise<void> {
   await page
-    .getByRole('button', { name: `What can be done with ${key}` })
+    .getByRole('button', { name: `Actions for ${key}` })
     .first()
     .click();
   await page.getByRole('menuitem', { name: act }).click();
@@ -236,7 +236,7 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
   await page.getByText('1 of 2 relations leads from DRILL-118-BLUE to DRILL-218-BLUE').waitFor();
   await page.goBack();
 
-  // The same of two products, in every relation; what is nearest says what is missing.
+  // The same two products in every relation. The nearest relation says what is missing.
   await page.goto(`${service.url}/console/#/projects/${id}/products/DRILL-112-BLUE`);
   await pick(page, 'Other product', 'DRILL-118-BLUE');
   await page.getByRole('button', { name: 'Does this product lead to it?' }).click();
@@ -251,19 +251,19 @@ test('a relation is built with a live preview, saved, explained and deleted (§1
   assert.equal((await service.relata.relations.list(id)).length, 1);
 });
 
-test('of a two-way relation the conditions stand under the product they look at, in their groups (§12.6)', async (t) => {
+test('explains the conditions of a two-way relation under the product they apply to, in their groups (§12.6)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
-  const [one, other] = ['DRILL-118-BLUE', 'DRILL-218-BLUE'].map((identifier) => ({
+  const [first, second] = ['DRILL-118-BLUE', 'DRILL-218-BLUE'].map((identifier) => ({
     identifiers: [identifier],
   }));
-  assert.ok(one && other);
+  assert.ok(first && second);
   const relation = await service.relata.relations.create(id, {
     name: 'Pair',
     tag: 'pair',
     twoWay: true,
-    source: one,
-    target: { any: [other, { not: other }] },
+    source: first,
+    target: { any: [second, { not: second }] },
   });
   await untilBuilt(service.relata, id);
   const page = await enter(`#/projects/${id}/relations/${relation.id}`);
@@ -275,9 +275,9 @@ test('of a two-way relation the conditions stand under the product they look at,
   const result = sides.filter({ has: page.getByRole('heading', { name: 'Result', exact: true }) });
   assert.match((await result.textContent()) ?? '', /one of DRILL-118-BLUE/);
   const nested = sides.filter({ hasText: 'Requested product' });
-  const said =
+  const texts =
     /holdsone of these.*holdsone of DRILL-218-BLUE.*does not holdnot this.*holdsone of DRILL-218-BLUE/;
-  assert.match((await nested.textContent()) ?? '', said);
+  assert.match((await nested.textContent()) ?? '', texts);
 });
 
 test('a relation of links is created, filled from a file, and searched by a source (§12.8)', async (t) => {
@@ -309,7 +309,7 @@ test('a relation of links is created, filled from a file, and searched by a sour
   await page.getByText('Listed by DRILL-118-BLUE, at position 1').waitFor();
 });
 
-test('relations are exported, and an import says what it deletes before it does (§12.1 rule 4)', async (t) => {
+test('exports relations, and an import shows its deletions before it runs (§12.1 rule 4)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/relations`);
@@ -320,11 +320,11 @@ test('relations are exported, and an import says what it deletes before it does 
   const exported = JSON.parse(await readFile(await file.path(), 'utf8'));
   assert.deepEqual(exported, await service.relata.relations.export(id));
 
-  const [kept] = exported.relations;
+  const [relation] = exported.relations;
   const sent = {
     relations: [
-      { ...kept, name: 'Renamed' },
-      { ...kept, id: undefined, name: 'Another' },
+      { ...relation, name: 'Renamed' },
+      { ...relation, id: undefined, name: 'Another' },
     ],
   };
   await page.getByRole('button', { name: 'Import …' }).click();
@@ -336,7 +336,7 @@ test('relations are exported, and an import says what it deletes before it does 
   await page.getByText('is not an export of relations').waitFor();
   await choose(JSON.stringify(sent));
   const others = exported.relations.length - 1;
-  await page.getByText(`1 made, 1 changed, ${others} deleted`).waitFor();
+  await page.getByText(`1 created, 1 changed, ${others} deleted`).waitFor();
   await page.getByRole('button', { name: 'Replace the relations' }).click();
   await page.getByRole('link', { name: 'Another', exact: true }).waitFor();
   const stored = await service.relata.relations.list(id);
@@ -346,7 +346,7 @@ test('relations are exported, and an import says what it deletes before it does 
   );
 });
 
-test('an attribute gets another unit, and the products follow (§11.5)', async (t) => {
+test('a new unit of an attribute changes the products (§11.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/ontology`);
@@ -362,7 +362,7 @@ test('an attribute gets another unit, and the products follow (§11.5)', async (
   await page.getByText('1 not usable').waitFor();
 });
 
-test('an attribute gets another name, and what names it follows in one step that can be undone (§11.8)', async (t) => {
+test('renames an attribute and everything that uses it in one step that can be undone (§11.8)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Renamed');
   const page = await enter(`#/projects/${id}/ontology`);
@@ -374,9 +374,9 @@ test('an attribute gets another name, and what names it follows in one step that
   await page.getByRole('button', { name: 'Shank', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Shank' });
   await dialog.getByLabel('Name', { exact: true }).fill('Shank of the bit');
-  await dialog.getByText('Follow the new name:').waitFor();
+  await dialog.getByText('Use the new name from now on:').waitFor();
   await dialog.getByText('Values that stay usable').waitFor();
-  await dialog.getByText('Follow the new name:').getByText('Bits for this drill');
+  await dialog.getByText('Use the new name from now on:').getByText('Bits for this drill');
   await dialog.getByRole('button', { name: 'Save', exact: true }).click();
   await dialog.waitFor({ state: 'detached' });
   const renamed = await readRelation();
@@ -392,7 +392,7 @@ test('an attribute gets another name, and what names it follows in one step that
   assert.match((await readViews()) ?? '', /sort=Shank&/);
 });
 
-test('an attribute is removed when one says so twice, and the relations that look at it are named (§11.1)', async (t) => {
+test('removes an attribute after a second confirmation that names the relations that use it (§11.1)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/ontology`);
@@ -408,7 +408,7 @@ test('an attribute is removed when one says so twice, and the relations that loo
   assert.equal(value.attributes.filter(({ name }) => name === 'Shank').length, 0);
 });
 
-test('a project is changed, deleted by its name, and brought back (§14.2)', async (t) => {
+test('a project is changed, deleted by typing its name, and restored (§14.2)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/settings`);
@@ -417,13 +417,13 @@ test('a project is changed, deleted by its name, and brought back (§14.2)', asy
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('The settings are saved').waitFor();
   assert.deepEqual((await service.relata.projects.get(id)).tags, ['b2b', 'austria']);
-  // What somebody else has changed since stays when the rest is undone.
+  // Undoing keeps what another user has changed since.
   await service.relata.projects.change(id, { locale: 'de-AT' });
   await page.getByRole('button', { name: 'Undo', exact: true }).click();
   await page.getByLabel('Tags').and(page.locator('[value=""]')).waitFor();
   const { tags, name, locale } = await service.relata.projects.get(id);
   assert.deepEqual([tags, name, locale], [[], 'Hardware store DE', 'de-AT']);
-  // A view without a search of its own: that of everything.
+  // In a view without a search field of its own, `/` opens the global search.
   await page.locator('#main').press('/');
   await page.getByRole('combobox', { name: 'Project, page, relation or product' }).fill('attributes');
   await page.keyboard.press('Enter');
@@ -432,7 +432,8 @@ test('a project is changed, deleted by its name, and brought back (§14.2)', asy
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await page.getByText('The attributes are saved').waitFor();
   const typeOfPrice = async () =>
-    (await service.relata.ontology.get(id)).value.attributes.find((one) => one.name === 'Price')?.type;
+    (await service.relata.ontology.get(id)).value.attributes.find((attribute) => attribute.name === 'Price')
+      ?.type;
   assert.equal(await typeOfPrice(), 'TEXT_ATTRIBUTE');
   await page.getByRole('button', { name: 'Undo', exact: true }).click();
   await page.getByText('The attributes are saved').waitFor({ state: 'detached' });
@@ -450,7 +451,7 @@ test('a project is changed, deleted by its name, and brought back (§14.2)', asy
   await page.getByRole('link', { name: 'Hardware store AT' }).waitFor();
 });
 
-test('everything works by keyboard: the table is moved through and opened with keys', async (t) => {
+test('the keyboard moves through the table of products and opens a product', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/products`);

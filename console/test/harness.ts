@@ -9,13 +9,13 @@ import { type Service, startService } from './service.ts';
 
 export interface Console {
   readonly service: Service;
-  /** A page of a browser of its own: no cookies, nothing stored. */
+  /** A page in a separate browser context: no cookies, nothing stored. */
   open(address?: string, options?: BrowserContextOptions): Promise<Page>;
-  /** A page whose user has come in with the account key. */
+  /** A page whose user has signed in with the account key. */
   enter(address?: string, options?: BrowserContextOptions): Promise<Page>;
 }
 
-/** As long as anything on a page may take: the machine that tests may be busy. */
+/** The longest that any step on a page may take on a busy machine. */
 const PATIENCE_MS = 60_000;
 
 let launched: Promise<Browser> | undefined;
@@ -23,7 +23,10 @@ after(async () => (await launched)?.close());
 let started: Promise<Service> | undefined;
 after(async () => (await started)?.stop());
 
-/** A service of its own, the browser of the file, and pages that must break neither themselves nor their policy. */
+/**
+ * A service for one test, the browser of the file, and pages that must not throw errors or violate their
+ * policy.
+ */
 export async function startConsole(
   t: TestContext,
   settings: Record<string, string> = {},
@@ -34,7 +37,10 @@ export async function startConsole(
   return openConsole(t, service);
 }
 
-/** The same with the service of the file, for tests that look at a project of their own: a start takes seconds. */
+/**
+ * The same with the service of the file, for tests that use a project of their own, because a start takes
+ * seconds.
+ */
 export async function shareConsole(t: TestContext): Promise<Console> {
   started ??= startService();
   return openConsole(t, await started);
@@ -47,7 +53,7 @@ async function openConsole(t: TestContext, service: Service): Promise<Console> {
   const problems: string[] = [];
   t.after(async () => {
     for (const context of contexts) await context.close();
-    assert.deepEqual(problems, [], 'nothing was thrown in a page, and nothing broke its policy');
+    assert.deepEqual(problems, [], 'no page threw an error or violated its policy');
   });
 
   async function open(address = '#/', options: BrowserContextOptions = {}): Promise<Page> {
@@ -81,10 +87,16 @@ interface Violation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
 }
 
-/** What axe computes of colours; everything else it reads of the document, which is the same in light and in dark. */
+/**
+ * The checks of axe that depend on colours. All other checks read the document, which is the same in light and
+ * in dark.
+ */
 export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 
-/** @returns what axe finds against WCAG 2.2 AA and its best practices, or against some of its rules, a line each */
+/**
+ * @returns the violations of WCAG 2.2 AA and of best practices that axe finds, or of some of its rules, one
+ * line each
+ */
 export async function findBarriers(page: Page, rules?: readonly string[]): Promise<string[]> {
   await injectAxe(page);
   const violations = await page.evaluate(async (values) => {
@@ -98,7 +110,10 @@ export async function findBarriers(page: Page, rules?: readonly string[]): Promi
   );
 }
 
-/** The policy of the page lets no script in; the debugger of the browser does not ask it. A page that has it keeps it from view to view. */
+/**
+ * The policy of the page allows no injected script, but the debugger of the browser can inject one. The script
+ * stays in the page from view to view.
+ */
 async function injectAxe(page: Page): Promise<void> {
   if (await page.evaluate(() => 'axe' in globalThis)) return;
   const session = await page.context().newCDPSession(page);
@@ -106,7 +121,10 @@ async function injectAxe(page: Page): Promise<void> {
   await session.detach();
 }
 
-/** A project with the example of the console in it. @returns its id */
+/**
+ * A project with the example products of the console.
+ * @returns its id
+ */
 export async function makeExampleProject({ relata }: Service, name = 'Hardware store DE'): Promise<number> {
   const { loadExample } = await import('../src/state/example.ts');
   const group = await relata.projects.createGroup(name);

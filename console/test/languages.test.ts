@@ -7,10 +7,10 @@ import { compileMessage } from '../src/languages/messages.ts';
 import { makeExampleProject, shareConsole } from './harness.ts';
 import { signInByKey } from './people.ts';
 
-/** Names that the example has too. */
+/** Names that are also part of the example data. */
 const DATA = new Set(['Bits for this drill', 'Tools > Drills']);
 
-/** @returns what a text looks like when it is drawn; undefined where it is hardly more than what is put in */
+/** @returns a pattern for the rendered text; undefined if the text is little more than its inserted values */
 function toPattern(text: string): string | undefined {
   const write = (token: unknown): string => {
     if (!Array.isArray(token)) return RegExp.escape(String(token).replaceAll(/<\/?\w+>/g, ''));
@@ -32,14 +32,14 @@ const ENGLISH = Object.keys(de)
   .filter((text) => de[text as keyof typeof de] !== text && !germans.has(text) && !DATA.has(text))
   .flatMap((text) => toPattern(text) ?? []);
 
-/** @returns what is read or heard of a page, piece by piece */
+/** @returns all texts of a page that a user can read or hear, piece by piece */
 const readPage = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const texts: string[] = [document.title.replace(' · Relata', '')];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) texts.push(walker.currentNode.textContent ?? '');
-    for (const one of document.querySelectorAll('[aria-label],[title],[placeholder]'))
-      for (const name of ['aria-label', 'title', 'placeholder']) texts.push(one.getAttribute(name) ?? '');
+    for (const element of document.querySelectorAll('[aria-label],[title],[placeholder]'))
+      for (const name of ['aria-label', 'title', 'placeholder']) texts.push(element.getAttribute(name) ?? '');
     return [...new Set(texts.map((text) => text.trim()))].filter((text) => /\p{L}{2}/u.test(text));
   });
 
@@ -62,7 +62,7 @@ async function show(page: Page, address: string): Promise<void> {
   );
 }
 
-test('who chooses German reads German on every page, also after a reload, and loses no draft', async (t) => {
+test('every page is German after the user chooses German, also after a reload, and drafts are kept', async (t) => {
   const { service, open } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Bohrer');
   const page = await open('#/');
@@ -114,7 +114,7 @@ test('who chooses German reads German on every page, also after a reload, and lo
   assert.deepEqual(await findEnglish(page), []);
 });
 
-test('the language of the browser is the one of the console until somebody chooses another', async (t) => {
+test('the console uses the language of the browser until the user chooses another one', async (t) => {
   const { open } = await shareConsole(t);
   const page = await open('#/', { locale: 'de-AT' });
   await page.getByRole('heading', { name: 'Bei Relata anmelden' }).waitFor();

@@ -10,40 +10,46 @@ import {
 } from './harness.ts';
 import { enterAsOwner, fill, narrowByIdentifier } from './people.ts';
 
-test('the console as its users expect it to be', async (t) => {
+test('the console behaves as users expect', async (t) => {
   const given = await startConsole(t);
   const id = await makeExampleProject(given.service);
   await t.test(
-    'filters stand in the address and follow the back button, and a list is where one left it (§14.3)',
+    'filters are part of the address and follow the back button, and a list keeps its scroll position (§14.3)',
     comeBack(given, id),
   );
   await t.test(
-    'whoever is signed out while something is not saved signs in over it (§5.6 rule 6)',
+    'a user whose session ends with unsaved input signs in on the same page (§5.6 rule 6)',
     signInAgain(given, id),
   );
+  await t.test('a dialog focuses its first field, or its safest button', beginAtField(given, id));
   await t.test(
-    'a dialog begins at its first field, or where least can be done wrong',
-    beginAtField(given, id),
-  );
-  await t.test(
-    'the keyboard stays where a row goes, or something takes the place of a button',
+    'keeps the focus at the same position when a row or a button is removed or replaced',
     keepKeyboard(given, id),
   );
   await t.test(
-    'the rule of nothing is not counted, and one is counted as it is drawn',
+    'does not count the matches of an empty rule, and counts a complete rule as soon as it is shown',
     countWhileDrawn(given, id),
   );
-  await t.test('the label of a switch turns it', turnByLabel(given, id));
+  await t.test('a click on the label of a switch changes it', turnByLabel(given, id));
   await t.test(
-    'the report of a run has the row and the column of a value (§4.7 rule 5)',
+    'the report of a run names the row and the column of a value (§4.7 rule 5)',
     reportPlaces(given, id),
   );
-  await t.test('a link that has ended says so before anything is filled in (§5.6 rule 15)', tellEnded(given));
-  await t.test('nothing is refused where no full update is open (§4.4 rule 32)', lookAtUpdates(given, id));
-  await t.test('what is missing is told in words, at its field (§7.4)', tellAtField(given, id));
-  await t.test('/ goes to the search of a list', searchBySlash(given, id));
-  await t.test('Ctrl-K goes to a page, a relation or a product by a few letters', findByLetters(given, id));
-  await t.test('a deletion is undone in its notice (§4.5)', undoDeletion(given, id));
+  await t.test(
+    'a link that is no longer valid says so before the user fills in a form (§5.6 rule 15)',
+    tellEnded(given),
+  );
+  await t.test(
+    'the page of updates causes no refused requests if no full update is open (§4.4 rule 32)',
+    lookAtUpdates(given, id),
+  );
+  await t.test('names a missing field in words, at the field (§7.4)', tellAtField(given, id));
+  await t.test('the / key focuses the search of a list', searchBySlash(given, id));
+  await t.test(
+    'Ctrl-K opens a page, a relation or a product by a few letters of its name',
+    findByLetters(given, id),
+  );
+  await t.test('the notice of a deletion undoes it (§4.5)', undoDeletion(given, id));
 });
 
 const COUNTED_MS = 3_000;
@@ -57,7 +63,7 @@ const comeBack =
     await page.getByText('18 products', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Products', exact: true }).click();
     await page.getByText('33 products', { exact: true }).waitFor();
-    assert.equal(await chip.count(), 0, 'the address says that nothing is filtered');
+    assert.equal(await chip.count(), 0, 'the address has no filter');
     await page.goBack();
     await page.getByText('18 products', { exact: true }).waitFor();
     await chip.waitFor();
@@ -157,12 +163,12 @@ const countWhileDrawn =
     await page.evaluate((to) => {
       location.hash = to;
     }, `#/projects/${id}/relations/new`);
-    await page.getByText('every product to every other one').waitFor();
+    await page.getByText('every product to every other product').waitFor();
     await page.waitForLoadState('networkidle');
     await page.getByRole('button', { name: 'Add a match' }).click();
     await page.getByLabel('Attribute of the result').fill('Voltage');
     await page.getByLabel('Attribute of the requested product').fill('Voltage');
-    await page.getByText('lead to something').waitFor();
+    await page.getByText('have results').waitFor();
   };
 
 const turnByLabel =
@@ -194,7 +200,7 @@ const tellEnded = (given: Console) => async () => {
   await page.getByText('This invitation has ended').waitFor();
   assert.equal(await page.getByLabel('Password').count(), 0);
   await page.goto(`${given.service.url}/console/#/welcome/used`);
-  await page.getByLabel('Make another owner link', { exact: true }).waitFor();
+  await page.getByLabel('Create another owner link', { exact: true }).waitFor();
 };
 
 const lookAtUpdates = (given: Console, id: number) => async () => {

@@ -18,7 +18,7 @@ const hasPhp =
 
 const FACETS = [{ attribute: 'Brand', in: ["Bohr's meister", 'Handwerk'] }];
 
-/** Pages as their addresses are, with filters of every kind. */
+/** Addresses of pages, with filters of every kind. */
 async function listAddresses({ relata }: Service, id: number): Promise<string[]> {
   const [pipeline] = (await relata.pipelines.list(id)).items;
   const [relation] = await relata.relations.list(id);
@@ -60,37 +60,37 @@ async function listAddresses({ relata }: Service, id: number): Promise<string[]>
     ...[`/products/${identifier}`, `/relations/${relation?.id}`, `/pipelines/${pipeline?.id}`],
     ...[`/channels/${channel.id}`, `/events/${endpoint.id}`, `/updates/${tasks[0]?.id}`],
     `/updates?commit=${commit?.id}`,
-  ].map((place) => `projects/${id}${place}`);
+  ].map((path) => `projects/${id}${path}`);
 }
 
-test('the samples of every page give what it shows, in curl, TypeScript and PHP', async (t) => {
+test('the code samples of every page return its data in curl, TypeScript and PHP', async (t) => {
   const { service, enter } = await startConsole(t);
   const id = await makeExampleProject(service);
   await makeExamplePipeline(service, id);
   const relations = await service.relata.relations.list(id);
-  // The index of the search is made when it is first asked.
+  // The index of search is built at the first search.
   await service.relata.products.findManaged(id, { q: 'drill' });
   const calls = (await listAddresses(service, id)).flatMap((address) => {
     const [path = '', query] = address.split('?');
     const parts = path.split('/').filter(Boolean).map(decodeURIComponent);
-    const place = { parts, query: new URLSearchParams(query) };
-    const found = listPageCalls(place, relations);
-    assert.ok(hasPageCalls(place) && found.length > 0, address);
-    return found;
+    const page = { parts, query: new URLSearchParams(query) };
+    const pageCalls = listPageCalls(page, relations);
+    assert.ok(hasPageCalls(page) && pageCalls.length > 0, address);
+    return pageCalls;
   });
   assert.ok(calls.length > 25, `${calls.length} calls`);
   const folder = mkdtempSync(join(tmpdir(), 'relata-samples-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const byCurl = await runCurl(folder, calls, service);
-  const answers = calls.map((_, at) => JSON.parse(byCurl[at] ?? ''));
+  const answers = calls.map((_, index) => JSON.parse(byCurl[index] ?? ''));
   const byTypeScript = await runTypeScript(folder, calls, service);
-  for (const [at, call] of calls.entries())
-    assertGives(answers[at], byTypeScript[at], SAMPLES.TypeScript(call));
+  for (const [callIndex, call] of calls.entries())
+    assertGives(answers[callIndex], byTypeScript[callIndex], SAMPLES.TypeScript(call));
   await showByKeyboard(await enter(`#/projects/${id}/products/BIT-1-05`));
   if (!hasPhp) return t.diagnostic('PHP or its packages are missing: its samples were not run');
-  for (const [at, given] of (await runPhp(folder, calls, service)).entries()) {
-    const call = calls[at] ?? assert.fail();
-    assertGives(answers[at], given, SAMPLES.PHP(call));
+  for (const [sampleIndex, given] of (await runPhp(folder, calls, service)).entries()) {
+    const call = calls[sampleIndex] ?? assert.fail();
+    assertGives(answers[sampleIndex], given, SAMPLES.PHP(call));
   }
 });
 
@@ -98,14 +98,14 @@ test('the samples of every page give what it shows, in curl, TypeScript and PHP'
 async function showByKeyboard(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'This page as a call' }).press('Enter');
   const dialog = page.getByRole('dialog', { name: 'This page as a call' });
-  await dialog.getByLabel('What it gives').selectOption('The product, as a shop reads it');
+  await dialog.getByLabel('What it returns').selectOption('The product, as a shop reads it');
   await dialog.getByRole('tab', { name: 'curl' }).press('ArrowRight');
   const sample = dialog.getByRole('group', { name: 'The product, as a shop reads it: TypeScript' });
   assert.match((await sample.textContent()) ?? '', /lookUpOne\('BIT-1-05', \{ projectId: \d+ \}\)/);
   assert.deepEqual(await findBarriers(page), []);
 }
 
-/** A method may give a part of an answer, or it with the ETag that it came with. */
+/** A method may return a part of an answer, or the answer together with its ETag. */
 function assertGives(answer: object, given: unknown, sample: string): void {
   const { etag } = (given ?? {}) as { etag?: string };
   const parts = [answer, ...Object.values(answer), { value: answer, etag }];
@@ -113,15 +113,15 @@ function assertGives(answer: object, given: unknown, sample: string): void {
   assert.ok(isOne, `${sample}\n${JSON.stringify(given)}\nis not of\n${JSON.stringify(answer)}`);
 }
 
-/** Numbers aside, which may be times; PHP makes a list of an object without members. */
-const isSame = (one: unknown, other: unknown) => plain(one) === plain(other);
+/** Ignores numbers, because they may be times. PHP writes an object without members as a list. */
+const isSame = (left: unknown, right: unknown) => plain(left) === plain(right);
 const plain = (value: unknown) =>
-  JSON.stringify(value, (_, one) => (typeof one === 'number' ? 0 : one)).replaceAll('{}', '[]');
+  JSON.stringify(value, (_, entry) => (typeof entry === 'number' ? 0 : entry)).replaceAll('{}', '[]');
 
 const write = (folder: string, language: SampleLanguage, calls: readonly PageCall[]) => {
   const ending = { curl: 'sh', TypeScript: 'ts', PHP: 'php' }[language];
-  for (const [at, call] of calls.entries())
-    writeFileSync(join(folder, `${at}.${ending}`), SAMPLES[language](call));
+  for (const [index, call] of calls.entries())
+    writeFileSync(join(folder, `${index}.${ending}`), SAMPLES[language](call));
 };
 
 async function runCurl(folder: string, calls: readonly PageCall[], service: Service): Promise<string[]> {
@@ -131,7 +131,7 @@ async function runCurl(folder: string, calls: readonly PageCall[], service: Serv
   return (await run('bash', ['-c', script], { folder, service })).split('\x1e').slice(0, -1);
 }
 
-/** All in one process; what a sample logs is its answer. */
+/** All samples run in one process. Each logs its answer. */
 async function runTypeScript(
   folder: string,
   calls: readonly PageCall[],
@@ -158,8 +158,8 @@ async function runPhp(folder: string, calls: readonly PageCall[], service: Servi
   writeFileSync(join(folder, 'vendor/autoload.php'), `<?php require_once '${PHP_CLIENT}';`);
   write(folder, 'PHP', calls);
   const code = `for ($at = 0; $at < ${calls.length}; $at += 1) { require "$at.php"; echo "\\x1e"; }`;
-  const said = await run('php', ['-d', 'error_reporting=-1', '-r', code], { folder, service });
-  return said
+  const output = await run('php', ['-d', 'error_reporting=-1', '-r', code], { folder, service });
+  return output
     .split('\x1e')
     .slice(0, -1)
     .map((text) => JSON.parse(text));
@@ -173,11 +173,11 @@ async function run(
   const { PATH } = process.env;
   const env = { PATH, RELATA_URL: service.url, RELATA_API_KEY: KEY };
   const child: ChildProcess = spawn(command, args, { cwd: folder, env });
-  let said = '';
+  let output = '';
   let complained = '';
-  child.stdout?.on('data', (text) => (said += text));
+  child.stdout?.on('data', (text) => (output += text));
   child.stderr?.on('data', (text) => (complained += text));
   const status = await new Promise((resolve) => child.once('close', resolve));
-  assert.equal(status, 0, `${command}: ${complained}\n${said.slice(-2_000)}`);
-  return said;
+  assert.equal(status, 0, `${command}: ${complained}\n${output.slice(-2_000)}`);
+  return output;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import type { Service } from './service.ts';
 
-/** How people come in. */
+/** The ways in which people sign in. */
 
 interface Place {
   readonly service: Service;
@@ -19,7 +19,7 @@ export async function signInByKey(page: Page, key: string): Promise<void> {
 
 const PASSWORD = 'a long and quiet river';
 
-/** Narrows a list of products to those whose identifier begins so, by what the search suggests. */
+/** Narrows a list of products to identifiers with this prefix, by a suggestion of the search. */
 export async function narrowByIdentifier(page: Page, text: string): Promise<void> {
   await page.getByLabel('Search', { exact: true }).fill(text);
   await page.getByRole('option', { name: /Identifier begins with/ }).click();
@@ -30,7 +30,10 @@ export async function fill(page: Page, fields: Readonly<Record<string, string>>)
     await page.getByLabel(label, { exact: true }).fill(value);
 }
 
-/** Comes in as the first owner, Ada, by the link that the start wrote to its log. @returns her page and password */
+/**
+ * Signs up as the first owner, Ada, with the link from the log of the start.
+ * @returns her page and password
+ */
 export async function enterAsOwner({ open, service }: Place): Promise<{ page: Page; password: string }> {
   const [link] = /http[^"\s]+#\/welcome\/[^"\s]+/.exec(await service.untilLogged('#/welcome/')) ?? [];
   assert.ok(link, 'the log has the link');
@@ -41,7 +44,10 @@ export async function enterAsOwner({ open, service }: Place): Promise<{ page: Pa
   return { page, password: PASSWORD };
 }
 
-/** Comes in by an invitation. @returns the page of the new user */
+/**
+ * Signs up with an invitation.
+ * @returns the page of the new user
+ */
 export async function enterInvited({ open }: Pick<Place, 'open'>, link: string, name: string): Promise<Page> {
   const page = await open(link.slice(link.indexOf('#')));
   await fill(page, { Name: name, Password: PASSWORD });

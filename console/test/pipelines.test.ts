@@ -14,13 +14,13 @@ SAW-3;Hand saw;19,90;Tools > Saws
 
 const csv = (text: string) => ({ name: 'feed.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
 
-test('a pipeline is made of a csv file by the suggested mapping, run, and its history shown (§13)', async (t) => {
+test('a pipeline is created from a CSV file with the suggested mapping, runs, and shows its history (§13)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/pipelines`);
   await page.getByRole('link', { name: 'New pipeline' }).first().click();
   await page.getByLabel('Name', { exact: true }).first().fill('Saws');
-  await page.getByLabel('File to try').setInputFiles(csv(FEED));
+  await page.getByLabel('Sample file').setInputFiles(csv(FEED));
 
   await page.getByText('Suggested from the names').waitFor();
   const columnOf = (label: string) => page.getByRole('combobox', { name: label, exact: true }).inputValue();
@@ -57,10 +57,10 @@ test('a pipeline is made of a csv file by the suggested mapping, run, and its hi
 });
 
 const BIKES = `sku;title;category;Weight;image
-${Array.from({ length: 30 }, (_, at) => `BIKE-${at};Bicycle ${at};Bicycles > ${at % 3 === 0 ? 'City' : 'Road'};${10 + at}.5 kg;\n`).join('')};no identifier;;;
+${Array.from({ length: 30 }, (_, index) => `BIKE-${index};Bicycle ${index};Bicycles > ${index % 3 === 0 ? 'City' : 'Road'};${10 + index}.5 kg;\n`).join('')};no identifier;;;
 `;
 
-test('a file that is dropped on an empty project is looked at, and becomes the catalog (§13.5 rule 9)', async (t) => {
+test('a file that is dropped on an empty project is previewed and becomes the catalog (§13.5 rule 9)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const group = await service.relata.projects.createGroup('Bicycles');
   const project = { name: 'Bicycles', projectGroupId: group.id, locale: 'en-GB' };
@@ -89,7 +89,7 @@ test('a file that is dropped on an empty project is looked at, and becomes the c
   );
 
   await page.getByRole('button', { name: 'Import 30 products' }).click();
-  await page.getByText('The products are in').waitFor();
+  await page.getByText('The products are imported').waitFor();
   await page.getByRole('link', { name: /BIKE-0$/ }).waitFor();
   const { value } = await service.relata.ontology.get(id);
   assert.deepEqual(
@@ -98,24 +98,24 @@ test('a file that is dropped on an empty project is looked at, and becomes the c
   );
 });
 
-test('what is not sure is told: reasons, warnings and a file of another format (§13.5)', async (t) => {
+test('the preview shows the reasons of a suggestion, warnings, and that a file may have another format (§13.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/pipelines/new`);
-  const rows = [1, 2, 3].map((at) => `SAW-${at};Jigsaw ${at};99,00;`);
-  await page.getByLabel('File to try').setInputFiles(csv(`sku;Words of it;Price\n${rows.join('\n')}`));
+  const rows = [1, 2, 3].map((number) => `SAW-${number};Jigsaw ${number};99,00;`);
+  await page.getByLabel('Sample file').setInputFiles(csv(`sku;Words of it;Price\n${rows.join('\n')}`));
   const reasons = page.getByRole('list', { name: 'Reasons for the suggestion' });
   await reasons.getByText('name from Words of it: it holds texts of several words. Please check').waitFor();
   await page.getByRole('list', { name: 'Warnings' }).getByText('All 3 values of Price are').waitFor();
 
   await page
-    .getByLabel('File to try')
+    .getByLabel('Sample file')
     .setInputFiles(csv('Handle,Title,Option1 Name,Option1 Value\na,A,Size,M\n'));
   await page.getByRole('button', { name: 'Read it as Shopify CSV' }).click();
   await page.getByText('groupIdentifier from Handle: the format names this column so').waitFor();
 });
 
-test('a pipeline of links names its relation, and the file lists what goes with what (§13.9)', async (t) => {
+test('a pipeline of links fills a relation from a file of related products (§13.9)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const every = { source: { all: [] }, target: { all: [] } };
@@ -125,7 +125,7 @@ test('a pipeline of links names its relation, and the file lists what goes with 
   await page.getByLabel('Mode').selectOption('links');
   await page.getByRole('combobox', { name: 'Relation', exact: true }).selectOption('Set');
   const file = csv('sku,related_skus\nDRILL-1,"BIT-1,BIT-2"\n');
-  await page.getByLabel('File to try').setInputFiles(file);
+  await page.getByLabel('Sample file').setInputFiles(file);
   await page.getByText('1 row, 1 list, 0 with problems').waitFor();
   const columnOf = (label: string) => page.getByRole('combobox', { name: label, exact: true }).inputValue();
   const columns = await Promise.all(['Source: the product that lists others', 'Targets'].map(columnOf));
@@ -135,7 +135,7 @@ test('a pipeline of links names its relation, and the file lists what goes with 
   await page.getByText('2 created').waitFor();
 });
 
-test('a pipeline of a table names it, and the file lists values that go together (§13.9)', async (t) => {
+test('a pipeline of a table fills the table from a file of value pairs (§13.9)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   await service.relata.relations.tables.create(id, { name: 'mounts', pairs: [['E', 'F']] });
@@ -145,10 +145,10 @@ test('a pipeline of a table names it, and the file lists values that go together
   await page.getByRole('combobox', { name: 'Table', exact: true }).click();
   await page.getByRole('option', { name: 'mounts' }).click();
   const file = csv('camera,lens\nSony E,M42\n');
-  await page.getByLabel('File to try').setInputFiles(file);
+  await page.getByLabel('Sample file').setInputFiles(file);
   await page.getByText('1 row, 1 list, 0 with problems').waitFor();
   const columnOf = (label: string) => page.getByRole('combobox', { name: label, exact: true }).inputValue();
-  // The counts are there before the columns that are suggested.
+  // The counts are shown before the suggested columns.
   while ((await columnOf('Value of the target')) === '') await page.waitForTimeout(50);
   const columns = await Promise.all(['Value of the source', 'Value of the target'].map(columnOf));
   assert.deepEqual(columns, ['camera', 'lens']);
@@ -159,10 +159,10 @@ test('a pipeline of a table names it, and the file lists values that go together
   assert.deepEqual(value.pairs, [['Sony E', 'M42']]);
 });
 
-test('mistakes stand at their fields, and a pipeline is changed and deleted (§13.1)', async (t) => {
+test('shows mistakes at their fields, and a pipeline is changed and deleted (§13.1)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
-  const made = await service.relata.pipelines.create(id, {
+  const pipeline = await service.relata.pipelines.create(id, {
     name: 'Nightly',
     source: { type: 'http', url: 'https://erp.example/a.csv', headers: { 'X-Token': 'secret' } },
     format: { type: 'csv' },
@@ -170,7 +170,7 @@ test('mistakes stand at their fields, and a pipeline is changed and deleted (§1
     mode: 'full',
     trigger: { type: 'manual' },
   });
-  const page = await enter(`#/projects/${id}/pipelines/${made.id}/edit`);
+  const page = await enter(`#/projects/${id}/pipelines/${pipeline.id}/edit`);
   assert.equal(await page.getByLabel('Value of X-Token').inputValue(), '***');
   await page.getByLabel('Runs start').selectOption('schedule');
   await page.getByLabel('Schedule (cron)').fill('61 3 * * *');
@@ -182,15 +182,19 @@ test('mistakes stand at their fields, and a pipeline is changed and deleted (§1
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('heading', { name: 'Nightly', exact: true }).waitFor();
   await page.getByText('30 3 * * * (Europe/Berlin)').waitFor();
-  const { value } = await service.relata.pipelines.get({ projectId: id, pipelineId: made.id });
-  assert.deepEqual([value.mapping, value.source], [made.mapping, made.source], 'the rest is as it was');
+  const { value } = await service.relata.pipelines.get({ projectId: id, pipelineId: pipeline.id });
+  assert.deepEqual(
+    [value.mapping, value.source],
+    [pipeline.mapping, pipeline.source],
+    'the other parts have not changed',
+  );
 
   await page.getByRole('button', { name: 'Delete …' }).click();
   await page.getByRole('button', { name: 'Delete the pipeline' }).click();
   await page.getByText('No pipeline yet').waitFor();
 });
 
-test('the URL of a webhook is shown, and another one takes its place (§13.3)', async (t) => {
+test('the URL of a webhook is shown and replaced by a new one (§13.3)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/pipelines/new`);
@@ -217,7 +221,7 @@ test('the URL of a webhook is shown, and another one takes its place (§13.3)', 
   await page.getByText('by webhook', { exact: true }).waitFor();
 });
 
-test('a source is tried over HTTP, and read again although it is what it was (§13.5)', async (t) => {
+test('a source is previewed over HTTP, and a run can read it again although it has not changed (§13.5)', async (t) => {
   const { enter, service } = await startConsole(t, { RELATA_FETCH_ALLOW: '127.0.0.1' });
   const id = await makeExampleProject(service);
   const source = createServer((_, response) =>
@@ -246,10 +250,10 @@ test('a source is tried over HTTP, and read again although it is what it was (§
   await page.getByText('2 unchanged, 1 rejected').waitFor();
   const [{ id: pipelineId } = { id: 0 }] = (await service.relata.pipelines.list(id)).items;
   const { value } = await service.relata.pipelines.get({ projectId: id, pipelineId });
-  assert.equal('quote' in value.format && value.format.quote, '', 'no quotes is another thing than any');
+  assert.equal('quote' in value.format && value.format.quote, '', 'the empty quote option is stored');
 });
 
-test('two changes of one pipeline are merged, and both values of a conflict are shown (§7.6)', async (t) => {
+test('merges changes of a pipeline by two users, and shows both values of a conflict (§7.6)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const definition = {
@@ -263,18 +267,18 @@ test('two changes of one pipeline are merged, and both values of a conflict are 
   const { id: pipelineId } = await service.relata.pipelines.create(id, definition);
   const page = await enter(`#/projects/${id}/pipelines/${pipelineId}/edit`);
   await page.getByLabel('Minimum products').fill('7');
-  const place = { projectId: id, pipelineId };
-  await service.relata.pipelines.put(place, { ...definition, name: 'Renamed by somebody else' });
+  const ids = { projectId: id, pipelineId };
+  await service.relata.pipelines.put(ids, { ...definition, name: 'Renamed by somebody else' });
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('The pipeline is saved').waitFor();
-  const { value: merged } = await service.relata.pipelines.get(place);
+  const { value: merged } = await service.relata.pipelines.get(ids);
   assert.deepEqual([merged.name, merged.minProducts], ['Renamed by somebody else', 7]);
 
   await page.getByRole('link', { name: 'Change', exact: true }).click();
   await page.getByLabel('Minimum products').fill('8');
-  await service.relata.pipelines.put(place, { ...definition, minProducts: 9 });
+  await service.relata.pipelines.put(ids, { ...definition, minProducts: 9 });
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('This pipeline was changed').waitFor();
   await page.getByRole('row', { name: /^Minimum products 8 9/ }).waitFor();
-  assert.equal((await service.relata.pipelines.get(place)).value.minProducts, 9);
+  assert.equal((await service.relata.pipelines.get(ids)).value.minProducts, 9);
 });

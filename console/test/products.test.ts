@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { findBarriers, makeExampleProject, shareConsole, untilBuilt } from './harness.ts';
 import { narrowByIdentifier, signInByKey } from './people.ts';
 
-test('products are narrowed by identifier, category and words, also by views of earlier versions (§14.3)', async (t) => {
+test('narrows products by identifier, category and words, also by views of earlier versions (§14.3)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/products`);
@@ -14,7 +14,7 @@ test('products are narrowed by identifier, category and words, also by views of 
 
   await narrowByIdentifier(page, 'BIT-2');
   await page.getByText('5 products', { exact: true }).waitFor();
-  assert.match(page.url(), /prefix=BIT-2$/, 'the view has an address to send');
+  assert.match(page.url(), /prefix=BIT-2$/, 'the view has an address that can be shared');
   await page.getByRole('button', { name: 'Remove Identifier begins with: BIT-2' }).click();
   await page.getByText('33 products').waitFor();
   await page.getByRole('button', { name: 'Filters' }).click();
@@ -24,15 +24,15 @@ test('products are narrowed by identifier, category and words, also by views of 
   await page.getByLabel('Search', { exact: true }).fill('12 v');
   await page.getByText('9 products found', { exact: true }).waitFor();
   await page.goto(`${page.url().split('#')[0]}#/projects/${id}/products?name=12+v&attribute=Colour:+red`);
-  await page.getByText('No product has all of these').waitFor();
+  await page.getByText('No product matches all of these').waitFor();
   assert.match(page.url(), /products\?q=12\+v\+red$/);
   await page.goto(`${page.url().split('#')[0]}#/projects/${id}/products?name=12+v&attribute=Colour:+black`);
   await page.getByText('3 products found', { exact: true }).waitFor();
-  // Roles are hidden behind the suggestions of the focused search.
+  // While the search has focus, its suggestions hide the roles of other elements.
   await page.getByText('DRILL-112-BLACK').first().waitFor();
 });
 
-test('a field of products says nothing of a part of the catalog in which it found none, and asks again (§4.13 rule 8)', async (t) => {
+test('a product field repeats a search that found nothing in a part of the catalog (§4.13 rule 8)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Parts');
   const page = await enter(`#/projects/${id}`);
@@ -54,7 +54,7 @@ test('a field of products says nothing of a part of the catalog in which it foun
   assert.equal(parts, 2);
 });
 
-test('Enter in a field of products waits for the search and chooses the first that has the words (§14.3)', async (t) => {
+test('Enter in a product field waits for the search and chooses the first hit (§14.3)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Entered');
   const page = await enter(`#/projects/${id}/fit`);
@@ -70,7 +70,7 @@ test('Enter in a field of products waits for the search and chooses the first th
   await field.fill('BIT-1-04');
   await page.getByRole('option', { name: /BIT-1-04/ }).waitFor();
 
-  // The product of the words before is still shown, and highlighted.
+  // The product for the previous words is still shown and highlighted.
   await holdSearch('DRILL-118-BLUE');
   const search = page.waitForRequest(/q=DRILL-118-BLUE/);
   await field.fill('DRILL-118-BLUE');
@@ -82,7 +82,7 @@ test('Enter in a field of products waits for the search and chooses the first th
   assert.equal(await page.getByRole('button', { name: /^Remove / }).count(), 1);
   await page.getByRole('listbox').waitFor({ state: 'detached' });
 
-  // Other words withdraw it, and words that no product has are taken as an identifier.
+  // New words replace the earlier choice. Words that match no product are taken as an identifier.
   await holdSearch('BIT-2-04');
   const withdrawn = page.waitForRequest(/q=BIT-2-04/);
   await field.fill('BIT-2-04');
@@ -95,7 +95,7 @@ test('Enter in a field of products waits for the search and chooses the first th
   assert.equal(await page.getByRole('button', { name: /^Remove / }).count(), 2);
 });
 
-test('the page of a product asks again while a relation is being built (§12.7)', async (t) => {
+test('the page of a product reloads while a relation is being built (§12.7)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Being built');
   const page = await enter(`#/projects/${id}/products`);
@@ -103,8 +103,8 @@ test('the page of a product asks again while a relation is being built (§12.7)'
   await page.route(/products\/BIT-1-04\/relations/, async (route) => {
     const response = await route.fetch();
     const { relations } = await response.json();
-    const building = relations.map((one: object) => ({
-      ...one,
+    const building = relations.map((relation: object) => ({
+      ...relation,
       state: 'building',
       asSource: null,
       asTarget: null,
@@ -117,7 +117,7 @@ test('the page of a product asks again while a relation is being built (§12.7)'
   await page.getByText('leads here').waitFor();
 });
 
-test('products found by words are narrowed by facets, which stand in the address and can be taken off (§4.13)', async (t) => {
+test('facets narrow a search, are part of the address, and can be removed (§4.13)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Facets');
   const page = await enter(`#/projects/${id}/products`);
@@ -129,7 +129,7 @@ test('products found by words are narrowed by facets, which stand in the address
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await page.getByText('18 products found', { exact: true }).waitFor();
-  assert.equal(await search.inputValue(), '', 'the suggestion stands in place of the words');
+  assert.equal(await search.inputValue(), '', 'the suggestion replaces the words');
 
   await page.getByRole('checkbox', { name: /^black/ }).check();
   await page.getByText('6 products found').waitFor();
@@ -154,24 +154,24 @@ test('products found by words are narrowed by facets, which stand in the address
   await page.getByText('18 products found', { exact: true }).waitFor();
 });
 
-test('a facet of the first hits only says of how many products its counts are (§4.13 rule 7)', async (t) => {
+test('facets of the first hits name the number of products that they cover (§4.13 rule 7)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Shares');
-  const screws = Array.from({ length: 201 }, (_, at) => ({
-    identifier: `SCREW-${at}`,
-    name: `Screw ${at}`,
+  const screws = Array.from({ length: 201 }, (_, index) => ({
+    identifier: `SCREW-${index}`,
+    name: `Screw ${index}`,
     productUrl: 'https://shop.example/screw',
-    attributes: [{ key: 'Brand', value: at % 2 === 0 ? 'Even' : 'Odd' }],
+    attributes: [{ key: 'Brand', value: index % 2 === 0 ? 'Even' : 'Odd' }],
   }));
   const { task } = await service.relata.products.replace(screws, { projectId: id });
   await service.relata.tasks.wait(task.id);
   const page = await enter(`#/projects/${id}/products?q=screw`);
   await page.getByText('201 products found').waitFor();
-  await page.getByText('Counts are of the first 200 products found.').waitFor();
+  await page.getByText('The counts cover the first 200 products found.').waitFor();
   await page.getByRole('checkbox', { name: /^Odd (99|100)$/ }).waitFor();
 });
 
-test('the table shows the attributes that somebody chooses, in their order (§4.13 rule 6)', async (t) => {
+test('the table shows the chosen attributes in the chosen order (§4.13 rule 6)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Columns');
   const page = await enter(`#/projects/${id}/products?category=Tools+%3E+Bits`);
@@ -193,20 +193,20 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   );
 
   await page.getByRole('button', { name: 'Views' }).click();
-  await page.getByLabel('Name of the present view').fill('Dear bits');
+  await page.getByLabel('Name of the current view').fill('Dear bits');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   const view = page.getByRole('link', { name: 'Dear bits' });
   const link = await view.getAttribute('href');
-  const kept = () =>
+  const countViews = () =>
     page.evaluate((key) => JSON.parse(localStorage.getItem(key) ?? ''), `relata-views-${id}`);
   await page.evaluate(
     ([key, ours]) => localStorage.setItem(key, JSON.stringify([...ours, { name: 'Theirs', query: '' }])),
-    [`relata-views-${id}`, await kept()] as const,
+    [`relata-views-${id}`, await countViews()] as const,
   );
-  await page.getByLabel('Name of the present view').fill('Ours');
+  await page.getByLabel('Name of the current view').fill('Ours');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
-  const names = (await kept()).map(({ name }: { name: string }) => name);
-  assert.deepEqual(names, ['Dear bits', 'Theirs', 'Ours'], 'what another tab saved meanwhile stays');
+  const names = (await countViews()).map(({ name }: { name: string }) => name);
+  assert.deepEqual(names, ['Dear bits', 'Theirs', 'Ours'], 'a view that another tab has saved stays');
   await page.keyboard.press('Escape');
 
   await page.goto(`${service.url}/console/#/projects/${id}/products`);
@@ -215,7 +215,7 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   const head = page.locator('.grid-head');
   assert.equal(await head.textContent(), 'ProductCategoryChangedShankPrice');
   const csv = await download(page, 'csv');
-  assert.equal(csv.length, 35, 'a head, a line for each product, and the end of the last');
+  assert.equal(csv.length, 35, 'a header, a line for each product, and a final line break');
   assert.equal(csv[0], '\ufeffidentifier,name,Category,Changed,Shank,Price');
   assert.match(
     csv.find((line) => line.startsWith('BIT-1-04')) ?? '',
@@ -239,10 +239,10 @@ test('the table shows the attributes that somebody chooses, in their order (§4.
   await page.getByRole('button', { name: 'Views' }).click();
   await view.click();
   await page.getByText('15 products found').waitFor();
-  assert.equal((await download(page, 'csv')).length, 17, 'of what is seen');
+  assert.equal((await download(page, 'csv')).length, 17, 'the export has only the listed products');
 });
 
-test('products are deleted and reprocessed together, with the effect first, and come back (§4.6)', async (t) => {
+test('shows the effect before several products are deleted or reprocessed, and restores deleted ones (§4.6)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Together');
   const page = await enter(`#/projects/${id}/products?category=Tools+%3E+Bits`);
@@ -262,7 +262,7 @@ test('products are deleted and reprocessed together, with the effect first, and 
   await all.getByText('The service cannot be reached').waitFor();
   await page.unroute('**/tasks/*');
   await confirm.click();
-  await page.getByText('No product has all of these').waitFor();
+  await page.getByText('No product matches all of these').waitFor();
   const undo = page.getByRole('button', { name: 'Undo', exact: true });
   await page.route('**/commits*', (route) => route.abort());
   await undo.click();
@@ -282,7 +282,7 @@ test('products are deleted and reprocessed together, with the effect first, and 
   await page.getByText('the unit is missing').waitFor();
 });
 
-test('attributes of a product are changed alone, and what somebody else changed meanwhile is said (§2.3 rule 12)', async (t) => {
+test('changes only the edited attributes of a product, and reports changes by another user (§2.3 rule 12)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const { relata } = service;
   const id = await makeExampleProject(service, 'Edited');
@@ -293,9 +293,9 @@ test('attributes of a product are changed alone, and what somebody else changed 
   await dialog.getByLabel('Value of Diameter').fill('10 mm');
   await dialog.getByText('a number, one space and mm').waitFor();
   await dialog.getByRole('region', { name: 'Effect of sending' }).getByText('10 mm').waitFor();
-  // The question is answered by no.
+  // The test declines the question.
   await page.keyboard.press('Escape');
-  assert.equal(await dialog.getByLabel('Value of Diameter').inputValue(), '10 mm', 'nothing typed is lost');
+  assert.equal(await dialog.getByLabel('Value of Diameter').inputValue(), '10 mm', 'no typed input is lost');
   const theirs = { identifier: 'BIT-3-10', attributes: { Diameter: '11 mm', Colour: 'grey' } };
   const { task } = await relata.products.change([theirs], { projectId: id });
   await relata.tasks.wait(task.id);
@@ -332,7 +332,7 @@ async function download(page: Page, format: 'csv' | 'ndjson'): Promise<string[]>
   return readFileSync(await (await file).path(), 'utf8').split(/\r?\n/);
 }
 
-test('what a change of an attribute would do is told before it is saved (§11.6)', async (t) => {
+test('shows the effect of a changed attribute before it is saved (§11.6)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/ontology`);
@@ -344,7 +344,7 @@ test('what a change of an attribute would do is told before it is saved (§11.6)
   await page.getByRole('link', { name: 'BIT-3-10' }).first().waitFor();
 });
 
-test('what products of a category lack is counted, the worst first, and leads to them (§11.6 rule 8)', async (t) => {
+test('lists the coverage of a category, the lowest first, with links to the incomplete products (§11.6 rule 8)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Covered');
   const page = await enter(`#/projects/${id}/ontology`);
@@ -361,7 +361,7 @@ test('what products of a category lack is counted, the worst first, and leads to
   await page.getByRole('button', { name: 'Remove Diameter: missing' }).waitFor();
 });
 
-test('what the data alone shows becomes a draft, or is dismissed for good (§17)', async (t) => {
+test('a suggestion becomes a draft, or is dismissed permanently (§17)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const { relata } = service;
   const group = await relata.projects.createGroup('Bicycles');
@@ -372,13 +372,13 @@ test('what the data alone shows becomes a draft, or is dismissed for good (§17)
   });
   const sizes = ['26 in', '28 in', '29 in', '27.5 in'];
   const make = (kind: string, path: string, count: number) =>
-    Array.from({ length: count }, (_, at) => ({
-      identifier: `${kind}-${at}`,
-      name: `${kind} ${at}`,
+    Array.from({ length: count }, (_, index) => ({
+      identifier: `${kind}-${index}`,
+      name: `${kind} ${index}`,
       categories: [{ path: ['Shop', path] }],
       attributes: [
-        { key: 'Wheel size', value: sizes[at % 4] ?? '' },
-        { key: `${path} weight`, value: at === 7 ? 'light' : `${at} g` },
+        { key: 'Wheel size', value: sizes[index % 4] ?? '' },
+        { key: `${path} weight`, value: index === 7 ? 'light' : `${index} g` },
       ],
     }));
   await relata.products.fullUpdate([...make('FRAME', 'Frames', 40), ...make('TYRE', 'Tyres', 40)], {
@@ -389,8 +389,8 @@ test('what the data alone shows becomes a draft, or is dismissed for good (§17)
   const weight = page.locator('section', {
     has: page.getByRole('heading', { name: /^Change Tyres weight/ }),
   });
-  await weight.getByText('1 value to look at').waitFor();
-  await weight.getByRole('button', { name: 'Look at the effect …' }).click();
+  await weight.getByText('1 value to check').waitFor();
+  await weight.getByRole('button', { name: 'Show the effect …' }).click();
   await page.getByRole('dialog').getByText('Become usable').first().waitFor();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('The attributes are saved').waitFor();
@@ -410,14 +410,14 @@ test('what the data alone shows becomes a draft, or is dismissed for good (§17)
   await page.reload();
   await signInByKey(page, service.key);
   await relation.getByRole('link', { name: 'Try it' }).click();
-  await page.getByText('lead to something').waitFor();
+  await page.getByText('have results').waitFor();
   await page.getByRole('button', { name: 'Continue' }).click();
-  // The suggestion has a name and a tag.
+  // The suggested relation already has a name and a tag.
   await page.getByRole('button', { name: 'Create the relation' }).click();
   await page.getByText('The relation is saved').waitFor();
 });
 
-test('related products are cards by relation, with their variants folded, and what finds nothing says why (§12.7)', async (t) => {
+test('shows related products as cards by relation, groups variants, and explains relations without results (§12.7)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const source = { category: ['Tools', 'Drills'] };
@@ -427,9 +427,9 @@ test('related products are cards by relation, with their variants folded, and wh
   const card = page.locator('section.card', {
     has: page.getByRole('heading', { name: 'Related products', exact: true }),
   });
-  await card.getByText('Both ways: shown with this product').waitFor();
+  await card.getByText('Both ways: they are shown with this product').waitFor();
   const folded = card.getByRole('listitem').filter({ hasText: '2 more variants' });
-  assert.equal(await folded.count(), 2, 'one card for each drill, whatever its colours');
+  assert.equal(await folded.count(), 2, 'one card for each drill, with all of its colours');
   const drill = folded.filter({ hasText: 'DRILL-118' }).first();
   const variants = drill.getByRole('link', { name: /DRILL-118/ });
   assert.equal(await variants.count(), 1);
@@ -444,7 +444,7 @@ test('related products are cards by relation, with their variants folded, and wh
   assert.equal(await page.getByLabel('From this product').inputValue(), 'BIT-1-04');
 });
 
-test('one walks from product to product in the picture by keyboard, and back again (§14.5)', async (t) => {
+test('the keyboard moves from product to product in the picture, and back (§14.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const page = await enter(`#/projects/${id}/products/DRILL-118-BLUE`);
@@ -456,16 +456,16 @@ test('one walks from product to product in the picture by keyboard, and back aga
   const bit = /BIT-1-\d+$/.exec(await focused())?.[0] ?? '';
   await page.keyboard.press('ArrowDown');
   assert.match(await focused(), /BIT-1-\d+$/);
-  assert.ok(!(await focused()).endsWith(bit), 'down goes to another product');
+  assert.ok(!(await focused()).endsWith(bit), 'the down key moves to another product');
   await page.keyboard.press('ArrowUp');
   await page.keyboard.press('Enter');
   await middle(bit).waitFor();
-  assert.match(await focused(), new RegExp(`${bit}Open its page$`), 'the keyboard is in the middle');
-  assert.match(page.url(), new RegExp(`DRILL-118-BLUE[?]via=${bit}$`), 'the way can be sent');
+  assert.match(await focused(), new RegExp(`${bit}Open the product page$`), 'the focus is in the middle');
+  assert.match(page.url(), new RegExp(`DRILL-118-BLUE[?]via=${bit}$`), 'the path can be shared');
   await picture.getByText('3 variants').first().waitFor();
   assert.deepEqual(await findBarriers(page), []);
 
-  const way = page.getByRole('navigation', { name: 'The way so far' });
+  const way = page.getByRole('navigation', { name: 'Path so far' });
   assert.equal(await way.getByRole('link').count(), 1);
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('Enter');
@@ -476,6 +476,6 @@ test('one walks from product to product in the picture by keyboard, and back aga
   await middle('DRILL-118-BLUE').waitFor();
   assert.equal(await way.count(), 0);
   await page.goBack();
-  await middle(bit).getByText('Open its page').click();
+  await middle(bit).getByText('Open the product page').click();
   await page.getByRole('heading', { level: 1, name: /^Drill bit/ }).waitFor();
 });

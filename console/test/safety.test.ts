@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeExampleProject, shareConsole } from './harness.ts';
 
-test('product data is text, its links go to http(s) only, and nothing is asked of other places (§14.5)', async (t) => {
+test('shows product data as text, links only to http(s), and sends no requests to other hosts (§14.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const hostile = '<img src=x onerror="document.title=1">';
@@ -20,9 +20,9 @@ test('product data is text, its links go to http(s) only, and nothing is asked o
     { projectId: id },
   );
   await service.relata.tasks.wait(task.id);
-  const asked: string[] = [];
+  const requestedUrls: string[] = [];
   const page = await enter(`#/projects/${id}/products/${encodeURIComponent('../../evil?a=b#c')}`);
-  page.on('request', (request) => asked.push(request.url()));
+  page.on('request', (request) => requestedUrls.push(request.url()));
   await page.getByRole('heading', { name: hostile }).waitFor();
   assert.equal(await page.locator('img[src="x"]').count(), 0);
   assert.equal(await page.locator('a[href^="javascript"]').count(), 0);
@@ -30,12 +30,12 @@ test('product data is text, its links go to http(s) only, and nothing is asked o
   await page.getByRole('link', { name: 'Attributes', exact: true }).click();
   await page.getByRole('heading', { name: 'Attributes', exact: true }).waitFor();
   assert.deepEqual(
-    asked.filter((url) => !url.startsWith(service.url)),
+    requestedUrls.filter((url) => !url.startsWith(service.url)),
     [],
   );
 });
 
-test('pictures are asked for without saying from where (§14.5)', async (t) => {
+test('requests pictures without a referrer (§14.5)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service);
   const picture = `${service.url.replace('127.0.0.1', 'localhost')}/health/live`;

@@ -13,14 +13,14 @@ export const KEY = 'console-test-key-of-thirty-two-characters';
 export interface Service {
   readonly url: string;
   readonly key: string;
-  /** As the holder of the account key. */
+  /** A client that uses the account key. */
   readonly relata: Relata;
-  /** @returns what the service has written, once that holds the text */
+  /** @returns the output of the service, once it contains the text */
   untilLogged(text: string): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** The service as `npm start` or `npm run demo` runs it, on a store of its own, with the built console. */
+/** The service as `npm start` or `npm run demo` runs it, with its own store and the built console. */
 export async function startService({
   command = 'serve',
   settings,
@@ -36,7 +36,7 @@ export async function startService({
   const child = spawn(process.execPath, [join(ROOT, 'server/src/main.ts'), command], {
     env: {
       PATH: process.env.PATH,
-      // The bundled program, when the whole run has made one: it starts in a third of the processor time.
+      // The bundled program, if the whole run has built one. It starts in a third of the processor time.
       NODE_OPTIONS: process.env.NODE_OPTIONS,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       RELATA_DATA_DIR: dataDir,
@@ -63,7 +63,7 @@ export async function startService({
   };
   try {
     await waitUntilReady(url, child);
-    // The demo tells how to use it once its catalog is in.
+    // The demo prints its instructions once its catalog is loaded.
     if (command === 'demo') await untilLogged('Relata serves the demo catalog');
   } catch (error) {
     await stop();

@@ -11,7 +11,7 @@ import { listViews, showView } from './views.ts';
 
 const PROVIDER = join(import.meta.dirname, '../../server/test/support/company-provider-process.ts');
 
-test('the first owner comes by the link, invites an editor, and everybody signs in and out (§5.6, §14.5, §14.6)', async (t) => {
+test('the first owner signs up by a link and invites an editor, and both sign in and out (§5.6, §14.5, §14.6)', async (t) => {
   const console = await startConsole(t);
   const { service } = console;
   const { page: owner, password } = await enterAsOwner(console);
@@ -34,7 +34,7 @@ test('the first owner comes by the link, invites an editor, and everybody signs 
   await editor.getByRole('button', { name: 'Create a key and use it in' }).click();
   await editor.getByText('shown only now').waitFor();
   await editor.getByRole('button', { name: 'Load example products' }).click();
-  await editor.getByText('The example products are in').first().waitFor();
+  await editor.getByText('The example products are loaded').first().waitFor();
   await editor.getByText('What needs attention').waitFor();
   assert.equal((await service.relata.tasks.list({ projectId: 1 })).tasks[0]?.origin, 'CONSOLE');
 
@@ -46,7 +46,7 @@ test('the first owner comes by the link, invites an editor, and everybody signs 
   await editor.getByRole('link', { name: 'Relations' }).click();
   await editor.getByRole('link', { name: 'Bits for this drill' }).waitFor();
   const offered = await editor.getByRole('link', { name: 'New relation' }).count();
-  assert.equal(offered, 0, 'a viewer is not offered what would be refused');
+  assert.equal(offered, 0, 'a viewer sees no action that would be refused');
 
   const group = await service.relata.projects.createGroup('Elsewhere');
   await service.relata.projects.create({ name: 'Shop FR', projectGroupId: group.id, locale: 'fr-FR' });
@@ -60,7 +60,7 @@ test('the first owner comes by the link, invites an editor, and everybody signs 
   await editor.getByRole('link', { name: 'New relation' }).first().waitFor();
   await editor.getByRole('link', { name: 'Projects' }).click();
   await editor.getByRole('link', { name: 'Shop DE' }).first().waitFor();
-  assert.equal(await editor.getByText('Shop FR').count(), 0, 'a project of which one has no role');
+  assert.equal(await editor.getByText('Shop FR').count(), 0, 'a project without a role of the user');
   assert.equal(await editor.getByRole('button', { name: 'New project' }).count(), 0);
 
   await editor.getByRole('button', { name: 'Your menu' }).click();
@@ -74,13 +74,13 @@ test('the first owner comes by the link, invites an editor, and everybody signs 
   await editor.getByRole('link', { name: 'Account' }).waitFor();
 });
 
-test('a password is changed, and all sessions end at once (§5.6)', async (t) => {
+test('a user changes the password and ends all sessions (§5.6)', async (t) => {
   const { page, password } = await enterAsOwner(await startConsole(t));
   await page.getByRole('link', { name: 'Account' }).click();
   await fill(page, { 'Current password': password, 'New password': `${password} again` });
   await page.getByRole('button', { name: 'Change the password' }).click();
   await page.getByText('The password is changed').waitFor();
-  // The session is a new one with a new token, and changes go on.
+  // The user has a new session with a new CSRF token, so changes still work.
   await page.getByRole('button', { name: 'Invite a user' }).click();
   await fill(page, { 'E-mail': 'ben@shop.example' });
   await page.getByRole('button', { name: 'Create the link' }).click();
@@ -92,7 +92,7 @@ test('a password is changed, and all sessions end at once (§5.6)', async (t) =>
   await page.getByRole('link', { name: 'Account' }).waitFor();
 });
 
-test('the account page lists the sessions and ends those elsewhere (§5.6 rule 13)', async (t) => {
+test('the account page lists the sessions and ends all other sessions (§5.6 rule 13)', async (t) => {
   const console = await startConsole(t);
   const { page, password } = await enterAsOwner(console);
   const elsewhere = await console.open();
@@ -110,7 +110,7 @@ test('the account page lists the sessions and ends those elsewhere (§5.6 rule 1
   await elsewhere.getByRole('heading', { name: 'Sign in to Relata' }).waitFor();
 });
 
-test('a passkey is added, asked for after the password, and removed by another owner (§5.8)', async (t) => {
+test('a passkey is added, required after the password, and removed by another owner (§5.8)', async (t) => {
   const console = await startConsole(t);
   const { page: owner, password } = await enterAsOwner(console);
   const { link = assert.fail('no link') } = await console.service.relata.users.invite(
@@ -118,7 +118,7 @@ test('a passkey is added, asked for after the password, and removed by another o
     'viewer',
   );
   const page = await console.open();
-  // Browsers take no passkey at an IP address.
+  // Browsers do not create a passkey for an IP address.
   await page.goto(link.replace('127.0.0.1', 'localhost'));
   await fill(page, { Name: 'Cy', Password: password });
   await page.getByRole('button', { name: 'Accept the invitation' }).click();
@@ -157,7 +157,7 @@ test('a passkey is added, asked for after the password, and removed by another o
   await page.getByRole('link', { name: 'Account' }).waitFor();
 });
 
-test("somebody signs in with the company's account, and out there too (§5.7)", async (t) => {
+test('a user signs in with a company account, and signing out also ends the session at the provider (§5.7)', async (t) => {
   const child = spawn(process.execPath, [PROVIDER], { stdio: ['pipe', 'pipe', 'ignore'] });
   t.after(() => child.kill());
   const [first] = await once(createInterface({ input: child.stdout }), 'line');
@@ -174,7 +174,7 @@ test("somebody signs in with the company's account, and out there too (§5.7)", 
   const page = await console.open();
   await page.getByRole('button', { name: 'Sign in with Example Inc.' }).click();
   await page.getByRole('button', { name: 'Your menu' }).waitFor();
-  assert.equal(page.url(), `${console.service.url}/console/`, 'nothing of the answer stays in the address');
+  assert.equal(page.url(), `${console.service.url}/console/`, 'the address keeps no part of the answer');
   await page.getByRole('link', { name: 'Account' }).click();
   await page.getByText('cara@company.example, company account').waitFor();
   assert.equal(await page.getByLabel('Current password').count(), 0);
@@ -187,7 +187,7 @@ test("somebody signs in with the company's account, and out there too (§5.7)", 
   await denied.getByRole('alert').getByText('This sign-in has ended').waitFor();
 });
 
-test('somebody whose session has ended comes to the sign-in (§5.6 rule 6)', async (t) => {
+test('a user whose session has ended sees the sign-in (§5.6 rule 6)', async (t) => {
   const console = await startConsole(t);
   const { page } = await enterAsOwner(console);
   await page.context().clearCookies();
@@ -195,22 +195,22 @@ test('somebody whose session has ended comes to the sign-in (§5.6 rule 6)', asy
   await page.getByRole('heading', { name: 'Sign in to Relata' }).waitFor();
 });
 
-/** What a button says that changes something, at its beginning. */
+/** How the labels of buttons that change something begin. */
 const CHANGES =
-  /^(New|Create|Save|Delete|Load|Build now|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Take back|Commit|Cancel|Run|Add|What can be done)/;
-/** Of one's own account. */
+  /^(New|Create|Save|Delete|Load|Build now|Make|Invite|Remove|Withdraw|Rotate|Undo|Restore|Commit|Cancel|Run|Add|Actions for)/;
+/** Buttons for the viewer's own account. */
 const OWN = ['Add a passkey'];
-/** Takes a product off the list that is asked about, which nothing stores. */
+/** Removes a product from a question of fit, which is not stored. */
 const ASKS = /^fit: Remove /;
-/** What is stored and saved in a form. */
+/** Views with forms that show stored values. */
 const HOLDS = ['attribute', 'settings', 'pipeline-edit', 'channel-edit'];
-/** Made or changed by those who may. */
+/** Views in which users with more access create or change something. */
 const MADE = [
   ...['relation-new', 'project-new', 'api-key-new', 'endpoint-new', 'pipeline-new', 'channel-new'],
   'product-edit',
 ];
 
-test('a viewer is offered nothing that changes something, nor finds it by its address (§5.6 rule 2)', async (t) => {
+test('a viewer finds no button that changes something, not even by its address (§5.6 rule 2)', async (t) => {
   const console = await startConsole(t);
   const { relata } = console.service;
   await enterAsOwner(console);
@@ -221,8 +221,8 @@ test('a viewer is offered nothing that changes something, nor finds it by its ad
   await relata.projects.delete(old.id, 'Old');
   const { link = assert.fail('no link') } = await relata.users.invite('vi@shop.example', 'viewer');
   const page = await enterInvited(console, link, 'Vi');
-  const found: string[] = [];
-  let seen = 0;
+  const seenButtons: string[] = [];
+  let count = 0;
   for (const view of await listViews(relata, id)) {
     if (MADE.includes(view.name)) continue;
     await showView(page, view);
@@ -231,18 +231,18 @@ test('a viewer is offered nothing that changes something, nor finds it by its ad
     if (HOLDS.includes(view.name)) assert.equal(typed, 0, `${view.name} is read`);
     const offered = main.getByRole('button').or(main.getByRole('link'));
     const words = await offered.evaluateAll((all) =>
-      all.map((one) => (one.getAttribute('aria-label') ?? one.textContent ?? '').trim()),
+      all.map((element) => (element.getAttribute('aria-label') ?? element.textContent ?? '').trim()),
     );
-    seen += words.length;
+    count += words.length;
     const names = words.filter((text) => CHANGES.test(text) && !OWN.includes(text));
-    found.push(...names.map((text) => `${view.name}: ${text}`).filter((text) => !ASKS.test(text)));
+    seenButtons.push(...names.map((text) => `${view.name}: ${text}`).filter((text) => !ASKS.test(text)));
   }
-  assert.deepEqual(found, []);
-  assert.ok(seen > 50, `${seen} buttons and links were looked at`);
+  assert.deepEqual(seenButtons, []);
+  assert.ok(count > 50, `${count} buttons and links were looked at`);
   await page.goto(`${console.service.url}/console/#/projects/new`);
   await page.getByRole('heading', { name: 'Projects' }).waitFor();
-  assert.equal(await page.getByRole('dialog').count(), 0, 'nor by its address');
+  assert.equal(await page.getByRole('dialog').count(), 0, 'its address shows no action either');
   await page.goto(`${console.service.url}/console/#/projects/${id}/channels/new`);
   await page.getByText('would be left out').waitFor();
-  assert.equal(await page.getByRole('button', { name: 'Create' }).count(), 0, 'a channel is only tried');
+  assert.equal(await page.getByRole('button', { name: 'Create' }).count(), 0, 'a channel is only previewed');
 });

@@ -6,12 +6,12 @@ import { test } from 'node:test';
 import { makeExampleProject, startConsole } from './harness.ts';
 
 const DIST = join(import.meta.dirname, '../dist');
-/** Of issue and README: what a browser loads before the first view is there. */
+/** The maximum that a browser loads before the first view, from the issue and the README. */
 const FIRST_LOAD_BYTES = 250_000;
-/** Of somebody who has opened every view, in both languages. */
+/** The maximum for a user who has opened every view in both languages. */
 const ALL_BYTES = 350_000;
 
-test('the first load is under 250 KB compressed, also of the largest view', async (t) => {
+test('the first load is under 250 KB compressed, even for the largest view', async (t) => {
   const { open, enter, service } = await startConsole(t);
   const id = await makeExampleProject(service);
   for (const view of [
@@ -33,7 +33,7 @@ test('the first load is under 250 KB compressed, also of the largest view', asyn
   }
 });
 
-test('all scripts and styles together are under 350 KB by brotli, and each has its packed forms', () => {
+test('all scripts and styles together are under 350 KB with brotli, and each has its compressed forms', () => {
   const files = globSync('assets/*.{js,css}', { cwd: DIST }).map((name) => join(DIST, name));
   const packed = files.map((path) => {
     const plain = statSync(path).size;

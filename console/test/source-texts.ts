@@ -2,28 +2,28 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-/** What people read of the console, as its source says it. */
+/** The texts of the console that users read, as its source has them. */
 export interface SourceTexts {
-  /** What `t` and `rich` are given. */
-  readonly said: readonly string[];
-  /** `file:line what is wrong`: a text that is not translated, or not when it is drawn. */
+  /** The texts that `t` and `rich` receive. */
+  readonly texts: readonly string[];
+  /** `file:line what is wrong`: a text that is not translated, or is translated before it is rendered. */
   readonly mistakes: readonly string[];
 }
 
-/** Of parts: those whose value people read. */
+/** Properties of components whose value users read. */
 const READ = new Set(
   ['title', 'label', 'hint', 'about', 'placeholder', 'aria-label', 'alt', 'action'].concat([
     ...['words', 'never', 'warning', 'removing', 'more', 'choices', 'crumbs', 'under', 'pairs'],
   ]),
 );
 const TELLS = /^tell\.(good|undoable)$/;
-/** A name, and examples of data, which are the same in every language. */
+/** A product name and examples of data, which are the same in every language. */
 const SAME = new Set([
   'Relata',
   ...['Google Shopping', 'accessories', 'Color, Farbe', 'Passende Bits', 'de-DE', 'X-Token', 'A1, B4'],
   'https://shop.example/events',
 ]);
-/** Says the labels of docs/openapi.json. */
+/** Translates the labels of docs/openapi.json. */
 const SAYS_OTHERS = 'rules/choices.ts';
 
 const SOURCE = join(import.meta.dirname, '../src');
@@ -33,19 +33,19 @@ export function readSourceTexts(): SourceTexts {
     (file) => !/\.test\.ts$|^languages\//.test(file),
   );
   const all = files.map((file) => readTexts(file, readFileSync(join(SOURCE, file), 'utf8')));
-  return { said: all.flatMap(({ said }) => said), mistakes: all.flatMap(({ mistakes }) => mistakes) };
+  return { texts: all.flatMap(({ texts }) => texts), mistakes: all.flatMap(({ mistakes }) => mistakes) };
 }
 
 export function readTexts(file: string, code: string): SourceTexts {
   const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true);
-  const said: string[] = [];
+  const texts: string[] = [];
   const mistakes: string[] = [];
-  const blame = (node: ts.Node, what: string) => {
+  const blame = (node: ts.Node, problem: string) => {
     const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
-    mistakes.push(`${file}:${line + 1} ${what}`);
+    mistakes.push(`${file}:${line + 1} ${problem}`);
   };
   const checkCall = (text: ts.Node) => {
-    if (ts.isStringLiteralLike(text)) said.push(text.text);
+    if (ts.isStringLiteralLike(text)) texts.push(text.text);
     else if (file !== SAYS_OTHERS) blame(text, 'says a text that is not written there');
     if (ts.findAncestor(text, isDrawn) === undefined)
       blame(text, 'is said while the file is loaded, in the language of the start');
@@ -59,10 +59,10 @@ export function readTexts(file: string, code: string): SourceTexts {
     node.forEachChild(visit);
   };
   visit(source);
-  return { said, mistakes };
+  return { texts, mistakes };
 }
 
-/** Runs when something is drawn or done. */
+/** Whether the code runs during rendering or in an action. */
 const isDrawn = (node: ts.Node) => ts.isFunctionLike(node) || ts.isClassLike(node);
 
 function textOfCall(node: ts.Node): ts.Node | undefined {
@@ -71,7 +71,7 @@ function textOfCall(node: ts.Node): ts.Node | undefined {
   return isSaid ? node.arguments[0] : undefined;
 }
 
-/** @returns what of a node people read */
+/** @returns the texts of a node that users read */
 function listRead(node: ts.Node): readonly ts.Node[] {
   if (ts.isJsxText(node)) return [node];
   if (ts.isJsxExpression(node)) return ts.isJsxAttribute(node.parent) ? [] : [node];
@@ -80,7 +80,7 @@ function listRead(node: ts.Node): readonly ts.Node[] {
   return read ? [read] : [];
 }
 
-/** What a list of rows can add is named by the words of its buttons. */
+/** The buttons that add a row are labelled with the names of its kinds. */
 function isBareKind(node: ts.Node): node is ts.PropertyAssignment {
   if (!ts.isPropertyAssignment(node) || ts.isComputedPropertyName(node.name)) return false;
   let above: ts.Node = node.parent.parent;
@@ -94,7 +94,7 @@ function readValue(node: ts.Node): ts.Node | undefined {
   return isRead ? node.initializer : undefined;
 }
 
-/** @returns the texts that a value may be as they stand in the source */
+/** @returns the texts that a value can have, as the source has them */
 function listBare(node: ts.Node): readonly ts.Node[] {
   if (ts.isJsxText(node) || ts.isStringLiteralLike(node)) return isText(node.text) ? [node] : [];
   if (ts.isTemplateExpression(node)) return listBareOfTemplate(node);
@@ -129,14 +129,14 @@ function listBareOfBinary({ left, right, operatorToken: { kind } }: ts.BinaryExp
   return isEither ? [left, right].flatMap(listBare) : [];
 }
 
-/** A choice is a value and its words; a crumb or a pair its words and what they lead to. */
+/** A choice has a value and a text. A crumb or a pair has a text and its link or value. */
 function listBareOfElement(element: ts.Node): readonly ts.Node[] {
   if (ts.isBinaryExpression(element)) return listBareOfElement(element.right);
   const list = ts.isAsExpression(element) ? element.expression : element;
   if (!ts.isArrayLiteralExpression(list)) return listBare(element);
   const [first, second] = list.elements;
   const isValue = first && ts.isStringLiteralLike(first) && /^[a-z-]*$/.test(first.text);
-  return [isValue ? undefined : first, second].flatMap((one) => (one ? listBare(one) : []));
+  return [isValue ? undefined : first, second].flatMap((node) => (node ? listBare(node) : []));
 }
 
 const isText = (text: string) => /\p{L}/u.test(text) && !SAME.has(text.trim());

@@ -5,10 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Locator } from 'playwright-core';
 import { findBarriers, makeExampleProject, startConsole } from './harness.ts';
 
-/** Requests are added up every ten seconds, catalogs within a minute. Source: docs/interface §14.7. */
+/**
+ * The service adds up requests every ten seconds and catalogs within a minute. Source: docs/interface §14.7.
+ */
 const COUNTED_MS = 90_000;
 
-test('the page of operations draws requests and catalogs, API access the traffic of each key (§14.7)', async (t) => {
+test('the operations page draws requests and catalogs, and API access draws the traffic of each key (§14.7)', async (t) => {
   const { enter, service } = await startConsole(t);
   const { relata, url } = service;
   const id = await makeExampleProject(service);
@@ -34,7 +36,7 @@ test('the page of operations draws requests and catalogs, API access the traffic
   assert.ok((await tallest(catalogs)) > 10, 'bars of the catalogs');
   const requests = page.getByRole('img', { name: /^\d+ requests in a day, \d/ });
   assert.ok((await tallest(requests)) > 10, 'bars of the requests');
-  // A value at a time, by keys and by pointer; further back; the same as a table.
+  // The chart shows one value at a time, by keys and by pointer, for other periods, and as a table.
   const cursor = page.getByRole('slider', { name: /33 products; in a day/ });
   await cursor.press('End');
   assert.match(
@@ -47,7 +49,7 @@ test('the page of operations draws requests and catalogs, API access the traffic
   await card.locator('.chart-tip', { hasText: 'created0' }).waitFor();
   await cursor.hover({ position: { x: 3, y: 20 } });
   assert.equal(await cursor.getAttribute('aria-valuenow'), '0');
-  await page.getByLabel('How far back').selectOption('7 days');
+  await page.getByLabel('Period').selectOption('7 days');
   await page.getByRole('img', { name: /^33 products; in 7 days 33 created/ }).waitFor();
   assert.match(page.url(), /range=7/);
   await card.getByText('As a table').first().click();
@@ -61,10 +63,11 @@ test('the page of operations draws requests and catalogs, API access the traffic
   assert.ok((await tallest(traffic)) > 10, 'bars of the key');
   await page.getByText('5 over the limit').waitFor();
 
-  // The last failed requests stand below: one is opened, read without its secret, and can be sent again.
-  const kept = page.locator('section').filter({ hasText: 'Failed and slow requests' });
-  assert.equal(await kept.getByRole('button', { name: 'GET /projects' }).count(), 5);
-  await kept.getByRole('button', { name: 'POST /products', exact: true }).press('Enter');
+  // The last failed requests are listed below. The user opens one, reads it without its secret, and can send it
+  // again.
+  const requestsCard = page.locator('section').filter({ hasText: 'Failed and slow requests' });
+  assert.equal(await requestsCard.getByRole('button', { name: 'GET /projects' }).count(), 5);
+  await requestsCard.getByRole('button', { name: 'POST /products', exact: true }).press('Enter');
   const dialog = page.getByRole('dialog', { name: 'Request' });
   await dialog.getByText("A1: must have required property 'name'").waitFor();
   const sent = await dialog.getByRole('group', { name: 'The body of the request' }).textContent();
@@ -73,8 +76,8 @@ test('the page of operations draws requests and catalogs, API access the traffic
   assert.match(curl ?? '', /^curl -X POST "\$RELATA_URL\/products\?projectId=\d+"/);
   assert.deepEqual(await findBarriers(page), []);
   await page.keyboard.press('Escape');
-  await kept.getByLabel('Requests to show').selectOption('slow');
-  await kept.getByText('No request has failed or was slow.').waitFor();
+  await requestsCard.getByLabel('Requests to show').selectOption('slow');
+  await requestsCard.getByText('No failed or slow requests.').waitFor();
 });
 
 async function tallest(picture: Locator): Promise<number> {

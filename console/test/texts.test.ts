@@ -12,12 +12,12 @@ import { readSourceTexts, readTexts } from './source-texts.ts';
 
 const source = readSourceTexts();
 
-test('every text of the console is translated, at the moment when it is drawn', () => {
-  assert.ok(source.said.length > 1_000, 'the texts were found');
+test('every text of the console is translated when it is rendered', () => {
+  assert.ok(source.texts.length > 1_000, 'the texts were found');
   assert.deepEqual(source.mistakes, []);
 });
 
-test('a text that somebody forgets is found, wherever it stands', () => {
+test('finds untranslated texts in every position', () => {
   const forgotten = `
     const WORDS = t('At the start');
     const choices = () => <SelectField label="Kind" choices={[['a', 'First one']]} kinds={{ Row: {} }} />;
@@ -25,8 +25,8 @@ test('a text that somebody forgets is found, wherever it stands', () => {
       tell.good('It is saved');
       return <p title={isNew ? 'Not yet' : t('Here')}>Hello {name}, {isNew && \`you are\`} {t(name)}</p>;
     }`;
-  const { said, mistakes } = readTexts('part.tsx', forgotten);
-  assert.deepEqual(said, ['At the start', 'Here']);
+  const { texts, mistakes } = readTexts('part.tsx', forgotten);
+  assert.deepEqual(texts, ['At the start', 'Here']);
   assert.deepEqual(mistakes, [
     'part.tsx:2 is said while the file is loaded, in the language of the start',
     'part.tsx:3 is not translated: "Kind"',
@@ -42,38 +42,38 @@ test('a text that somebody forgets is found, wherever it stands', () => {
   assert.deepEqual(readTexts('part.tsx', named).mistakes, []);
 });
 
-/** Of formats, sources and destinations, which the client brings along. */
+/** The labels of formats, sources and destinations, which the client contains. */
 function listOthers(): string[] {
-  const found: string[] = [];
+  const labels: string[] = [];
   JSON.stringify([choices, feedFormats], (name, value) => {
-    if ((name === 'label' || name === 'description') && value !== '') found.push(value);
+    if ((name === 'label' || name === 'description') && value !== '') labels.push(value);
     return value;
   });
-  return found;
+  return labels;
 }
 
-const texts = new Set([...source.said, ...listOthers()]);
+const texts = new Set([...source.texts, ...listOthers()]);
 
-test('German has every text of the console and no other, in the order of the alphabet', () => {
-  const known = Object.keys(de);
+test('the German file has exactly the texts of the console, in alphabetical order', () => {
+  const germanKeys = Object.keys(de);
   assert.deepEqual(
     [...texts].filter((text) => !Object.hasOwn(de, text)).toSorted(),
     [],
     'missing in de.json',
   );
   assert.deepEqual(
-    known.filter((text) => !texts.has(text)),
+    germanKeys.filter((text) => !texts.has(text)),
     [],
-    'said nowhere any more',
+    'no longer used',
   );
-  assert.deepEqual(known, known.toSorted());
+  assert.deepEqual(germanKeys, germanKeys.toSorted());
   assert.deepEqual(
     Object.values(de).filter((text) => text.trim() === ''),
     [],
   );
 });
 
-/** @returns what a message takes, `count plural`, and the elements in it, `<link>` */
+/** @returns the arguments of a message, such as `count plural`, and its elements, such as `<link>` */
 function listParts(text: string): string[] {
   const parts = new Set<string>(text.match(/<\w+>/g));
   const look = (token: unknown): void => {
@@ -87,15 +87,15 @@ function listParts(text: string): string[] {
   return [...parts].toSorted();
 }
 
-test('a German text takes what the English one takes, in as many forms', () => {
-  // A label of the service may show a place in angle brackets; `t` leaves that as it is.
+test('a German text has the same arguments and plural forms as its English text', () => {
+  // A label of the service may have a placeholder in angle brackets. `t` does not change it.
   const unlike = Object.entries(de).filter(
     ([english, german]) => JSON.stringify(listParts(english)) !== JSON.stringify(listParts(german)),
   );
   assert.deepEqual(unlike, []);
 });
 
-test('messages are read as @lingui reads them', () => {
+test('compiles messages exactly like @lingui', () => {
   const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
   for (const text of Object.entries(de).flat())
     assert.deepEqual(plain(compileMessage(text)), plain(compileMessageOrThrow(text)), text);
@@ -103,8 +103,8 @@ test('messages are read as @lingui reads them', () => {
     assert.throws(() => compileMessage(broken), /cannot be read/, broken);
 });
 
-test('numbers, dates, times and plurals are those of the language', async () => {
-  const sayAll = () => [
+test('formats numbers, dates, times and plurals for the chosen language', async () => {
+  const describeAll = () => [
     t('{count, plural, one {# product} other {# products}}', { count: 1 }),
     t('{count, plural, one {# product} other {# products}}', { count: 66_778 }),
     t('Delete {name}', { name: String.raw`C:\x41` }),
@@ -115,11 +115,11 @@ test('numbers, dates, times and plurals are those of the language', async () => 
     formatAgo(0, 86_400_000),
     describeCron('15 4 * * 1,4'),
   ];
-  const english = sayAll();
+  const english = describeAll();
   await speak('de');
-  const german = sayAll();
+  const german = describeAll();
   await speak('en');
-  assert.deepEqual(sayAll(), english);
+  assert.deepEqual(describeAll(), english);
   assert.deepEqual(english, [
     ...['1 product', '66,778 products', String.raw`Delete C:\x41`, '1,234,567', '12.5%', '1.4 s'],
     ...['22 Nov 202', 'yesterday', 'every Monday and Thursday at 4:15'],

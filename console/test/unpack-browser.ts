@@ -1,4 +1,4 @@
 import { findBrowser } from './browser.ts';
 
-/** Before the tests of the console begin, several at a time. */
+/** Runs before the tests of the console, several of which start at the same time. */
 await findBrowser();

@@ -18,7 +18,7 @@ const LOOKS = [
   { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 } },
 ] as const;
 
-test('axe finds nothing on any view, in light, in dark and on a phone, and no view is wider than a phone', async (t) => {
+test('no view has a barrier that axe finds, in light, in dark and on a phone, and none is wider than a phone', async (t) => {
   const console = await shareConsole(t);
   const { open, service } = console;
   const { page: owner } = await enterAsOwner(console);
@@ -26,23 +26,23 @@ test('axe finds nothing on any view, in light, in dark and on a phone, and no vi
   const projectId = await makeExampleProject(service);
   await makeExamplePipeline(service, projectId);
   const views = await listViews(service.relata, projectId);
-  const found: string[] = [];
+  const barriers: string[] = [];
   for (const { name, ...look } of LOOKS) {
     const stranger = await open('#/', look);
-    for (const view of OPEN_VIEWS) found.push(...(await check(stranger, view, name)));
+    for (const view of OPEN_VIEWS) barriers.push(...(await check(stranger, view, name)));
     await stranger.context().close();
     const page = await open('#/', { ...look, storageState });
-    for (const view of views) found.push(...(await check(page, view, name)));
+    for (const view of views) barriers.push(...(await check(page, view, name)));
     await page.context().close();
   }
-  assert.deepEqual(found, []);
+  assert.deepEqual(barriers, []);
 });
 
 const DOCS = { light: 'tutorial', dark: '', phone: 'operating' } as const;
 
-test('axe finds nothing on pages of the documentation, and its search leads to a heading', async (t) => {
+test('the documentation has no barrier that axe finds, and its search leads to a heading', async (t) => {
   const { open, enter, service } = await shareConsole(t);
-  const found: string[] = [];
+  const barriers: string[] = [];
   const owner = await enter();
   const opened = owner.context().waitForEvent('page');
   await owner.getByRole('link', { name: 'Documentation' }).click();
@@ -50,17 +50,17 @@ test('axe finds nothing on pages of the documentation, and its search leads to a
   for (const { name, ...look } of LOOKS) {
     const page = await open('', look);
     await page.goto(`${service.url}/docs/${DOCS[name]}`);
-    found.push(...(await findProblems(page)).map((line) => `${DOCS[name]}, ${name}: ${line}`));
+    barriers.push(...(await findProblems(page)).map((line) => `${DOCS[name]}, ${name}: ${line}`));
     await page.getByRole('combobox', { name: 'Search the documentation' }).fill('delete guard');
     await page.getByRole('option').first().waitFor();
-    found.push(...(await findProblems(page)).map((line) => `search, ${name}: ${line}`));
+    barriers.push(...(await findProblems(page)).map((line) => `search, ${name}: ${line}`));
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.waitForURL(/#/);
     assert.ok(await page.locator(':target').count(), page.url());
     await page.context().close();
   }
-  assert.deepEqual(found, []);
+  assert.deepEqual(barriers, []);
 });
 
 async function check(page: Page, view: View, look: string): Promise<string[]> {
@@ -70,7 +70,7 @@ async function check(page: Page, view: View, look: string): Promise<string[]> {
 }
 
 async function findProblems(page: Page, rules?: readonly string[]): Promise<string[]> {
-  const found = await findBarriers(page, rules);
+  const barriers = await findBarriers(page, rules);
   const overhang = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  return overhang > 0 ? [...found, `${overhang} px wider than the screen`] : found;
+  return overhang > 0 ? [...barriers, `${overhang} px wider than the screen`] : barriers;
 }

@@ -4,20 +4,20 @@ import type { Page } from 'playwright-core';
 export interface View {
   readonly name: string;
   readonly address: string;
-  /** What is there when the view is. */
+  /** Waits for something that is visible once the view is complete. */
   readonly heading: string | RegExp;
-  /** What is opened on it. */
+  /** Opens something on the view. */
   open?(page: Page): Promise<void>;
 }
 
-/** Before one is in. */
+/** The views before sign-in. */
 export const OPEN_VIEWS: readonly View[] = [
   { name: 'sign-in', address: '#/', heading: 'Sign in to Relata' },
   { name: 'welcome', address: '#/welcome/token', heading: 'Welcome to Relata' },
   { name: 'invitation', address: '#/invitation/token', heading: 'Join Relata' },
 ];
 
-/** Every view of an owner who is in, with a project that has products. */
+/** Every view of a signed-in owner, in a project with products. */
 export async function listViews(relata: Relata, projectId: number): Promise<readonly View[]> {
   const project = `#/projects/${projectId}`;
   const [[product, other], [relation], { tasks }, pipelines, commits] = await Promise.all([
@@ -93,7 +93,7 @@ const listRelationViews = (project: string, relation: Defined): readonly View[] 
     name: 'relation',
     address: `${project}/relations/${relation?.id}`,
     heading: relation?.name ?? '',
-    open: (page) => page.getByText('lead to something').waitFor(),
+    open: (page) => page.getByText('have results').waitFor(),
   },
   { name: 'relation-new', address: `${project}/relations/new`, heading: 'New relation' },
   { name: 'suggestions', address: `${project}/suggestions`, heading: 'Suggestions' },
@@ -199,14 +199,14 @@ function listProductViews(project: string, product: Named): readonly View[] {
   ];
 }
 
-/** One that has sent a test event, to an address that is refused. */
+/** An endpoint that has sent a test event to an address that is refused. */
 async function findEndpoint({ webhookEndpoints }: Relata, projectId: number): Promise<number> {
-  const [known] = (await webhookEndpoints.list()).items;
-  if (known !== undefined) return known.id;
+  const [existing] = (await webhookEndpoints.list()).items;
+  if (existing !== undefined) return existing.id;
   const scope = { type: 'project', id: projectId } as const;
-  const made = await webhookEndpoints.create({ url: 'http://10.0.0.1/', events: ['task.failed'], scope });
-  await webhookEndpoints.test(made.id);
-  return made.id;
+  const endpoint = await webhookEndpoints.create({ url: 'http://10.0.0.1/', events: ['task.failed'], scope });
+  await webhookEndpoints.test(endpoint.id);
+  return endpoint.id;
 }
 
 async function listChannelViews(relata: Relata, projectId: number): Promise<readonly View[]> {
@@ -224,7 +224,7 @@ async function listChannelViews(relata: Relata, projectId: number): Promise<read
       name: 'channel-edit',
       address: `${project}/channels/${channel.id}/edit`,
       heading: new RegExp(`${channel.name}$`),
-      open: (page) => page.getByText('would go out').waitFor(),
+      open: (page) => page.getByText('would be published').waitFor(),
     },
     {
       name: 'channel-new',
@@ -238,12 +238,12 @@ async function listChannelViews(relata: Relata, projectId: number): Promise<read
   ];
 }
 
-/** One that was built, of whatever catalog there is. */
+/** A channel that was built from any catalog. */
 async function findChannel({ channels, relations, tasks }: Relata, projectId: number) {
-  const [known] = (await channels.list(projectId)).items;
-  if (known !== undefined) return known;
+  const [existing] = (await channels.list(projectId)).items;
+  if (existing !== undefined) return existing;
   const [relation] = await relations.list(projectId);
-  const made = await channels.create(projectId, {
+  const channel = await channels.create(projectId, {
     name: 'Google Shopping',
     format: { type: 'google-merchant' },
     relations: relation ? [{ tag: relation.tag, as: 'accessory', limit: 5 }] : [],
@@ -258,9 +258,9 @@ async function findChannel({ channels, relations, tasks }: Relata, projectId: nu
     },
     trigger: { type: 'schedule', cron: '30 5 * * *', timeZone: 'Europe/Berlin' },
   });
-  const task = await channels.build({ projectId, channelId: made.id });
+  const task = await channels.build({ projectId, channelId: channel.id });
   await tasks.wait(task.id);
-  return made;
+  return channel;
 }
 
 const FEED = `sku;title;price;image;category
@@ -271,11 +271,11 @@ SAW-3;Hand saw;19,90;;Tools > Saws
 
 async function tryFile(page: Page): Promise<void> {
   const file = { name: 'saws.csv', mimeType: 'text/csv', buffer: Buffer.from(FEED) };
-  await page.getByLabel('File to try').setInputFiles(file);
+  await page.getByLabel('Sample file').setInputFiles(file);
   await page.getByText('3 rows, 2 products, 1 with problems').waitFor();
 }
 
-/** Goes there and waits until everything has come. */
+/** Opens the view and waits until it is complete. */
 export async function showView(page: Page, { address, heading, open }: View): Promise<void> {
   await page.keyboard.press('Escape');
   const leave = page.getByRole('button', { name: 'Leave without saving' }).last();
@@ -284,11 +284,11 @@ export async function showView(page: Page, { address, heading, open }: View): Pr
     location.hash = to;
   }, address);
   const isText = typeof heading === 'string';
-  const there = page.getByRole('heading', { name: heading, exact: isText }).first();
-  // A view may be left with something typed.
-  await leave.or(there).first().waitFor();
+  const shownHeading = page.getByRole('heading', { name: heading, exact: isText }).first();
+  // The test may leave a view with unsaved input.
+  await leave.or(shownHeading).first().waitFor();
   if (await leave.isVisible()) await leave.click();
-  await there.waitFor();
+  await shownHeading.waitFor();
   await page.waitForLoadState('networkidle');
   await open?.(page);
   await page.waitForFunction(

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { findBarriers, startConsole, untilBuilt } from './harness.ts';
 
-/** clients/web on a page of another origin, as a shop has it. */
+/** Serves clients/web on a page of another origin, as a shop does. */
 const FOLDER = join(import.meta.dirname, '../../clients/web');
 const COMPONENT = readFileSync(join(FOLDER, 'relata.js'));
 
@@ -24,7 +24,7 @@ async function serveShop(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('a product page of a shop shows what goes with a product, why, and whether it fits', async (t) => {
+test('a product page of a shop shows related products, the reasons, and whether they fit', async (t) => {
   assert.ok(COMPONENT.length < 15_000, 'both elements have less than 15 KB');
   const shop = await serveShop(t);
   const { service, open } = await startConsole(t, { RELATA_CORS_ORIGINS: shop });
@@ -65,11 +65,11 @@ test('a product page of a shop shows what goes with a product, why, and whether 
   const refused = await fetch(`${service.url}/search/products?q=tyre`, {
     headers: { authorization: `Bearer ${key}` },
   });
-  assert.equal(refused.status, 401, 'the key of a page answers nothing else');
+  assert.equal(refused.status, 401, 'the key of a page has no other access');
 
   const page = await open();
   const show = (product: string, other: string, lang: string) => {
-    const asked = {
+    const parameters = {
       url: service.url,
       key,
       project: String(project),
@@ -78,7 +78,7 @@ test('a product page of a shop shows what goes with a product, why, and whether 
       with: other,
       lang,
     };
-    return page.goto(`${shop}/shop.html?${new URLSearchParams(asked)}`);
+    return page.goto(`${shop}/shop.html?${new URLSearchParams(parameters)}`);
   };
   await show('B1', 'T40', 'en');
   const card = page.locator('relata-related li');
@@ -97,9 +97,9 @@ test('a product page of a shop shows what goes with a product, why, and whether 
 
 test('the demo has a page of a shop with both elements', async (t) => {
   const { service, open } = await startConsole(t, {}, 'demo');
-  const said = await service.untilLogged('Press Ctrl+C');
+  const output = await service.untilLogged('Press Ctrl+C');
   const page = await open();
-  await page.goto(/http:\S+\/demo\/shop\/shop\.html\S+/.exec(said)?.[0] ?? assert.fail(said));
+  await page.goto(/http:\S+\/demo\/shop\/shop\.html\S+/.exec(output)?.[0] ?? assert.fail(output));
   await page.locator('relata-related li').first().waitFor();
   assert.ok((await page.locator('relata-related li').count()) > 3);
   await page.locator('relata-fit strong').waitFor();

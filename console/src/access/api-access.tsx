@@ -79,9 +79,9 @@ function useKeyColumns(onRotated: (shown: ShownKey) => void): readonly Column<Ap
           : t('none'),
       'wide-only soft nowrap',
     ],
-    [t('Ends'), (key) => (key.expiresAt ? <Ago at={key.expiresAt} /> : t('never')), 'wide-only soft'],
+    [t('Ends'), (key) => (key.expiresAt ? <Ago instant={key.expiresAt} /> : t('never')), 'wide-only soft'],
     [
-      <span className="hidden">{t('What can be done')}</span>,
+      <span className="hidden">{t('Available actions')}</span>,
       (key) => canTouch(key) && <KeyMenu apiKey={key} onRotated={onRotated} />,
       'actions',
     ],
@@ -90,12 +90,12 @@ function useKeyColumns(onRotated: (shown: ShownKey) => void): readonly Column<Ap
 
 const LastUse = ({ apiKey: { lastUsedAt, usedInUrlAt } }: { apiKey: ApiKey }) => (
   <>
-    <Ago at={lastUsedAt} />
+    <Ago instant={lastUsedAt} />
     {/* Keys in addresses end up in logs of proxies and browsers. */}
     {usedInUrlAt !== null && (
       <div>
         <span className="badge warn" title={t('Send the key in the header: Authorization: Bearer …')}>
-          {rich('as ?apiKey= {when}', { when: <Ago at={usedInUrlAt} /> })}
+          {rich('as ?apiKey= {when}', { when: <Ago instant={usedInUrlAt} /> })}
         </span>
       </div>
     )}
@@ -114,7 +114,7 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
   return (
     <>
       <Menu
-        label={t('What can be done with {name}', { name: apiKey.name })}
+        label={t('Actions for {name}', { name: apiKey.name })}
         entries={[
           { words: t('Rotate …'), onSelect: () => setOpen('rotate') },
           { words: t('Delete …'), isDanger: true, onSelect: () => setOpen('delete') },
@@ -138,8 +138,8 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
         onSubmit={remove}
       >
         <p>
-          {rich('Requests with it will be refused from now on. It was last used {when}.', {
-            when: <Ago at={apiKey.lastUsedAt} />,
+          {rich('Requests with this key will be refused from now on. It was last used {when}.', {
+            when: <Ago instant={apiKey.lastUsedAt} />,
           })}
         </p>
       </FormDialog>
@@ -174,15 +174,15 @@ function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
         aria-label={t('Requests of {name}: {words}', { name, words })}
       >
         <line x1={0} x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} stroke="var(--line)" />
-        {steps.map((step, at) => (
+        {steps.map((step, index) => (
           <g key={step}>
             {drawn.map(([color, values]) => (
               <rect
                 key={color}
-                x={at * width}
-                y={HEIGHT - height(values[at])}
+                x={index * width}
+                y={HEIGHT - height(values[index])}
                 width={Math.max(1, width - 0.5)}
-                height={height(values[at])}
+                height={height(values[index])}
                 fill={color}
               />
             ))}
@@ -199,7 +199,7 @@ function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
 
 interface ShownKey {
   readonly name: string;
-  /** Undefined in a repeated answer, as the service keeps no value. */
+  /** Undefined in a repeated answer, because the service does not keep the value. */
   readonly key: string | undefined;
 }
 
@@ -249,7 +249,7 @@ function NewKey({ isOpen, onClose, onMade }: Form) {
       <OwnNameField
         value={name}
         placeholder={t('Shop connector')}
-        hint={t('Who will use it')}
+        hint={t('The shop or program that will use it')}
         onChange={setName}
       />
       <div className="fields">
@@ -259,8 +259,8 @@ function NewKey({ isOpen, onClose, onMade }: Form) {
           choices={[
             ['page', t('page: related products and fit, for a page whose visitors can see the key')],
             ['read', t('read: projects, products, relations and tasks')],
-            ['write', t('write: also updates and cancelling tasks')],
-            ['manage', t('manage: everything it reaches')],
+            ['write', t('write: like read, and also updates and cancelling tasks')],
+            ['manage', t('manage: everything that the key reaches')],
           ]}
           {...bind('access')}
         />
@@ -280,7 +280,7 @@ const REREAD_MS = 10_000;
 /** A table of a hundred requests would be longer than the rest of the page. */
 const SHOWN = 15;
 
-/** The project's latest failed or slow requests; selecting one shows it as it was sent. */
+/** The latest failed or slow requests of the project. Selecting a request shows it as it was sent. */
 export function RecentRequests() {
   const [{ requests: kind }, change] = useFilters(['requests']);
   const [open, setOpen] = useState<KeptRequest>();
@@ -315,7 +315,7 @@ export function RecentRequests() {
         {({ items, since, isWhole }) => (
           <>
             <RequestTable items={items} onOpen={setOpen} />
-            <div className="grid-foot">{sayReach(since, isWhole)}</div>
+            <div className="grid-foot">{describeReach(since, isWhole)}</div>
           </>
         )}
       </Answer>
@@ -326,10 +326,13 @@ export function RecentRequests() {
   );
 }
 
-function sayReach(since: number, isWhole: boolean): string {
+function describeReach(since: number, isWhole: boolean): string {
   const moment = formatMoment(since);
   if (isWhole) return t('Kept in memory since the start of the service, {moment}.', { moment });
-  return t('Kept by the process that answered, since {moment}. Other processes have their own.', { moment });
+  return t(
+    'Kept by the process that sent this answer, since {moment}. Other processes keep their own requests.',
+    { moment },
+  );
 }
 
 interface TableShape {
@@ -339,14 +342,14 @@ interface TableShape {
 
 function RequestTable({ items, onOpen }: TableShape) {
   const [shown, more] = useMore(items, SHOWN, (count) => t('Show all {count}', { count }));
-  if (items.length === 0) return <p className="card-body soft">{t('No request has failed or was slow.')}</p>;
+  if (items.length === 0) return <p className="card-body soft">{t('No failed or slow requests.')}</p>;
   return (
     <Table
       isSmall
       rows={shown}
       keyOf={(request) => request.requestId}
       columns={[
-        [t('When'), (request) => <Ago at={request.at} />, 'soft nowrap'],
+        [t('When'), (request) => <Ago instant={request.at} />, 'soft nowrap'],
         [
           t('Request'),
           (request) => (
@@ -360,7 +363,7 @@ function RequestTable({ items, onOpen }: TableShape) {
         ],
         [t('Status'), (request) => <RequestStatus request={request} />],
         [t('Who'), (request) => request.by.name, 'wide-only'],
-        [t('Took'), (request) => formatDuration(request.ms), 'wide-only number nowrap'],
+        [t('Duration'), (request) => formatDuration(request.ms), 'wide-only number nowrap'],
       ]}
     >
       {more && <div className="grid-foot">{more}</div>}
@@ -382,7 +385,7 @@ function RequestDetails({ request }: { request: KeptRequest }) {
           [t('Request'), `${method} ${url}`, 'mono break'],
           [t('When'), formatMoment(at)],
           [t('Who'), by.type === 'key' ? t('{name} (API key)', { name: by.name }) : by.name],
-          [t('Took'), formatDuration(ms)],
+          [t('Duration'), formatDuration(ms)],
           [t('Answer'), [status, reason].filter(Boolean).join(' ')],
           [t('Request id'), requestId, 'mono break'],
         ]}
@@ -393,8 +396,8 @@ function RequestDetails({ request }: { request: KeptRequest }) {
         </Note>
       )}
       <SentBody request={request} />
-      <h3>{t('Try it again')}</h3>
-      <p className="soft small">{sayCall(request)}</p>
+      <h3>{t('Send it again')}</h3>
+      <p className="soft small">{describeCall(request)}</p>
       <Code label={t('The request as curl')} text={toCall(request)} />
     </div>
   );
@@ -405,7 +408,7 @@ function SentBody({ request: { body, bodyBytes, isBodyWhole } }: { request: Kept
   const size = formatSize(bodyBytes);
   return (
     <>
-      <h3>{isBodyWhole ? t('What was sent') : t('How what was sent begins')}</h3>
+      <h3>{isBodyWhole ? t('Body that was sent') : t('Beginning of the body that was sent')}</h3>
       <p className="soft small">
         {body === null
           ? t('{size} that cannot be shown.', { size })
@@ -425,7 +428,7 @@ function toCall({ method, url, body, bodyBytes, isBodyWhole }: KeptRequest): str
   return toCurl(isBodyWhole && body !== null ? { ...sent, body } : { ...sent, bodyFile: 'body' });
 }
 
-function sayCall({ body, bodyBytes, isBodyWhole }: KeptRequest): string {
+function describeCall({ body, bodyBytes, isBodyWhole }: KeptRequest): string {
   const key = t('Set RELATA_URL and RELATA_API_KEY; the key of the request is not kept.');
   if (body === null && bodyBytes > 0) return `${key} ${t('The body is not kept: put it in the file body.')}`;
   return bodyBytes === 0 || isBodyWhole

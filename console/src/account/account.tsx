@@ -24,12 +24,12 @@ const listRoles = (): readonly Choice[] => [
   ['owner', t('owner: everything')],
 ];
 
-/** The user's password and sessions, and, for an owner, who else may sign in. */
+/** The user's password and sessions. An owner also sees who else may sign in. */
 export function Account() {
-  const { who } = useSession();
+  const { caller: signedIn } = useSession();
   const { canManageUsers } = useRights();
-  if (who?.kind !== 'user') return null;
-  const { user, account } = who.session;
+  if (signedIn?.kind !== 'user') return null;
+  const { user, account } = signedIn.session;
   return (
     <Page
       title={t('Account')}
@@ -68,7 +68,7 @@ function Users({ self }: { self: number }) {
         onClose={() => setRemoved(undefined)}
         onSubmit={async () => removed && rereading(relata.users.delete(removed.id), 'users')}
       >
-        <p>{t('They are signed out everywhere at once. What they created stays.')}</p>
+        <p>{t('The user is signed out everywhere immediately. Everything that the user created stays.')}</p>
       </FormDialog>
       <RolesDialog user={changed} onChange={setChanged} />
     </Card>
@@ -84,7 +84,7 @@ interface UserTableShape {
 
 function UserTable({ users, self, onRemove, onRoles }: UserTableShape) {
   const relata = useRelata();
-  // A user without any role cannot be saved, so parts have to be chosen first.
+  // A user without any role cannot be saved, so the user first chooses parts of the account.
   const setRole = (user: User, role: string) =>
     role === 'none' && user.roles.length === 0
       ? onRoles({ ...user, role })
@@ -145,7 +145,7 @@ function UserCell({ user: { name, email, signsInWith, roles } }: { user: User })
 }
 
 interface RolesDialogShape {
-  /** The user with the roles as chosen so far; undefined: the dialog is closed. */
+  /** The user with the roles chosen so far. Undefined while the dialog is closed. */
   user: User | undefined;
   onChange(user: User | undefined): void;
 }
@@ -168,7 +168,7 @@ function RolesDialog({ user, onChange }: RolesDialogShape) {
 
 function Invitations() {
   const relata = useRelata();
-  const [made, setMade] = useState<NewInvitation>();
+  const [created, setMade] = useState<NewInvitation>();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<string>('editor');
   const [roles, setRoles] = useState<PartRole[]>([]);
@@ -197,7 +197,9 @@ function Invitations() {
         </DialogButton>
       }
     >
-      {made && invitations.data?.items.some(({ id }) => id === made.id) && <MadeLink made={made} />}
+      {created && invitations.data?.items.some(({ id }) => id === created.id) && (
+        <MadeLink invitation={created} />
+      )}
       <Answer of={invitations}>
         {({ items }) => (
           <Removable
@@ -206,11 +208,11 @@ function Invitations() {
             label={({ email: of }) => t('Withdraw the invitation of {email}', { email: of })}
             onRemove={({ id }) => afterwards(relata.users.withdrawInvitation(id), 'invitations')}
           >
-            {(one) =>
+            {(invitation) =>
               rich('{email} <quiet>as {role}, ends</quiet> {when}', {
-                email: one.email,
-                role: nameRole(one.role),
-                when: <Ago at={one.expiresAt} />,
+                email: invitation.email,
+                role: nameRole(invitation.role),
+                when: <Ago instant={invitation.expiresAt} />,
                 quiet: (words) => <span className="soft">{words}</span>,
               })
             }
@@ -221,9 +223,9 @@ function Invitations() {
   );
 }
 
-/** The link, shown once; a repeated answer has none, because the service keeps no link. */
-function MadeLink({ made }: { made: NewInvitation }) {
-  if (made.link === undefined)
+/** The link is shown once. A repeated answer has no link, because the service does not keep it. */
+function MadeLink({ invitation }: { invitation: NewInvitation }) {
+  if (invitation.link === undefined)
     return (
       <p>
         {t('The invitation was created, but its link was lost in transfer. Withdraw it and invite again.')}
@@ -231,8 +233,10 @@ function MadeLink({ made }: { made: NewInvitation }) {
     );
   return (
     <>
-      <p className="soft">{t('Send this link to {email}. It is shown only now.', { email: made.email })}</p>
-      <Code text={made.link} label={t('The link of the invitation')} />
+      <p className="soft">
+        {t('Send this link to {email}. It is shown only now.', { email: invitation.email })}
+      </p>
+      <Code text={invitation.link} label={t('The link of the invitation')} />
     </>
   );
 }
@@ -292,36 +296,36 @@ function PartRoles({ roles, onChange }: { roles: readonly PartRole[]; onChange(r
     ...(projects.data ?? []).map(({ id }) => ({ type: 'project', id }) as const),
   ].filter((scope) => !taken.has(nameScope(scope)));
   const add = (name: string) => {
-    const scope = open.find((one) => nameScope(one) === name);
+    const scope = open.find((scope) => nameScope(scope) === name);
     if (scope) onChange([...roles, { scope, role: 'editor' }]);
   };
   return (
     <div className="stack">
-      {roles.map((one, at) => (
-        <div key={nameScope(one.scope)} className="row spread">
-          <span>{nameOf(one.scope)}</span>
+      {roles.map((grant, index) => (
+        <div key={nameScope(grant.scope)} className="row spread">
+          <span>{nameOf(grant.scope)}</span>
           <span className="row">
             <SelectField
-              label={t('Role in {scope}', { scope: nameOf(one.scope) })}
+              label={t('Role in {scope}', { scope: nameOf(grant.scope) })}
               isQuiet
               choices={[
                 ['viewer', t('viewer')],
                 ['editor', t('editor')],
               ]}
-              value={one.role}
-              onChange={(role) => onChange(roles.with(at, { ...one, role }))}
+              value={grant.role}
+              onChange={(role) => onChange(roles.with(index, { ...grant, role }))}
             />
             <IconButton
               icon="cross"
-              label={t('Remove the role in {scope}', { scope: nameOf(one.scope) })}
-              onClick={() => onChange(roles.toSpliced(at, 1))}
+              label={t('Remove the role in {scope}', { scope: nameOf(grant.scope) })}
+              onClick={() => onChange(roles.toSpliced(index, 1))}
             />
           </span>
         </div>
       ))}
       <SelectField
         label={t('Add a project group or project')}
-        hint={t('A role there counts where it is higher than that for the whole account.')}
+        hint={t('A role there applies if it is higher than the role for the whole account.')}
         choices={[['', t('Choose …')], ...open.map((scope): Choice => [nameScope(scope), nameOf(scope)])]}
         value=""
         onChange={add}
@@ -352,29 +356,32 @@ export function Sessions() {
         {({ items }) => (
           <Table
             rows={items}
-            keyOf={(one) => one.id}
+            keyOf={(session) => session.id}
             columns={[
               [
                 t('Browser'),
-                (one) => (
+                (session) => (
                   <>
-                    <span title={one.userAgent ?? undefined}>{describeBrowser(one.userAgent)}</span>
-                    <div className="soft small">{one.address ?? t('unknown address')}</div>
+                    <span title={session.userAgent ?? undefined}>{describeBrowser(session.userAgent)}</span>
+                    <div className="soft small">{session.address ?? t('unknown address')}</div>
                   </>
                 ),
               ],
-              [t('Signed in'), (one) => <Ago at={one.createdAt} />],
-              [t('Last used'), (one) => (one.isCurrent ? t('this session') : <Ago at={one.usedAt} />)],
+              [t('Signed in'), (session) => <Ago instant={session.createdAt} />],
+              [
+                t('Last used'),
+                (session) => (session.isCurrent ? t('this session') : <Ago instant={session.usedAt} />),
+              ],
               [
                 <span className="hidden">{t('End')}</span>,
-                (one) =>
-                  !one.isCurrent && (
+                (session) =>
+                  !session.isCurrent && (
                     <Button
                       look="quiet"
                       aria-label={t('End the session of {browser}', {
-                        browser: describeBrowser(one.userAgent),
+                        browser: describeBrowser(session.userAgent),
                       })}
-                      onClick={() => end(relata.session.end(one.id))}
+                      onClick={() => end(relata.session.end(session.id))}
                     >
                       {t('End')}
                     </Button>
@@ -416,7 +423,7 @@ export function Passkeys() {
             value={name}
             placeholder={t('Laptop')}
             hint={t(
-              'It is asked for after your password. Add a second one, on another device, in case you lose it.',
+              'You need it after your password. Add a second one on another device, in case you lose it.',
             )}
             onChange={setName}
           />
@@ -428,16 +435,16 @@ export function Passkeys() {
           <Removable
             list={items}
             none={t('None. With a passkey, a password alone is not enough to sign in as you.')}
-            label={(one) => t('Remove the passkey {name}', { name: one.name })}
+            label={(passkey) => t('Remove the passkey {name}', { name: passkey.name })}
             onRemove={({ id }) => afterwards(relata.session.removePasskey(id), 'passkeys')}
           >
-            {(one) => (
+            {(passkey) => (
               <>
-                {one.name}{' '}
+                {passkey.name}{' '}
                 <span className="soft">
                   {rich('for {host}, {used}', {
-                    host: one.host,
-                    used: one.usedAt === null ? t('never used') : <Ago at={one.usedAt} />,
+                    host: passkey.host,
+                    used: passkey.usedAt === null ? t('never used') : <Ago instant={passkey.usedAt} />,
                   })}
                 </span>
               </>

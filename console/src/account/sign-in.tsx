@@ -55,7 +55,7 @@ export function SignIn() {
               type="password"
               required
               autoFocus
-              hint={t('It needs the access “manage”. It is kept only in this tab, until you reload.')}
+              hint={t('The key needs the access “manage”. It is kept only in this tab, until you reload.')}
             />
           ) : (
             <>
@@ -87,7 +87,7 @@ export function SignIn() {
   );
 }
 
-/** The service gives the same answer for every refused key; the console can say what it is about. */
+/** The service answers every refused key in the same way, so the console names the possible reasons. */
 function inWords(error: unknown, isByKey: boolean): unknown {
   if (!(error instanceof RelataError) || error.status !== 401 || !isByKey) return error;
   return new Error(t('This key is unknown or has expired, or its access is not “manage”.'));
@@ -108,8 +108,8 @@ export const Door = ({ title, children }: { title: string; children: ReactNode }
 );
 
 /**
- * The query with which the browser returned from the company's provider. It is removed from the address at
- * once, as it is valid only once and need not stay in the history.
+ * The query with which the browser returned from the company's provider. It is valid only once, so it is
+ * removed from the address and the history.
  */
 let returned = takeReturned();
 
@@ -149,29 +149,29 @@ function CompanyAccount({ onError }: { onError(error: unknown): void }) {
   );
 }
 
-/** Covers the page when a session ends while something on it was not saved, so that nothing is lost. */
+/** Covers the page when a session ends while the page has unsaved changes, so that no input is lost. */
 export function SignInAgain() {
-  const { who, relata, isOver, goOn, leave } = useSession();
-  const email = who?.kind === 'user' ? who.session.user.email : '';
+  const { caller: signedIn, relata, isOver, goOn, leave } = useSession();
+  const email = signedIn?.kind === 'user' ? signedIn.session.user.email : '';
   const { onSubmit, error, isBusy } = useSubmit(({ password = '' }) =>
     goOn(relata.session.signIn(email, password, askDevice)),
   );
-  // A user who signed in in another tab goes on here.
+  // Continues on this page when the user has signed in in another tab.
   useEffect(() => {
     if (!isOver) return;
-    // Having no session is the usual answer here, and the open dialog says so already.
+    // An answer without a session is expected here, and the open dialog already reports it.
     const look = () => void goOn(relata.session.get()).catch(() => undefined);
     addEventListener('focus', look);
     return () => removeEventListener('focus', look);
   }, [isOver, goOn, relata]);
-  if (who?.kind !== 'user') return null;
-  const { user } = who.session;
+  if (signedIn?.kind !== 'user') return null;
+  const { user } = signedIn.session;
   const stay = () => undefined;
   return (
     <Dialog title={t('Sign in again')} isOpen={isOver} onClose={stay} isFirm>
       <p>
         {t(
-          'Your session has ended. What you have changed on this page is kept, and can be saved when you are back.',
+          'Your session has ended. Your changes on this page are kept, and you can save them after you sign in again.',
         )}
       </p>
       <form className="stack" onSubmit={onSubmit}>
@@ -223,7 +223,7 @@ function LanguageField() {
 type LinkType = 'owner' | 'invitation';
 type Given = Readonly<Record<'email' | 'name' | 'password', string>>;
 
-/** The page behind the first owner's link. */
+/** The page that an owner link opens. */
 export const Welcome = ({ token }: { token: string }) => (
   <EnterForm
     type="owner"
@@ -236,7 +236,7 @@ export const Welcome = ({ token }: { token: string }) => (
   />
 );
 
-/** The page behind an invitation's link. */
+/** The page that an invitation link opens. */
 export const Invitation = ({ token }: { token: string }) => (
   <EnterForm
     type="invitation"
@@ -260,7 +260,7 @@ interface EnterShape {
 
 function EnterForm({ type, token, title, action, about, hasEmail, enter }: EnterShape) {
   const { accept } = useSession();
-  // A link that has ended gets no form.
+  // A link that is no longer valid shows no form.
   const link = useAnswer(
     ['link', token],
     ({ relata, signal }) => relata.session.checkLink(token, { signal }),
@@ -269,7 +269,7 @@ function EnterForm({ type, token, title, action, about, hasEmail, enter }: Enter
   const isEnded = link.error instanceof RelataError && link.error.status === 400;
   const { onSubmit, error, isBusy } = useSubmit(async (typed) => {
     await accept((client) => enter(client, typed as Given));
-    // The token is spent and need not stay in the history.
+    // The token is used up and does not need to stay in the history.
     replaceWith(linkTo());
   });
   useEffect(() => {
@@ -326,9 +326,9 @@ function EndedLink({ type }: { type: LinkType }) {
       <Note
         look="warn"
         title={t('This owner link has ended: it was used, or it is older than an hour.')}
-        lines={[t('An operator of the service makes another one with this command:')]}
+        lines={[t('An operator of the service can create another one with this command:')]}
       />
-      <Code label={t('Make another owner link')} text="relata owner-link" />
+      <Code label={t('Create another owner link')} text="relata owner-link" />
       <p className="soft small">
         {rich('With Docker: <code>docker compose exec relata relata owner-link</code>')}
       </p>

@@ -18,17 +18,17 @@ export function CallSamples() {
   const [chosen, setChosen] = useState(0);
   return (
     <Answer of={isNeeded ? relations : { data: [], error: undefined }}>
-      {(known) => {
-        const calls = listPageCalls(route, known);
+      {(relations) => {
+        const calls = listPageCalls(route, relations);
         const call = calls[chosen] ?? calls[0];
         if (call === undefined)
-          return <p className="soft">{t('This page shows nothing that is stored yet.')}</p>;
+          return <p className="soft">{t('This page does not show any stored data yet.')}</p>;
         return (
           <div className="stack">
             {calls.length > 1 && (
               <SelectField
-                label={t('What it gives')}
-                choices={calls.map(({ words }, at) => [String(at), words])}
+                label={t('What it returns')}
+                choices={calls.map(({ words }, index) => [String(index), words])}
                 value={String(calls.indexOf(call))}
                 onChange={(value) => setChosen(Number(value))}
               />
@@ -36,7 +36,7 @@ export function CallSamples() {
             <LanguageTabs call={call} />
             <p className="soft small">
               {rich(
-                'It takes the address of the service in <code>RELATA_URL</code> and a key in <code>RELATA_API_KEY</code>: <link>API access</link>.',
+                'It reads the address of the service from <code>RELATA_URL</code> and a key from <code>RELATA_API_KEY</code>. Keys are under <link>API access</link>.',
                 { link: projectLink('api-access') },
               )}
             </p>
@@ -47,7 +47,7 @@ export function CallSamples() {
   );
 }
 
-/** The library's tabs would add 3 KB. Arrow keys choose, as they do there. */
+/** The tabs of the library would add 3 KB. Arrow keys select a tab, as in the library. */
 function LanguageTabs({ call }: { call: PageCall }) {
   const id = useId();
   const [chosen, choose] = useState<SampleLanguage>('curl');

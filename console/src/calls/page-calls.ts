@@ -19,24 +19,24 @@ export interface PageCall {
   readonly method: string;
   readonly takes: readonly unknown[];
   /** The request as the client sends it: path and query. */
-  readonly sent: { readonly method: string; readonly url: string; readonly body?: string };
+  readonly request: { readonly method: string; readonly url: string; readonly body?: string };
 }
 
 const LIMIT = 50;
 
-/** @returns the calls of a page that `hasPageCalls` */
+/** @returns the calls of a page for which `hasPageCalls` is true */
 export function listPageCalls({ parts, query }: Place, relations: readonly Relation[]): PageCall[] {
-  const [, id, list = '', one] = parts;
-  const at = { id: Number(id), query, relations };
-  return (one === undefined ? LISTS[list]?.(at) : ONES[list]?.({ ...at, one })) ?? [];
+  const [, id, list = '', itemId] = parts;
+  const page = { id: Number(id), query, relations };
+  return (itemId === undefined ? LISTS[list]?.(page) : ONES[list]?.({ ...page, itemId })) ?? [];
 }
 
 /** Makes a call with a client that sends nothing, and records the call and the request. */
 function note(words: string, ask: (relata: Relata) => unknown): PageCall {
-  let sent: PageCall['sent'] = { method: '', url: '' };
+  let request: PageCall['request'] = { method: '', url: '' };
   let noted = { method: '', takes: [] as readonly unknown[] };
   const fetch = (url: unknown, { method = 'GET', body }: RequestInit = {}) => {
-    sent = { method, url: String(url), ...(typeof body === 'string' && { body }) };
+    request = { method, url: String(url), ...(typeof body === 'string' && { body }) };
     return new Promise<Response>(() => {});
   };
   const watched = new Proxy(createRelata({ fetch }), {
@@ -51,7 +51,7 @@ function note(words: string, ask: (relata: Relata) => unknown): PageCall {
       }),
   });
   void ask(watched);
-  return { words, ...noted, sent };
+  return { words, ...noted, request };
 }
 
 interface At {
@@ -60,12 +60,15 @@ interface At {
   readonly relations: readonly Relation[];
 }
 
-type OneAt = At & { readonly one: string };
+type OneAt = At & { readonly itemId: string };
 
-const LISTS: Readonly<Record<string, (at: At) => PageCall[]>> = {
+const LISTS: Readonly<Record<string, (page: At) => PageCall[]>> = {
   '': ({ id }) => [note(t('The project'), ({ projects }) => projects.get(id))],
-  products: (at) => [describeProducts(at)],
-  ontology: (at) => [note(t('The attributes'), ({ ontology }) => ontology.get(at.id)), describeCoverage(at)],
+  products: (page) => [describeProducts(page)],
+  ontology: (page) => [
+    note(t('The attributes'), ({ ontology }) => ontology.get(page.id)),
+    describeCoverage(page),
+  ],
   relations: ({ id }) => [note(t('The relations'), ({ relations }) => relations.list(id))],
   fit({ id, query }) {
     const question = { items: readSet(query.get('items') ?? ''), alternatives: 3 };
@@ -77,7 +80,7 @@ const LISTS: Readonly<Record<string, (at: At) => PageCall[]>> = {
   suggestions: ({ id }) => [note(t('The suggestions'), ({ suggestions }) => suggestions.list(id))],
   pipelines: ({ id }) => [note(t('The pipelines'), ({ pipelines }) => pipelines.list(id))],
   channels: ({ id }) => [note(t('The channels'), ({ channels }) => channels.list(id))],
-  updates: (at) => [describeTasks(at), describeCommits(at)],
+  updates: (page) => [describeTasks(page), describeCommits(page)],
   events: () => [note(t('The endpoints'), ({ webhookEndpoints }) => webhookEndpoints.list())],
   'api-access': ({ id }) => [
     note(t('Failed and slow requests'), ({ projects }) => projects.keptRequests(id)),
@@ -85,27 +88,27 @@ const LISTS: Readonly<Record<string, (at: At) => PageCall[]>> = {
   settings: ({ id }) => [note(t('The project'), ({ projects }) => projects.get(id))],
 };
 
-const ONES: Readonly<Record<string, (at: OneAt) => PageCall[]>> = {
+const ONES: Readonly<Record<string, (page: OneAt) => PageCall[]>> = {
   products: describeProduct,
   relations: describeRelation,
-  updates: ({ one }) => [note(t('The task'), ({ tasks }) => tasks.get(one))],
-  pipelines({ id, one }) {
-    const place = { projectId: id, pipelineId: Number(one) };
+  updates: ({ itemId }) => [note(t('The task'), ({ tasks }) => tasks.get(itemId))],
+  pipelines({ id, itemId }) {
+    const pipeline = { projectId: id, pipelineId: Number(itemId) };
     return [
-      note(t('The runs'), ({ pipelines }) => pipelines.runs(place, { limit: LIMIT })),
-      note(t('The pipeline'), ({ pipelines }) => pipelines.get(place)),
+      note(t('The runs'), ({ pipelines }) => pipelines.runs(pipeline, { limit: LIMIT })),
+      note(t('The pipeline'), ({ pipelines }) => pipelines.get(pipeline)),
     ];
   },
-  channels({ id, one }) {
-    const place = { projectId: id, channelId: Number(one) };
+  channels({ id, itemId }) {
+    const channel = { projectId: id, channelId: Number(itemId) };
     return [
-      note(t('The builds'), ({ channels }) => channels.builds(place, { limit: LIMIT })),
-      note(t('The channel'), ({ channels }) => channels.get(place)),
+      note(t('The builds'), ({ channels }) => channels.builds(channel, { limit: LIMIT })),
+      note(t('The channel'), ({ channels }) => channels.get(channel)),
     ];
   },
-  events: ({ one }) => [
+  events: ({ itemId }) => [
     note(t('The deliveries'), ({ webhookEndpoints }) =>
-      webhookEndpoints.deliveries(Number(one), { limit: LIMIT }),
+      webhookEndpoints.deliveries(Number(itemId), { limit: LIMIT }),
     ),
   ],
 };
@@ -121,12 +124,14 @@ function describeProducts({ id, query }: At): PageCall {
   );
 }
 
-function describeProduct({ id, one: identifier, relations }: OneAt): PageCall[] {
+function describeProduct({ id, itemId: identifier, relations }: OneAt): PageCall[] {
   const tags = [...new Set(relations.filter(({ enabled }) => enabled).map(({ tag }) => tag))];
   const includeTags = tags.map((tag) => ({ tag, limitPerRelation: 10 }));
   const related = { projectId: id, includeTags, explain: true };
   return [
-    note(t('The product, as it was sent and is answered'), ({ products }) => products.open(id, identifier)),
+    note(t('The product as it was sent, and as it is returned'), ({ products }) =>
+      products.open(id, identifier),
+    ),
     note(t('The product, as a shop reads it'), ({ products }) =>
       products.lookUpOne(identifier, { projectId: id }),
     ),
@@ -140,14 +145,14 @@ function describeProduct({ id, one: identifier, relations }: OneAt): PageCall[] 
   ];
 }
 
-/** The parts of a definition; the service sets the others. */
+/** The fields of a definition. The service sets the other fields. */
 const DEFINED = [
   ...['name', 'tag', 'kind', 'description', 'enabled', 'twoWay', 'source', 'target', 'match', 'sort'],
   ...['names', 'excludeSameGroup', 'constraint', 'total', 'operator', 'limit'],
 ];
 
-function describeRelation({ id, one, relations }: OneAt): PageCall[] {
-  const relation = relations.find((known) => String(known.id) === one);
+function describeRelation({ id, itemId, relations }: OneAt): PageCall[] {
+  const relation = relations.find((candidate) => String(candidate.id) === itemId);
   if (relation === undefined) return [];
   const entries = Object.entries(relation).filter(([name]) => DEFINED.includes(name));
   const definition = Object.fromEntries(entries) as Partial<Relation> as Relation;
@@ -184,7 +189,7 @@ export const SAMPLES = { curl: writeCurl, TypeScript: writeTypeScript, PHP: writ
 
 export type SampleLanguage = keyof typeof SAMPLES;
 
-function writeCurl({ sent: { body, ...sent } }: PageCall): string {
+function writeCurl({ request: { body, ...sent } }: PageCall): string {
   return toCurl(
     body === undefined ? sent : { ...sent, body: JSON.stringify(JSON.parse(body), undefined, 2) },
   );
@@ -206,14 +211,14 @@ function write(value: unknown, notation: Notation, indent = ''): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const deeper = `${indent}  `;
   const parts = Array.isArray(value)
-    ? value.map((one) => write(one, notation, deeper))
-    : Object.entries(value).map(([name, one]) => notation.member(name, write(one, notation, deeper)));
+    ? value.map((element) => write(element, notation, deeper))
+    : Object.entries(value).map(([name, member]) => notation.member(name, write(member, notation, deeper)));
   if (parts.length === 0) return Array.isArray(value) ? '[]' : notation.empty;
   const [open, close] = Array.isArray(value) ? notation.list : notation.object;
   return enclose(parts, [open, close], indent);
 }
 
-/** Writes short parts on one line, longer ones on a line each. */
+/** Writes short parts on one line, and each longer part on its own line. */
 function enclose(parts: readonly string[], [open, close]: readonly [string, string], indent: string): string {
   const line = parts.join(', ');
   if (indent.length + line.length <= WIDTH && !line.includes('\n')) {
@@ -240,7 +245,9 @@ const TYPESCRIPT: Notation = {
 };
 
 function writeTypeScript({ method, takes }: PageCall): string {
-  const given = encloseGiven(takes.map((one) => write(one, TYPESCRIPT, takes.length > 1 ? '  ' : '')));
+  const given = encloseGiven(
+    takes.map((argument) => write(argument, TYPESCRIPT, takes.length > 1 ? '  ' : '')),
+  );
   return `import { createRelata } from '@relata/client';
 
 const relata = createRelata({
@@ -288,13 +295,13 @@ const PHP_NAMES: Readonly<Record<string, readonly string[]>> = {
   'tasks.get': ['id'],
 };
 
-/** Writes named parameters; without a method in the client, `call` asks for the operation. */
-function writePhpCall({ method, takes, sent }: PageCall): string {
+/** Writes named parameters. If the client has no method for the operation, the sample uses `call`. */
+function writePhpCall({ method, takes, request: sent }: PageCall): string {
   const names = PHP_NAMES[method];
   if (names !== undefined) {
-    const given = takes.flatMap((one, at) => {
-      const name = names[at];
-      return name === undefined ? Object.entries(one as object) : [[name, one] as const];
+    const given = takes.flatMap((argument, index) => {
+      const name = names[index];
+      return name === undefined ? Object.entries(argument as object) : [[name, argument] as const];
     });
     const named = given.map(([name, value]) => `${name}: ${write(value, PHP, '  ')}`);
     return `$relata->${method.replace('.', '->')}${encloseGiven(named)}`;

@@ -1,4 +1,4 @@
-/** The place of a page, by its address. */
+/** A page of the console, identified by its address. */
 export interface Place {
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
@@ -11,11 +11,11 @@ const LISTS = [
 const WITH_ONES = ['products', 'relations', 'pipelines', 'channels', 'updates', 'events'];
 
 /** Whether a page shows the data of a call; pages for creating something or filling a form do not. */
-export function hasPageCalls({ parts: [first, id, list = '', one, act] }: Place): boolean {
-  if (first !== 'projects' || id === undefined || one === 'new' || act !== undefined) return false;
-  return (one === undefined ? LISTS : WITH_ONES).includes(list);
+export function hasPageCalls({ parts: [first, id, list = '', itemId, act] }: Place): boolean {
+  if (first !== 'projects' || id === undefined || itemId === 'new' || act !== undefined) return false;
+  return (itemId === undefined ? LISTS : WITH_ONES).includes(list);
 }
 
 /** Whether the page's calls name relations, which have to be read first. */
-export const needsRelations = ({ parts: [, , list, one] }: Place): boolean =>
-  (list === 'products' || list === 'relations') && one !== undefined;
+export const needsRelations = ({ parts: [, , list, itemId] }: Place): boolean =>
+  (list === 'products' || list === 'relations') && itemId !== undefined;

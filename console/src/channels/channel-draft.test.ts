@@ -16,13 +16,13 @@ import {
 const FIELDS = [{ name: 'id', isRequired: true }, { name: 'title', isRequired: true }, { name: 'brand' }];
 const mapping: ChannelMapping = { brand: { attribute: 'Brand' }, id: { field: 'identifier' } };
 
-test('a field that is required and not mapped stands where the format has it (§16.2)', () => {
+test('lists a required field without a mapping at its position in the format (§16.2)', () => {
   assert.deepEqual(listFields(mapping, FIELDS), ['brand', 'id', 'title']);
   assert.deepEqual(listFields({ brand: { attribute: 'Brand' } }, FIELDS), ['id', 'title', 'brand']);
   assert.deepEqual(listFields(mapping, undefined), ['brand', 'id'], 'a format that takes any requires none');
 });
 
-test('a field is changed, added, renamed and removed, and the order of columns stays', () => {
+test('keeps the order of columns when a field is changed, added, renamed or removed', () => {
   const named = withSource(mapping, { name: 'title', source: { field: 'name' } }, FIELDS);
   assert.deepEqual(Object.keys(named), ['brand', 'id', 'title']);
   assert.deepEqual(withSource(named, { name: 'brand', source: undefined }, FIELDS), {
@@ -36,10 +36,10 @@ test('a field is changed, added, renamed and removed, and the order of columns s
     'maker',
     { attribute: 'Brand' },
   ]);
-  assert.equal(withFieldName(mapping, 'brand', 'id'), mapping, 'a name that is taken');
+  assert.equal(withFieldName(mapping, 'brand', 'id'), mapping, 'a name that is already used');
 });
 
-test('what is not written to its end is left out of a preview, and no mapping is the suggested one', () => {
+test('a preview leaves out incomplete entries, and without a mapping it uses the suggested one', () => {
   assert.equal('mapping' in toTried(EMPTY_CHANNEL), false);
   const draft = {
     ...EMPTY_CHANNEL,
@@ -53,18 +53,18 @@ test('what is not written to its end is left out of a preview, and no mapping is
   assert.deepEqual(filter, { all: [] });
 });
 
-test('what is missing and wrong is told once for each field and reason', () => {
+test('lists each problem of a field once for each reason', () => {
   const wrong = { field: 'price', code: 'value_invalid', value: '19', message: 'price has no currency' };
   const row = { values: {}, related: [], problems: [wrong], isLeftOut: true };
-  const lacks = { field: 'link', message: 'lacks link, which google-merchant requires: no such field' };
-  const found = listProblems({
-    missing: [{ ...lacks, products: 7, identifiers: ['A', 'B', 'C', 'D', 'E', 'F'] }],
+  const missingLink = { field: 'link', message: 'lacks link, which google-merchant requires: no such field' };
+  const problems = listProblems({
+    missing: [{ ...missingLink, products: 7, identifiers: ['A', 'B', 'C', 'D', 'E', 'F'] }],
     rows: [
       { ...row, identifier: 'A' },
       { ...row, identifier: 'B' },
     ],
   });
-  assert.deepEqual(found, [
+  assert.deepEqual(problems, [
     {
       field: 'link',
       words: '7 products lack it: no such field',
@@ -75,7 +75,7 @@ test('what is missing and wrong is told once for each field and reason', () => {
   ]);
 });
 
-test('the formats come with their fields, and counts in words without zeros', () => {
+test('formats list their fields, and a summary of counts leaves out zeros', () => {
   const google = findFormat({ type: 'google-merchant' });
   assert.deepEqual(google?.variants, ['tsv', 'xml']);
   assert.ok(google?.fields?.some(({ name, isRequired }) => name === 'price' && isRequired));

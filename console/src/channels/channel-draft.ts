@@ -1,4 +1,4 @@
-/** Channels as the console describes them. Source: docs/interface §16. */
+/** How the console describes channels. Source: docs/interface §16. */
 
 import {
   type BuildCounts,
@@ -49,11 +49,11 @@ const nameParts = (): PartNames<ChannelDefinition> => ({
   filter: t('Products'),
   mapping: t('Mapping'),
   relations: t('Relations'),
-  changes: t('Only what changed'),
+  changes: t('Only changes'),
   trigger: t('Builds start'),
   destinations: t('Destinations'),
-  maxDeletePercent: t('Fewer rows at most, in %'),
-  maxLeftOutPercent: t('Left out at most, in %'),
+  maxDeletePercent: t('Maximum loss of rows, in %'),
+  maxLeftOutPercent: t('Maximum left out, in %'),
 });
 
 export const isBuilding = ({ lastBuild }: Pick<Channel, 'lastBuild'>) =>
@@ -109,7 +109,7 @@ export const listRelatedAs = (): readonly (readonly [ChannelRelation['as'], stri
   ['different_brand', t('The same of another brand')],
 ];
 
-export const nameRelated = (as: string): string => listRelatedAs().find(([known]) => known === as)?.[1] ?? as;
+export const nameRelated = (as: string): string => listRelatedAs().find(([name]) => name === as)?.[1] ?? as;
 
 export const kindOf = (source: ChannelSource | undefined): SourceKind | '' =>
   (Object.keys(source ?? {})[0] as SourceKind | undefined) ?? '';
@@ -117,7 +117,7 @@ export const kindOf = (source: ChannelSource | undefined): SourceKind | '' =>
 export const textOfSource = (source: ChannelSource | undefined): string =>
   Object.values(source ?? {})[0] ?? '';
 
-/** @returns a source of another kind; the former choice does not fit it */
+/** @returns the initial source of another kind; the former choice does not apply to it */
 export function startSource(kind: SourceKind | '', field: FeedField): ChannelSource | undefined {
   if (kind === '') return undefined;
   if (kind === 'field') return { field: 'name' };
@@ -126,19 +126,25 @@ export function startSource(kind: SourceKind | '', field: FeedField): ChannelSou
 
 type Fields = readonly FeedField[] | undefined;
 
-/** @returns names of the mapping, in its order, with missing required ones where the format has them */
+/**
+ * @returns the field names of the mapping in its order, with missing required fields inserted in the order of
+ * the format
+ */
 export function listFields(mapping: ChannelMapping, fields: Fields): string[] {
   const required = fields?.filter(({ isRequired }) => isRequired).map(({ name }) => name) ?? [];
   return required.reduce((names, name) => withName(names, name, fields), Object.keys(mapping));
 }
 
-/** A new field comes after those that precede it in the format, or last if the format takes any field. */
+/**
+ * A new field is inserted after the fields that precede it in the format, or added last if the format accepts
+ * any field.
+ */
 function withName(names: string[], name: string, fields: Fields): string[] {
   if (names.includes(name)) return names;
   const order = fields?.map((field) => field.name) ?? [];
   const before = new Set(order.slice(0, order.indexOf(name)));
-  const at = fields ? names.findLastIndex((one) => before.has(one)) + 1 : names.length;
-  return names.toSpliced(at, 0, name);
+  const index = fields ? names.findLastIndex((name) => before.has(name)) + 1 : names.length;
+  return names.toSpliced(index, 0, name);
 }
 
 interface Change {
@@ -151,7 +157,9 @@ interface Change {
 export function withSource(mapping: ChannelMapping, { name, source }: Change, fields: Fields) {
   const all: Record<string, ChannelSource | undefined> = { ...mapping, [name]: source };
   const names = withName(Object.keys(mapping), name, fields);
-  return Object.fromEntries(names.flatMap((one) => (all[one] ? [[one, all[one]] as const] : [])));
+  return Object.fromEntries(
+    names.flatMap((fieldName) => (all[fieldName] ? [[fieldName, all[fieldName]] as const] : [])),
+  );
 }
 
 /** @returns the mapping with a field renamed, or unchanged if the name is taken */
@@ -172,7 +180,7 @@ export function toTried({ format, filter, mapping, relations }: ChannelDefinitio
   };
 }
 
-/** For each mistake; the report of a build names all products. */
+/** The number of products shown for each mistake. The report of a build names all of them. */
 const SHOWN_IDENTIFIERS = 5;
 
 export interface FieldTrouble {
@@ -182,7 +190,7 @@ export interface FieldTrouble {
   readonly hasMore: boolean;
 }
 
-/** @returns what the checked products lack, then other mistakes of the first rows, each once */
+/** @returns the missing fields of the checked products, then other mistakes of the first rows, each once */
 export function listProblems({ missing, rows }: Pick<ChannelPreview, 'missing' | 'rows'>): FieldTrouble[] {
   const ofFields = missing.map(({ field, products, identifiers, message }) => ({
     field,
@@ -226,11 +234,11 @@ export function describeTrigger({ trigger }: Pick<Channel, 'trigger'>): string {
 /** The destination of deliveries, without its secrets. */
 export function describeDestination(destination: ChannelDestination): string {
   const { type, folder } = destination;
-  const place =
+  const address =
     type === 'sftp'
       ? `${destination.user}@${destination.host}`
       : t('{bucket} at {endpoint}', { bucket: destination.bucket, endpoint: destination.endpoint });
-  return folder ? t('{place}, folder {folder}', { place, folder }) : place;
+  return folder ? t('{place}, folder {folder}', { place: address, folder }) : address;
 }
 
 const listCounted = () =>

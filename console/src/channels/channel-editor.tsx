@@ -23,11 +23,11 @@ import {
 import { FilterEditor } from '../parts/forms/filter-editor.tsx';
 import { OptionFields, startSchedule, TriggerFields } from '../parts/forms/option-field.tsx';
 import { Card } from '../parts/page.tsx';
-import { hintOf, labelOf, sayOf, startTyped } from '../rules/choices.ts';
+import { hintOf, labelOf, startTyped, translateLabel } from '../rules/choices.ts';
 import { EVERY_PRODUCT } from '../rules/filters.ts';
 import { capital } from '../rules/format.ts';
 import { useAttributes, useRelations } from '../state/catalog.ts';
-import { readMistakes, useMistake, useMistakeOf } from '../state/mistakes.ts';
+import { listMistakes, useMistake, useMistakeOf } from '../state/mistakes.ts';
 import { projectLink } from '../state/route.ts';
 import {
   CHANNEL,
@@ -55,7 +55,7 @@ function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
       editor={editor}
       canSave={draft.name !== ''}
       isTrying={!tried.isSettled}
-      mistakes={readMistakes(tried.preview.error)}
+      mistakes={listMistakes(tried.preview.error)}
     >
       <div className="builder">
         <Fields>
@@ -81,7 +81,7 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
   const { format } = draft;
   const mistake = useMistake();
   const bind = useBinding(draft, onChange);
-  const found = findFormat(format);
+  const feedFormat = findFormat(format);
   // Formats have no fields in common.
   const setType = (type: string) =>
     onChange({ format: { type } as Format, mapping: undefined, changes: undefined });
@@ -93,17 +93,17 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
         <TextField label={t('Name')} maxLength={255} placeholder={'Google Shopping'} {...bind('name')} />
         <SelectField
           label={t('Format')}
-          hint={found && capital(sayOf(found.description))}
+          hint={feedFormat && capital(translateLabel(feedFormat.description))}
           choices={listFormats()}
           value={format.type}
           mistake={mistake('/format/type')}
           onChange={setType}
         />
-        {found && found.variants.length > 1 && (
+        {feedFormat && feedFormat.variants.length > 1 && (
           <SelectField
             label={t('Variant')}
-            choices={found.variants.map((variant) => [variant, variant.toUpperCase()])}
-            value={format.variant ?? found.variants[0]}
+            choices={feedFormat.variants.map((variant) => [variant, variant.toUpperCase()])}
+            value={format.variant ?? feedFormat.variants[0]}
             mistake={mistake('/format/variant')}
             onChange={(variant) => onChange({ format: { ...format, variant } })}
           />
@@ -119,11 +119,11 @@ export function BasicsCard({ draft, onChange }: ChannelShape) {
           mistake={mistake('/format/compression')}
           onChange={(value) => setPacking(format, value)}
         />
-        {found?.takesChanges && (
+        {feedFormat?.takesChanges && (
           <SwitchField
-            label={t('Only what changed')}
+            label={t('Only changes')}
             hint={t(
-              'A build has the rows that changed since the one before, and those of products that are gone.',
+              'A build contains the rows that changed since the previous build, and the rows of deleted products.',
             )}
             value={draft.changes}
             onChange={(changes) => onChange({ changes: changes || undefined })}
@@ -138,7 +138,7 @@ export function FilterCard({ draft, onChange }: ChannelShape) {
   const attributes = useAttributes();
   const refused = useMistake()('/filter');
   return (
-    <Card title={t('Products that go out')}>
+    <Card title={t('Products to publish')}>
       <FilterEditor
         filter={draft.filter ?? EVERY_PRODUCT}
         attributes={attributes}
@@ -171,7 +171,7 @@ export function TriggerCard({ draft, onChange }: ChannelShape) {
         ]}
         trigger={trigger}
         start={startTrigger}
-        pause={[t('Seconds between two builds'), t('Changes in between go out together.')]}
+        pause={[t('Seconds between two builds'), t('Changes in between are published together.')]}
         onChange={(next) => onChange({ trigger: next })}
       />
     </Card>
@@ -184,12 +184,12 @@ export function GuardsCard({ draft, onChange }: ChannelShape) {
     <Card title={t('Limits')}>
       <div className="fields">
         <NumberField
-          label={t('Fewer rows at most, in %')}
+          label={t('Maximum loss of rows, in %')}
           hint={t('A build that would lose a larger share of the published rows is not published.')}
           {...bind('maxDeletePercent')}
         />
         <NumberField
-          label={t('Left out at most, in %')}
+          label={t('Maximum left out, in %')}
           hint={t('A build in which more products lack what the format requires is not published.')}
           {...bind('maxLeftOutPercent')}
         />
@@ -211,18 +211,18 @@ function readChoice(choice: string): Pick<ChannelRelation, 'tag' | 'id'> {
   return choice === '' ? {} : { id: Number(choice.slice(3)) };
 }
 
-/** Tags come first: a channel with a tag also includes relations that are made later. */
+/** Tags come first, because a channel with a tag also includes relations that are created later. */
 function listChoices(relations: readonly Relation[], present: string): Choice[] {
   const tags = [...new Set(relations.map(({ tag }) => tag))];
-  const known: Choice[] = [
+  const choices: Choice[] = [
     ['', '—'],
     ...tags.map((tag) => [`tag:${tag}`, t('Tag: {tag}', { tag })] as const),
     ...relations.map(({ id, name }) => [`id:${id}`, name] as const),
   ];
-  const isKnown = known.some(([value]) => value === present);
+  const isKnown = choices.some(([value]) => value === present);
   return isKnown
-    ? known
-    : [...known, [present, t('{relation}, which is gone', { relation: present.replace(':', ' ') })]];
+    ? choices
+    : [...choices, [present, t('{relation} (deleted)', { relation: present.replace(':', ' ') })]];
 }
 
 /** Selects the related products to publish, and their form. Source: docs/interface §16.1 rule 4. */
@@ -232,7 +232,7 @@ export function RelationsCard({ draft, onChange }: ChannelShape) {
   return (
     <Card title={t('Related products')}>
       {chosen.length === 0 && (
-        <p className="soft">{t('None: products go out without those that go with them.')}</p>
+        <p className="soft">{t('None: products are published without related products.')}</p>
       )}
       <Rows
         values={chosen}
@@ -257,11 +257,11 @@ interface RowShape extends Row<ChannelRelation> {
   readonly relations: readonly Relation[];
 }
 
-function RelationRow({ at, value: relation, relations, change, remove }: RowShape) {
+function RelationRow({ index, value: relation, relations, change, remove }: RowShape) {
   const mistake = useMistake();
   const { tag: _, id: __, ...rest } = relation;
   const present = writeChoice(relation);
-  const isFollowing = at > 0;
+  const isFollowing = index > 0;
   return (
     <div className="filter-row related">
       <SelectField
@@ -269,11 +269,11 @@ function RelationRow({ at, value: relation, relations, change, remove }: RowShap
         isQuiet={isFollowing}
         choices={listChoices(relations, present)}
         value={present}
-        mistake={mistake(`/relations/${at}`)}
+        mistake={mistake(`/relations/${index}`)}
         onChange={(choice) => change({ ...readChoice(choice), ...rest })}
       />
       <SelectField
-        label={t('They go out as')}
+        label={t('Published as')}
         isQuiet={isFollowing}
         choices={listRelatedAs()}
         value={relation.as}
@@ -293,11 +293,11 @@ function RelationRow({ at, value: relation, relations, change, remove }: RowShap
 const listNewDestinations = () =>
   Object.fromEntries(
     choices.ChannelDestination.map(({ type, label }) => [
-      sayOf(label),
+      translateLabel(label),
       startTyped('ChannelDestination', type) as ChannelDestination,
     ]),
   );
-/** The most destinations. Source: docs/interface §16.8 rule 1. */
+/** The maximum number of destinations. Source: docs/interface §16.8 rule 1. */
 const MOST = 5;
 
 /** Servers and buckets that receive each build, in addition to its URL. */
@@ -320,13 +320,13 @@ export function DestinationsCard({ draft, onChange }: ChannelShape) {
   );
 }
 
-function Destination({ at, value: destination, change, remove }: Row<ChannelDestination>) {
-  const place = `/destinations/${at}`;
-  const refused = useMistakeOf(place);
+function Destination({ index, value: destination, change, remove }: Row<ChannelDestination>) {
+  const path = `/destinations/${index}`;
+  const refused = useMistakeOf(path);
   return (
     <fieldset className="stack tried-row">
       <legend className="label">
-        {at + 1}. {labelOf('ChannelDestination', destination)}
+        {index + 1}. {labelOf('ChannelDestination', destination)}
       </legend>
       <p className="soft small">{hintOf('ChannelDestination', destination)}.</p>
       {refused && <p className="mistake small">{refused}</p>}
@@ -334,7 +334,7 @@ function Destination({ at, value: destination, change, remove }: Row<ChannelDest
         <OptionFields<ChannelDestination>
           kind="ChannelDestination"
           part={destination}
-          place={place}
+          path={path}
           onChange={change}
         />
       </div>

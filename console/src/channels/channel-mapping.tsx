@@ -37,7 +37,7 @@ import {
   withSource,
 } from './channel-draft.ts';
 
-/** The number of fields drawn at first, as a catalog may have thousands of attributes. */
+/** The number of fields shown at first, because a catalog may have thousands of attributes. */
 const FIRST_FIELDS = 60;
 
 /** The sources of the format's fields. Source: docs/interface §16.2. */
@@ -56,7 +56,7 @@ export function MappingCard({ draft, onChange, tried }: ChannelShape & { tried: 
       {mapping === undefined && (
         <p className="soft">
           {t(
-            'Suggested from the attributes: each build takes those that there are then. When you change a field, the mapping stays as it is here.',
+            'Suggested from the attributes. Each build uses the attributes that exist at that time. Once you change a field, the mapping stays as it is shown here.',
           )}
         </p>
       )}
@@ -77,7 +77,7 @@ export function MappingCard({ draft, onChange, tried }: ChannelShape & { tried: 
 
 interface FieldsShape {
   mapping: ChannelMapping;
-  /** Undefined where the format takes any field. */
+  /** Undefined if the format accepts any field. */
   fields: readonly FeedField[] | undefined;
   preview: ChannelPreview | undefined;
   onChange(mapping: ChannelMapping): void;
@@ -157,7 +157,7 @@ interface RowShape {
   attributes: readonly Attribute[];
   /** The problem that products have with this field. */
   hint: string | undefined;
-  /** Undefined where the format dictates the name. */
+  /** Undefined if the format defines the name. */
   onRename: ((name: string) => void) | undefined;
   onChange(source: ChannelSource | undefined): void;
 }
@@ -242,7 +242,7 @@ function SourceField({ field, source, attributes, onChange, ...hints }: SourceSh
   );
 }
 
-/** @returns the words that a field accepts, where one of them is the text of all products */
+/** @returns the values that a field accepts, if a constant has to be one of them */
 const listWords = (kind: string, { choices }: FeedField) =>
   kind === 'constant' ? choices?.map((word) => [word, word] as const) : undefined;
 
@@ -260,20 +260,24 @@ interface Tried {
 export function useChannelPreview(draft: ChannelDefinition): Tried {
   const present = JSON.stringify(toTried(draft));
   const settled = useSettled(present);
-  const [found, setFound] = useState<{ type: string | undefined; mapping: ChannelMapping }>();
+  const [suggestion, setSuggestion] = useState<{ type: string | undefined; mapping: ChannelMapping }>();
   const preview = useOfProject(
     ['channel-preview', settled],
     async ({ relata, projectId, signal }) => {
       const tried = JSON.parse(settled) as ChannelToTry;
       const answer = await relata.channels.preview(projectId, tried, { signal });
-      // The suggestion stays known while the user writes a mapping that is refused.
-      if (tried.mapping === undefined) setFound({ type: tried.format?.type, mapping: answer.mapping });
+      // Keeps the last suggestion while the service refuses the mapping that the user is writing.
+      if (tried.mapping === undefined) setSuggestion({ type: tried.format?.type, mapping: answer.mapping });
       return answer;
     },
     WHILE_TYPING,
   );
   const isSettled = settled === present && !preview.isFetching;
-  return { preview, isSettled, suggested: found?.type === draft.format.type ? found.mapping : undefined };
+  return {
+    preview,
+    isSettled,
+    suggested: suggestion?.type === draft.format.type ? suggestion.mapping : undefined,
+  };
 }
 
 export function PreviewCard({ preview }: Pick<Tried, 'preview'>) {
@@ -290,7 +294,7 @@ export function PreviewCard({ preview }: Pick<Tried, 'preview'>) {
           {data.text !== '' && (
             <details>
               <summary>{t('How {fileName} begins', { fileName: data.fileName })}</summary>
-              {data.fileName.endsWith('.gz') && <p className="soft small">{t('As it is unpacked.')}</p>}
+              {data.fileName.endsWith('.gz') && <p className="soft small">{t('Shown unpacked.')}</p>}
               <Code label={t('The beginning of the file')} text={data.text} />
             </details>
           )}
@@ -302,12 +306,12 @@ export function PreviewCard({ preview }: Pick<Tried, 'preview'>) {
 
 function describeLook({ looked: { products, taken, leftOut } }: ChannelPreview): string {
   if (taken === 0)
-    return t('The filter takes none of the first {count, plural, one {# product} other {# products}}.', {
+    return t('The filter selects none of the first {count, plural, one {# product} other {# products}}.', {
       count: products,
     });
   const good = taken - leftOut;
   return t(
-    'Of {count, plural, one {# product} other {# products}}, {good} would go out and {leftOut} would be left out.',
+    'Of {count, plural, one {# product} other {# products}}, {good} would be published and {leftOut} would be left out.',
     { count: taken, good: formatCount(good), leftOut: formatCount(leftOut) },
   );
 }
@@ -362,7 +366,7 @@ function RowItem({ row: { identifier, values, related, problems, isLeftOut } }: 
         {isLeftOut ? (
           <span className="badge bad">{t('left out')}</span>
         ) : (
-          <span className={`badge ${problems.length > 0 ? 'warn' : 'good'}`}>{t('goes out')}</span>
+          <span className={`badge ${problems.length > 0 ? 'warn' : 'good'}`}>{t('published')}</span>
         )}
       </div>
       {problems.map(({ field, message }) => (

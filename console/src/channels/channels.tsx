@@ -5,9 +5,10 @@ import { DefinitionList, DefinitionView, TaskHistory, useStart } from '../parts/
 import { Card, LastTaskNote, Note } from '../parts/page.tsx';
 import { UrlCard } from '../parts/secrets.tsx';
 import { Ago, MappingJson, OutLink, Pairs } from '../parts/show.tsx';
-import { sayOf } from '../rules/choices.ts';
+import { translateLabel } from '../rules/choices.ts';
 import { describeFilter } from '../rules/filters.ts';
 import { formatCount, formatMoment, formatSize } from '../rules/format.ts';
+import { describeFailure } from '../state/mistakes.ts';
 import { reread } from '../state/queries.ts';
 import { useCalls } from '../state/rights.ts';
 import { projectLink } from '../state/route.ts';
@@ -28,7 +29,7 @@ const PARTS = ['channel', 'channels', 'channel-builds'];
 export const ChannelView = () => (
   <DefinitionView
     kind={CHANNEL}
-    deleting={t('What it has published is deleted too, and its URL ends.')}
+    deleting={t('Its published files are deleted too, and its URL stops working.')}
     actions={(channel) => <BuildNow channel={channel} />}
   >
     {(channel) => (
@@ -44,8 +45,8 @@ export const ChannelView = () => (
 
 function BuildNow({ channel }: { channel: Channel }) {
   const { relata, projectId } = useCalls();
-  const place = { projectId, channelId: channel.id };
-  const { run, isBusy } = useStart(t('The build has started'), () => relata.channels.build(place), PARTS);
+  const ids = { projectId, channelId: channel.id };
+  const { run, isBusy } = useStart(t('The build has started'), () => relata.channels.build(ids), PARTS);
   return (
     <Button look="primary" busy={isBusy} disabled={isBuilding(channel)} onClick={() => void run()}>
       {t('Build now')}
@@ -58,11 +59,12 @@ function Outcome({ channel }: { channel: Channel }) {
   const warnings = listWarnings(channel);
   if (lastBuild === null || (warnings.length === 0 && !lastBuild.error)) return null;
   const { error, taskId } = lastBuild;
+  const failure = error && describeFailure(error);
   return (
     <Note
       look={error ? 'bad' : 'warn'}
-      title={error?.message}
-      lines={[...(error?.details ?? []), ...warnings]}
+      title={failure?.message}
+      lines={[...(failure?.details ?? []), ...warnings]}
     >
       <a href={projectLink('updates', taskId)}>{t('Report of the last build')}</a>
     </Note>
@@ -71,22 +73,24 @@ function Outcome({ channel }: { channel: Channel }) {
 
 function Published({ channel }: { channel: Channel }) {
   const { relata, projectId } = useCalls();
-  const place = { projectId, channelId: channel.id };
+  const ids = { projectId, channelId: channel.id };
   return (
     <UrlCard
       title={t('Published')}
       of="channel"
       url={channel.url}
-      warning={t('The present URL stops working at once: readers get 404. Give them the new one.')}
-      renew={() => relata.channels.rotateUrl(place).then(() => reread(...PARTS))}
+      warning={t(
+        'The current URL stops working immediately and returns 404. Give the new URL to everyone who reads the file.',
+      )}
+      renew={() => relata.channels.rotateUrl(ids).then(() => reread(...PARTS))}
     >
       {channel.published === null ? (
-        <p className="soft">{t('Nothing is published yet: the URL answers 404 until the first build.')}</p>
+        <p className="soft">{t('Nothing is published yet. The URL returns 404 until the first build.')}</p>
       ) : (
         <Pairs pairs={listFacts(channel.published)} />
       )}
       <p className="soft">
-        {t('Anyone who has the URL can read the file, without a key. It stays the same from build to build.')}
+        {t('Anyone with the URL can read the file without a key. All builds have the same URL.')}
       </p>
     </UrlCard>
   );
@@ -95,7 +99,7 @@ function Published({ channel }: { channel: Channel }) {
 const listFacts = ({ rows, builtAt, catalogVersion, files }: PublishedFeed) =>
   [
     [t('Rows'), formatCount(rows)],
-    [t('Built'), <Ago key="built" at={builtAt} />],
+    [t('Built'), <Ago key="built" instant={builtAt} />],
     [t('Catalog version'), formatCount(catalogVersion)],
     [t('Size'), formatSize(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))],
     files.length > 1 && ([t('Files'), <FileList key="files" files={files} />] as const),
@@ -132,14 +136,14 @@ function Builds({ channel }: { channel: Channel }) {
       read={(page) => relata.channels.builds({ projectId, channelId: channel.id }, page)}
       startedBy={nameStarters()}
       describe={({ counts }) => describeCounts(counts)}
-      never={t('None yet. Build it now to publish it.')}
+      never={t('None yet. Start a build to publish the channel.')}
     />
   );
 }
 
 function Definition({ channel }: { channel: Channel }) {
   const { format, relations, mapping } = channel;
-  const found = findFormat(format);
+  const feedFormat = findFormat(format);
   const related = relations.map(
     ({ as, tag, id }) =>
       `${nameRelated(as)}: ${tag === undefined ? t('relation {id}', { id }) : t('tag {tag}', { tag })}`,
@@ -151,10 +155,10 @@ function Definition({ channel }: { channel: Channel }) {
         pairs={[
           [
             t('Format'),
-            `${sayOf(found?.label ?? format.type)}, ${format.variant ?? found?.variants[0]}${packed ? ` (${packed})` : ''}`,
+            `${translateLabel(feedFormat?.label ?? format.type)}, ${format.variant ?? feedFormat?.variants[0]}${packed ? ` (${packed})` : ''}`,
           ],
           [t('Products'), describeFilter(channel.filter)],
-          Boolean(channel.changes) && [t('A build has'), t('only what changed')],
+          Boolean(channel.changes) && [t('A build contains'), t('only changes')],
           [t('Related products'), related.join(', ') || t('none')],
           [
             t('Mapping'),
@@ -164,11 +168,11 @@ function Definition({ channel }: { channel: Channel }) {
           [t('Delivered to'), channel.destinations.map(describeDestination).join('; ') || t('nowhere else')],
           channel.nextBuildAt !== undefined && [t('Next build'), formatMoment(channel.nextBuildAt)],
           [
-            t('Fewer rows at most'),
-            t('{percent, number} % of those published', { percent: channel.maxDeletePercent }),
+            t('Maximum loss of rows'),
+            t('{percent, number} % of the published rows', { percent: channel.maxDeletePercent }),
           ],
           [
-            t('Left out at most'),
+            t('Maximum left out'),
             t('{percent, number} % of the products', { percent: channel.maxLeftOutPercent }),
           ],
           [t('Id'), String(channel.id)],
@@ -185,16 +189,18 @@ export const Channels = () => (
     kind={CHANNEL}
     icon="channels"
     about={t(
-      'A channel publishes the catalog as a file for others, with the products that go with each product.',
+      'A channel publishes the catalog as a file for other systems, with the related products of each product.',
     )}
     hint={t(
       'Choose a format, such as Google Merchant Center or CSV. The console suggests a mapping and previews the first rows.',
     )}
-    describe={({ format }) => sayOf(findFormat(format)?.label ?? format.type)}
+    describe={({ format }) => translateLabel(findFormat(format)?.label ?? format.type)}
     columns={[
       [
         t('Last build'),
-        ({ lastBuild }) => <LastTaskNote task={lastBuild}>{lastBuild?.error?.message}</LastTaskNote>,
+        ({ lastBuild }) => (
+          <LastTaskNote task={lastBuild}>{describeFailure(lastBuild?.error).message}</LastTaskNote>
+        ),
       ],
       [t('Rows'), ({ published }) => (published ? formatCount(published.rows) : '–'), 'number'],
       [

@@ -30,17 +30,17 @@ export function Events() {
     <ListPage
       title={t('Events')}
       about={t(
-        'Other systems are told what happens: signed requests, in order, repeated until they are received.',
+        'Endpoints receive events as signed requests, in order. A request is repeated until the endpoint accepts it.',
       )}
       icon="events"
       list={endpoints}
-      empty={t('No system is told what happens yet')}
-      hint={t('Create an endpoint for each system that should hear of changes.')}
+      empty={t('No system receives events yet')}
+      hint={t('Create an endpoint for each system that needs to know about changes.')}
       create={[t('New endpoint'), () => setCreating(true)]}
       above={<NewSecret secret={secret} onDone={() => setSecret(undefined)} />}
       columns={[
         [t('Endpoint'), (endpoint) => <a href={projectLink('events', endpoint.id)}>{endpoint.url}</a>],
-        [t('Gets events of'), (endpoint) => <Scope scope={endpoint.scope} />],
+        [t('Receives events of'), (endpoint) => <Scope scope={endpoint.scope} />],
         [t('Events'), (endpoint) => endpoint.events.join(', '), 'wide-only soft'],
         [t('State'), (endpoint) => <EndpointState endpoint={endpoint} />],
       ]}
@@ -78,17 +78,17 @@ export function EventEndpoint() {
     >
       <NewSecret secret={secret} onDone={() => setSecret(undefined)} />
       <Answer of={endpoint}>
-        {(found) => (
+        {(endpoint) => (
           <Card>
             <Pairs
               pairs={[
-                [t('URL'), found.url, 'mono break'],
-                [t('State'), <EndpointState key="state" endpoint={found} />],
-                [t('Gets events of'), <Scope key="scope" scope={found.scope} />],
-                [t('Events'), found.events.join(', ')],
-                found.overlapEndsAt !== null && [
+                [t('URL'), endpoint.url, 'mono break'],
+                [t('State'), <EndpointState key="state" endpoint={endpoint} />],
+                [t('Receives events of'), <Scope key="scope" scope={endpoint.scope} />],
+                [t('Events'), endpoint.events.join(', ')],
+                endpoint.overlapEndsAt !== null && [
                   t('Former secret'),
-                  rich('signs until {when}', { when: <Ago at={found.overlapEndsAt} /> }),
+                  rich('signs until {when}', { when: <Ago instant={endpoint.overlapEndsAt} /> }),
                 ],
               ]}
             />
@@ -104,7 +104,7 @@ function TestButton({ id }: { id: number }) {
   const relata = useRelata();
   const send = async () => {
     await relata.webhookEndpoints.test(id);
-    tell.good(t('A test event is sent'), t('The deliveries show what came of it.'));
+    tell.good(t('A test event is sent'), t('The deliveries show the result.'));
   };
   return <Button onClick={() => afterwards(send(), 'deliveries')}>{t('Send a test event')}</Button>;
 }
@@ -153,7 +153,7 @@ const DeliveryTable = ({ deliveries, onShow }: DeliveryTableShape) => (
     rows={deliveries}
     keyOf={(delivery) => delivery.id}
     columns={[
-      [t('When'), (delivery) => <Ago at={delivery.lastAttemptAt ?? delivery.createdAt} />, 'soft'],
+      [t('When'), (delivery) => <Ago instant={delivery.lastAttemptAt ?? delivery.createdAt} />, 'soft'],
       [
         t('Event'),
         (delivery) => (
@@ -236,7 +236,7 @@ const listEvents = (): readonly (readonly [EventType, string])[] => [
   ['catalog.commit_refused', t('a full update was refused for deleting too much')],
   ['products.changed', t('products changed, with their identifiers')],
   ['relation.changed', t('a relation changed')],
-  ['relation.unhealthy', t('a relation cannot work any more')],
+  ['relation.unhealthy', t('a relation has stopped working')],
   ['channel.published', t('a channel was published')],
   ['pipeline.failed', t('a run of a pipeline failed')],
 ];
@@ -246,7 +246,7 @@ export function NewSecret({ secret, onDone }: { secret: string | undefined; onDo
   return (
     <OnceShown
       title={t('The signing secret')}
-      about={t('It is shown only now. The receiver checks with it that a request comes from here.')}
+      about={t('It is shown only now. The receiver uses it to check that a request comes from this service.')}
       label={t('Signing secret')}
       value={secret}
       onDone={onDone}
@@ -281,9 +281,9 @@ export function EndpointForm({ endpoint, isOpen, onClose, onMade }: Form) {
   const [scope, setScope] = useState('project');
   const submit = async () => {
     if (endpoint === undefined) {
-      const made = await relata.webhookEndpoints.create({ ...draft, scope: toScope(scope, project) });
+      const created = await relata.webhookEndpoints.create({ ...draft, scope: toScope(scope, project) });
       edited.adopt(EMPTY);
-      onMade?.(made.secret);
+      onMade?.(created.secret);
     } else {
       const now = await relata.webhookEndpoints.get(endpoint.id);
       const merged = mergeOver(edited, toDraft(now), 'endpoint');
@@ -310,10 +310,12 @@ export function EndpointForm({ endpoint, isOpen, onClose, onMade }: Form) {
         maxLength={4096}
         required
         placeholder={'https://shop.example/events'}
-        hint={t('A public address; it is sent a POST for each event')}
+        hint={t('A public address that receives a POST for each event')}
         onChange={(url) => change({ url })}
       />
-      {endpoint === undefined && <ScopeField label={t('Gets events of')} value={scope} onChange={setScope} />}
+      {endpoint === undefined && (
+        <ScopeField label={t('Receives events of')} value={scope} onChange={setScope} />
+      )}
       <EventChoices chosen={draft.events} onChange={(events) => change({ events })} />
     </FormDialog>
   );
@@ -355,14 +357,16 @@ export function EndpointState({ endpoint }: { endpoint: WebhookEndpoint }) {
         <span className="badge bad">{t('off')}</span>{' '}
         {switchedOff && (
           <span className="soft small">
-            {switchedOff.reason}, <Ago at={switchedOff.at} />
+            {switchedOff.reason}, <Ago instant={switchedOff.at} />
           </span>
         )}
       </>
     );
   if (failingSince === null) return <span className="badge good">{t('on')}</span>;
   return (
-    <span className="badge warn">{rich('failing since {when}', { when: <Ago at={failingSince} /> })}</span>
+    <span className="badge warn">
+      {rich('failing since {when}', { when: <Ago instant={failingSince} /> })}
+    </span>
   );
 }
 
@@ -393,7 +397,7 @@ export function EndpointMenu({ endpoint, onRotated }: EndpointMenuShape) {
   return (
     <>
       <Menu
-        label={t('What can be done with the endpoint')}
+        label={t('Actions for the endpoint')}
         entries={[
           { words: t('Change …'), onSelect: () => setOpen('change') },
           { words: endpoint.enabled ? t('Switch off') : t('Switch on'), onSelect: turn },
@@ -417,7 +421,7 @@ export function EndpointMenu({ endpoint, onRotated }: EndpointMenuShape) {
         onClose={close}
         onSubmit={remove}
       >
-        <p>{t('Its deliveries are deleted too, also those that wait.')}</p>
+        <p>{t('Its deliveries are deleted too, including those that are still waiting.')}</p>
       </FormDialog>
     </>
   );

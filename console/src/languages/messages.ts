@@ -2,7 +2,7 @@ import type { CompiledIcuChoices, CompiledMessage } from '@lingui/message-utils/
 
 interface Reading {
   readonly text: string;
-  at: number;
+  offset: number;
 }
 
 const PLAIN = /[^{}]+/y;
@@ -11,13 +11,14 @@ const CASE = /\s*=?(\w+)\s*\{/y;
 const END = /\s*\}/y;
 
 /**
- * Compiles ICU messages with arguments, numbers, plurals and choices, without quoting: all that the console
- * needs, in a tenth of the code of a full parser. @returns the form that @lingui/core takes
+ * Compiles ICU messages with arguments, numbers, plurals and choices, but without quoting. The console needs no
+ * more, and this takes a tenth of the code of a full parser.
+ * @returns the form that @lingui/core takes
  */
 export function compileMessage(text: string): CompiledMessage {
-  const reading = { text, at: 0 };
+  const reading = { text, offset: 0 };
   const tokens = readTokens(reading, false);
-  if (reading.at < text.length) throw unreadable(reading);
+  if (reading.offset < text.length) throw unreadable(reading);
   return tokens;
 }
 
@@ -26,7 +27,7 @@ function readTokens(reading: Reading, isPlural: boolean): CompiledMessage {
   for (;;) {
     const plain = take(reading, PLAIN)?.[0];
     if (plain !== undefined) tokens.push(...(isPlural ? plain.split(/(#)/).filter(Boolean) : [plain]));
-    else if (reading.text[reading.at] === '{') tokens.push(readArgument(reading));
+    else if (reading.text[reading.offset] === '{') tokens.push(readArgument(reading));
     else return tokens;
   }
 }
@@ -35,14 +36,14 @@ function readArgument(reading: Reading): CompiledMessage[number] {
   const [, name = '', type] = take(reading, ARGUMENT) ?? [];
   if (name === '') throw unreadable(reading);
   if (take(reading, END)) return type === undefined ? [name] : [name, type];
-  reading.at += 1;
+  reading.offset += 1;
   return [name, type ?? '', readCases(reading, type === 'plural')];
 }
 
 function readCases(reading: Reading, isPlural: boolean): CompiledIcuChoices {
   const cases: Record<string, CompiledMessage> = {};
-  for (let found = take(reading, CASE); found; found = take(reading, CASE)) {
-    cases[found[1] ?? ''] = readTokens(reading, isPlural);
+  for (let match = take(reading, CASE); match; match = take(reading, CASE)) {
+    cases[match[1] ?? ''] = readTokens(reading, isPlural);
     if (!take(reading, END)) throw unreadable(reading);
   }
   if (!('other' in cases && take(reading, END))) throw unreadable(reading);
@@ -50,10 +51,10 @@ function readCases(reading: Reading, isPlural: boolean): CompiledIcuChoices {
 }
 
 function take(reading: Reading, pattern: RegExp): RegExpExecArray | null {
-  pattern.lastIndex = reading.at;
-  const found = pattern.exec(reading.text);
-  if (found) reading.at = pattern.lastIndex;
-  return found;
+  pattern.lastIndex = reading.offset;
+  const match = pattern.exec(reading.text);
+  if (match) reading.offset = pattern.lastIndex;
+  return match;
 }
 
-const unreadable = ({ text, at }: Reading) => new Error(`a message cannot be read at ${at}: ${text}`);
+const unreadable = ({ text, offset }: Reading) => new Error(`a message cannot be read at ${offset}: ${text}`);

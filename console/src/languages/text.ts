@@ -2,7 +2,10 @@ import { setupI18n } from '@lingui/core';
 import { createElement, Fragment, type ReactNode } from 'react';
 import { compileMessage } from './messages.ts';
 
-/** Languages by their own names. The source has English; others are data files, which need no code. */
+/**
+ * Languages by their own names. The source has the English texts. Other languages are data files and need no
+ * code.
+ */
 export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
 
 export type Language = keyof typeof LANGUAGES;
@@ -22,8 +25,8 @@ i18n.setMessagesCompiler((text) => {
 type Values = Readonly<Record<string, string | number | undefined>>;
 
 /**
- * A text of the console in the chosen language. Call it while drawing, never while a file loads: there it
- * would keep the language of the start.
+ * A text of the console in the chosen language. Call it while rendering. A text that is translated while a file
+ * loads would stay in the language of the start.
  * @param text in English, as an ICU message: `{count, plural, one {# product} other {# products}}`
  */
 export function t(text: string, values: Values = {}): string {
@@ -37,7 +40,7 @@ const keepBackslash = (value: string | number) =>
 
 type Frame = (words: ReactNode) => ReactNode;
 
-/** The meaning of tags in all texts; `link` is given its address. */
+/** How each tag in a text is rendered. The caller of `rich` passes the address of a `link`. */
 const FRAMES: Readonly<Record<string, Frame>> = {
   b: (words) => createElement('b', null, words),
   code: (words) => createElement('code', null, words),
@@ -49,7 +52,8 @@ export function rich(text: string, parts: Readonly<Record<string, ReactNode | Fr
   const values: Record<string, string | number> = {};
   for (const [name, part] of Object.entries(parts)) {
     if (typeof part === 'function') continue;
-    // Numbers and names choose the form of a text; other values are not read for tags.
+    // Numbers and plain words can select a form of the text. Other values are inserted after the tags are
+    // parsed.
     const isPlain = typeof part === 'number' || (typeof part === 'string' && /^\w*$/.test(part));
     values[name] = isPlain ? part : `\0${nodes.push(part) - 1}\0`;
   }
@@ -66,13 +70,13 @@ interface Given {
 function draw(text: string, given: Given): ReactNode[] {
   const drawn: ReactNode[] = [];
   let last = 0;
-  for (const { 0: all, 1: tag, 2: inner = '', 3: at, index } of text.matchAll(MARKED)) {
-    const node = tag === undefined ? given.nodes[Number(at)] : frame(tag, draw(inner, given), given);
+  for (const { 0: all, 1: tag, 2: inner = '', 3: nodeIndex, index } of text.matchAll(MARKED)) {
+    const node = tag === undefined ? given.nodes[Number(nodeIndex)] : frame(tag, draw(inner, given), given);
     drawn.push(text.slice(last, index), node);
     last = index + all.length;
   }
   drawn.push(text.slice(last));
-  return drawn.map((node, at) => createElement(Fragment, { key: at }, node));
+  return drawn.map((node, index) => createElement(Fragment, { key: index }, node));
 }
 
 function frame(tag: string, words: ReactNode, { parts }: Given): ReactNode {
@@ -84,7 +88,7 @@ export const presentLanguage = (): Language => i18n.locale as Language;
 
 const LOCALES: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de-DE' };
 
-/** In which the service is asked for sentences. */
+/** The locale in which the console requests sentences from the service. */
 export const presentLocale = (): string => LOCALES[presentLanguage()];
 
 /** @returns a function that stops watching */

@@ -76,8 +76,8 @@ interface Shape {
 export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }: Shape) {
   const { canChange } = useRights();
   const stored = useMemo(() => {
-    const found = opened && findAttribute(ontology.value, opened);
-    return found && { value: toDraft(found), etag: ontology.etag };
+    const stored = opened && findAttribute(ontology.value, opened);
+    return stored && { value: toDraft(stored), etag: ontology.etag };
   }, [opened, ontology]);
   const edited = useDraft<AttributeDraft>(stored, NEW, nameParts());
   const { draft, base, change, round } = edited;
@@ -90,7 +90,7 @@ export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }:
   const remove = () =>
     onSave((now) => ({
       ...now,
-      attributes: now.attributes.filter((one) => one !== findAttribute(now, opened ?? draft)),
+      attributes: now.attributes.filter((attribute) => attribute !== findAttribute(now, opened ?? draft)),
     })).then(onClose);
   return (
     <FormDialog
@@ -109,8 +109,13 @@ export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }:
         <>
           {draft.name !== before.name && (
             <SwitchField
-              label={t('Keep “{name}” as a synonym, and change what names it', { name: before.name })}
-              hint={t('Otherwise its values are no longer used, and what names it cannot work.')}
+              label={t('Keep “{name}” as a synonym, and use the new name wherever it is used', {
+                name: before.name,
+              })}
+              hint={t(
+                'Otherwise its values are no longer used, and everything that uses “{name}” stops working.',
+                { name: before.name },
+              )}
               value={follows}
               onChange={setFollows}
             />
@@ -126,9 +131,12 @@ export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }:
 }
 
 const findAttribute = ({ attributes }: Ontology, { id, name }: Pick<Attribute, 'id' | 'name'>) =>
-  attributes.find((one) => (id === undefined ? one.name === name : one.id === id));
+  attributes.find((attribute) => (id === undefined ? attribute.name === name : attribute.id === id));
 
-/** @returns the current ontology with the attribute, merged with others' changes @throws Error in words */
+/**
+ * @returns the current ontology with the attribute, merged with changes of other users
+ * @throws Error with a text for the user
+ */
 function withAttribute(
   now: Ontology,
   opened: Attribute | undefined,
@@ -143,10 +151,16 @@ function withAttribute(
     theirs.name,
     follows,
   );
-  return { ...now, attributes: now.attributes.map((one) => (one === theirs ? merged : one)) };
+  return {
+    ...now,
+    attributes: now.attributes.map((attribute) => (attribute === theirs ? merged : attribute)),
+  };
 }
 
-/** @returns the renamed attribute; references follow the name if asked. Source: docs/interface §11.8 */
+/**
+ * @returns the renamed attribute. References follow the new name if the user chose that. Source: docs/interface
+ * §11.8
+ */
 const withName = (attribute: Attribute, former: string, follows: boolean): SentAttribute =>
   follows && attribute.name !== former && attribute.name !== ''
     ? { ...attribute, name: former, renameTo: attribute.name }
@@ -333,11 +347,11 @@ export function Effect({ effect }: { effect: EffectAnswer }) {
         <Figure label={t('Become usable')} value={formatCounted(gained.count, extent)} />
         <Figure label={t('No longer usable')} value={formatCounted(lost.count, extent)} />
       </dl>
-      <Listed title={t('Follow the new name')} list={uses.filter(({ isRenamed }) => isRenamed)}>
+      <Listed title={t('Use the new name from now on')} list={uses.filter(({ isRenamed }) => isRenamed)}>
         {linkUse}
       </Listed>
       <Listed
-        title={t('Go on with the former name, as a synonym')}
+        title={t('Keep using the former name, as a synonym')}
         list={uses.filter(({ isRenamed }) => !isRenamed)}
       >
         {linkUse}
@@ -368,7 +382,7 @@ function linkUse({ kind, id, name }: Use): ReactNode {
 interface ListedShape<One> {
   title: string;
   list: readonly One[];
-  children(one: One): ReactNode;
+  children(value: One): ReactNode;
 }
 
 function Listed<One>({ title, list, children }: ListedShape<One>) {

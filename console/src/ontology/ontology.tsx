@@ -45,7 +45,7 @@ export function OntologyView() {
   return (
     <Page
       title={t('Attributes')}
-      about={t('Attributes with their types and units: they say how values are read and compared.')}
+      about={t('The types and units of attributes determine how values are read and compared.')}
     >
       <Answer of={ontology}>{(read) => <Attributes read={read} />}</Answer>
     </Page>
@@ -54,16 +54,16 @@ export function OntologyView() {
 
 const MOST_TRIES = 3;
 
-/** @returns a function that changes the ontology as stored by then, keeping changes that others made */
+/** @returns a function that changes the stored ontology and keeps changes that other users have made */
 function useSave() {
   const { relata, projectId } = useCalls();
 
   async function write(change: ChangeOntology, tries = MOST_TRIES) {
     const { value: former, etag } = await relata.ontology.get(projectId);
-    const sent = change(former);
+    const next = change(former);
     try {
-      await relata.ontology.put(projectId, sent, etag ? { ifMatch: etag } : {});
-      return { former, sent };
+      await relata.ontology.put(projectId, next, etag ? { ifMatch: etag } : {});
+      return { former, sent: next };
     } catch (error) {
       if (!(error instanceof RelataError && error.status === 412) || tries === 1) throw error;
       return write(change, tries - 1);
@@ -71,8 +71,8 @@ function useSave() {
   }
 
   return async (change: ChangeOntology) => {
-    const { former, sent } = await rereading(write(change), 'ontology');
-    const renames = listRenames(sent);
+    const { former, sent: stored } = await rereading(write(change), 'ontology');
+    const renames = listRenames(stored);
     const undo = await undoOntology(relata, projectId, toFormer(former, renames));
     for (const { name, renameTo } of renames) renameInBrowser(projectId, name, renameTo);
     tell.undoable(
@@ -83,11 +83,11 @@ function useSave() {
         await reread('ontology');
         recount();
       },
-      t('Shops see it at once; a task reports values that cannot be used.'),
+      t('Shops see the change immediately. A task reports values that cannot be used.'),
     );
     recount();
   };
-  // No view waits for this: the coverage is counted again when the facts are.
+  // No view waits for this. It counts the coverage again after the values have been read again.
   function recount(): void {
     void untilDone(relata, projectId)
       // A task that cannot be followed ends all the same; a later recount is correct too.
@@ -99,18 +99,25 @@ function useSave() {
 type Renaming = SentAttribute & { readonly renameTo: string };
 
 const listRenames = ({ attributes }: SentOntology): Renaming[] =>
-  attributes.filter((one): one is Renaming => one.renameTo !== undefined);
+  attributes.filter((attribute): attribute is Renaming => attribute.renameTo !== undefined);
 
-/** Attributes renamed everywhere get their names back everywhere. Source: docs/interface §11.8 rule 4. */
+/**
+ * Undoing a rename that changed all references changes all of them back. Source: docs/interface §11.8 rule 4.
+ */
 const toFormer = ({ attributes, ...rest }: Ontology, renames: readonly Renaming[]): SentOntology => ({
   ...rest,
-  attributes: attributes.map((one) => {
-    const renamed = renames.find(({ id }) => id === one.id);
-    return renamed ? { ...one, name: renamed.renameTo, renameTo: one.name, keepSynonym: false } : one;
+  attributes: attributes.map((attribute) => {
+    const renamed = renames.find(({ id }) => id === attribute.id);
+    return renamed
+      ? { ...attribute, name: renamed.renameTo, renameTo: attribute.name, keepSynonym: false }
+      : attribute;
   }),
 });
 
-/** Products follow by a task, listed before the change is answered. Source: docs/interface §11.5. */
+/**
+ * A task updates the products. The list of tasks has it before the change is answered. Source: docs/interface
+ * §11.5.
+ */
 async function untilDone(relata: Relata, projectId: number): Promise<void> {
   const { tasks } = await relata.tasks.list({ projectId, limit: 20 });
   for (const { id, finishTime } of tasks) if (finishTime === null) await relata.tasks.wait(id);
@@ -187,7 +194,7 @@ function AttributeFilters({ contains, category, mode, onFilter, onMode }: Attrib
         value={mode}
         disabled={!canChange}
         choices={[
-          ['automatic', t('are created by themselves')],
+          ['automatic', t('are created automatically')],
           ['own', t('are ignored: I create attributes myself')],
         ]}
         onChange={onMode}
@@ -208,13 +215,13 @@ function AttributeList({ attributes, contains, counted, onOpen }: AttributeListS
   const { canChange } = useRights();
   const { coverage, isCounting, countAll } = counted;
   const typed = useDeferredValue(contains.toLowerCase());
-  const found = attributes.filter(({ name, synonyms = [] }) =>
+  const matching = attributes.filter(({ name, synonyms = [] }) =>
     [name, ...synonyms].some((key) => key.toLowerCase().includes(typed)),
   );
   return (
     <Card
       isBare
-      title={t('{count, plural, one {# attribute} other {# attributes}}', { count: found.length })}
+      title={t('{count, plural, one {# attribute} other {# attributes}}', { count: matching.length })}
       actions={
         <>
           {coverage && <SampleNote extent={coverage.extent} />}
@@ -231,16 +238,22 @@ function AttributeList({ attributes, contains, counted, onOpen }: AttributeListS
         <Empty icon="ontology" title={t('No attributes yet')}>
           <p>
             {t(
-              'The first import creates them from its columns. Numbers with one unit become numeric automatically.',
+              'The first import creates them from its columns. Columns of numbers with one unit become numeric automatically.',
             )}
           </p>
         </Empty>
       ) : (
-        <AttributeTable attributes={found.slice(0, SHOWN_ATTRIBUTES)} coverage={coverage} onOpen={onOpen} />
+        <AttributeTable
+          attributes={matching.slice(0, SHOWN_ATTRIBUTES)}
+          coverage={coverage}
+          onOpen={onOpen}
+        />
       )}
-      {found.length > SHOWN_ATTRIBUTES && (
+      {matching.length > SHOWN_ATTRIBUTES && (
         <p className="grid-foot">
-          {t('The first {count, number}; the filter finds the others.', { count: SHOWN_ATTRIBUTES })}
+          {t('These are the first {count, number}. Use the filter to find the others.', {
+            count: SHOWN_ATTRIBUTES,
+          })}
         </p>
       )}
     </Card>
@@ -309,7 +322,10 @@ function Share({ of, products, extent }: ShareShape) {
   );
 }
 
-/** The number of a category's products that have each attribute, lowest first, and which lack it. */
+/**
+ * The number of products in a category that have each attribute, lowest first, with links to those that lack
+ * it.
+ */
 export function CategoryCoverage({ category }: { category: string }) {
   const settled = useSettled(category);
   const { coverage, isCounting, countAll, error } = useCoverage(readPath(settled));
@@ -322,7 +338,7 @@ export function CategoryCoverage({ category }: { category: string }) {
       actions={
         coverage && (
           <>
-            <span className="soft small">{sayProducts(sampledProducts, coverage.extent)}</span>
+            <span className="soft small">{describeProducts(sampledProducts, coverage.extent)}</span>
             <SampleNote extent={coverage.extent} />
             <CountAll countAll={countAll} isCounting={isCounting} />
           </>
@@ -379,7 +395,7 @@ function Covered({ list, category, extent }: CoveredShape) {
               ),
             ],
             [
-              t('Without it'),
+              t('Without a value'),
               ({ name: attribute, withoutFact }) => (
                 <a
                   href={linkWith(products, { category, where: writeChosen([{ attribute, lacks: true }]) })}
@@ -388,7 +404,7 @@ function Covered({ list, category, extent }: CoveredShape) {
                     { count: estimate(withoutFact, extent), category: name, attribute },
                   )}
                 >
-                  {sayProducts(withoutFact, extent)}
+                  {describeProducts(withoutFact, extent)}
                 </a>
               ),
             ],
@@ -399,7 +415,7 @@ function Covered({ list, category, extent }: CoveredShape) {
         <p className="card-body small">
           <span>
             <strong>{t('{share} of {category}', { share: formatShare(1, extent), category: name })}:</strong>{' '}
-            {formatAll(whole.map((one) => one.name))}
+            {formatAll(whole.map((attribute) => attribute.name))}
           </span>
         </p>
       )}
@@ -408,14 +424,14 @@ function Covered({ list, category, extent }: CoveredShape) {
 }
 
 /** @returns `12 products`, or `≈ 840 products` of a sample */
-function sayProducts(count: number, extent: Extent): string {
+function describeProducts(count: number, extent: Extent): string {
   const words = t('{count, plural, one {# product} other {# products}}', { count: estimate(count, extent) });
   return isSample(extent) ? approximately(words) : words;
 }
 
 const SHOWN = 20;
 
-/** Keys of uploads that are not attributes: their values are kept but make no facts. */
+/** Keys of uploads that are not attributes. Their values are stored but make no facts. */
 export function UnknownKeys({ coverage: { answer, extent } }: { coverage: Coverage }) {
   const { unknown, sampledProducts } = answer;
   if (unknown.length === 0) return null;
@@ -427,7 +443,7 @@ export function UnknownKeys({ coverage: { answer, extent } }: { coverage: Covera
     >
       <p className="soft">
         {t(
-          'Create an attribute with such a name, or add the name to the synonyms of one, and its values can be used.',
+          'To use the values of such a name, create an attribute with this name, or add the name to the synonyms of an attribute.',
         )}
       </p>
       <Bars
@@ -438,7 +454,7 @@ export function UnknownKeys({ coverage: { answer, extent } }: { coverage: Covera
               {name} <span className="soft">{t('such as {value}', { value: values[0]?.value })}</span>
             </>
           ),
-          count: sayProducts(withValue, extent),
+          count: describeProducts(withValue, extent),
           share: withValue / Math.max(1, sampledProducts),
           label: t('Products with {name}', { name }),
         }))}
@@ -449,18 +465,21 @@ export function UnknownKeys({ coverage: { answer, extent } }: { coverage: Covera
 
 const SHOWN_MISSING = 10;
 
-/** The missing values that leave most verdicts unknown; counted on demand, as every product is read. */
+/**
+ * The missing values that leave most verdicts unknown. They are counted on request, because counting reads
+ * every product.
+ */
 export function UnknownVerdicts() {
   const relations = useRelations();
   const [isCounted, setCounted] = useState(false);
   if (!relations.data?.some(({ constraint, kind }) => constraint || kind === 'total')) return null;
   return (
-    <Card title={t('What leaves verdicts unknown')}>
+    <Card title={t('Why verdicts are unknown')}>
       {isCounted ? (
         <Counted />
       ) : (
         <div className="row">
-          <p className="soft">{t('Products that a constraint is about and that lack a value it needs.')}</p>
+          <p className="soft">{t('Products that lack a value that a constraint needs.')}</p>
           <Button onClick={() => setCounted(true)}>{t('Count missing values')}</Button>
         </div>
       )}
@@ -479,7 +498,7 @@ function Counted() {
     <Answer of={counted}>
       {({ items }) =>
         items.length === 0 ? (
-          <p>{t('Nothing: every product has what the constraints need.')}</p>
+          <p>{t('Every product has all values that the constraints need.')}</p>
         ) : (
           <ol>
             {items.slice(0, SHOWN_MISSING).map(({ attribute, products, verdicts }) => (

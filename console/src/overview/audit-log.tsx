@@ -36,7 +36,7 @@ export function AuditLog() {
               rows={pages.flatMap((page) => page.items)}
               keyOf={(entry) => entry.id}
               columns={[
-                [t('When'), (entry) => <Ago at={entry.at} />, 'soft'],
+                [t('When'), (entry) => <Ago instant={entry.at} />, 'soft'],
                 [
                   t('Who'),
                   (entry) => (

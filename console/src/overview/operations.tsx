@@ -11,7 +11,7 @@ import { linkTo } from '../state/route.ts';
 import { useRelata } from '../state/session.tsx';
 import { Statistics } from './statistics.tsx';
 
-/** The number of projects that are asked for their tasks, with a request each. */
+/** The number of projects whose tasks are requested, with one request each. */
 const ASKED_PROJECTS = 20;
 const TASKS_EACH = 5;
 const SHOWN_TASKS = 10;
@@ -40,7 +40,7 @@ function Account() {
           more={t('{count, plural, one {task} other {tasks}}', { count: running })}
         />
         <Figure
-          label={t('Failed lately')}
+          label={t('Recently failed')}
           value={formatCount(failed)}
           more={t('{count, plural, one {task} other {tasks}}', { count: failed })}
         />
@@ -92,7 +92,7 @@ const LatestTasks = ({ tasks }: { tasks: readonly Task[] }) => (
         ),
       ],
       ['', (task) => <TaskStatus task={task} />],
-      ['', (task) => <Ago at={task.requestTime} />, 'soft number'],
+      ['', (task) => <Ago instant={task.requestTime} />, 'soft number'],
     ]}
   />
 );
@@ -127,7 +127,7 @@ function LatestChanges() {
                   </>
                 ),
               ],
-              ['', ({ at }) => <Ago at={at} />, 'soft number'],
+              ['', ({ at }) => <Ago instant={at} />, 'soft number'],
             ]}
           />
         )}

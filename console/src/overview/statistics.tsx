@@ -5,7 +5,7 @@ import { t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { Card, ErrorNote } from '../parts/page.tsx';
 import { Ago, Table } from '../parts/show.tsx';
-import { listSteps, listTicks, markTimes, sayStep, spread, sum } from '../rules/axis.ts';
+import { describeStep, listSteps, listTicks, markTimes, spread, sum } from '../rules/axis.ts';
 import { formatAll, formatCount, formatDuration, formatPercent, formatShort } from '../rules/format.ts';
 import { useAnswer } from '../state/answers.ts';
 import { linkTo, useFilters } from '../state/route.ts';
@@ -34,7 +34,7 @@ interface Shown {
 export function Statistics() {
   const [{ range: name }, change] = useFilters(['range']);
   const ranges = listRanges();
-  const range = ranges.find((one) => one.name === name) ?? ranges[0];
+  const range = ranges.find((candidate) => candidate.name === name) ?? ranges[0];
   const { days, step } = range;
   const statistics = useAnswer(
     ['statistics', days],
@@ -50,9 +50,9 @@ export function Statistics() {
       <div className="row spread">
         <h2>{t('Over time')}</h2>
         <SelectField
-          label={t('How far back')}
+          label={t('Period')}
           isQuiet
-          choices={ranges.map((one) => [one.name, one.title] as const)}
+          choices={ranges.map((choice) => [choice.name, choice.title] as const)}
           value={range.name}
           onChange={(next) => change({ range: next })}
         />
@@ -71,7 +71,7 @@ function RequestChart({ statistics, range, steps }: Shown) {
     spread(steps, statistics.requests, field);
   const [all, refused, limited, failed] = [of('requests'), of('refused'), of('limited'), of('failed')];
   const good = all.map(
-    (value, at) => (value ?? 0) - (refused[at] ?? 0) - (limited[at] ?? 0) - (failed[at] ?? 0),
+    (value, index) => (value ?? 0) - (refused[index] ?? 0) - (limited[index] ?? 0) - (failed[index] ?? 0),
   );
   const total = sum(all);
   const bad = sum(failed) + sum(limited);
@@ -144,7 +144,7 @@ function Noted({ list }: { list: readonly NotedRequest[] }) {
         rows={list.slice(0, SHOWN_REQUESTS)}
         keyOf={({ requestId }) => requestId}
         columns={[
-          [t('When'), ({ at }) => <Ago at={at} />, 'soft'],
+          [t('When'), ({ at }) => <Ago instant={at} />, 'soft'],
           [
             t('Request'),
             ({ method, route, projectId }) =>
@@ -163,7 +163,7 @@ function Noted({ list }: { list: readonly NotedRequest[] }) {
               </span>
             ),
           ],
-          [t('Took'), ({ ms }) => formatDuration(ms), 'number'],
+          [t('Duration'), ({ ms }) => formatDuration(ms), 'number'],
           [
             t('Project'),
             ({ projectId }) => projectId !== null && <a href={linkTo('projects', projectId)}>{projectId}</a>,
@@ -178,7 +178,7 @@ function Noted({ list }: { list: readonly NotedRequest[] }) {
 interface Series {
   readonly name: string;
   readonly color: string;
-  /** One value for each step; undefined where none is known. */
+  /** One value for each step, or undefined for a step without a value. */
   readonly values: readonly (number | undefined)[];
 }
 
@@ -197,7 +197,7 @@ const WIDTH = 600;
 /** Values over time, with round axis values, a value at the pointer or by arrow keys, and a table of them. */
 function Chart({ label, steps, series: given, kind, height = 110 }: Shape) {
   const series = kind === 'line' ? given.map(carryOn) : given;
-  const largest = Math.max(0, ...steps.map((_, at) => heightOf(series, at, kind)));
+  const largest = Math.max(0, ...steps.map((_, index) => heightOf(series, index, kind)));
   const ticks = listTicks(largest);
   const top = ticks.at(-1) ?? 1;
   const drawn = { steps, series, height, scale: (value: number) => (value / top) * height };
@@ -224,17 +224,17 @@ function Chart({ label, steps, series: given, kind, height = 110 }: Shape) {
               />
             ))}
             {kind === 'bars' && <Bars {...drawn} />}
-            {kind === 'line' && series.map((one) => <Line key={one.name} one={one} {...drawn} />)}
+            {kind === 'line' && series.map((line) => <Line key={line.name} line={line} {...drawn} />)}
           </svg>
         </Plot>
         <Times steps={steps} />
       </div>
       {series.length > 1 && (
         <figcaption className="row small soft">
-          {series.map((one) => (
-            <span key={one.name} className="row">
-              <Swatch color={one.color} />
-              {one.name}
+          {series.map((entry) => (
+            <span key={entry.name} className="row">
+              <Swatch color={entry.color} />
+              {entry.name}
             </span>
           ))}
         </figcaption>
@@ -248,31 +248,31 @@ const Swatch = ({ color }: { color: string }) => (
   <span className="swatch" style={{ background: color }} aria-hidden="true" />
 );
 
-function carryOn(one: Series): Series {
+function carryOn(series: Series): Series {
   let last: number | undefined;
-  const values = one.values.map((value) => {
+  const values = series.values.map((value) => {
     last = value ?? last;
     return last;
   });
-  return { ...one, values };
+  return { ...series, values };
 }
 
-function heightOf(series: readonly Series[], at: number, kind: 'bars' | 'line'): number {
-  const values = series.map(({ values: all }) => all[at] ?? 0);
+function heightOf(series: readonly Series[], index: number, kind: 'bars' | 'line'): number {
+  const values = series.map(({ values: all }) => all[index] ?? 0);
   return kind === 'bars' ? values.reduce((sum, value) => sum + value, 0) : Math.max(0, ...values);
 }
 
-/** Labels of the value axis, hidden from screen readers, as the table has the values. */
+/** Labels of the value axis. They are hidden from screen readers, because the table has the values. */
 function Values({ ticks, height }: { ticks: readonly number[]; height: number }) {
   const top = ticks.at(-1) ?? 1;
   const words = ticks.map(formatShort);
-  const widest = words.reduce((long, one) => (one.length > long.length ? one : long), '');
+  const widest = words.reduce((long, word) => (word.length > long.length ? word : long), '');
   return (
     <div className="chart-values" style={{ height }} aria-hidden="true">
       <span className="width">{widest}</span>
-      {ticks.map((tick, at) => (
+      {ticks.map((tick, index) => (
         <span key={tick} style={{ bottom: (tick / top) * height }}>
-          {words[at]}
+          {words[index]}
         </span>
       ))}
     </div>
@@ -284,12 +284,12 @@ const NEAR = 0.06;
 
 const Times = ({ steps }: { steps: readonly number[] }) => (
   <div className="chart-times" aria-hidden="true">
-    {markTimes(steps).map(({ at, words }) => {
-      const share = (at + 0.5) / steps.length;
+    {markTimes(steps).map(({ index, words }) => {
+      const share = (index + 0.5) / steps.length;
       const side = share < NEAR ? 'at-start' : share > 1 - NEAR ? 'at-end' : undefined;
       const left = side === 'at-end' ? '100%' : side === 'at-start' ? 0 : `${share * 100}%`;
       return (
-        <span key={at} className={side} style={{ left }}>
+        <span key={index} className={side} style={{ left }}>
           {words}
         </span>
       );
@@ -301,23 +301,23 @@ interface PlotShape extends Pick<Shape, 'label' | 'steps' | 'series'> {
   children: ReactNode;
 }
 
-/** Shows the value and time of the step at the pointer, or chosen with arrow keys as on a slider. */
+/** Shows the value and time of the step at the pointer, or of a step that arrow keys select, as on a slider. */
 function Plot({ label, steps, series, children }: PlotShape) {
-  const [at, setAt] = useState<number>();
+  const [chosen, setChosen] = useState<number>();
   const last = steps.length - 1;
   const follow = ({ clientX, currentTarget }: PointerEvent) => {
     const { left, width } = currentTarget.getBoundingClientRect();
-    setAt(Math.max(0, Math.min(last, Math.floor(((clientX - left) / width) * steps.length))));
+    setChosen(Math.max(0, Math.min(last, Math.floor(((clientX - left) / width) * steps.length))));
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const here = at ?? last;
+    const here = chosen ?? last;
     const next = { ArrowLeft: here - 1, ArrowRight: here + 1, Home: 0, End: last }[event.key];
     if (next === undefined) return;
     event.preventDefault();
-    setAt(Math.max(0, Math.min(last, next)));
+    setChosen(Math.max(0, Math.min(last, next)));
   };
-  const shown = at ?? last;
-  const said = series.map(({ name, values }) => `${name} ${formatCount(values[shown] ?? 0)}`);
+  const shown = chosen ?? last;
+  const texts = series.map(({ name, values }) => `${name} ${formatCount(values[shown] ?? 0)}`);
   return (
     <div className="chart-plot">
       {children}
@@ -329,37 +329,37 @@ function Plot({ label, steps, series, children }: PlotShape) {
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={shown}
-        aria-valuetext={`${sayStep(steps, shown)}: ${formatAll(said)}`}
+        aria-valuetext={`${describeStep(steps, shown)}: ${formatAll(texts)}`}
         onKeyDown={onKeyDown}
-        onFocus={() => setAt(at ?? last)}
-        onBlur={() => setAt(undefined)}
+        onFocus={() => setChosen(chosen ?? last)}
+        onBlur={() => setChosen(undefined)}
         onPointerMove={follow}
         onPointerDown={follow}
-        onPointerLeave={() => setAt(undefined)}
+        onPointerLeave={() => setChosen(undefined)}
       />
-      {at !== undefined && <Tip {...{ steps, series, at }} />}
+      {chosen !== undefined && <Tip {...{ steps, series, index: chosen }} />}
     </div>
   );
 }
 
-function Tip({ steps, series, at }: Pick<Shape, 'steps' | 'series'> & { at: number }) {
-  const share = (at + 0.5) / steps.length;
-  const place =
+function Tip({ steps, series, index }: Pick<Shape, 'steps' | 'series'> & { index: number }) {
+  const share = (index + 0.5) / steps.length;
+  const position =
     share < 0.5
       ? { left: `calc(${share * 100}% + 0.5rem)` }
       : { right: `calc(${(1 - share) * 100}% + 0.5rem)` };
   return (
     <>
       <div className="chart-line" style={{ left: `${share * 100}%` }} />
-      <div className="chart-tip" style={place} aria-hidden="true">
-        <strong>{sayStep(steps, at)}</strong>
+      <div className="chart-tip" style={position} aria-hidden="true">
+        <strong>{describeStep(steps, index)}</strong>
         {series.map(({ name, color, values }) => (
           <div key={name} className="row spread">
             <span className="row">
               <Swatch color={color} />
               {name}
             </span>
-            <span>{formatCount(values[at] ?? 0)}</span>
+            <span>{formatCount(values[index] ?? 0)}</span>
           </div>
         ))}
       </div>
@@ -367,9 +367,11 @@ function Tip({ steps, series, at }: Pick<Shape, 'steps' | 'series'> & { at: numb
   );
 }
 
-/** The table of a chart, without steps in which nothing happened. */
+/** The table of a chart, without steps that have no values. */
 function ChartTable({ label, steps, series }: Pick<Shape, 'label' | 'steps' | 'series'>) {
-  const rows = steps.flatMap((step, at) => (series.some(({ values }) => values[at]) ? [{ step, at }] : []));
+  const rows = steps.flatMap((step, index) =>
+    series.some(({ values }) => values[index]) ? [{ step, index }] : [],
+  );
   return (
     <details className="small">
       <summary>{t('As a table')}</summary>
@@ -380,10 +382,10 @@ function ChartTable({ label, steps, series }: Pick<Shape, 'label' | 'steps' | 's
         rows={rows}
         keyOf={({ step }) => step}
         columns={[
-          [t('Time'), ({ at }) => sayStep(steps, at), 'nowrap'],
+          [t('Time'), ({ index }) => describeStep(steps, index), 'nowrap'],
           ...series.map(
             ({ name, values }) =>
-              [name, ({ at }: { at: number }) => formatCount(values[at] ?? 0), 'number'] as const,
+              [name, ({ index }: { index: number }) => formatCount(values[index] ?? 0), 'number'] as const,
           ),
         ]}
       />
@@ -400,31 +402,31 @@ interface Drawn {
 
 function Bars({ steps, series, scale, height }: Drawn) {
   const width = WIDTH / Math.max(1, steps.length);
-  return steps.map((step, at) => {
+  return steps.map((step, index) => {
     let y = height;
     return (
       <g key={step}>
         {series.map(({ name, color, values }) => {
-          const size = scale(values[at] ?? 0);
+          const size = scale(values[index] ?? 0);
           y -= size;
-          const place = { x: (at + 0.1) * width, y, width: width * 0.8, height: size };
-          return <rect key={name} {...place} fill={color} />;
+          const box = { x: (index + 0.1) * width, y, width: width * 0.8, height: size };
+          return <rect key={name} {...box} fill={color} />;
         })}
       </g>
     );
   });
 }
 
-function Line({ one, steps, scale, height }: Drawn & { one: Series }) {
+function Line({ line, steps, scale, height }: Drawn & { line: Series }) {
   const gap = WIDTH / Math.max(1, steps.length);
-  const points = one.values.flatMap((value, at) =>
-    value === undefined ? [] : [`${((at + 0.5) * gap).toFixed(1)},${(height - scale(value)).toFixed(1)}`],
+  const points = line.values.flatMap((value, index) =>
+    value === undefined ? [] : [`${((index + 0.5) * gap).toFixed(1)},${(height - scale(value)).toFixed(1)}`],
   );
   return (
     <polyline
       points={points.join(' ')}
       fill="none"
-      stroke={one.color}
+      stroke={line.color}
       strokeWidth={2}
       vectorEffect="non-scaling-stroke"
     />

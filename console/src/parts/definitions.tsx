@@ -5,7 +5,7 @@ import { listChanged, type PartNames } from '../rules/changes.ts';
 import { formatDuration } from '../rules/format.ts';
 import { type Key, useOfProject, usePages } from '../state/answers.ts';
 import { useAct } from '../state/forms.ts';
-import { MistakesContext, readMistakes } from '../state/mistakes.ts';
+import { describeFailure, listMistakes, MistakesContext } from '../state/mistakes.ts';
 import { tell } from '../state/notices.ts';
 import { reread, rereading } from '../state/queries.ts';
 import { useCalls, useRights } from '../state/rights.ts';
@@ -36,11 +36,11 @@ type AtOne = At & { readonly id: number };
 /** A kind of definition in a project, and how to read and write it. Each feature has its own record. */
 export interface Kind<Value extends Definition & Named, Definition extends object> {
   readonly what: Defined;
-  list(at: At, signal: AbortSignal): Promise<readonly Value[]>;
-  get(at: AtOne, signal?: AbortSignal): Promise<Tagged<Value>>;
-  create(at: At, definition: Definition): Promise<Value>;
-  put(at: AtOne, definition: Definition, options: { ifMatch?: string }): Promise<Value>;
-  delete(at: AtOne): Promise<unknown>;
+  list(project: At, signal: AbortSignal): Promise<readonly Value[]>;
+  get(definition: AtOne, signal?: AbortSignal): Promise<Tagged<Value>>;
+  create(project: At, definition: Definition): Promise<Value>;
+  put(target: AtOne, definition: Definition, options: { ifMatch?: string }): Promise<Value>;
+  delete(target: AtOne): Promise<unknown>;
   /** The names of the parts that can be changed. */
   nameParts(): PartNames<Definition>;
   isBusy(value: Value): boolean;
@@ -66,8 +66,8 @@ export function useStart<Given = void>(
   start: (given: Given) => Promise<unknown>,
   names: readonly string[],
 ) {
-  return useAct(async (given: Given) => {
-    await start(given).then(() => tell.good(message), tell.bad);
+  return useAct(async (input: Given) => {
+    await start(input).then(() => tell.good(message), tell.bad);
     await reread(...names);
   });
 }
@@ -78,7 +78,7 @@ interface ListShape<Value extends Named> {
   about: string;
   hint: string;
   /** The description below its name. */
-  describe(one: Value): ReactNode;
+  describe(definition: Value): ReactNode;
   columns: readonly Column<Value>[];
   actions?: (list: readonly Value[]) => ReactNode;
 }
@@ -86,7 +86,7 @@ interface ListShape<Value extends Named> {
 /** The project's definitions of a kind, each with its state. */
 export function DefinitionList<Value extends Named>({ kind, describe, ...shape }: ListShape<Value>) {
   const { what } = kind;
-  const listed = useOfProject([`${what}s`], ({ signal, ...at }) => kind.list(at, signal), {
+  const listed = useOfProject([`${what}s`], ({ signal, ...project }) => kind.list(project, signal), {
     refetchInterval: ({ state }) => (state.data?.some(kind.isBusy) ? BUSY_MS : IDLE_MS),
   });
   const list = listOf(what);
@@ -102,12 +102,12 @@ export function DefinitionList<Value extends Named>({ kind, describe, ...shape }
       columns={[
         [
           nameOne(what),
-          (one) => (
+          (definition) => (
             <>
-              <a className="strong" href={`${list}/${one.id}`}>
-                {one.name}
+              <a className="strong" href={`${list}/${definition.id}`}>
+                {definition.name}
               </a>
-              <div className="small soft break">{describe(one)}</div>
+              <div className="small soft break">{describe(definition)}</div>
             </>
           ),
         ],
@@ -163,7 +163,7 @@ export function DefinitionView<Value extends Named>({ kind, deleting, actions, c
   const id = Number(parts[3]);
   const read = useOfProject(
     [what, id],
-    async ({ signal, ...at }) => (await kind.get({ ...at, id }, signal)).value,
+    async ({ signal, ...project }) => (await kind.get({ ...project, id }, signal)).value,
     { refetchInterval: ({ state }) => (state.data && kind.isBusy(state.data) ? BUSY_MS : IDLE_MS) },
   );
   const value = read.data;
@@ -201,10 +201,10 @@ export function Stored<Value extends Named>({ kind, children }: StoredShape<Valu
   const isNew = id === 'new';
   const stored = useOfProject(
     [`${kind.what}-to-change`, id],
-    ({ signal, ...at }) => kind.get({ ...at, id: Number(id) }, signal),
+    ({ signal, ...project }) => kind.get({ ...project, id: Number(id) }, signal),
     {
       enabled: !isNew,
-      // A user who returns sees others' changes at once.
+      // A user who returns to the page sees changes of other users immediately.
       refetchOnWindowFocus: 'always',
       refetchInterval: ({ state }) => (state.data && kind.isBusy(state.data.value) ? BUSY_MS : false),
       gcTime: 0,
@@ -244,7 +244,7 @@ export function useEditor<Value extends Definition & Named, Definition extends o
         setError(reason);
         // Mistakes are listed at the top.
         scrollTo(0, 0);
-        // Both versions are shown once the other one is known.
+        // Both versions are shown once the other version has been read.
         void refresh();
       },
     );
@@ -277,31 +277,31 @@ function useWrite<Value extends Definition & Named, Definition extends object>(
       tellSaved(created);
       return created;
     }
-    const at = { relata, projectId, id: stored.value.id };
+    const target = { relata, projectId, id: stored.value.id };
     const { former, answer } = await saveMerged<Definition, Value>(edited, {
       what,
-      read: () => kind.get(at),
-      write: (definition, options) => kind.put(at, definition, options),
+      read: () => kind.get(target),
+      write: (definition, options) => kind.put(target, definition, options),
     });
     tellSaved(
       answer,
-      kind.canUndo && (() => rereading(undo(kind, at, { saved: answer, former }), ...shownAs(what))),
+      kind.canUndo && (() => rereading(undo(kind, target, { saved: answer, former }), ...shownAs(what))),
     );
     return answer;
   };
 }
 
-/** Restores what was stored before, unless it was changed since. */
+/** Restores the version before the save, unless the definition was changed since. */
 async function undo<Value extends Definition & Named, Definition extends object>(
   kind: Kind<Value, Definition>,
-  at: AtOne,
+  target: AtOne,
   { saved, former }: { readonly saved: Value; readonly former: Definition },
 ): Promise<void> {
   const { what } = kind;
-  const { value, etag } = await kind.get(at);
+  const { value, etag } = await kind.get(target);
   if (listChanged(kind.nameParts(), saved, value).length > 0)
     throw new Error(t('This {what} was changed since: nothing is undone.', { what }));
-  await kind.put(at, former, etag ? { ifMatch: etag } : {});
+  await kind.put(target, former, etag ? { ifMatch: etag } : {});
 }
 
 interface EditorShape<Definition> {
@@ -315,9 +315,9 @@ interface EditorShape<Definition> {
   /** An element in place of the save button, while something else has to be done first. */
   instead?: ReactNode;
   canSave: boolean;
-  /** Whether the draft is still being tried. */
+  /** Whether the preview of the draft is still loading. */
   isTrying?: boolean;
-  /** Shown before anything is saved, in addition to those at the fields. */
+  /** Mistakes that are known before the draft is saved, in addition to those that a save reports. */
   mistakes?: readonly string[];
   children: ReactNode;
 }
@@ -366,7 +366,7 @@ export function EditorPage<Definition extends object>({
     >
       <ErrorNote error={error} />
       <Meanwhile what={what} of={edited} />
-      <MistakesContext value={[...new Set([...readMistakes(error), ...mistakes])]}>
+      <MistakesContext value={[...new Set([...listMistakes(error), ...mistakes])]}>
         <Fragment key={edited.round}>{children}</Fragment>
       </MistakesContext>
     </Page>
@@ -438,7 +438,7 @@ const HistoryTable = <Run extends Ran>({ runs, noun, startedBy, describe }: Tabl
         t('{noun, select, run {Run} other {Build}}', { noun }),
         (run) => (
           <a className="strong" href={projectLink('updates', run.task.id)}>
-            <Ago at={run.task.requestTime} />
+            <Ago instant={run.task.requestTime} />
           </a>
         ),
       ],
@@ -458,7 +458,7 @@ const HistoryTable = <Run extends Ran>({ runs, noun, startedBy, describe }: Tabl
         (run) => (
           <>
             {describe(run)}
-            {run.task.error && <div className="small soft">{run.task.error.message}</div>}
+            {run.task.error && <div className="small soft">{describeFailure(run.task.error).message}</div>}
             {run.task.warnings?.map((warning) => (
               <div key={warning} className="small soft">
                 {warning}
@@ -469,7 +469,7 @@ const HistoryTable = <Run extends Ran>({ runs, noun, startedBy, describe }: Tabl
       ],
       [t('Started'), (run) => startedBy[run.startedBy as Run['startedBy']], 'wide-only soft'],
       [
-        t('Took'),
+        t('Duration'),
         (run) => run.task.finishTime !== null && formatDuration(run.task.finishTime - run.task.requestTime),
         'wide-only soft number nowrap',
       ],

@@ -1,28 +1,28 @@
 import type { RelatedReason, RelationExplanation } from '@relata/client';
 import type { ReactNode } from 'react';
 import { rich, t } from '../languages/text.ts';
-import { sayMatched } from '../rules/filters.ts';
-import { sayTerm } from '../rules/fit.ts';
+import { describeMatched } from '../rules/filters.ts';
+import { describeTerm } from '../rules/fit.ts';
 import {
+  describeNeed,
   type Gap,
   listExplained,
   listMissing,
   type Pair,
   readSide,
   sayMatch,
-  sayNeed,
   type Verdict,
 } from '../rules/verdicts.ts';
 import { Icon } from './button.tsx';
 
-/** Explains how a pair of products stands in one relation, condition by condition. */
-export function Explanation({ found, pair }: { found: RelationExplanation; pair: Pair }) {
-  const { related, matchType, source, target, match, listed } = found;
+/** Explains whether one relation relates a pair of products, condition by condition. */
+export function Explanation({ explanation, pair }: { explanation: RelationExplanation; pair: Pair }) {
+  const { related, matchType, source, target, match, listed } = explanation;
   const isSecondWay = matchType === 'SECOND_WAY';
   return (
     <div className="stack" aria-live="polite">
-      <Outcome found={found} />
-      {!related && <Missing missing={listMissing(found, pair)} />}
+      <Outcome explanation={explanation} />
+      {!related && <Missing missing={listMissing(explanation, pair)} />}
       {listed && (
         <p>
           {rich('Listed by {by}, at position {position}.', {
@@ -31,26 +31,30 @@ export function Explanation({ found, pair }: { found: RelationExplanation; pair:
           })}
         </p>
       )}
-      {listed === null && <p>{t('Neither of them lists the other one.')}</p>}
+      {listed === null && <p>{t('Neither product lists the other.')}</p>}
       <Verdicts title={isSecondWay ? t('Result') : t('Requested product')} list={readSide(source)} />
       <Verdicts title={isSecondWay ? t('Requested product') : t('Result')} list={readSide(target)} />
       <Verdicts
         title={t('Match')}
-        list={listExplained(match).map((one) => ({
-          words: sayMatched(
-            sayTerm(one.target, one.targetTerm),
-            one.operator,
-            sayTerm(one.source, one.sourceTerm),
+        list={listExplained(match).map((explained) => ({
+          words: describeMatched(
+            describeTerm(explained.target, explained.targetTerm),
+            explained.operator,
+            describeTerm(explained.source, explained.sourceTerm),
           ),
-          holds: one.holds,
-          values: one.say,
+          holds: explained.holds,
+          values: explained.say,
         }))}
       />
     </div>
   );
 }
 
-const Outcome = ({ found: { related, rank, excluded, matchType } }: { found: RelationExplanation }) => (
+const Outcome = ({
+  explanation: { related, rank, excluded, matchType },
+}: {
+  explanation: RelationExplanation;
+}) => (
   <p className={related ? 'note good' : 'note warn'}>
     <strong>
       {!related && t('It is not a result')}
@@ -70,10 +74,10 @@ function Missing({ missing }: { missing: readonly Gap[] }) {
       <ul className="stack small">
         {missing.map(({ or, ...gap }) => (
           <li key={`${gap.identifier} ${gap.needs}`}>
-            {sayGap(gap)}
+            {describeGap(gap)}
             {or && (
               <div>
-                {t('or')} {sayGap(or)}
+                {t('or')} {describeGap(or)}
               </div>
             )}
           </li>
@@ -83,7 +87,7 @@ function Missing({ missing }: { missing: readonly Gap[] }) {
   );
 }
 
-function sayGap({ identifier, needs, has }: Gap): ReactNode {
+function describeGap({ identifier, needs, has }: Gap): ReactNode {
   const words = {
     identifier: <span className="mono">{identifier}</span>,
     needs: <strong>{needs}</strong>,
@@ -106,8 +110,8 @@ function Verdicts({ title, list }: { title: string; list: readonly Verdict[] }) 
 
 const VerdictList = ({ list }: { list: readonly Verdict[] }) => (
   <ul className="verdicts small">
-    {list.map(({ words, holds, values, inner }, at) => (
-      <li key={at}>
+    {list.map(({ words, holds, values, inner }, index) => (
+      <li key={index}>
         <Holds of={holds} />
         <div>
           {words}
@@ -125,13 +129,16 @@ const Holds = ({ of: holds }: { of: boolean }) => (
   </span>
 );
 
-/** Explains why a product is a result, by match: `Module size and Maximum memory: 16 GB ≤ 192 GB`; and what a match that fails needs. */
+/**
+ * Explains why a product is a result, by match: `Module size and Maximum memory: 16 GB ≤ 192 GB`. For a match
+ * that fails, it also says what the match needs.
+ */
 export const Reason = ({ reason }: { reason: Pick<RelatedReason, 'match'> }) => (
   <>
-    {listExplained(reason.match).map((match, at) => {
-      const words = match.holds ? sayMatch(match) : sayNeed(match);
+    {listExplained(reason.match).map((match, index) => {
+      const words = match.holds ? sayMatch(match) : describeNeed(match);
       return (
-        <span key={at} className="reason small" title={words}>
+        <span key={index} className="reason small" title={words}>
           <Holds of={match.holds} />
           <span className="soft">{words}</span>
         </span>

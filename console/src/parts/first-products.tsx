@@ -13,7 +13,7 @@ import { Code } from './show.tsx';
 
 const WATCH_MS = 2_000;
 
-/** An empty project asks for a file, and becomes the table when products arrive in any way. */
+/** An empty project offers to import a file. The table of products replaces it as soon as products arrive. */
 export function FirstProducts() {
   const { canChange } = useRights();
   useArrival();
@@ -28,7 +28,7 @@ export function FirstProducts() {
           <FileDrop label={t('Drop a file with your products, or choose one')} onFile={open}>
             <span className="soft small">{t('CSV, Excel, JSON, XML, BMEcat, or an export of a shop')}</span>
           </FileDrop>
-          <p>{t('You see the catalog as it would be before anything is stored.')}</p>
+          <p>{t('You see the resulting catalog before anything is stored.')}</p>
           <ExampleButton />
         </>
       )}
@@ -40,7 +40,7 @@ export function FirstProducts() {
         <FirstCalls />
         <p className="small">
           {rich(
-            '<code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are in <code>examples/</code>, and a <link>pipeline</link> fetches a file by itself.',
+            '<code>npm run demo</code> starts a second service with a complete demo catalog. Example programs are in <code>examples/</code>, and a <link>pipeline</link> fetches a file automatically.',
             { link: projectLink('pipelines') },
           )}
         </p>
@@ -68,7 +68,7 @@ function ExampleButton() {
     const { loadExample } = await import('../state/example.ts');
     await loadExample(relata, projectId).then(
       () =>
-        tell.good(t('The example products are in'), t('A relation “Bits for this drill” came with them.')),
+        tell.good(t('The example products are loaded'), t('They include a relation, “Bits for this drill”.')),
       tell.bad,
     );
     await reread();
@@ -82,12 +82,12 @@ function ExampleButton() {
 
 /** The calls with a working key, so that they can be pasted as they are. */
 export function FirstCalls() {
-  const { who, relata } = useSession();
+  const { caller, relata } = useSession();
   const project = useProject();
   const { canChange } = useRights();
-  const [made, setMade] = useState<string>();
+  const [createdKey, setMade] = useState<string>();
   const [error, setError] = useState<unknown>();
-  const key = who?.kind === 'key' ? who.key : made;
+  const key = caller?.kind === 'key' ? caller.key : createdKey;
   const make = async () => {
     const created = await relata.apiKeys.create({
       name: t('First products'),
@@ -110,7 +110,7 @@ export function FirstCalls() {
           </LinkButton>
         </div>
       )}
-      {made !== undefined && (
+      {createdKey !== undefined && (
         <p className="soft small">
           {t('The key “First products” is shown only now. You can delete it under API access.')}
         </p>

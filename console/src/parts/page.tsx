@@ -3,7 +3,7 @@ import { RelataError, type Task } from '@relata/client';
 import { Component, createContext, type ReactNode, useContext, useEffect, useRef, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { handleSubmit } from '../state/forms.ts';
-import { readDetail, sayRefusal } from '../state/mistakes.ts';
+import { describeRefusal, listDetails } from '../state/mistakes.ts';
 import { ProjectContext, useRights } from '../state/rights.ts';
 import { projectLink } from '../state/route.ts';
 import { useSession } from '../state/session.tsx';
@@ -19,7 +19,7 @@ interface PageShape {
   title: string;
   /** The pages above it within the project. */
   under?: readonly Crumb[];
-  /** The whole path to it, where it does not lead through the project. */
+  /** The complete path to the page, if it does not lead through the project. */
   crumbs?: readonly Crumb[];
   actions?: ReactNode;
   about?: ReactNode;
@@ -57,9 +57,9 @@ export function Page({ title, under = [], crumbs, actions, about, isNarrow, chil
 
 const Crumbs = ({ crumbs }: { crumbs: readonly Crumb[] }) => (
   <nav className="crumbs" aria-label={t('Where you are')}>
-    {crumbs.map(([words, href], at) => (
+    {crumbs.map(([words, href], index) => (
       <span key={words}>
-        {at > 0 && <span aria-hidden="true">› </span>}
+        {index > 0 && <span aria-hidden="true">› </span>}
         <a href={href}>{words}</a>
       </span>
     ))}
@@ -114,17 +114,16 @@ export const Note = ({ look, title, lines = [], children }: NoteShape) => (
   </div>
 );
 
-/** An error in the service's words, with its advice. */
+/** An error with its details, in words for the user. */
 export function ErrorNote({ error }: { error: unknown }) {
   const isBack = useIsBack(error);
   if (!error || isBack) return null;
-  const message = sayRefusal(error);
-  const details = error instanceof RelataError ? error.details : [];
+  const message = describeRefusal(error);
   const requestId = error instanceof RelataError ? error.requestId : undefined;
   return (
     <div className="note bad" role="alert">
       <strong>{message}</strong>
-      <Details list={details.map(readDetail)} />
+      <Details list={listDetails(error)} />
       {requestId && (
         <details className="soft small">
           <summary>{t('Details')}</summary>
@@ -174,7 +173,10 @@ export function Answer<Value>({ of: { data, error }, children }: AnswerShape<Val
   return error ? <ErrorNote error={error} /> : <Loading />;
 }
 
-/** The result of an earlier draft while a new one is computed. Not faded, as it has to stay readable. */
+/**
+ * The result of an earlier draft while a new result is computed. It is not faded, because it has to stay
+ * readable.
+ */
 export const Renewed = ({ isOld, children }: { isOld: boolean; children: ReactNode }) => (
   <div className="stack wide" aria-busy={isOld}>
     {children}
@@ -191,7 +193,7 @@ interface ListPageShape<One extends { readonly id: number }> {
   /** The text of an empty list, and the first thing to do. */
   empty: string;
   hint: string;
-  /** The label of the create button, for those who may create, and its link or action. */
+  /** The label of the create button for users who may create, and its link or action. */
   create: readonly [words: string, how: string | (() => void)];
   actions?: ReactNode;
   above?: ReactNode;
@@ -256,7 +258,7 @@ export function LastTaskNote({ task, children }: { task: LastTask | null; childr
       <span className="row">
         <TaskStatus task={task} />
         <span className="soft small">
-          <Ago at={task.finishTime ?? task.startTime} />
+          <Ago instant={task.finishTime ?? task.startTime} />
         </span>
       </span>
       <span className="small soft">{children}</span>
@@ -300,14 +302,14 @@ const FIELDS = ['input:enabled:not([readonly])', 'select:enabled', 'textarea:ena
 /** The cancel button, which comes first. */
 const LEAST_HARM = '.dialog-foot [type=button]';
 
-/** @returns the first element to focus; the dialog itself where it has only its cross */
+/** @returns the first element to focus; the dialog itself if it has only the close button */
 function findStart(popup: HTMLElement | null): HTMLElement | null {
   const find = (what: string) => popup?.querySelector<HTMLElement>(what);
   return find(FIELDS) ?? find(LEAST_HARM) ?? popup;
 }
 
 interface FormShape extends Omit<DialogShape, 'children' | 'isOpen'> {
-  /** Undefined: open as long as it is drawn. */
+  /** Undefined: the dialog is open while it is rendered. */
   isOpen?: boolean;
   action: string;
   isDanger?: boolean;
@@ -373,7 +375,7 @@ export function FormDialog({
     setBusy(true);
     setError(undefined);
     const before = closings.current;
-    // A dialog closed meanwhile may be open again, with other content.
+    // A dialog that was closed during the action may be open again, with other content.
     await onSubmit().then(() => closings.current === before && close(), setError);
     setBusy(false);
   };
@@ -384,7 +386,7 @@ export function FormDialog({
         <ErrorNote error={error} />
         {isAsking && (
           <p className="note warn" role="alert">
-            {t('Leave without saving?')} {t('What you changed is lost.')}
+            {t('Leave without saving?')} {t('Your changes will be lost.')}
           </p>
         )}
         <div className="dialog-foot">
@@ -404,8 +406,8 @@ export function FormDialog({
 }
 
 interface SafeShape {
-  /** A change of place draws the view again. */
-  place: string;
+  /** A new address renders the view again. */
+  address: string;
   children: ReactNode;
 }
 
@@ -417,8 +419,8 @@ export class Safe extends Component<SafeShape, { error: unknown }> {
     return { error };
   }
 
-  override componentDidUpdate({ place }: SafeShape) {
-    if (place !== this.props.place && this.state.error !== undefined) this.setState({ error: undefined });
+  override componentDidUpdate({ address }: SafeShape) {
+    if (address !== this.props.address && this.state.error !== undefined) this.setState({ error: undefined });
   }
 
   override render() {
@@ -426,8 +428,8 @@ export class Safe extends Component<SafeShape, { error: unknown }> {
     return (
       <Page title={t('This page cannot be shown')}>
         <Card>
-          <Empty icon="link" title={t('A part of the console did not arrive')}>
-            <p>{t('The service may be away, or it may just have been updated.')}</p>
+          <Empty icon="link" title={t('Part of the console could not be loaded')}>
+            <p>{t('The service may be unreachable, or it may have just been updated.')}</p>
             <Button look="primary" onClick={() => location.reload()}>
               {t('Try again')}
             </Button>
@@ -442,8 +444,8 @@ const RELOADED = 'relata-reloaded-at';
 const RELOAD_PAUSE_MS = 60_000;
 
 /**
- * @returns the file of a view; if it is gone since an update of the console, the page is reloaded
- * @throws the browser's error, when the service is away or the page was reloaded just before
+ * @returns the file of a view. If an update of the console has removed it, the page is reloaded.
+ * @throws the browser's error when the service is unreachable or the page was reloaded just before
  */
 export async function loadFile<File>(file: () => Promise<File>): Promise<File> {
   try {

@@ -25,19 +25,21 @@ export function ProductDifference({ change }: ProductDifferenceShape) {
   const { before, after, changedSince } = change;
   const differences = listDifferences(before as ComparedProduct | null, after as ComparedProduct | null);
   if (differences.length === 0)
-    return <p className="soft">{t('Only how its values are read has changed, nothing that was sent.')}</p>;
+    return (
+      <p className="soft">{t('Its values are read in another way. The uploaded data has not changed.')}</p>
+    );
   return (
     <>
       {changedSince && (
         <p className="soft small">
           {t(
-            'An update changed it again: "After" is how the next full update or deletion found it, or how it is now.',
+            'A later update changed it again. "After" shows it before the next full update or deletion, or as it is now.',
           )}
         </p>
       )}
       <Table
         rows={differences}
-        keyOf={(one) => `${one.isAttribute} ${one.field}`}
+        keyOf={(difference) => `${difference.isAttribute} ${difference.field}`}
         columns={[
           [t('Field'), nameField],
           [t('Before'), ({ before: lines }) => <Side lines={lines} look="gone" />],
@@ -50,8 +52,8 @@ export function ProductDifference({ change }: ProductDifferenceShape) {
 
 function Side({ lines, look }: { lines: readonly string[]; look: 'gone' | 'come' }) {
   if (lines.length === 0) return <span className="soft">{t('nothing')}</span>;
-  return lines.map((line, at) => (
-    <div key={`${at} ${line}`} className={`mono ${look}`}>
+  return lines.map((line, index) => (
+    <div key={`${index} ${line}`} className={`mono ${look}`}>
       {line}
     </div>
   ));
@@ -74,7 +76,7 @@ export const nameCommit = ({ kind }: Pick<Commit, 'kind'>): string =>
   kind === 'delete' ? t('Deletion of products') : t('Full update');
 
 /** @returns for example `3 created, 1 deleted` */
-export function sayCounts({
+export function describeCounts({
   created,
   changed,
   deleted,
@@ -88,7 +90,7 @@ export function sayCounts({
 }
 
 /** @returns its author, if known */
-export const sayAuthor = ({ author }: Pick<Commit, 'author'>): string =>
+export const describeAuthor = ({ author }: Pick<Commit, 'author'>): string =>
   author === null ? t('unknown') : author.name;
 
 interface SayReachShape {
@@ -97,8 +99,8 @@ interface SayReachShape {
 }
 
 /** Says how far back changes can be undone. */
-export function sayReach({ keptCommits, keptDays }: SayReachShape): string {
-  if (keptCommits === 0) return t('Nothing can be undone: the settings keep no change.');
+export function describeReach({ keptCommits, keptDays }: SayReachShape): string {
+  if (keptCommits === 0) return t('Nothing can be undone, because the settings do not keep any changes.');
   const count = keptCommits;
   if (keptDays === null)
     return t(

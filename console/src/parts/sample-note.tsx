@@ -1,11 +1,14 @@
 import { t } from '../languages/text.ts';
-import { type Extent, sayExtent } from '../rules/sampled.ts';
+import { describeExtent, type Extent } from '../rules/sampled.ts';
 import { Button } from './button.tsx';
 import { Loading } from './page.tsx';
 
-/** Says which part of the products the counts beside it are estimated from; nothing beside exact counts. */
+/**
+ * Shows the part of the products from which the counts beside it are estimated. Shows nothing beside exact
+ * counts.
+ */
 export function SampleNote({ extent }: { extent: Extent }) {
-  const words = sayExtent(extent);
+  const words = describeExtent(extent);
   return words === '' ? null : <p className="soft small">{words}</p>;
 }
 
@@ -14,7 +17,7 @@ interface CountAllShape {
   isCounting: boolean;
 }
 
-/** Offers exact counts of a catalog that is too large to be counted without being asked. */
+/** Offers exact counts of a catalog that is too large to be counted without a request. */
 export function CountAll({ countAll, isCounting }: CountAllShape) {
   if (isCounting) return <Loading words={t('Counting …')} />;
   if (countAll === undefined) return null;

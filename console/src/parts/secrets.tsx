@@ -13,7 +13,7 @@ interface OnceShape {
   title: string;
   about: string;
   label: string;
-  /** Undefined if it was lost, as the service keeps no secret. */
+  /** Undefined if it was lost, because the service does not keep secrets. */
   value: string | undefined;
   lost?: string;
   onDone(): void;
@@ -47,7 +47,7 @@ export function RotateDialog({ label, onRotate, children, ...dialog }: RotateSha
       <SelectField
         label={label}
         choices={[
-          ['0', t('Ends at once')],
+          ['0', t('Ends immediately')],
           [String(HOUR_S), t('Works for another hour')],
           [String(24 * HOUR_S), t('Works for another day')],
           [String(7 * 24 * HOUR_S), t('Works for another 7 days')],
@@ -69,7 +69,7 @@ interface UrlShape {
   children: ReactNode;
 }
 
-/** An address that gives access by itself, and can be replaced by a new one. */
+/** An address that works without a key, and can be replaced by a new one. */
 export function UrlCard({ title, of, url, warning, renew, children }: UrlShape) {
   const { canChange } = useRights();
   return (

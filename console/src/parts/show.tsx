@@ -7,11 +7,11 @@ import { projectLink } from '../state/route.ts';
 import { Button, CopyButton, IconButton } from './button.tsx';
 
 /** An instant in everyday words, with the exact time in its tooltip. */
-export function Ago({ at }: { at: number | null | undefined }) {
-  if (!at) return <span className="soft">{t('never')}</span>;
+export function Ago({ instant }: { instant: number | null | undefined }) {
+  if (!instant) return <span className="soft">{t('never')}</span>;
   return (
-    <time dateTime={new Date(at).toISOString()} title={formatMoment(at)} className="nowrap">
-      {formatAgo(at)}
+    <time dateTime={new Date(instant).toISOString()} title={formatMoment(instant)} className="nowrap">
+      {formatAgo(instant)}
     </time>
   );
 }
@@ -60,9 +60,9 @@ interface RemovableShape<One> {
   list: readonly One[];
   /** The text for an empty list. */
   none: string;
-  label(one: One): string;
-  onRemove(one: One): void;
-  children(one: One): ReactNode;
+  label(entry: One): string;
+  onRemove(entry: One): void;
+  children(entry: One): ReactNode;
 }
 
 /** A few items, each with a cross to remove it. */
@@ -76,10 +76,10 @@ export function Removable<One extends { readonly id: string | number }>({
   if (list.length === 0) return <p className="soft">{none}</p>;
   return (
     <ul className="stack">
-      {list.map((one) => (
-        <li key={one.id} className="row spread">
-          <span>{children(one)}</span>
-          <IconButton icon="cross" label={label(one)} onClick={() => onRemove(one)} />
+      {list.map((entry) => (
+        <li key={entry.id} className="row spread">
+          <span>{children(entry)}</span>
+          <IconButton icon="cross" label={label(entry)} onClick={() => onRemove(entry)} />
         </li>
       ))}
     </ul>
@@ -105,11 +105,11 @@ export const Tags = ({ list }: { list: readonly string[] }) =>
   ));
 
 /** Items in a sentence, separated by commas. */
-export function Joined<One>({ list, children }: { list: readonly One[]; children(one: One): ReactNode }) {
-  return list.map((one, at) => (
-    <span key={at}>
-      {at > 0 && ', '}
-      {children(one)}
+export function Joined<One>({ list, children }: { list: readonly One[]; children(entry: One): ReactNode }) {
+  return list.map((entry, index) => (
+    <span key={index}>
+      {index > 0 && ', '}
+      {children(entry)}
     </span>
   ));
 }
@@ -124,10 +124,10 @@ interface PairsShape {
 
 /** Names with their values; entries that are false are left out. */
 export function Pairs({ pairs, label, look = '' }: PairsShape) {
-  const there = pairs.filter((pair) => pair !== false);
+  const shownPairs = pairs.filter((pair) => pair !== false);
   return (
     <dl className={`pairs ${look}`} aria-label={label}>
-      {there.map(([name, value, cell = 'break']) => (
+      {shownPairs.map(([name, value, cell = 'break']) => (
         <div key={name} className="pair">
           <dt>{name}</dt>
           <dd className={cell}>{value}</dd>
@@ -206,13 +206,13 @@ export const Figure = ({ label, value, more }: { label: string; value: string; m
 
 /** A column's title, its cell for a row, and the classes of its cells; false for a column left out. */
 export type Column<Row> =
-  | readonly [title: ReactNode, cell: (row: Row, at: number) => ReactNode, className?: string]
+  | readonly [title: ReactNode, cell: (row: Row, index: number) => ReactNode, className?: string]
   | false
   | undefined;
 
 interface TableShape<Row> {
   rows: readonly Row[];
-  keyOf(row: Row, at: number): string | number;
+  keyOf(row: Row, index: number): string | number;
   columns: readonly Column<Row>[];
   isSmall?: boolean;
   /** Names a table that has no link or button to focus, so that the table itself takes focus. */
@@ -239,8 +239,8 @@ export function Table<Row>({
         {shown.some(([title]) => title) && (
           <thead>
             <tr>
-              {shown.map(([title, , className], at) => (
-                <th key={at} className={className?.match(/wide-only|number/g)?.join(' ')}>
+              {shown.map(([title, , className], index) => (
+                <th key={index} className={className?.match(/wide-only|number/g)?.join(' ')}>
                   {title}
                 </th>
               ))}
@@ -248,11 +248,11 @@ export function Table<Row>({
           </thead>
         )}
         <tbody>
-          {rows.map((row, at) => (
-            <tr key={keyOf(row, at)}>
+          {rows.map((row, index) => (
+            <tr key={keyOf(row, index)}>
               {shown.map(([, cell, className], column) => (
                 <td key={column} className={className}>
-                  {cell(row, at)}
+                  {cell(row, index)}
                 </td>
               ))}
             </tr>
@@ -331,7 +331,7 @@ export function ProductChip({
   );
 }
 
-/** A product of which only the identifier is known so far. */
+/** A product before more than its identifier has been loaded. */
 export function FoundChip({ identifier }: { identifier: string }) {
   const product = useLookedUp(identifier);
   const images = product?.images ?? [];

@@ -7,6 +7,7 @@ import { Card, ErrorNote, Loading, Note, Page, Renewed } from '../parts/page.tsx
 import { Figure, Meter, ProductChip, Table } from '../parts/show.tsx';
 import { formatCount, formatPercent, formatTypeIn } from '../rules/format.ts';
 import { useAct } from '../state/forms.ts';
+import { describeFailure } from '../state/mistakes.ts';
 import { tell } from '../state/notices.ts';
 import { reread } from '../state/queries.ts';
 import { useCalls } from '../state/rights.ts';
@@ -22,7 +23,7 @@ export function Import() {
   return (
     <Page
       title={file === undefined ? t('Import a file') : file.name}
-      about={t('Nothing is stored before you import it.')}
+      about={t('Nothing is stored before you import the file.')}
     >
       <Card>
         <FileDrop
@@ -37,7 +38,10 @@ export function Import() {
   );
 }
 
-/** @returns the definition of a pipeline for such a file; rows that make no product are shown before */
+/**
+ * @returns the definition of a pipeline for such a file. The preview has already shown rows that make no
+ * product.
+ */
 const startDefinition = ({ name }: File): PipelineDefinition => ({
   ...EMPTY_PIPELINE,
   name: name.replace(/\.[^.]*$/, '') || name,
@@ -79,7 +83,7 @@ function Looked({ file }: { file: File }) {
         </Renewed>
       )}
       <details open={data.catalog === undefined}>
-        <summary>{t('Which column is what')}</summary>
+        <summary>{t('What each column means')}</summary>
         <MappingCard draft={definition} onChange={change} preview={data} />
       </details>
     </>
@@ -123,7 +127,9 @@ export function ImportButton({ file, definition, catalog, isSettled }: ImportSha
             ? t('Import {count, plural, one {# product} other {# products}}', { count: catalog.products })
             : t('Import the file')}
         </Button>
-        <span className="soft small">{t('It is kept as a pipeline, so the next file is one click.')}</span>
+        <span className="soft small">
+          {t('The import is saved as a pipeline, so the next file takes one click.')}
+        </span>
       </div>
     </div>
   );
@@ -131,31 +137,34 @@ export function ImportButton({ file, definition, catalog, isSettled }: ImportSha
 
 function useImport(file: File, definition: PipelineDefinition) {
   const { relata, projectId } = useCalls();
-  const made = useRef<number>(undefined);
+  const createdId = useRef<number>(undefined);
   const [task, setTask] = useState<Task>();
 
-  /** A second try changes the pipeline that the first one created. */
+  /** A second attempt changes the pipeline that the first attempt created. */
   async function store(): Promise<number> {
-    if (made.current === undefined) made.current = (await relata.pipelines.create(projectId, definition)).id;
-    else await relata.pipelines.put({ projectId, pipelineId: made.current }, definition);
-    return made.current;
+    if (createdId.current === undefined)
+      createdId.current = (await relata.pipelines.create(projectId, definition)).id;
+    else await relata.pipelines.put({ projectId, pipelineId: createdId.current }, definition);
+    return createdId.current;
   }
 
   async function run() {
     const go = goFromHere();
-    const place = { projectId, pipelineId: await store() };
-    const accepted = await relata.pipelines.upload(place, file, { name: file.name });
-    let seen = accepted;
+    const ids = { projectId, pipelineId: await store() };
+    const accepted = await relata.pipelines.upload(ids, file, { name: file.name });
+    let latest = accepted;
     for await (const next of relata.tasks.follow(accepted.id)) {
-      seen = next;
+      latest = next;
       setTask(next);
     }
-    if (seen.taskStatus !== 'FINISHED')
-      throw new Error(seen.error?.message ?? t('The import did not finish.'));
+    if (latest.taskStatus !== 'FINISHED')
+      throw new Error(describeFailure(latest.error).message || t('The import did not finish.'));
     await reread();
     tell.good(
-      t('The products are in'),
-      t('“{name}” is a pipeline now: send the next file there.', { name: definition.name }),
+      t('The products are imported'),
+      t('The import is saved as the pipeline “{name}”. Upload the next file there.', {
+        name: definition.name,
+      }),
     );
     go(projectLink('products'));
   }
@@ -238,9 +247,9 @@ function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
       <div className="products-strip">
         {products
           .slice(0, SHOWN_PRODUCTS)
-          .map(({ identifier, name, images, categories, attributes = [] }, at) => (
+          .map(({ identifier, name, images, categories, attributes = [] }, index) => (
             <ProductChip
-              key={`${at} ${identifier}`}
+              key={`${index} ${identifier}`}
               product={{ identifier, name, thumbnail: images?.[0]?.url }}
               isPlanned
             >
@@ -261,7 +270,9 @@ function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
 const Categories = ({ categories, hasMoreCategories, products }: PreviewCatalog) => (
   <Card title={t('Categories')} isBare>
     {categories.length === 0 ? (
-      <p className="card-body soft">{t('The file has none. Products can be grouped by attributes too.')}</p>
+      <p className="card-body soft">
+        {t('The file has no categories. You can also group products by attributes.')}
+      </p>
     ) : (
       <Table
         isSmall

@@ -1,4 +1,4 @@
-/** Pipelines as the console describes them. Source: docs/interface §13. */
+/** How the console describes pipelines. Source: docs/interface §13. */
 
 import {
   choices,
@@ -41,7 +41,7 @@ export const listModes = () =>
     ['incremental', t('Incremental: products are added and replaced')],
     ['partial', t('Partial: only mapped fields are changed')],
     ['delete', t('Delete: the products in the file are deleted')],
-    ['links', t('Links: the file lists what goes with what')],
+    ['links', t('Links: the file lists related products')],
     ['table', t('Table: the file lists values that go together')],
   ] as const;
 
@@ -136,7 +136,7 @@ export function describeCounts(counts: RunCounts | null): string {
   return words.join(', ') || t('{count, plural, one {# row} other {# rows}}', { count: counts.rows });
 }
 
-/** @returns its only column; undefined if it is not that simple */
+/** @returns the column that a field is read from; undefined if it is not read from exactly one column */
 export function columnOf(spec: MappedColumn | undefined): string | undefined {
   if (spec === undefined) return '';
   return typeof spec === 'string' ? spec : spec.column;

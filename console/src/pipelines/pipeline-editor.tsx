@@ -72,7 +72,7 @@ function Editor({ stored, isFirst = false }: EditorShape) {
       <Fields>
         <BasicsCard {...shape} />
         <SourceCard {...shape} tried={tried} />
-        <FormatCard {...shape} found={tried.preview.data?.found} />
+        <FormatCard {...shape} detected={tried.preview.data?.found} />
         <MappingCard {...shape} preview={tried.preview.data} />
       </Fields>
       <PreviewCard tried={tried} mode={draft.mode} onRejectedRow={draft.onRejectedRow} />
@@ -106,7 +106,7 @@ export function BasicsCard({ draft, onChange }: PipelineShape) {
         {draft.mode === 'table' && (
           <TableField
             label={t('Table')}
-            hint={t('A run replaces all of its pairs, or makes it.')}
+            hint={t('A run replaces all pairs of the table. It creates the table if necessary.')}
             value={draft.tableName ?? ''}
             mistake={mistake('/tableName')}
             onChange={(name) => onChange({ tableName: name || undefined })}
@@ -143,7 +143,7 @@ export function TriggerCard({ draft, onChange }: PipelineShape) {
         choices={listTriggers().filter(([type]) => !isUpload || type === 'manual' || type === trigger.type)}
         trigger={trigger}
         start={startTrigger}
-        pause={[t('Seconds between two calls'), t('Calls that come earlier are refused with 429.')]}
+        pause={[t('Seconds between two calls'), t('Earlier calls are refused with 429.')]}
         onChange={(next) => onChange({ trigger: next })}
       />
     </Card>
@@ -167,7 +167,7 @@ export function GuardsCard({ draft, onChange }: PipelineShape) {
           choices={[
             ['stop', t('The first rejected row ends the run')],
             ['continue', t('Leave them out')],
-            ['share', t('Leave them out, up to a share')],
+            ['share', t('Leave them out, up to a given share')],
           ]}
           value={isShare ? 'share' : onRejectedRow}
           mistake={isShare ? undefined : mistake('/onRejectedRow')}
@@ -175,7 +175,7 @@ export function GuardsCard({ draft, onChange }: PipelineShape) {
         />
         {isShare && (
           <NumberField
-            label={t('Maximum of rejected rows, in %')}
+            label={t('Maximum share of rejected rows, in %')}
             value={Math.round(onRejectedRow * 10_000) / 100}
             mistake={mistake('/onRejectedRow')}
             onChange={(percent) => onChange({ onRejectedRow: (percent ?? 0) / 100 })}
@@ -198,7 +198,7 @@ export function GuardsCard({ draft, onChange }: PipelineShape) {
 
 type Found = Readonly<Record<string, string>> | undefined;
 
-export function FormatCard({ draft, onChange, found }: PipelineShape & { found: Found }) {
+export function FormatCard({ draft, onChange, detected }: PipelineShape & { detected: Found }) {
   const { format, mapping } = draft;
   const setType = (type: PipelineFormat['type']) => {
     const keeps = needOfMapping({ format: { type } }) === 'needed' && needOfMapping({ format }) === 'needed';
@@ -217,14 +217,14 @@ export function FormatCard({ draft, onChange, found }: PipelineShape & { found: 
         <OptionFields
           kind="PipelineFormat"
           part={format}
-          place="/format"
+          path="/format"
           onChange={(next) => onChange({ format: next })}
         />
       </div>
-      {found && Object.keys(found).length > 0 && (
+      {detected && Object.keys(detected).length > 0 && (
         <p className="soft small">
           {t('Detected in the file: {found}', {
-            found: Object.entries(found)
+            found: Object.entries(detected)
               .map(([name, value]) => `${name} ${value === '\t' ? t('tab') : value}`)
               .join(', '),
           })}
@@ -252,7 +252,7 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
         <OptionFields
           kind="PipelineSource"
           part={source}
-          place="/source"
+          path="/source"
           onChange={(next) => onChange({ source: next })}
         />
         {/* These sources may hold several files, of which only the newest can be read. */}
@@ -283,7 +283,7 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
 
 type Row = readonly [name: string, value: string];
 
-/** Headers of each fetch. A stored value is answered as `***`, and sending that keeps it. */
+/** The headers of each fetch. The service returns a stored value as `***`. Sending `***` keeps the value. */
 function Headers({ source, onChange }: Pick<PipelineShape, 'onChange'> & { source: HttpSource }) {
   const mistake = useMistake();
   const [rows, setRows] = useState<readonly Row[]>(() => Object.entries(source.headers ?? {}));
@@ -342,7 +342,7 @@ function FileToTry({ draft, onChange, tried }: PipelineShape & { tried: Tried })
   return (
     <>
       <FileField
-        label={t('File to try')}
+        label={t('Sample file')}
         hint={t('It is not imported. It is used to detect columns and suggest a mapping.')}
         onChange={(file) => void choose(file).catch(setError)}
       />

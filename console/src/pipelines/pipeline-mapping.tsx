@@ -68,7 +68,7 @@ export function MappingCard({ draft, onChange, preview }: PipelineShape & Previe
       <FoundLists preview={preview} mapping={present} onChange={put} />
       {isSuggested && <Reasons reasons={preview?.suggestion.reasons} />}
       {preview === undefined && (
-        <p className="soft">{t('Read the source, or a file to try, to choose columns.')}</p>
+        <p className="soft">{t('Read the source or a sample file to choose columns.')}</p>
       )}
       {need === 'own' && mapping === undefined ? (
         <p className="soft">{t('This format has a default mapping, so you need none.')}</p>
@@ -79,7 +79,7 @@ export function MappingCard({ draft, onChange, preview }: PipelineShape & Previe
   );
 }
 
-/** Offers the file's own format if it was read as a more general one. */
+/** Offers the exact format of a file that was read in a more general format. */
 function OtherFormat({ preview, onChange }: Pick<PipelineShape, 'onChange'> & Previewed) {
   const format = preview?.suggestion.format;
   if (format === undefined) return null;
@@ -253,11 +253,13 @@ export function MappedAttributesFields({ mapping, columns, onChange }: FieldsSha
   const entries = Object.entries(chosen);
   const put = (next: readonly (readonly [string, Chosen])[], rest = hasRest) =>
     onChange(withField(mapping, 'attributes', writeAttributes(Object.fromEntries(next), rest)));
-  const rename = (at: number, key: string, spec: Chosen) => {
-    if (key !== '' && key !== '*' && !(key in chosen)) put(entries.with(at, [key, spec]));
+  const rename = (index: number, key: string, spec: Chosen) => {
+    if (key !== '' && key !== '*' && !(key in chosen)) put(entries.with(index, [key, spec]));
   };
-  const choose = (at: number, key: string, spec: MappedColumn | undefined) =>
-    put(entries.toSpliced(at, 1, ...(spec === undefined ? [] : [[key, spec as Chosen] as [string, Chosen]])));
+  const choose = (index: number, key: string, spec: MappedColumn | undefined) =>
+    put(
+      entries.toSpliced(index, 1, ...(spec === undefined ? [] : [[key, spec as Chosen] as [string, Chosen]])),
+    );
   const free = columns.filter((column) => !(column in chosen));
   return (
     <fieldset className="stack">
@@ -268,12 +270,12 @@ export function MappedAttributesFields({ mapping, columns, onChange }: FieldsSha
         value={hasRest}
         onChange={(isOn) => put(entries, isOn)}
       />
-      {entries.map(([key, spec], at) => (
+      {entries.map(([key, spec], index) => (
         <div key={key} className="filter-row named-value">
           <NameField
             label={t('Name of the attribute {key}', { key })}
             value={key}
-            onChange={(next) => rename(at, next, spec)}
+            onChange={(next) => rename(index, next, spec)}
           />
           <ColumnField
             label={t('Column of {key}', { key })}
@@ -281,12 +283,12 @@ export function MappedAttributesFields({ mapping, columns, onChange }: FieldsSha
             columns={columns}
             // A list of columns can be edited as JSON only.
             spec={Array.isArray(spec) ? {} : (spec as MappedColumn)}
-            onChange={(next) => choose(at, key, next)}
+            onChange={(next) => choose(index, key, next)}
           />
           <IconButton
             icon="cross"
             label={t('Remove {key}', { key })}
-            onClick={() => choose(at, key, undefined)}
+            onClick={() => choose(index, key, undefined)}
           />
         </div>
       ))}
@@ -305,7 +307,7 @@ export function MappedAttributesFields({ mapping, columns, onChange }: FieldsSha
 /** Stands for a constant, an expression or several columns, which a list of columns cannot express. */
 const NOT_SIMPLE = '…';
 
-/** @returns the columns that were found, plus the current one if it is not among them */
+/** @returns the columns of the file, and the current column if the file does not have it */
 function listChoices(columns: readonly string[], present: string | undefined): Choice[] {
   const all = !present || columns.includes(present) ? columns : [present, ...columns];
   return [['', '—'], ...all.map((column) => [column, column] as const)];
@@ -327,8 +329,8 @@ export function ColumnField({ columns, spec, onChange, ...rest }: ColumnShape) {
   return (
     <SelectField
       {...rest}
-      hint={isMore ? t('changed on the way: {changes}', { changes: describeChange(spec) }) : undefined}
-      choices={present === undefined ? [...choices, [NOT_SIMPLE, t('as the JSON says')]] : choices}
+      hint={isMore ? t('transformed: {changes}', { changes: describeChange(spec) }) : undefined}
+      choices={present === undefined ? [...choices, [NOT_SIMPLE, t('as in the JSON')]] : choices}
       value={present ?? NOT_SIMPLE}
       onChange={(column) => column !== NOT_SIMPLE && onChange(withColumn(spec, column))}
     />
@@ -342,20 +344,20 @@ interface ColumnsShape extends Omit<ColumnShape, 'spec' | 'onChange' | 'isQuiet'
 
 export function ColumnsField({ label, columns, specs = [], mistake, onChange }: ColumnsShape) {
   const chosen = [specs].flat() as MappedColumn[];
-  const put = (at: number, spec: MappedColumn | undefined) => {
-    const next = chosen.toSpliced(at, 1, ...(spec === undefined ? [] : [spec]));
+  const put = (index: number, spec: MappedColumn | undefined) => {
+    const next = chosen.toSpliced(index, 1, ...(spec === undefined ? [] : [spec]));
     onChange(next.length > 1 ? next : next[0]);
   };
   return (
     <div className="fields">
-      {[...chosen, undefined].map((spec, at) => (
+      {[...chosen, undefined].map((spec, index) => (
         <ColumnField
-          key={at}
-          label={at === 0 ? label : `${label} ${at + 1}`}
+          key={index}
+          label={index === 0 ? label : `${label} ${index + 1}`}
           columns={columns}
           spec={spec}
-          mistake={at === 0 ? mistake : undefined}
-          onChange={(next) => put(at, next)}
+          mistake={index === 0 ? mistake : undefined}
+          onChange={(next) => put(index, next)}
         />
       ))}
     </div>
@@ -377,8 +379,8 @@ export function LinkedRelationField({ draft, onChange }: PipelineShape) {
       label={t('Relation')}
       hint={
         relations.data && listed.length === 0
-          ? t('There is no relation of the kind links yet. Create one first.')
-          : t('A run replaces all of its links.')
+          ? t('There is no relation with links yet. Create one first.')
+          : t('A run replaces all links of the relation.')
       }
       choices={[['', '—'], ...listed.map(({ id, name }) => [String(id), name] as const)]}
       value={String(draft.relationId ?? '')}

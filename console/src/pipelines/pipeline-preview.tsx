@@ -14,7 +14,10 @@ import { makesProducts, needOfMapping } from './pipeline-draft.ts';
 /** The number of rows shown in addition to those with problems. */
 const FIRST_ROWS = 3;
 
-/** The source as of the user's last request to read it, rather than at every letter of a URL. */
+/**
+ * The source when the user last requested to read it. Reading it at every typed letter would fetch incomplete
+ * URLs.
+ */
 interface Reading {
   readonly number: number;
   readonly source: PipelineDefinition['source'];
@@ -42,7 +45,7 @@ export function usePipelinePreview(
   { pipelineId, hasCatalog = false, onChange }: Editing,
 ): Tried {
   const { relata, projectId } = useCalls();
-  // A stored source can be read again; an uploaded file is gone.
+  // A stored source can be read again. An uploaded file is no longer available.
   const isStored = pipelineId !== undefined && draft.source.type !== 'upload';
   const [reading, setReading] = useState<Reading | undefined>(
     isStored ? { number: 0, source: draft.source, file: undefined } : undefined,
@@ -189,7 +192,7 @@ const hasProblems = ({ problems = [] }: PreviewRow) => problems.length > 0;
 
 function Rows({ rows, isOld, made }: { rows: readonly PreviewRow[]; isOld: boolean; made: Made }) {
   const [isAll, setAll] = useState(false);
-  const shown = rows.filter((row, at) => isAll || at < FIRST_ROWS || hasProblems(row));
+  const shown = rows.filter((row, index) => isAll || index < FIRST_ROWS || hasProblems(row));
   return (
     <Renewed isOld={isOld}>
       <p className="soft" role="status">
@@ -222,7 +225,7 @@ function RowItem({ row, made }: { row: PreviewRow; made: Made }) {
       <div className="columns">
         <Pairs
           label={t('Row {number} as it was read', { number })}
-          pairs={say(Object.entries(values))}
+          pairs={formatPairs(Object.entries(values))}
           look="small"
         />
         <div className="stack">
@@ -242,7 +245,7 @@ function RowItem({ row, made }: { row: PreviewRow; made: Made }) {
           {product && (
             <Pairs
               label={t('The {made} of row {number}', { made, number })}
-              pairs={say(listParts(product))}
+              pairs={formatPairs(listParts(product))}
               look="small"
             />
           )}
@@ -264,7 +267,8 @@ function Outcome({ row, made }: { row: PreviewRow; made: Made }) {
 
 type Pair = readonly [name: string, value: unknown];
 
-const say = (pairs: readonly Pair[]) => pairs.map(([name, value]) => [name, showValue(value)] as const);
+const formatPairs = (pairs: readonly Pair[]) =>
+  pairs.map(([name, value]) => [name, showValue(value)] as const);
 
 function showValue(value: unknown): string {
   if (Array.isArray(value)) return value.map(showValue).join(', ');
@@ -284,7 +288,7 @@ const MOST_BYTES = 8 * 1024 * 1024;
 /** Formats with their directory at the end, so that a part of the file cannot be read. */
 const WHOLE_ONLY = /\.(?:xlsx|zip)$/i;
 
-/** A file as a preview accepts it. */
+/** A file in the form that a preview accepts. */
 export interface SentFile {
   readonly name: string;
   readonly base64: string;
@@ -297,7 +301,9 @@ export async function readFile(file: File): Promise<SentFile> {
   if (file.size <= MOST_BYTES) return { name, base64: await readBase64(file) };
   if (WHOLE_ONLY.test(name))
     throw new Error(
-      t('A preview takes up to 8 MiB of such a file. Save it as CSV, or make a pipeline with a part of it.'),
+      t(
+        'A preview reads at most 8 MiB of such a file. Save the file as CSV, or create a pipeline with a part of it.',
+      ),
     );
   return { name, base64: await readBase64(file.slice(0, MOST_BYTES)), isBeginning: true };
 }

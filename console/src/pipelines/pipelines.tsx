@@ -28,7 +28,7 @@ type WebhookTrigger = Extract<PipelineTrigger, { type: 'webhook' }>;
 export const PipelineView = () => (
   <DefinitionView
     kind={PIPELINE}
-    deleting={t('Its schedule or webhook ends. The products that it imported stay.')}
+    deleting={t('Its schedule or webhook stops. The imported products stay.')}
     actions={(pipeline) => <Starts pipeline={pipeline} />}
   >
     {(pipeline) => (
@@ -78,8 +78,8 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
   const { run, isBusy } = useStart(
     t('The run has started'),
     async (file: File) => {
-      const place = { projectId, pipelineId: pipeline.id };
-      await relata.pipelines.upload(place, file, { name: file.name });
+      const ids = { projectId, pipelineId: pipeline.id };
+      await relata.pipelines.upload(ids, file, { name: file.name });
     },
     PARTS,
   );
@@ -111,20 +111,20 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
 
 function Webhook({ pipeline, trigger }: { pipeline: Pipeline; trigger: WebhookTrigger }) {
   const { relata, projectId } = useCalls();
-  const place = { projectId, pipelineId: pipeline.id };
+  const ids = { projectId, pipelineId: pipeline.id };
   return (
     <UrlCard
       title={t('Webhook')}
       of="webhook"
       url={trigger.url ?? ''}
       warning={t(
-        'The present URL stops working at once (404). Give the new one to whatever starts the pipeline.',
+        'The current URL stops working immediately and returns 404. Give the new URL to the program that starts the pipeline.',
       )}
-      renew={() => relata.pipelines.renewTriggerId(place).then(() => reread(...PARTS))}
+      renew={() => relata.pipelines.renewTriggerId(ids).then(() => reread(...PARTS))}
     >
       <p className="soft">
         {rich(
-          'A POST to this URL starts a run. It needs an account key that may write, as <code>Authorization: Bearer …</code>, and works at most once every {seconds, plural, one {# second} other {# seconds}}.',
+          'A POST to this URL starts a run, at most once every {seconds, plural, one {# second} other {# seconds}}. It needs an account key with write access, as <code>Authorization: Bearer …</code>.',
           { seconds: trigger.minSecondsBetween ?? 0 },
         )}
       </p>
@@ -146,7 +146,7 @@ function Definition({ pipeline }: { pipeline: Pipeline }) {
     pipeline.nextRunAt !== undefined && [t('Next run'), formatMoment(pipeline.nextRunAt)],
     [t('Rejected rows'), rejected],
     [t('Minimum products'), String(pipeline.minProducts)],
-    [t('Deleted at most'), t('{percent, number} % of the catalog', { percent: pipeline.maxDeletePercent })],
+    [t('Maximum deleted'), t('{percent, number} % of the catalog', { percent: pipeline.maxDeletePercent })],
     [t('Id'), String(pipeline.id)],
   ];
   return (
@@ -179,7 +179,7 @@ export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
       never={
         pipeline.source.type === 'upload'
           ? t('None yet. Each uploaded file starts one.')
-          : t('None yet. Run it now to test it.')
+          : t('None yet. Start a run to test the pipeline.')
       }
     />
   );

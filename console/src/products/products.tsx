@@ -96,7 +96,9 @@ function useViewFilters() {
   };
 }
 
-/** Typing has priority: the table follows when there is time, a search when typing pauses. */
+/**
+ * Typing has priority. The table updates when the browser has time, and a search starts when the user pauses.
+ */
 function useApplied(filters: ProductFilters): ProductFilters {
   const deferred = useDeferredValue(filters);
   const q = useSettled(filters.q, REST_MS);
@@ -177,7 +179,7 @@ function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void 
   return (
     <div className="stack wide">
       <form className="name-and-save" onSubmit={save}>
-        <TextField label={t('Name of the present view')} value={name} maxLength={100} onChange={setName} />
+        <TextField label={t('Name of the current view')} value={name} maxLength={100} onChange={setName} />
         <Button type="submit" disabled={name.trim() === ''}>
           {t('Save')}
         </Button>
@@ -200,7 +202,7 @@ function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void 
       )}
       <p className="soft small">
         {t(
-          'Views are kept in this browser. Their links carry filters, columns and order: everyone who opens one sees the same.',
+          'Views are kept in this browser. A link to a view contains its filters, columns and order, so everyone who opens it sees the same view.',
         )}
       </p>
       <div className="row">

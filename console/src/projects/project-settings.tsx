@@ -54,8 +54,8 @@ const nameParts = (): PartNames<Settings> => ({
   tags: t('Tags'),
   maxDeletePercent: t('Deletion limit (%)'),
   keptCommits: t('Changes that can be undone'),
-  keptDays: t('Days for which they can be undone'),
-  onInvalid: t('Products that are not valid'),
+  keptDays: t('Days until they can no longer be undone'),
+  onInvalid: t('Invalid products'),
   brandAttribute: t('Brand attribute'),
   priceAttribute: t('Price attribute'),
 });
@@ -68,7 +68,7 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
   const edited = useDraft<Settings>(stored, stored.value, nameParts());
   const { draft, change, round } = edited;
 
-  /** Sends only the differences, so that others' changes are kept. */
+  /** Sends only the differences, so that changes of other users are kept. */
   async function write(from: Settings, to: Settings): Promise<void> {
     const changed = pickChanged(from, to);
     const { name, locale, projectGroupId, tags, ...settings } = changed;
@@ -159,14 +159,14 @@ function CatalogFields({ draft, change }: FieldsShape) {
           onChange={(keptCommits = 0) => change({ keptCommits })}
         />
         <CountField
-          label={t('Days for which they can be undone')}
+          label={t('Days until they can no longer be undone')}
           max={3650}
           value={draft.keptDays ?? undefined}
           hint={t('Empty: whatever their age.')}
           onChange={(keptDays) => change({ keptDays: keptDays ?? null })}
         />
         <SelectField
-          label={t('Products that are not valid')}
+          label={t('Invalid products')}
           choices={[
             ['refuse', t('refuse the whole request')],
             ['skip', t('leave them out and report them')],
@@ -176,13 +176,13 @@ function CatalogFields({ draft, change }: FieldsShape) {
         <TextField
           label={t('Brand attribute')}
           required
-          hint={t('The attribute for the brand of related products.')}
+          hint={t('The attribute that holds the brand of a product.')}
           {...bind('brandAttribute')}
         />
         <TextField
           label={t('Price attribute')}
           required
-          hint={t('The attribute by which alternatives are near in price.')}
+          hint={t('The attribute that shows which alternatives have a similar price.')}
           {...bind('priceAttribute')}
         />
       </div>
@@ -204,7 +204,7 @@ function DeleteProject({ project }: { project: ManagedProject }) {
     <Card title={t('Delete this project')}>
       <p className="soft">
         {t(
-          'Shops can no longer read its catalog and relations, and its keys no longer work, at once. For 30 days you can restore it in the list of projects.',
+          'Shops immediately lose access to its catalog and relations, and its keys stop working. You can restore it in the list of projects for 30 days.',
         )}
       </p>
       <div className="row">

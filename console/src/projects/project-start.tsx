@@ -18,6 +18,7 @@ import {
   useSuggestions,
   useTotal,
 } from '../state/catalog.ts';
+import { describeFailure } from '../state/mistakes.ts';
 import { useProject } from '../state/rights.ts';
 import { linkTo, linkWith, projectLink, useFilters } from '../state/route.ts';
 import { useIsLate } from '../state/timing.ts';
@@ -52,7 +53,7 @@ export function ProjectStart() {
   );
 }
 
-/** The wait for a fitting product before any other is shown. */
+/** How long the page waits for a fitting product before it shows any other product. */
 const PATIENCE_MS = 300;
 const EXAMPLES = 3;
 
@@ -122,14 +123,14 @@ function Example({ relation, onAsk }: { relation: Relation; onAsk(identifier: st
   );
 }
 
-/** A page that is left sooner loads nothing. */
+/** A page that the user leaves sooner loads nothing. */
 const READ_MS = 1_500;
 
 function Figures() {
   const { data: relations = [] } = useRelations();
   const attributes = useAttributes();
   const total = useTotal();
-  // Counts that take seconds in a large catalog are ready when the next view opens.
+  // These counts take seconds in a large catalog. They are requested now, so that the next view has them.
   const isRead = useIsLate(READ_MS);
   useCoverage([], isRead);
   useSuggestions(false, isRead);
@@ -159,7 +160,7 @@ function Attention() {
     ),
     ...failed.map(
       ({ id, name, error }) =>
-        [projectLink('updates', id), nameTask(name), error?.message ?? t('failed')] as const,
+        [projectLink('updates', id), nameTask(name), describeFailure(error).message || t('failed')] as const,
     ),
   ];
   return (
@@ -172,7 +173,7 @@ function Attention() {
       }
     >
       {items.length === 0 ? (
-        <p className="soft">{t('Nothing: every relation works, and no task has failed.')}</p>
+        <p className="soft">{t('Nothing. Every relation works, and no task has failed.')}</p>
       ) : (
         <ul className="stack">
           {items.map(([link, name, trouble]) => (

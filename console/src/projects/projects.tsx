@@ -49,7 +49,7 @@ export function Projects() {
           ),
           'wide-only',
         ],
-        [t('Created'), (project) => <Ago at={project.createdAt} />, 'wide-only soft'],
+        [t('Created'), (project) => <Ago instant={project.createdAt} />, 'wide-only soft'],
         [t('Id'), (project) => project.id, 'number mono nowrap'],
       ]}
     >
@@ -135,7 +135,8 @@ function DeletedProjects() {
           ['', ({ name }) => name],
           [
             '',
-            ({ deletedAt }) => rich('deleted {when}, kept for 30 days', { when: <Ago at={deletedAt} /> }),
+            ({ deletedAt }) =>
+              rich('deleted {when}, kept for 30 days', { when: <Ago instant={deletedAt} /> }),
             'soft',
           ],
           [
@@ -166,7 +167,7 @@ export const Home = () => (
 
 function GoTo({ projectId }: { projectId: number }) {
   useEffect(() => {
-    // Not if the user has moved on by then.
+    // This does not happen if the user has opened another view by then.
     if (/^#?\/?$/.test(location.hash)) replaceWith(linkTo('projects', projectId));
   }, [projectId]);
   return null;
@@ -180,7 +181,7 @@ function Welcome() {
         <Empty icon="projects" title={t('Begin with a project')}>
           <p>
             {t(
-              'Begin with a project: one catalog in one language and country. Then import products, and define relations to get related products.',
+              'Create a project first: one catalog in one language and country. Then import products, and define relations to get related products.',
             )}
           </p>
           {canChange && (

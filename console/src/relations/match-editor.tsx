@@ -4,8 +4,8 @@ import { rich, t } from '../languages/text.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { NumberField, SelectField, SwitchField, TextField } from '../parts/forms/field.tsx';
 import { AttributeField, TableField } from '../parts/forms/suggest-field.tsx';
-import { listMatches, listMatchOperators, nameMatched, sayComparison } from '../rules/filters.ts';
-import { sayTerm, type Term } from '../rules/fit.ts';
+import { describeComparison, listMatches, listMatchOperators, nameMatched } from '../rules/filters.ts';
+import { describeTerm, type Term } from '../rules/fit.ts';
 import { joinList } from './sentence-chip.tsx';
 
 export type MatchElement = NonNullable<RelationDefinition['match']>[number];
@@ -18,7 +18,10 @@ interface MatchShape {
   onChange(element: MatchElement): void;
 }
 
-/** An element of a rule: a match, or several of which any has to hold, or all in one row. */
+/**
+ * An element of a rule: one match, or several matches. Of several, either any has to hold, or all have to hold
+ * in one row.
+ */
 export function MatchEditor({ element, names, onChange }: MatchShape) {
   const kind = element.any ? 'any' : element.together ? 'together' : undefined;
   const list = listMatches([element]);
@@ -29,15 +32,15 @@ export function MatchEditor({ element, names, onChange }: MatchShape) {
   const add = (as: 'any' | 'together') => write([...list, BLANK_MATCH], as);
   return (
     <div className="stack">
-      {list.map((match, at) => (
-        <div key={at} className="stack">
-          {at > 0 && <strong className="small">{kind === 'any' ? t('or') : t('in the same row')}</strong>}
-          <MatchFields match={match} names={names} onChange={(next) => write(list.with(at, next))} />
+      {list.map((match, index) => (
+        <div key={index} className="stack">
+          {index > 0 && <strong className="small">{kind === 'any' ? t('or') : t('in the same row')}</strong>}
+          <MatchFields match={match} names={names} onChange={(next) => write(list.with(index, next))} />
           {list.length > 1 && (
             <IconButton
               icon="cross"
               label={t('Remove this match')}
-              onClick={() => write(list.toSpliced(at, 1))}
+              onClick={() => write(list.toSpliced(index, 1))}
             />
           )}
         </div>
@@ -123,7 +126,7 @@ function MatchedField({ side, match, names, onChange }: MatchFieldsShape & { sid
   );
 }
 
-/** What lets a match hold although the values do not compare as chosen. */
+/** Options with which a match holds although the comparison of its values does not. */
 function LenientFields({ match, onChange }: Omit<MatchFieldsShape, 'names'>) {
   const { missing, table, ...compared } = match;
   return (
@@ -131,7 +134,7 @@ function LenientFields({ match, onChange }: Omit<MatchFieldsShape, 'names'>) {
       <summary>{t('Missing values and tables')}</summary>
       <SwitchField
         label={t('Or unknown')}
-        hint={t('It also holds where one of the two has no value.')}
+        hint={t('It also holds if one of the two has no value.')}
         value={missing === 'passes'}
         onChange={(passes) =>
           onChange({ ...compared, ...(table && { table }), ...(passes && { missing: 'passes' }) })
@@ -193,29 +196,29 @@ const readPlus = (text: string): Term['plus'] => {
 };
 
 /** An element in the sentence: `Wattage is at least 1.2 times its TDP plus 100 W, or unknown`. */
-export function sayElement(element: MatchElement): ReactNode {
-  const parts = listMatches([element]).map((match, at) => <span key={at}>{sayMatch(match)}</span>);
+export function describeElement(element: MatchElement): ReactNode {
+  const parts = listMatches([element]).map((match, index) => <span key={index}>{describeMatch(match)}</span>);
   if (element.any) return joinList(parts, 'disjunction');
   return element.together
     ? rich('in one row {matches}', { matches: joinList(parts, 'conjunction') })
     : parts[0];
 }
 
-function sayMatch(match: Match): ReactNode {
-  const words = sayCompared(match);
-  const held = match.table
+function describeMatch(match: Match): ReactNode {
+  const words = describeCompared(match);
+  const sentence = match.table
     ? rich('{words}, or one from the table <b>{table}</b>', { words, table: match.table })
     : words;
-  return match.missing === 'passes' ? rich('{words}, or unknown', { words: held }) : held;
+  return match.missing === 'passes' ? rich('{words}, or unknown', { words: sentence }) : sentence;
 }
 
 /** Uses a whole clause for each comparison, because languages place the verb differently. */
-function sayCompared({ target: left, operator = 'equals', source: right }: Match): ReactNode {
+function describeCompared({ target: left, operator = 'equals', source: right }: Match): ReactNode {
   const [target, source] = [nameMatched(left) || '…', nameMatched(right) || '…'];
   const [ofTarget, ofSource] = [termOf(left), termOf(right)];
   if ([ofTarget, ofSource].some(({ times, plus }) => times !== undefined || plus !== undefined)) {
-    const its = sayTerm(t('its {attribute}', { attribute: source }), ofSource);
-    return <b>{sayComparison(sayTerm(target, ofTarget), operator, its)}</b>;
+    const ownTerm = describeTerm(t('its {attribute}', { attribute: source }), ofSource);
+    return <b>{describeComparison(describeTerm(target, ofTarget), operator, ownTerm)}</b>;
   }
   const parts = { target, source };
   if (operator === 'equals' && target === source && target !== '…')

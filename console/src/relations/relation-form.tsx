@@ -31,12 +31,12 @@ export function RelationRule({ draft, onChange, onOpenForm }: Shape & { onOpenFo
   return (
     <>
       <Sentence draft={draft} attributes={attributes} onChange={onChange} onOpenForm={onOpenForm} />
-      {['/source', '/target', '/match', '/sort', '/total', '/limit'].map((place) => (
-        <Refused key={place} place={place} />
+      {['/source', '/target', '/match', '/sort', '/total', '/limit'].map((path) => (
+        <Refused key={path} path={path} />
       ))}
       {draft.kind === 'total' ? (
         <p className="soft small">
-          {t('A total judges whole sets under “Does it fit?”. It relates no products.')}
+          {t('A total judges whole sets under “Does it fit?”. It does not relate products.')}
         </p>
       ) : (
         <div className="fields">
@@ -78,7 +78,7 @@ export function RelationDetails({ draft, onChange }: Shape) {
             label={t('Tag')}
             maxLength={255}
             placeholder="accessories"
-            hint={t('Shops ask for relations by their tag.')}
+            hint={t('Shops request relations by their tag.')}
             {...bind('tag')}
           />
         </div>
@@ -105,7 +105,7 @@ function Ways({ draft, onChange }: Shape) {
     <>
       <SwitchField
         label={t('Both ways')}
-        hint={t('If a product leads to nothing, the sides are exchanged.')}
+        hint={t('If a product has no results, the sides are exchanged.')}
         {...bind('twoWay')}
       />
       <SwitchField
@@ -133,8 +133,8 @@ const emptyOf = (kind: NonNullable<RelationDefinition['kind']>): Partial<Relatio
 /** Undefined members are left out of the JSON. */
 const NO_TOTAL = { total: undefined, operator: undefined, limit: undefined, constraint: undefined } as object;
 
-function Refused({ place }: { place: string }) {
-  const mistake = useMistake()(place);
+function Refused({ path }: { path: string }) {
+  const mistake = useMistake()(path);
   return mistake && <p className="mistake small">{mistake}</p>;
 }
 
@@ -172,7 +172,7 @@ function Names({ draft, onChange }: Shape) {
           </div>
         )}
       </Rows>
-      <Refused place="/names" />
+      <Refused path="/names" />
     </Card>
   );
 }

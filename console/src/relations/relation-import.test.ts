@@ -7,7 +7,7 @@ import { foreseeImport, readImport } from './relation-import.ts';
 const relation = (id: number, name: string, tag = 'accessories') =>
   ({ id, name, tag, source: { all: [] }, target: { all: [] } }) as Partial<Relation> as Relation;
 
-test('an import changes what it knows by id, else by name and tag, makes the rest, and deletes what it lacks (§12.1 rule 4)', () => {
+test('an import matches relations by id, else by name and tag, creates new ones, and deletes missing ones (§12.1 rule 4)', () => {
   const present = [relation(1, 'Bits'), relation(2, 'Chargers'), relation(3, 'Bags'), relation(4, 'Saws')];
   const { id: _, ...bags } = relation(3, 'Bags');
   const imported = [
@@ -21,7 +21,7 @@ test('an import changes what it knows by id, else by name and tag, makes the res
   assert.deepEqual([changed, created, deleted.map(({ name }) => name)], [3, 2, ['Saws']]);
 });
 
-test('two of one name and tag change one that is there once', () => {
+test('two entries with the same name and tag change the only existing relation once', () => {
   const { changed, created, deleted } = foreseeImport(
     [relation(1, 'Bits')],
     [relation(7, 'Bits'), relation(8, 'Bits')],
@@ -29,7 +29,7 @@ test('two of one name and tag change one that is there once', () => {
   assert.deepEqual([changed, created, deleted.length], [1, 1, 0]);
 });
 
-test('a file that is no export is refused in words', () => {
+test('refuses a file that is not an export, with a text for users', () => {
   assert.throws(() => readImport('{"relations":'), /^Error: The file is not JSON: /);
   for (const text of ['[]', 'null', '{"relations":{}}'])
     assert.throws(() => readImport(text), /no list "relations"/);

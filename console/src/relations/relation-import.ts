@@ -33,10 +33,10 @@ export function foreseeImport(present: readonly Relation[], imported: readonly I
   const left = new Map(present.map((relation) => [relation.id, relation]));
   let created = 0;
   for (const { id, name, tag } of imported) {
-    const isSame = (one: Relation) => one.name === name && one.tag === tag;
-    const known = id !== undefined && left.has(id) ? id : [...left.values()].find(isSame)?.id;
-    if (known === undefined) created += 1;
-    else left.delete(known);
+    const isSame = (relation: Relation) => relation.name === name && relation.tag === tag;
+    const existing = id !== undefined && left.has(id) ? id : [...left.values()].find(isSame)?.id;
+    if (existing === undefined) created += 1;
+    else left.delete(existing);
   }
   return { created, changed: imported.length - created, deleted: [...left.values()] };
 }

@@ -4,9 +4,9 @@ import { rich, t } from '../languages/text.ts';
 import { SelectField } from '../parts/forms/field.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
 import { countUnfinished, isWholeMatch, listDirections, OWN_FIELDS } from '../rules/filters.ts';
-import { BLANK_MATCH, MatchEditor, type MatchElement, sayElement } from './match-editor.tsx';
+import { BLANK_MATCH, describeElement, MatchEditor, type MatchElement } from './match-editor.tsx';
 import { AddChip, joinList, Sentence, SentenceChip } from './sentence-chip.tsx';
-import { type RuleShape, saySides } from './sentence-side.tsx';
+import { describeSides, type RuleShape } from './sentence-side.tsx';
 
 type Sort = NonNullable<RelationDefinition['sort']>[number];
 
@@ -28,7 +28,7 @@ export function RelationSentence({ draft, attributes, onChange, onOpenForm }: Ru
         '{hasMatch, select, yes {For {source}, show {target} whose {match}, {order}.} other {For {source}, show {target} {match}, {order}.}}',
         {
           hasMatch: match.length > 0 ? 'yes' : 'no',
-          ...saySides({ draft, attributes, onOpenForm, onChange }),
+          ...describeSides({ draft, attributes, onOpenForm, onChange }),
           match: (
             <Matches match={match} attributes={attributes} onChange={(next) => onChange({ match: next })} />
           ),
@@ -50,24 +50,24 @@ function Matches({
   onChange,
 }: ListShape<MatchElement> & { match: readonly MatchElement[] }) {
   const names = [...attributes.map(({ name }) => name), ...OWN_FIELDS];
-  const chips = match.map((one, at) => (
+  const chips = match.map((element, index) => (
     <SentenceChip
-      key={at}
-      place={`match ${at}`}
+      key={index}
+      position={`match ${index}`}
       label={t('What must match')}
-      words={sayElement(one)}
-      isBlank={one.target === '' && one.source === ''}
-      isUnfinished={!isWholeMatch(one)}
-      onRemove={() => onChange(match.toSpliced(at, 1))}
+      words={describeElement(element)}
+      isBlank={element.target === '' && element.source === ''}
+      isUnfinished={!isWholeMatch(element)}
+      onRemove={() => onChange(match.toSpliced(index, 1))}
     >
-      <MatchEditor element={one} names={names} onChange={(next) => onChange(match.with(at, next))} />
+      <MatchEditor element={element} names={names} onChange={(next) => onChange(match.with(index, next))} />
     </SentenceChip>
   ));
   return (
     <>
       {joinList(chips, 'conjunction')}
       <AddChip
-        place={`match ${match.length}`}
+        position={`match ${match.length}`}
         label={t('Add a match')}
         words={match.length === 0 ? t('with nothing to match') : undefined}
         onAdd={() => onChange([...match, BLANK_MATCH])}
@@ -77,28 +77,28 @@ function Matches({
 }
 
 function Order({ sort, attributes, onChange }: ListShape<Sort> & { sort: readonly Sort[] }) {
-  const chips = sort.map((one, at) => {
-    const change = (changed: Partial<Sort>) => onChange(sort.with(at, { ...one, ...changed }));
+  const chips = sort.map((order, index) => {
+    const change = (changed: Partial<Sort>) => onChange(sort.with(index, { ...order, ...changed }));
     return (
       <SentenceChip
-        key={at}
-        place={`sort ${at}`}
+        key={index}
+        position={`sort ${index}`}
         label={t('Sort order')}
-        words={saySort(one)}
-        isBlank={one.attribute === ''}
-        isUnfinished={one.attribute === ''}
-        onRemove={() => onChange(sort.toSpliced(at, 1))}
+        words={describeSort(order)}
+        isBlank={order.attribute === ''}
+        isUnfinished={order.attribute === ''}
+        onRemove={() => onChange(sort.toSpliced(index, 1))}
       >
         <AttributeField
           label={t('Attribute')}
-          value={one.attribute}
+          value={order.attribute}
           choices={attributes.map(({ name }) => name)}
           onChange={(attribute) => change({ attribute })}
         />
         <SelectField
           label={t('Direction')}
           choices={listDirections()}
-          value={one.direction}
+          value={order.direction}
           onChange={(direction) => change({ direction })}
         />
       </SentenceChip>
@@ -112,7 +112,7 @@ function Order({ sort, attributes, onChange }: ListShape<Sort> & { sort: readonl
         first,
       )}
       <AddChip
-        place={`sort ${sort.length}`}
+        position={`sort ${sort.length}`}
         label={t('Add a sort')}
         words={first === undefined ? t('the oldest first') : undefined}
         onAdd={() => onChange([...sort, { attribute: '', direction: 'asc' }])}
@@ -121,7 +121,7 @@ function Order({ sort, attributes, onChange }: ListShape<Sort> & { sort: readonl
   );
 }
 
-function saySort({ attribute, direction }: Sort): ReactNode {
+function describeSort({ attribute, direction }: Sort): ReactNode {
   const parts = { attribute: attribute || '…' };
   return direction === 'desc'
     ? rich('largest <b>{attribute}</b> first', parts)

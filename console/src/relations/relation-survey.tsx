@@ -10,12 +10,12 @@ import { EVERY_PRODUCT, isEveryPair, isWholeMatch, isWholeTotal, pruneFilter } f
 import { formatCount } from '../rules/format.ts';
 import {
   approximately,
+  describeExtent,
   type Extent,
   estimate,
   formatCounted,
   formatShare,
   isSample,
-  sayExtent,
 } from '../rules/sampled.ts';
 import { useOfProject } from '../state/answers.ts';
 import { useSettled } from '../state/timing.ts';
@@ -26,7 +26,7 @@ const LIVE_MS = 5_000;
 const REST_MS = 150;
 const SHOWN = 6;
 
-/** The results of the definition while it is being built. */
+/** The results of a definition that the user is editing. */
 export function RelationSurveyCard({ draft }: { draft: RelationDefinition }) {
   const { survey, isStale, isEmpty, ask } = usePreview(draft);
   return (
@@ -44,7 +44,7 @@ export function RelationSurveyCard({ draft }: { draft: RelationDefinition }) {
       {survey.isFetching && survey.data === undefined && <Loading words={t('Counting …')} />}
       {isEmpty && (
         <p className="soft">
-          {t('So far it relates every product to every other one. Add a condition or a match.')}
+          {t('It still relates every product to every other product. Add a condition or a match.')}
         </p>
       )}
       {survey.data && !isEmpty && (
@@ -61,21 +61,21 @@ function usePreview(draft: RelationDefinition) {
   const isLive = tookMs < LIVE_MS;
   const isEmpty = isEmptyRule(draft);
   const definitionText = isLive ? definition : surveyed;
-  const asked = JSON.parse(definitionText) as RelationDefinition;
+  const tried = JSON.parse(definitionText) as RelationDefinition;
   const survey = useOfProject(
     ['relation-preview', definitionText, presentLocale()],
     async ({ relata, projectId, signal }) => {
       const begun = performance.now();
-      const found = await relata.relations.preview(projectId, asked, {
+      const survey = await relata.relations.preview(projectId, tried, {
         cards: true,
         locale: presentLocale(),
         signal,
       });
       setTookMs(performance.now() - begun);
-      return found;
+      return survey;
     },
-    // Counting every pair takes longest and tells nothing.
-    { enabled: !isEmptyRule(asked), placeholderData: keepPreviousData, staleTime: 30_000 },
+    // Counting every pair takes longest and shows nothing useful.
+    { enabled: !isEmptyRule(tried), placeholderData: keepPreviousData, staleTime: 30_000 },
   );
   return { survey, isStale: definitionText !== definition, isEmpty, ask: () => setSurveyed(definition) };
 }
@@ -111,7 +111,7 @@ function Survey({ survey, isTotal, isOld }: { survey: RelationSurvey; isTotal: b
         {survey.links && (
           <p>
             {t(
-              '{pairs, plural, one {# pair} other {# pairs}} of {sources, plural, one {# source} other {# sources}} {pairs, plural, one {is} other {are}} listed, with products that are not there yet.',
+              '{pairs, plural, one {# pair} other {# pairs}} of {sources, plural, one {# source} other {# sources}} {pairs, plural, one {is} other {are}} listed, including products that do not exist yet.',
               { pairs: survey.links.pairs, sources: survey.links.sources },
             )}
           </p>
@@ -131,7 +131,7 @@ function Results({ survey }: { survey: RelationSurvey }) {
       <div className="stack">
         <div className="row spread">
           <span>
-            {rich('{share} lead to something', { share: <strong>{formatShare(share, extent)}</strong> })}
+            {rich('{share} have results', { share: <strong>{formatShare(share, extent)}</strong> })}
           </span>
           <span className="soft small">{describeShare(survey)}</span>
         </div>
@@ -145,7 +145,7 @@ function Results({ survey }: { survey: RelationSurvey }) {
   );
 }
 
-/** The sources that were looked at, of all. */
+/** The number of sources that were searched, and of all sources. */
 const extentOf = ({ sampled, sampledSources = 0, source }: RelationSurvey): Extent => {
   const of = source?.products ?? 0;
   return { looked: sampled ? sampledSources : of, of };
@@ -154,7 +154,7 @@ const extentOf = ({ sampled, sampledSources = 0, source }: RelationSurvey): Exte
 function describeShare(survey: RelationSurvey): string {
   const { withResults = 0, sampledSources = 0 } = survey;
   const extent = extentOf(survey);
-  if (isSample(extent)) return sayExtent(extent);
+  if (isSample(extent)) return describeExtent(extent);
   return t('{count} of {all}', { count: formatCount(withResults), all: formatCount(sampledSources) });
 }
 
@@ -217,7 +217,7 @@ function WithoutResults(survey: RelationSurvey) {
   const { count, identifiers } = survey.withoutResults ?? { count: 0, identifiers: [] };
   if (count === 0) return null;
   const extent = extentOf(survey);
-  const words = t('{count, plural, one {# leads} other {# lead}} to nothing', {
+  const words = t('{count, plural, one {# product has} other {# products have}} no results', {
     count: estimate(count, extent),
   });
   return (
@@ -252,10 +252,10 @@ const RelationCards = ({ cards }: { cards: readonly SurveyCard[] }) => (
               <ResultChip product={product} />
             </li>
           ))}
-          {results.length === 0 && <li className="soft small">{t('Leads to nothing.')}</li>}
+          {results.length === 0 && <li className="soft small">{t('No results.')}</li>}
           {nearest && (
             <li>
-              <span className="soft small">{t('Nearest, and what it lacks:')}</span>
+              <span className="soft small">{t('Nearest product, and what it lacks:')}</span>
               <ResultChip product={nearest} />
             </li>
           )}

@@ -12,6 +12,7 @@ import { Joined, ProductLink, saveFile } from '../parts/show.tsx';
 import { countUnfinished } from '../rules/filters.ts';
 import type { Pair } from '../rules/verdicts.ts';
 import { useSubmit } from '../state/forms.ts';
+import { describeFailure } from '../state/mistakes.ts';
 import { tell } from '../state/notices.ts';
 import { reread } from '../state/queries.ts';
 import { useCalls, useRights } from '../state/rights.ts';
@@ -50,7 +51,7 @@ function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
           {relation && (
             <DeleteButton kind={RELATION} value={relation}>
               {t(
-                'Requests for its id then return nothing. The id is never used again. To disable it for a while, switch it off instead.',
+                'Requests for its id then return nothing, and no other relation ever gets this id. To disable the relation for a while, switch it off instead.',
               )}
             </DeleteButton>
           )}
@@ -91,10 +92,10 @@ interface RuleShape {
 function Rule({ edited: { draft, change }, relation }: RuleShape) {
   const [isOpen, setOpen] = useState(false);
   const isLinks = draft.kind === 'links';
-  const [said, setSaid] = useState(0);
-  // Form fields keep what is typed, so those of a rule changed in its sentence are created anew.
-  const say = (changed: Partial<RelationDefinition>) => {
-    setSaid(said + 1);
+  const [round, setRound] = useState(0);
+  // Form fields keep typed text, so they are created again when the rule was changed in its sentence.
+  const changeRule = (changed: Partial<RelationDefinition>) => {
+    setRound(round + 1);
     change(changed);
   };
   return (
@@ -108,9 +109,9 @@ function Rule({ edited: { draft, change }, relation }: RuleShape) {
               {isLinks ? (
                 <p className="note">{t('Create the relation, then upload its links.')}</p>
               ) : (
-                <RelationRule draft={draft} onChange={say} onOpenForm={() => setOpen(true)} />
+                <RelationRule draft={draft} onChange={changeRule} onOpenForm={() => setOpen(true)} />
               )}
-              {relation === undefined && <KindField draft={draft} onChange={say} />}
+              {relation === undefined && <KindField draft={draft} onChange={changeRule} />}
             </Card>
           </Fields>
         )}
@@ -126,7 +127,7 @@ function Rule({ edited: { draft, change }, relation }: RuleShape) {
           onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
         >
           <summary>{t('More: both sides as a form, with groups of conditions')}</summary>
-          {isOpen && <SidesForm key={said} draft={draft} onChange={change} />}
+          {isOpen && <SidesForm key={round} draft={draft} onChange={change} />}
         </details>
       )}
     </div>
@@ -147,15 +148,15 @@ const Marks = ({ relation }: { relation: Relation }) => (
 export function RelationExplain({ relationId }: { relationId: number }) {
   const { relata, projectId } = useCalls();
   const [pair, setPair] = useState<Pair>({ source: '', target: '' });
-  const [found, setFound] = useState<{ explanation: RelationExplanation; pair: Pair }>();
+  const [explained, setExplained] = useState<{ explanation: RelationExplanation; pair: Pair }>();
   const { onSubmit, error, isBusy } = useSubmit(async () => {
     const trimmed = { source: pair.source.trim(), target: pair.target.trim() };
-    setFound(undefined);
+    setExplained(undefined);
     const explanation = await relata.relations.explain(
       { projectId, relationId },
       { ...trimmed, locale: presentLocale() },
     );
-    setFound({ explanation, pair: trimmed });
+    setExplained({ explanation, pair: trimmed });
   });
   return (
     <Card title={t('Why, or why not?')}>
@@ -179,10 +180,10 @@ export function RelationExplain({ relationId }: { relationId: number }) {
         </div>
       </form>
       <ErrorNote error={error} />
-      {found && (
+      {explained && (
         <>
-          <Explanation found={found.explanation} pair={found.pair} />
-          <a href={linkWith(projectLink('why'), { ...found.pair })}>{t('The same in every relation')}</a>
+          <Explanation explanation={explained.explanation} pair={explained.pair} />
+          <a href={linkWith(projectLink('why'), { ...explained.pair })}>{t('The same in every relation')}</a>
         </>
       )}
     </Card>
@@ -223,12 +224,13 @@ function UploadLinks({ relationId }: { relationId: number }) {
   const [allowed, setAllowed] = useState('');
   const submit = async () => {
     if (file === undefined) return;
-    const place = { projectId, relationId };
+    const ids = { projectId, relationId };
     const task = replaces
-      ? await relata.relations.putLinks(place, file, allowed === '' ? {} : { allowDeletes: Number(allowed) })
-      : await relata.relations.patchLinks(place, file);
+      ? await relata.relations.putLinks(ids, file, allowed === '' ? {} : { allowDeletes: Number(allowed) })
+      : await relata.relations.patchLinks(ids, file);
     const ended = await relata.tasks.wait(task.id);
-    if (ended.failure) throw new Error(ended.error?.message ?? t('The links were not stored.'));
+    if (ended.failure)
+      throw new Error(describeFailure(ended.error).message || t('The links were not stored.'));
     await reread('relation-preview');
     tell.good(t('The links were stored'));
   };
@@ -244,12 +246,12 @@ function UploadLinks({ relationId }: { relationId: number }) {
       <FileField
         label={t('File')}
         accept=".ndjson,.jsonl,.gz,application/x-ndjson"
-        hint={t('A line for each source: {example}', { example: '{"source":"A1","targets":["B1","B2"]}' })}
+        hint={t('One line for each source: {example}', { example: '{"source":"A1","targets":["B1","B2"]}' })}
         onChange={setFile}
       />
       <SwitchField
         label={t('Replace all links')}
-        hint={t('Otherwise only those of the sources in the file.')}
+        hint={t('Otherwise only the links of the sources in the file.')}
         value={replaces}
         onChange={setReplaces}
       />
@@ -257,7 +259,7 @@ function UploadLinks({ relationId }: { relationId: number }) {
         <TextField
           label={t('Links that may be deleted')}
           hint={t(
-            'Only if the file is refused for deleting too much: the exact number that the refusal names.',
+            'Only if the file was refused because it deletes too much. Enter the exact number that the refusal names.',
           )}
           inputMode="numeric"
           pattern="[0-9]*"
@@ -272,11 +274,11 @@ function UploadLinks({ relationId }: { relationId: number }) {
 function FindSource({ relationId }: { relationId: number }) {
   const { relata, projectId } = useCalls();
   const [text, setText] = useState('');
-  const [found, setFound] = useState<LinkLine>();
+  const [linkLine, setLine] = useState<LinkLine>();
   const { onSubmit, error } = useSubmit(async () => {
     const source = text.trim();
     const line = await relata.relations.links({ projectId, relationId }, { source });
-    setFound(line === '' ? { source, targets: [] } : (JSON.parse(line) as LinkLine));
+    setLine(line === '' ? { source, targets: [] } : (JSON.parse(line) as LinkLine));
   });
   return (
     <form className="stack" onSubmit={onSubmit}>
@@ -287,11 +289,15 @@ function FindSource({ relationId }: { relationId: number }) {
         </Button>
       </div>
       <ErrorNote error={error} />
-      {found && (
+      {linkLine && (
         <p aria-live="polite">
-          {found.targets.length === 0 && t('No links of {source}', { source: found.source })}
-          <Joined list={found.targets.map((one) => (typeof one === 'string' ? { identifier: one } : one))}>
-            {(one) => <ProductLink {...one} />}
+          {linkLine.targets.length === 0 && t('No links of {source}', { source: linkLine.source })}
+          <Joined
+            list={linkLine.targets.map((target) =>
+              typeof target === 'string' ? { identifier: target } : target,
+            )}
+          >
+            {(target) => <ProductLink {...target} />}
           </Joined>
         </p>
       )}

@@ -22,7 +22,7 @@ export function Relations() {
       kind={RELATION}
       icon="relations"
       about={t(
-        'A relation is a rule that finds related products, or a list of links. Shops ask for it by its id or its tag.',
+        'A relation is a rule that finds related products, or a list of links. Shops request it by its id or its tag.',
       )}
       hint={t(
         'A relation has two sides, for example drills and bits, and attributes that must match, for example the shank. The preview shows what it finds.',
@@ -67,7 +67,7 @@ export function Relations() {
           ),
           'wide-only soft',
         ],
-        [t('Changed'), (relation) => <Ago at={relation.updatedAt} />, 'wide-only soft'],
+        [t('Changed'), (relation) => <Ago instant={relation.updatedAt} />, 'wide-only soft'],
       ]}
     />
   );
@@ -78,7 +78,7 @@ const describeSide = (relation: Relation, side: 'source' | 'target') =>
 
 const NAMED = 5;
 
-/** Saves all relations as a file, to keep or to take to another project. */
+/** Saves all relations as a file, as a copy or for another project. */
 export function ExportRelations() {
   const { relata, projectId } = useCalls();
   const save = (document: object) =>
@@ -92,7 +92,7 @@ interface Chosen {
   readonly effect: ImportEffect;
 }
 
-/** Replaces the whole list with a file; says first what that changes and deletes. */
+/** Replaces the whole list with a file, after showing the changes and deletions. */
 export function ImportRelations({ present }: { present: readonly Relation[] }) {
   const { relata, projectId } = useCalls();
   const [chosen, setChosen] = useState<Chosen>();
@@ -140,7 +140,7 @@ function Effect({ effect: { changed, created, deleted } }: { effect: ImportEffec
   return (
     <div role="status">
       <p>
-        {t('{created} made, {changed} changed, {deleted} deleted', {
+        {t('{created} created, {changed} changed, {deleted} deleted', {
           created: formatCount(created),
           changed: formatCount(changed),
           deleted: formatCount(deleted.length),
@@ -184,9 +184,12 @@ export const EMPTY: RelationDefinition = {
 
 /** @returns the category that a side is about, if any */
 const findHead = (side: Filter = EVERY_PRODUCT) =>
-  asGroup(side).filters.flatMap((one) => ('category' in one ? one.category.slice(-1) : []))[0];
+  asGroup(side).filters.flatMap((filter) => ('category' in filter ? filter.category.slice(-1) : []))[0];
 
-/** @returns an initial name and tag, `Bits for Drills` and `bits`; existing ones are kept */
+/**
+ * @returns an initial name and tag, such as `Bits for Drills` and `bits`; an existing name or tag is not
+ * replaced
+ */
 export function proposeName({ name, tag, source, target }: RelationDefinition) {
   const [from, to] = [findHead(source), findHead(target)];
   const slug = to?.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');

@@ -5,26 +5,26 @@ import { Button, Icon } from '../parts/button.tsx';
 import { useLocked } from '../parts/forms/field.tsx';
 import { handleSubmit } from '../state/forms.ts';
 
-/** The open chip of a sentence, by its place: `match 0`. */
+/** The open chip of a sentence, by its position: `match 0`. */
 interface OpenChip {
-  readonly place: string | undefined;
+  readonly position: string | undefined;
   /** The sentence's box: popovers open above or below it, so that the preview beside it stays visible. */
   readonly box: RefObject<HTMLElement | null>;
-  open(place: string | undefined): void;
+  open(position: string | undefined): void;
 }
 
 const OpenChipContext = createContext<OpenChip>({
-  place: undefined,
+  position: undefined,
   box: { current: null },
   open() {},
 });
 
-/** A sentence whose parts are chips, of which one is open at a time. */
+/** A sentence whose parts are chips. One chip is open at a time. */
 export function Sentence({ warning, children }: { warning: string | false; children: ReactNode }) {
-  const [place, open] = useState<string>();
+  const [position, open] = useState<string>();
   const box = useRef<HTMLParagraphElement>(null);
   return (
-    <OpenChipContext value={{ place, box, open }}>
+    <OpenChipContext value={{ position, box, open }}>
       <p ref={box} className="sentence">
         {children}
       </p>
@@ -38,12 +38,12 @@ export function Sentence({ warning, children }: { warning: string | false; child
 }
 
 interface Shape {
-  place: string;
+  position: string;
   label: string;
   words: ReactNode;
   /** The full text of abbreviated words. */
   title?: string | undefined;
-  /** Whether nothing is chosen yet; closing it like that removes it. */
+  /** Whether nothing is chosen yet. An empty chip is removed when it closes. */
   isBlank?: boolean;
   /** Whether it is incomplete, and ignored by the preview of the rule. */
   isUnfinished?: boolean;
@@ -88,9 +88,9 @@ export function SentenceChip(shape: Shape) {
   );
 }
 
-/** @returns whether the chip is open, and what opens, closes and removes it */
-function useChip({ place, isBlank = false, onRemove }: Shape) {
-  const { place: opened, box, open } = useContext(OpenChipContext);
+/** @returns whether the chip is open, and functions that open, close and remove it */
+function useChip({ position, isBlank = false, onRemove }: Shape) {
+  const { position: opened, box, open } = useContext(OpenChipContext);
   const chip = useRef<HTMLButtonElement>(null);
   const isGone = useRef(false);
   const remove = () => {
@@ -100,13 +100,13 @@ function useChip({ place, isBlank = false, onRemove }: Shape) {
   };
   /** The element to focus: the chip, or, if that is removed, the button that adds another. */
   const findHeir = () => {
-    const heir = isGone.current ? findAdd(box.current, place) : chip.current;
+    const heir = isGone.current ? findAdd(box.current, position) : chip.current;
     isGone.current = false;
     return heir;
   };
   return {
-    isOpen: opened === place,
-    show: () => open(place),
+    isOpen: opened === position,
+    show: () => open(position),
     close: () => (isBlank && onRemove ? remove() : open(undefined)),
     remove,
     box,
@@ -130,7 +130,7 @@ const ChipButtons = ({ onRemove }: { onRemove: (() => void) | undefined }) => (
   </div>
 );
 
-/** Keeps a comma after it on the same line. */
+/** Keeps the comma after the chip on the same line. */
 const Stays = ({ children }: { children: ReactNode }) => (
   <span className="sentence-part">
     {children}
@@ -138,35 +138,39 @@ const Stays = ({ children }: { children: ReactNode }) => (
   </span>
 );
 
-const listOf = (place: string) => place.split(' ')[0] ?? '';
+const listOf = (position: string) => position.split(' ')[0] ?? '';
 
-const findAdd = (box: HTMLElement | null, place: string) =>
-  box?.querySelector<HTMLElement>(`[data-adds="${listOf(place)}"]`) ?? null;
+const findAdd = (box: HTMLElement | null, position: string) =>
+  box?.querySelector<HTMLElement>(`[data-adds="${listOf(position)}"]`) ?? null;
 
 function boundOf(box: HTMLElement | null) {
   if (box === null) return {};
   const { x, width } = box.getBoundingClientRect();
-  // On a phone there is nothing beside it.
+  // On a phone, nothing is beside the sentence.
   if (width > innerWidth / 2) return {};
   return { collisionBoundary: { x, y: 0, width, height: innerHeight } };
 }
 
 interface AddChipShape {
-  place: string;
+  position: string;
   label: string;
   words?: string | undefined;
   onAdd(): void;
 }
 
-/** Adds a part and opens it. @param props.place of the new part @param props.words shown without any part */
-export function AddChip({ place, label, words, onAdd }: AddChipShape) {
+/**
+ * Adds a part and opens it.
+ * @param props.position the position of the new part
+ * @param props.words shown while the sentence has no such part
+ */
+export function AddChip({ position, label, words, onAdd }: AddChipShape) {
   const { open } = useContext(OpenChipContext);
   if (useLocked()) return words ?? null;
   const add = () => {
     onAdd();
-    open(place);
+    open(position);
   };
-  // One element for both looks, as removing a focused one would lose focus.
+  // Both looks use the same element, because removing a focused element would lose the focus.
   return (
     <Stays>
       <button
@@ -174,7 +178,7 @@ export function AddChip({ place, label, words, onAdd }: AddChipShape) {
         className={words === undefined ? 'button quiet icon sentence-add' : 'sentence-chip adds'}
         aria-label={words === undefined ? label : `${words}: ${label}`}
         title={label}
-        data-adds={listOf(place)}
+        data-adds={listOf(position)}
         onClick={add}
       >
         {words ?? <Icon name="plus" />}
@@ -183,11 +187,11 @@ export function AddChip({ place, label, words, onAdd }: AddChipShape) {
   );
 }
 
-/** @returns the parts joined as the language does: `A, B and C`, `A, B oder C` */
+/** @returns the parts joined by the rules of the language: `A, B and C`, `A, B oder C` */
 export function joinList(parts: readonly ReactNode[], type: 'conjunction' | 'disjunction'): ReactNode {
-  const places = parts.map((_, at) => String(at));
-  const list = new Intl.ListFormat(presentLanguage(), { type }).formatToParts(places);
-  return list.map(({ type: kind, value }, at) => (
-    <Fragment key={at}>{kind === 'element' ? parts[Number(value)] : value}</Fragment>
+  const indexes = parts.map((_, index) => String(index));
+  const list = new Intl.ListFormat(presentLanguage(), { type }).formatToParts(indexes);
+  return list.map(({ type: kind, value }, index) => (
+    <Fragment key={index}>{kind === 'element' ? parts[Number(value)] : value}</Fragment>
   ));
 }

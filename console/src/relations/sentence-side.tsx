@@ -26,7 +26,7 @@ export interface RuleShape {
 }
 
 /** @returns the chips of both sides, for the sentences of all kinds */
-export function saySides({ draft, onChange, ...shape }: RuleShape) {
+export function describeSides({ draft, onChange, ...shape }: RuleShape) {
   const { source = EVERY_PRODUCT, target = EVERY_PRODUCT } = draft;
   return {
     source: <Side {...shape} side="source" filter={source} onChange={(next) => onChange({ source: next })} />,
@@ -61,8 +61,8 @@ function Side({ onOpenForm, ...shape }: SideShape) {
   const group = asGroup(filter);
   if (group.kind === 'none' || group.filters.some((part) => readGroup(part) !== undefined)) {
     return (
-      <SentenceChip place={side} label={nameParts(side).edit} words={<b>{describeFilter(filter)}</b>}>
-        <p>{t('These conditions stand in groups. The form below shows and changes them.')}</p>
+      <SentenceChip position={side} label={nameParts(side).edit} words={<b>{describeFilter(filter)}</b>}>
+        <p>{t('These conditions are nested in groups. Edit them in the form below.')}</p>
         <Button onClick={onOpenForm}>{t('Open the form')}</Button>
       </SentenceChip>
     );
@@ -87,7 +87,7 @@ function Conditions({ group, ...shape }: ConditionsShape) {
       {...shape}
       key={index}
       filter={condition}
-      place={`${side} ${index}`}
+      position={`${side} ${index}`}
       isHead={index === head}
       onChange={(next) => write(filters.with(index, next))}
       onRemove={() => write(filters.toSpliced(index, 1))}
@@ -109,7 +109,7 @@ function Conditions({ group, ...shape }: ConditionsShape) {
           })
         : !isEvery && products}
       <AddChip
-        place={`${side} ${filters.length}`}
+        position={`${side} ${filters.length}`}
         label={labels.add}
         words={isEvery ? labels.every : undefined}
         onAdd={() => write([...filters, isEvery ? { category: [] } : NO_CONDITION])}
@@ -119,17 +119,17 @@ function Conditions({ group, ...shape }: ConditionsShape) {
 }
 
 interface ConditionChipShape extends Omit<SideShape, 'onOpenForm'> {
-  place: string;
+  position: string;
   /** Whether the condition names the products. */
   isHead: boolean;
   onRemove(): void;
 }
 
-const ConditionChip = ({ side, filter, place, isHead, onRemove, ...shape }: ConditionChipShape) => (
+const ConditionChip = ({ side, filter, position, isHead, onRemove, ...shape }: ConditionChipShape) => (
   <SentenceChip
-    place={place}
+    position={position}
     label={nameParts(side).edit}
-    words={sayCondition(filter, isHead)}
+    words={describeCondition(filter, isHead)}
     title={describeFilter(filter)}
     isBlank={isBlank(filter)}
     isUnfinished={!isWhole(filter)}
@@ -148,7 +148,7 @@ function isBlank(filter: Filter): boolean {
 const SAID = 3;
 
 /** `isHead`: the condition names the products, for which the last part of the path is enough. */
-function sayCondition(filter: Filter, isHead: boolean): ReactNode {
+function describeCondition(filter: Filter, isHead: boolean): ReactNode {
   if (isBlank(filter)) return '…';
   if ('category' in filter)
     return isHead ? (

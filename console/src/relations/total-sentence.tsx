@@ -2,11 +2,11 @@ import type { RelationDefinition } from '@relata/client';
 import { rich, t } from '../languages/text.ts';
 import { SelectField, SwitchField } from '../parts/forms/field.tsx';
 import { AttributeField } from '../parts/forms/suggest-field.tsx';
-import { isWholeTotal, listMatchOperators, sayComparison } from '../rules/filters.ts';
-import { sayTerm } from '../rules/fit.ts';
+import { describeComparison, isWholeTotal, listMatchOperators } from '../rules/filters.ts';
+import { describeTerm } from '../rules/fit.ts';
 import { TermFields } from './match-editor.tsx';
 import { Sentence, SentenceChip } from './sentence-chip.tsx';
-import { type RuleShape, saySides } from './sentence-side.tsx';
+import { describeSides, type RuleShape } from './sentence-side.tsx';
 
 const NO_SUM: NonNullable<RelationDefinition['total']> = { attribute: '' };
 
@@ -16,7 +16,7 @@ export function TotalSentence({ draft, attributes, onChange, onOpenForm }: RuleS
   return (
     <Sentence warning={!isWholeTotal(draft) && t('Choose what is added up, and the limit.')}>
       {rich('For {source}, {total} of {target} {limit}.', {
-        ...saySides({ draft, attributes, onOpenForm, onChange }),
+        ...describeSides({ draft, attributes, onOpenForm, onChange }),
         total: <SumChip draft={draft} names={names} onChange={onChange} />,
         limit: <LimitChip draft={draft} names={names} onChange={onChange} />,
       })}
@@ -29,15 +29,15 @@ interface PartShape extends Pick<RuleShape, 'draft' | 'onChange'> {
   names: readonly string[];
 }
 
-/** What is added up. */
+/** The attribute that is added up. */
 function SumChip({ draft: { total = NO_SUM }, names, onChange }: PartShape) {
   const { missing, ...summed } = total;
   const sum = t('the sum of {attribute}', { attribute: total.attribute || '…' });
   return (
     <SentenceChip
-      place="total"
+      position="total"
       label={t('What is added up')}
-      words={<b>{sayTerm(sum, total)}</b>}
+      words={<b>{describeTerm(sum, total)}</b>}
       isUnfinished={total.attribute === ''}
     >
       <AttributeField
@@ -56,7 +56,7 @@ function SumChip({ draft: { total = NO_SUM }, names, onChange }: PartShape) {
         }
       />
       <SwitchField
-        label={t('Count a missing value as nothing')}
+        label={t('Count a missing value as 0')}
         value={missing === 'passes'}
         onChange={(passes) => onChange({ total: { ...summed, ...(passes && { missing: 'passes' }) } })}
       />
@@ -66,12 +66,12 @@ function SumChip({ draft: { total = NO_SUM }, names, onChange }: PartShape) {
 
 function LimitChip({ draft, names, onChange }: PartShape) {
   const { limit = NO_SUM, operator = 'lessOrEqual' } = draft;
-  const its = t('its {attribute}', { attribute: limit.attribute || '…' });
+  const ownTerm = t('its {attribute}', { attribute: limit.attribute || '…' });
   return (
     <SentenceChip
-      place="limit"
+      position="limit"
       label={t('The limit')}
-      words={<b>{sayComparison('', operator, sayTerm(its, limit))}</b>}
+      words={<b>{describeComparison('', operator, describeTerm(ownTerm, limit))}</b>}
       isUnfinished={limit.attribute === ''}
     >
       <SelectField

@@ -5,14 +5,17 @@ import { formatDayOf, formatHourOf, formatWeekdayOf } from './format.ts';
 export function listTicks(largest: number, steps = 4): readonly number[] {
   const least = Math.max(1, largest) / steps;
   const power = 10 ** Math.floor(Math.log10(least));
-  const step = Math.max(1, [1, 2, 5, 10].map((one) => one * power).find((one) => one >= least) ?? least);
+  const step = Math.max(
+    1,
+    [1, 2, 5, 10].map((multiple) => multiple * power).find((candidate) => candidate >= least) ?? least,
+  );
   const count = Math.max(1, Math.ceil(largest / step));
-  return Array.from({ length: count + 1 }, (_, at) => at * step);
+  return Array.from({ length: count + 1 }, (_, index) => index * step);
 }
 
 /** A mark on a time axis: its step and its label. */
 export interface TimeMark {
-  readonly at: number;
+  readonly index: number;
   readonly words: string;
 }
 
@@ -29,7 +32,7 @@ export function markTimes(steps: readonly number[]): readonly TimeMark[] {
   if (stepMs >= DAY_MS) {
     const every = Math.ceil(steps.length / MOST_DAYS);
     const last = steps.length - 1;
-    return marks(steps, (_, at) => (last - at) % every === 0, formatDayOf);
+    return marks(steps, (_, index) => (last - index) % every === 0, formatDayOf);
   }
   const isShort = steps.length * stepMs <= HOURS_SHOWN * HOUR_MS;
   const isMarked = (every: number) => (step: number) => {
@@ -43,15 +46,15 @@ export function markTimes(steps: readonly number[]): readonly TimeMark[] {
 
 function marks(
   steps: readonly number[],
-  isMarked: (step: number, at: number) => boolean,
-  say: (step: number) => string,
+  isMarked: (step: number, index: number) => boolean,
+  label: (step: number) => string,
 ): readonly TimeMark[] {
-  return steps.flatMap((step, at) => (isMarked(step, at) ? [{ at, words: say(step) }] : []));
+  return steps.flatMap((step, index) => (isMarked(step, index) ? [{ index, words: label(step) }] : []));
 }
 
 /** @returns the step in words: its day if it is a day (by UTC), else its day and hour */
-export function sayStep(steps: readonly number[], at: number): string {
-  const step = steps[at] ?? 0;
+export function describeStep(steps: readonly number[], index: number): string {
+  const step = steps[index] ?? 0;
   const isDay = (steps[1] ?? 0) - (steps[0] ?? 0) >= DAY_MS;
   return isDay ? formatDayOf(step) : `${formatWeekdayOf(step)}, ${formatHourOf(step)}`;
 }
@@ -61,15 +64,15 @@ export function placeMarks(instants: readonly number[], gap: number): readonly n
   const [first = 0, last = 0] = [instants[0], instants.at(-1)];
   const span = Math.max(1, last - first);
   const room = 1 - gap * Math.max(0, instants.length - 1);
-  if (room <= 0) return instants.map((_, at) => at / Math.max(1, instants.length - 1));
-  return instants.map((instant, at) => at * gap + ((instant - first) / span) * room);
+  if (room <= 0) return instants.map((_, index) => index / Math.max(1, instants.length - 1));
+  return instants.map((instant, index) => index * gap + ((instant - first) / span) * room);
 }
 
 /** @returns the start of each step of a span */
 export function listSteps({ from, to, step }: Pick<KeyStatistics, 'from' | 'to' | 'step'>): number[] {
   const stepMs = step * 1000;
   const count = Math.min(2_000, Math.max(1, Math.ceil((to - from) / stepMs)));
-  return Array.from({ length: count }, (_, at) => from + at * stepMs);
+  return Array.from({ length: count }, (_, index) => from + index * stepMs);
 }
 
 /** @returns the values of one field for every step; undefined for steps without a point */

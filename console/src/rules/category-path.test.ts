@@ -22,7 +22,7 @@ for (const [text, path] of READ) {
   });
 }
 
-test('a path is written so that it is read again, whatever its names hold', () => {
+test('a written path is read back unchanged, whatever characters its names contain', () => {
   assert.equal(writePath(['Tools', '5" pipes', 'Drills']), 'Tools > 5" pipes > Drills');
   for (const path of [
     ['A > B', '>', 'C'],
@@ -33,7 +33,7 @@ test('a path is written so that it is read again, whatever its names hold', () =
     assert.deepEqual(readPath(writePath(path)), path);
 });
 
-test('of what products of a category have, the worst covered attribute comes first', () => {
+test('lists the attributes of a category by coverage, the lowest first', () => {
   const of = (name: string, withValue: number, withFact = withValue) => ({ name, withValue, withFact });
   const list = listWorstFirst(
     [of('Socket', 8), of('Colour', 3), of('Wheel size', 0), of('Chipset', 8, 0)],

@@ -32,7 +32,7 @@ export interface CoveredAttribute {
   readonly withoutFact: number;
 }
 
-/** @returns attributes that at least one product has a value of, the worst covered first */
+/** @returns the attributes with a value on at least one product, with the lowest coverage first */
 export const listWorstFirst = (
   attributes: readonly Pick<AttributeCoverage, 'name' | 'withFact' | 'withValue'>[],
   products: number,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describePart, listChanged, mergeChanges } from './changes.ts';
 
-test('parts differ by what they say, not by the order of their members', () => {
+test('two parts with the same members in another order are equal', () => {
   const names = { name: 'Name', trigger: 'Start' };
   const before = { name: 'Nightly', trigger: { type: 'schedule', cron: '0 3 * * *' }, lastRunAt: 1 };
   const same = { name: 'Nightly', trigger: { cron: '0 3 * * *', type: 'schedule' }, lastRunAt: 2 };
@@ -12,12 +12,12 @@ test('parts differ by what they say, not by the order of their members', () => {
   assert.deepEqual(listChanged(names, before, other), ['name', 'trigger']);
 });
 
-test('a part is shown as it would be typed, and one that is left out by a word', () => {
+test('shows a part as the user would type it, and a missing part as a word', () => {
   assert.deepEqual([describePart('a'), describePart(false), describePart('')], ['a', 'false', 'nothing']);
   assert.equal(describePart({ type: 'manual' }), '{\n "type": "manual"\n}');
 });
 
-test('what only one of two people has changed is merged, and what both have changed differently is a conflict', () => {
+test('merges a part that only one user has changed, and reports a part that both have changed differently', () => {
   const base = { name: 'Socket', type: 'text', synonyms: ['a', 'b'], unit: '', match: [{ target: 'A' }] };
   const mine = { ...base, type: 'number', synonyms: ['a', 'b', 'mine'], unit: 'mm', match: [] };
   const theirs = { ...base, name: 'CPU socket', synonyms: ['b', 'theirs'], unit: 'cm', match: [] };

@@ -41,11 +41,11 @@ function mergeTexts({ base = [], mine = [], theirs = [] }: Versions<unknown>): s
 }
 
 const isTexts = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((one) => typeof one === 'string');
+  Array.isArray(value) && value.every((entry) => typeof entry === 'string');
 
-export const isSame = (one: unknown, other: unknown): boolean => toText(one) === toText(other);
+export const isSame = (left: unknown, right: unknown): boolean => toText(left) === toText(right);
 
-const differs = (one: unknown, other: unknown): boolean => !isSame(one, other);
+const differs = (left: unknown, right: unknown): boolean => !isSame(left, right);
 
 const toText = (value: unknown): string | undefined =>
   JSON.stringify(value, (_, member: unknown) =>

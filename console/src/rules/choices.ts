@@ -7,27 +7,29 @@ import { capital } from './format.ts';
 export type Kind = keyof typeof choices;
 
 /** Translates a label or description of docs/openapi.json, all of which are in the message catalogs. */
-export const sayOf = (text: string): string => (text === '' ? '' : t(text));
+export const translateLabel = (text: string): string => (text === '' ? '' : t(text));
 
 export const toChoice = <Type extends string>({ type, label }: Pick<Choice<Type>, 'type' | 'label'>) =>
-  [type, sayOf(label)] as const;
+  [type, translateLabel(label)] as const;
 
 export const findChoice = (kind: Kind, part: Typed) => choices[kind].find(({ type }) => type === part.type);
 
-export const labelOf = (kind: Kind, part: Typed): string => sayOf(findChoice(kind, part)?.label ?? part.type);
+export const labelOf = (kind: Kind, part: Typed): string =>
+  translateLabel(findChoice(kind, part)?.label ?? part.type);
 
 /** @returns the options that have a field each */
 export const optionsOf = (kind: Kind, part: Typed) => findChoice(kind, part)?.options ?? [];
 
-export const hintOf = (kind: Kind, part: Typed) => capital(sayOf(findChoice(kind, part)?.description ?? ''));
+export const hintOf = (kind: Kind, part: Typed) =>
+  capital(translateLabel(findChoice(kind, part)?.description ?? ''));
 
 /** Initial values of required options; others start empty. */
 const START: Readonly<Record<string, string>> = { pattern: '*' };
 
 /** @returns a part of this type with all required options, to be filled in */
 export function startTyped(kind: Kind, type: string): Typed {
-  const needed = optionsOf(kind, { type }).filter(({ isRequired }) => isRequired);
-  return { type, ...Object.fromEntries(needed.map(({ name }) => [name, START[name] ?? ''])) };
+  const required = optionsOf(kind, { type }).filter(({ isRequired }) => isRequired);
+  return { type, ...Object.fromEntries(required.map(({ name }) => [name, START[name] ?? ''])) };
 }
 
 /** The source, format or trigger of a definition: its other members depend on its type, and go by name. */

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import type { Facet } from '@relata/client';
 import {
   type ChosenFacet,
+  describeChosen,
   listUseful,
   readChosen,
-  sayChosen,
   toFilter,
   toggle,
   withRange,
@@ -21,7 +21,7 @@ const CHOSEN: readonly ChosenFacet[] = [
   { attribute: 'Socket', lacks: true },
 ];
 
-test('what is chosen is read from an address as it was written, and what does not fit is left out', () => {
+test('reads chosen facets from an address and skips invalid ones', () => {
   assert.deepEqual(readChosen(writeChosen(CHOSEN)), CHOSEN);
   assert.equal(writeChosen([]), '');
   for (const broken of [
@@ -36,7 +36,7 @@ test('what is chosen is read from an address as it was written, and what does no
   assert.deepEqual(readChosen('[{"attribute":"A","between":[null,null]}]'), []);
 });
 
-test('what is chosen is the filter of a search (§12.2)', () => {
+test('converts chosen facets to the filter of a search (§12.2)', () => {
   assert.equal(toFilter([]), undefined);
   assert.deepEqual(JSON.parse(toFilter(CHOSEN) ?? ''), {
     all: [
@@ -48,7 +48,7 @@ test('what is chosen is the filter of a search (§12.2)', () => {
     ],
   });
   assert.deepEqual(
-    CHOSEN.map((one) => sayChosen(one, 'in' in one || 'lacks' in one ? '' : 'kg')),
+    CHOSEN.map((facet) => describeChosen(facet, 'in' in facet || 'lacks' in facet ? '' : 'kg')),
     [
       'Brand: Bosch, Makita',
       'Price: 10 to 20.5 kg',
@@ -59,7 +59,7 @@ test('what is chosen is the filter of a search (§12.2)', () => {
   );
 });
 
-test('an attribute keeps its place while its values come and go, and leaves with the last', () => {
+test('an attribute keeps its position while its values change, and is removed with its last value', () => {
   const more = toggle(CHOSEN, 'Brand', 'Metabo');
   assert.deepEqual(more[0], { attribute: 'Brand', in: ['Bosch', 'Makita', 'Metabo'] });
   const none = ['Bosch', 'Makita', 'Metabo'].reduce((list, value) => toggle(list, 'Brand', value), more);
@@ -68,12 +68,12 @@ test('an attribute keeps its place while its values come and go, and leaves with
   assert.deepEqual(withRange([], 'Price', [1, null]), [{ attribute: 'Price', between: [1, null] }]);
 });
 
-test('an attribute that cannot narrow the products is no facet', () => {
+test('leaves out attributes that cannot narrow the products', () => {
   const facet = (attribute: string, counts: readonly number[], more: Partial<Facet> = {}): Facet => ({
     attribute,
     type: 'TEXT_ATTRIBUTE',
     count: 5,
-    values: counts.map((count, at) => ({ value: `v${at}`, count })),
+    values: counts.map((count, index) => ({ value: `v${index}`, count })),
     ...more,
   });
   const facets = [

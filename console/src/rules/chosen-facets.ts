@@ -13,9 +13,9 @@ export type ChosenFacet =
 /** @returns the valid facets of an address, without the others */
 export const readChosen = (text: string): readonly ChosenFacet[] => readList(text)?.filter(isChosen) ?? [];
 
-function isChosen(one: unknown): one is ChosenFacet {
-  if (typeof one !== 'object' || one === null) return false;
-  const { attribute, in: values, between, lacks } = one as Record<string, unknown>;
+function isChosen(value: unknown): value is ChosenFacet {
+  if (typeof value !== 'object' || value === null) return false;
+  const { attribute, in: values, between, lacks } = value as Record<string, unknown>;
   if (typeof attribute !== 'string') return false;
   if (Array.isArray(values)) return values.length > 0 && values.every(isValue);
   return Array.isArray(between) ? isRangeOf(between) : lacks === true;
@@ -46,14 +46,14 @@ function toCondition(chosen: ChosenFacet): Filter {
 }
 
 export const without = (list: readonly ChosenFacet[], attribute: string): readonly ChosenFacet[] =>
-  list.filter((one) => one.attribute !== attribute);
+  list.filter((facet) => facet.attribute !== attribute);
 
 export const findValues = (list: readonly ChosenFacet[], attribute: string): readonly string[] =>
-  list.flatMap((one) => ('in' in one && one.attribute === attribute ? one.in : []));
+  list.flatMap((facet) => ('in' in facet && facet.attribute === attribute ? facet.in : []));
 
 export function findRange(list: readonly ChosenFacet[], attribute: string): readonly [Bound, Bound] {
-  const found = list.find((one) => 'between' in one && one.attribute === attribute);
-  return found && 'between' in found ? found.between : [null, null];
+  const range = list.find((facet) => 'between' in facet && facet.attribute === attribute);
+  return range && 'between' in range ? range.between : [null, null];
 }
 
 /** @returns the list with one value of an attribute added or removed */
@@ -63,7 +63,9 @@ export function toggle(
   value: string,
 ): readonly ChosenFacet[] {
   const before = findValues(list, attribute);
-  const values = before.includes(value) ? before.filter((one) => one !== value) : [...before, value];
+  const values = before.includes(value)
+    ? before.filter((chosenValue) => chosenValue !== value)
+    : [...before, value];
   return values.length > 0 ? replace(list, { attribute, in: values }) : without(list, attribute);
 }
 
@@ -78,15 +80,15 @@ export function withRange(
 
 /** Replaces in place, so that chips do not jump. */
 function replace(list: readonly ChosenFacet[], next: ChosenFacet): readonly ChosenFacet[] {
-  const at = list.findIndex(({ attribute }) => attribute === next.attribute);
-  return at < 0 ? [...list, next] : list.with(at, next);
+  const index = list.findIndex(({ attribute }) => attribute === next.attribute);
+  return index < 0 ? [...list, next] : list.with(index, next);
 }
 
 /** @returns for example `Brand: Bosch, Makita` */
-export const sayChosen = (chosen: ChosenFacet, unit = ''): string =>
-  `${chosen.attribute}: ${sayWhat(chosen)} ${unit}`.trim();
+export const describeChosen = (chosen: ChosenFacet, unit = ''): string =>
+  `${chosen.attribute}: ${describeWhat(chosen)} ${unit}`.trim();
 
-function sayWhat(chosen: ChosenFacet): string {
+function describeWhat(chosen: ChosenFacet): string {
   if ('in' in chosen) return chosen.in.join(', ');
   if ('lacks' in chosen) return t('missing');
   const [low, high] = chosen.between;

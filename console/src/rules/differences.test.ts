@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listDifferences } from './differences.ts';
 
-test('two versions of a product differ field by field, and what is equal is left out', () => {
+test('compares two versions of a product field by field, and leaves out equal fields', () => {
   const before = {
     name: 'Drill',
     groupIdentifier: 'A',
@@ -38,7 +38,7 @@ test('two versions of a product differ field by field, and what is equal is left
   assert.deepEqual(listDifferences(before, before), []);
 });
 
-test('of a created product all is new', () => {
+test('shows all fields of a created product as new', () => {
   assert.deepEqual(listDifferences(null, { name: 'Drill', images: [{ url: 'https://a', type: 'LARGE' }] }), [
     { field: 'name', isAttribute: false, before: [], after: ['Drill'] },
     { field: 'images', isAttribute: false, before: [], after: ['LARGE https://a'] },

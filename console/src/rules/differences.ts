@@ -34,7 +34,7 @@ export function listDifferences(
       const [isAttribute, field] = [key.startsWith('@'), key.slice(1)];
       return { field, isAttribute, before: old.get(key) ?? [], after: young.get(key) ?? [] };
     })
-    .filter((one) => one.before.join('\n') !== one.after.join('\n'))
+    .filter((difference) => difference.before.join('\n') !== difference.after.join('\n'))
     .sort((a, b) => Number(a.isAttribute) - Number(b.isAttribute));
 }
 

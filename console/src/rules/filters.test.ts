@@ -12,7 +12,7 @@ import {
   writeGroup,
 } from './filters.ts';
 
-test('groups are read and written without a change of meaning (§12.2)', () => {
+test('groups keep their meaning when read and written (§12.2)', () => {
   const filters: Filter[] = [
     { all: [] },
     { any: [{ category: ['Tools'] }] },
@@ -25,7 +25,7 @@ test('groups are read and written without a change of meaning (§12.2)', () => {
   assert.deepEqual(writeGroup(asGroup({ not: single })), { not: { any: [single] } });
 });
 
-test('a plain number of a numeric attribute is a number, everything else a string (§12.2 rule 6)', () => {
+test('reads a plain number for a numeric attribute as a number, and all other input as text (§12.2 rule 6)', () => {
   assert.equal(readValue('12.5', 'less', true), 12.5);
   assert.equal(readValue('12.5 in', 'less', true), '12.5 in');
   assert.equal(readValue('12.5', 'equals', false), '12.5');
@@ -34,7 +34,7 @@ test('a plain number of a numeric attribute is a number, everything else a strin
   assert.equal(readValue('anything', 'exists', false), undefined);
 });
 
-test('rows that are not written to their end are left out of a preview', () => {
+test('a preview leaves out incomplete rows of a filter', () => {
   const half: Filter = {
     all: [
       { attribute: '', operator: 'equals', value: '' },
@@ -46,7 +46,7 @@ test('rows that are not written to their end are left out of a preview', () => {
   assert.deepEqual(pruneFilter(half), { all: [{ any: [{ attribute: 'Colour', operator: 'exists' }] }] });
 });
 
-test('a filter is told in words', () => {
+test('describes a filter in words', () => {
   const filter: Filter = {
     all: [{ category: ['Tools', 'Drills'] }, { not: { attribute: 'Voltage', operator: 'less', value: 12 } }],
   };
@@ -54,7 +54,7 @@ test('a filter is told in words', () => {
   assert.equal(describeFilter({ all: [] }), 'every product');
 });
 
-test('the attributes that a relation looks at are those of its sides, matches and sort', () => {
+test('lists the attributes in the sides, matches and sort order of a relation', () => {
   const relation: RelationDefinition = {
     name: 'Bits',
     tag: 'accessories',

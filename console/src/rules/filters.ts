@@ -48,14 +48,14 @@ export const listMatchOperators = () =>
   listOperators().slice(0, 6) as (readonly [Match['operator'], string])[];
 
 /** @returns for example `Rated is at least 50 Nm` */
-export const sayComparison = (what: string, operator: string, value: string): string =>
-  `${what} ${listOperators().find(([known]) => known === operator)?.[1] ?? operator} ${value}`.trim();
+export const describeComparison = (what: string, operator: string, value: string): string =>
+  `${what} ${listOperators().find(([name]) => name === operator)?.[1] ?? operator} ${value}`.trim();
 
 /** @returns the same for two attributes, and `Brand is the same` for one on both sides */
-export const sayMatched = (target: string, operator: string, source: string): string =>
+export const describeMatched = (target: string, operator: string, source: string): string =>
   operator === 'equals' && target === source
     ? t('{target} is the same', { target })
-    : sayComparison(target, operator, source);
+    : describeComparison(target, operator, source);
 
 /** A condition's value as text. */
 export function showValue(value: unknown): string {
@@ -66,10 +66,10 @@ export function showValue(value: unknown): string {
 /** Input as the service takes it: plain numbers of numeric attributes as numbers, lists split at commas. */
 export function readValue(text: string, operator: Operator, isNumeric: boolean): unknown {
   if (operator === 'exists') return undefined;
-  const one = (part: string): unknown =>
+  const parsePart = (part: string): unknown =>
     isNumeric && /^[+-]?\d+(?:\.\d+)?$/.test(part.trim()) ? Number(part) : part.trim();
-  if (operator === 'in' || operator === 'between') return text.split(',').map(one);
-  return one(text);
+  if (operator === 'in' || operator === 'between') return text.split(',').map(parsePart);
+  return parsePart(text);
 }
 
 /** The filter in words, for lists and explanations. */
@@ -77,7 +77,8 @@ export function describeFilter(filter: Filter): string {
   if ('category' in filter) return t('category {path}', { path: filter.category.join(' › ') });
   if ('identifiers' in filter)
     return t('one of {identifiers}', { identifiers: filter.identifiers.join(', ') });
-  if (isCondition(filter)) return sayComparison(filter.attribute, filter.operator, showValue(filter.value));
+  if (isCondition(filter))
+    return describeComparison(filter.attribute, filter.operator, showValue(filter.value));
   const group = readGroup(filter);
   if (group === undefined || group.filters.length === 0) return t('every product');
   const inner = group.filters.map(describeFilter);
@@ -106,8 +107,10 @@ export function isWhole(filter: Filter): boolean {
 }
 
 /** Whether both sides are chosen in a match, or in all matches of an element with several. */
-export const isWholeMatch = (one: NonNullable<RelationDefinition['match']>[number]): boolean =>
-  listMatches([one]).every(({ target, source }) => nameMatched(target) !== '' && nameMatched(source) !== '');
+export const isWholeMatch = (element: NonNullable<RelationDefinition['match']>[number]): boolean =>
+  listMatches([element]).every(
+    ({ target, source }) => nameMatched(target) !== '' && nameMatched(source) !== '',
+  );
 
 /** @returns the number of incomplete parts of a rule, which its preview ignores */
 export function countUnfinished(definition: RelationDefinition): number {
@@ -115,7 +118,7 @@ export function countUnfinished(definition: RelationDefinition): number {
   const rows = [source, target].flatMap((side) => (side ? listRows(side) : []));
   return [
     ...rows.filter((row) => !isWhole(row)),
-    ...match.filter((one) => !isWholeMatch(one)),
+    ...match.filter((element) => !isWholeMatch(element)),
     ...sort.filter(({ attribute }) => attribute === ''),
     ...(isWholeTotal(definition) ? [] : [definition]),
   ].length;
@@ -146,7 +149,7 @@ export const nameMatched = (value: MatchedValue = ''): string =>
 
 /** @returns the matches of a definition, including those nested in other elements */
 export const listMatches = (match: RelationDefinition['match'] = []): Match[] =>
-  match.flatMap((one) => one.any ?? one.together ?? [one as Match]);
+  match.flatMap((element) => element.any ?? element.together ?? [element as Match]);
 
 /** @returns the names of the attributes that a relation uses in its sides, its matches and its sort */
 export function listAttributes({
@@ -157,8 +160,8 @@ export function listAttributes({
 }: RelationDefinition): Set<string> {
   const names = [
     ...listMatches(match)
-      .flatMap((one) => [one.target, one.source])
-      .flatMap((one) => (typeof one === 'string' ? one : (one.attribute ?? []))),
+      .flatMap((element) => [element.target, element.source])
+      .flatMap((side) => (typeof side === 'string' ? side : (side.attribute ?? []))),
     ...sort.map(({ attribute }) => attribute),
   ];
   return new Set([...names, ...attributesOf(source), ...attributesOf(target)]);

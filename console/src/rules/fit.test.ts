@@ -1,9 +1,9 @@
 // runs: deep
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listReasons, readSet, replaceIn, sayTerm, sayTotal, writeSet } from './fit.ts';
+import { describeTerm, describeTotal, listReasons, readSet, replaceIn, writeSet } from './fit.ts';
 
-test('a set is read from its address, whatever somebody made of it, and written as short as it can be', () => {
+test('reads a set from any address, skips invalid entries, and writes it in the shortest form', () => {
   const set = [
     { identifier: 'A,1', quantity: 1 },
     { identifier: 'B', quantity: 3 },
@@ -15,19 +15,19 @@ test('a set is read from its address, whatever somebody made of it, and written 
     { identifier: 'A', quantity: 4 },
   ]);
   for (const broken of ['', '["A"', '{"A":1}', '7']) assert.deepEqual(readSet(broken), []);
-  assert.equal(readSet(JSON.stringify(Array.from({ length: 200 }, (_, at) => `P${at}`))).length, 100);
+  assert.equal(readSet(JSON.stringify(Array.from({ length: 200 }, (_, index) => `P${index}`))).length, 100);
 });
 
-test('a product takes the place of another, or is added to itself', () => {
+test('a product replaces another one, or increases its own quantity', () => {
   const set = readSet('["A","B"]');
   assert.equal(writeSet(replaceIn(set, 'A', 'C')), '["C","B"]');
   assert.equal(writeSet(replaceIn(set, 'A', 'B')), '[["B",2]]');
 });
 
-test('what a rule computes is said in words', () => {
-  assert.equal(sayTerm('its TDP', { times: 1.2, plus: '100 W' }), '1.2 times its TDP plus 100 W');
-  assert.equal(sayTerm('its width', { plus: '-10 mm' }), 'its width minus 10 mm');
-  assert.equal(sayTerm('its width', {}), 'its width');
+test('describes the calculation of a rule in words', () => {
+  assert.equal(describeTerm('its TDP', { times: 1.2, plus: '100 W' }), '1.2 times its TDP plus 100 W');
+  assert.equal(describeTerm('its width', { plus: '-10 mm' }), 'its width minus 10 mm');
+  assert.equal(describeTerm('its width', {}), 'its width');
 });
 
 const match = {
@@ -42,7 +42,7 @@ const match = {
   sourceAdvice: 'would have to be at least 62 mm',
 };
 
-test('reasons say the values that decided, and the matches within an element', () => {
+test('reasons name the deciding values and the matches within an element', () => {
   assert.deepEqual(listReasons([{ ...match, verdict: 'does_not_fit' }]), [
     { verdict: 'does_not_fit', words: 'Width would have to be at most 50 mm; Width is 62 mm' },
   ]);
@@ -80,10 +80,10 @@ test('reasons say the values that decided, and the matches within an element', (
   );
 });
 
-test('a total says its sum and its limit', () => {
+test('describes a total with its sum and its limit', () => {
   const total = { attribute: 'TDP', times: 1.2, plus: '100 W', sum: '355 W', parts: [] };
   assert.equal(
-    sayTotal({
+    describeTotal({
       source: 'P',
       relation: { id: 1, name: 'Power', tag: 'power' },
       verdict: 'fits',

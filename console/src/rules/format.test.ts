@@ -1,9 +1,9 @@
 // runs: deep
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeBrowser, formatAgo, formatDuration, readingOf, safeUrl, sayValue } from './format.ts';
+import { describeBrowser, describeValue, formatAgo, formatDuration, readingOf, safeUrl } from './format.ts';
 
-test('only http and https become links (§14.5)', () => {
+test('makes links only from http and https addresses (§14.5)', () => {
   assert.equal(safeUrl('https://shop.example/a'), 'https://shop.example/a');
   assert.equal(safeUrl('HTTP://shop.example'), 'http://shop.example/');
   for (const text of [
@@ -18,7 +18,7 @@ test('only http and https become links (§14.5)', () => {
     assert.equal(safeUrl(text), undefined, String(text));
 });
 
-test('instants and durations are said as people say them', () => {
+test('formats instants and durations as people say them', () => {
   const now = Date.UTC(2026, 0, 2);
   assert.equal(formatAgo(now - 1_000, now), 'just now');
   assert.equal(formatAgo(now - 180_000, now), '3 minutes ago');
@@ -26,7 +26,7 @@ test('instants and durations are said as people say them', () => {
   assert.deepEqual([250, 1_400, 200_000].map(formatDuration), ['250 ms', '1.4 s', '3 min 20 s']);
 });
 
-test('a session is told by the browser and the system that it was opened with', () => {
+test('names a session by its browser and its operating system', () => {
   const windows = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)';
   assert.equal(describeBrowser(`${windows} Chrome/140.0.0.0 Safari/537.36`), 'Chrome on Windows');
   assert.equal(describeBrowser(`${windows} Chrome/140.0.0.0 Safari/537.36 Edg/140.0`), 'Edge on Windows');
@@ -41,8 +41,8 @@ const numeric = (number: number, unit?: string) => ({
   fact: { type: 'NUMERIC_ATTRIBUTE' as const, number, ...(unit && { unit }) },
 });
 
-test('values are written as people write them, and nothing is guessed', () => {
-  const said = [
+test('formats values as people write them, without guessing', () => {
+  const formatted = [
     numeric(13_280, 'g'),
     numeric(60, 'mm'),
     numeric(2_000, 'GB'),
@@ -51,11 +51,11 @@ test('values are written as people write them, and nothing is guessed', () => {
     { value: 'TRUE', fact: { type: 'BOOLEAN_ATTRIBUTE' as const } },
     { value: 'false', fact: { type: 'BOOLEAN_ATTRIBUTE' as const } },
     { value: 'true', fact: null },
-  ].map(sayValue);
-  assert.deepEqual(said, ['13.28 kg', '60 mm', '2 TB', '€2,209.00', '2024', 'Yes', 'No', 'true']);
+  ].map(describeValue);
+  assert.deepEqual(formatted, ['13.28 kg', '60 mm', '2 TB', '€2,209.00', '2024', 'Yes', 'No', 'true']);
 });
 
-test('a number is told as it was understood where it was sent in another form (§11.3)', () => {
+test('shows the number that was understood if it was sent in another form (§11.3)', () => {
   const fact = { attributeId: 1, valueId: 1, type: 'NUMERIC_ATTRIBUTE' };
   assert.equal(readingOf('1.234,5 g', { ...fact, number: 1234.5, unit: 'g' }), '1234.5 g');
   assert.equal(readingOf('1.500', { ...fact, number: 1500 }), '1500');

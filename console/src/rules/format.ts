@@ -1,7 +1,7 @@
 import type { ExtractedValue } from '@relata/client';
 import { type Language, presentLanguage, t } from '../languages/text.ts';
 
-const made = new Map<Language, ReturnType<typeof createFormats>>();
+const formatsByLanguage = new Map<Language, ReturnType<typeof createFormats>>();
 
 function createFormats(language: Language) {
   // Dates are written day first in every language of the console.
@@ -27,23 +27,23 @@ function createFormats(language: Language) {
 /** Making formatters takes longer than using them, so they are made once for each language. */
 function formats() {
   const language = presentLanguage();
-  const known = made.get(language) ?? createFormats(language);
-  made.set(language, known);
-  return known;
+  const cached = formatsByLanguage.get(language) ?? createFormats(language);
+  formatsByLanguage.set(language, cached);
+  return cached;
 }
 
 export const formatCount = (count: number): string => formats().counts.format(count);
 /** @returns the number with one decimal, `12.0` */
 export const formatTenths = (value: number): string => formats().tenths.format(value);
 export const formatPercent = (share: number): string => formats().percents.format(share);
-export const formatMoment = (at: number): string => formats().moments.format(at);
-export const formatClock = (at: number): string => formats().clocks.format(at);
+export const formatMoment = (instant: number): string => formats().moments.format(instant);
+export const formatClock = (instant: number): string => formats().clocks.format(instant);
 /** `23 Nov`, for a day that begins at midnight UTC */
-export const formatDayOf = (at: number): string => formats().days.format(at);
+export const formatDayOf = (instant: number): string => formats().days.format(instant);
 /** `Mon 23` */
-export const formatWeekdayOf = (at: number): string => formats().weekdays.format(at);
+export const formatWeekdayOf = (instant: number): string => formats().weekdays.format(instant);
 /** `14:00` */
-export const formatHourOf = (at: number): string => formats().hours.format(at);
+export const formatHourOf = (instant: number): string => formats().hours.format(instant);
 /** `20K` */
 export const formatShort = (count: number): string => formats().short.format(count);
 /** @returns `a, b and c` */
@@ -67,9 +67,9 @@ const STEPS = [
 ] as const;
 
 /** `3 minutes ago`, or the date after a month. */
-export function formatAgo(at: number, now = Date.now()): string {
-  const passed = now - at;
-  if (Math.abs(passed) > 30 * 86_400_000) return formats().dates.format(at);
+export function formatAgo(instant: number, now = Date.now()): string {
+  const passed = now - instant;
+  if (Math.abs(passed) > 30 * 86_400_000) return formats().dates.format(instant);
   const step = STEPS.find(([, ms]) => Math.abs(passed) >= ms);
   return step ? formats().relative.format(-Math.round(passed / step[1]), step[0]) : t('just now');
 }
@@ -105,8 +105,7 @@ export const listTypes = () =>
   ] as const;
 
 /** The name of an attribute type for readers. */
-export const formatType = (type: string): string =>
-  listTypes().find(([known]) => known === type)?.[1] ?? type;
+export const formatType = (type: string): string => listTypes().find(([name]) => name === type)?.[1] ?? type;
 
 /** @returns the same with the unit, if it has one */
 export const formatTypeIn = (type: string, unit: string | null | undefined): string =>
@@ -114,7 +113,7 @@ export const formatTypeIn = (type: string, unit: string | null | undefined): str
 
 /** Names a task; uploads have an empty name in the API. Source: docs/interface §2.4 rule 1. */
 export const nameTask = (name: string): string => {
-  const known: Readonly<Record<string, string>> = {
+  const names: Readonly<Record<string, string>> = {
     '': t('Upload of products'),
     'Api triggered full update': t('Full update'),
     'incremental partial update': t('Update'),
@@ -123,7 +122,7 @@ export const nameTask = (name: string): string => {
     're-extraction': t('Values read again'),
     'relation build': t('Relation build'),
   };
-  return known[name] ?? name;
+  return names[name] ?? name;
 };
 
 /** Only http and https addresses may become links, as they come with the product data. */
@@ -182,7 +181,7 @@ const LARGER: Readonly<Record<string, readonly [from: number, unit: string, size
 type Fact = NonNullable<ExtractedValue['fact']>;
 
 /** @returns a value as people write it: `Yes`, `13.28 kg` for `13280 g`, `€2,209.00`; others as sent */
-export function sayValue({ value, fact }: { value: string; fact?: Partial<Fact> | null }): string {
+export function describeValue({ value, fact }: { value: string; fact?: Partial<Fact> | null }): string {
   if (fact?.type === 'BOOLEAN_ATTRIBUTE') return value.trim().toLowerCase() === 'true' ? t('Yes') : t('No');
   const { number, unit } = fact ?? {};
   if (number === undefined || unit === undefined) return value;

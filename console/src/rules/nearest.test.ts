@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findNearest } from './nearest.ts';
 
-test('a name is found by up to two wrong letters, the nearest first', () => {
+test('finds the nearest name with up to two wrong letters', () => {
   const names = ['Color', 'Colour code', 'Weight', 'Width'];
   assert.equal(findNearest('Colour', names), 'Color');
   assert.equal(findNearest('wieght', names), 'Weight');

@@ -7,17 +7,19 @@ type Roles = Pick<User, 'role' | 'roles'>;
 export const changesGroup = ({ role, roles }: Roles, groupId: number): boolean =>
   changesAll(role) ||
   roles.some(
-    (one) => one.role === 'editor' && one.scope.type === 'project-group' && one.scope.id === groupId,
+    (grant) => grant.role === 'editor' && grant.scope.type === 'project-group' && grant.scope.id === groupId,
   );
 
 /** Whether the user may change what is in a project. */
 export const changesProject = (user: Roles, { id, projectGroupId }: { id: number; projectGroupId: number }) =>
   changesGroup(user, projectGroupId) ||
-  user.roles.some((one) => one.role === 'editor' && one.scope.type === 'project' && one.scope.id === id);
+  user.roles.some(
+    (grant) => grant.role === 'editor' && grant.scope.type === 'project' && grant.scope.id === id,
+  );
 
 /** Whether the user may change any group. */
 export const changesSome = ({ role, roles }: Roles): boolean =>
-  changesAll(role) || roles.some((one) => one.role === 'editor' && one.scope.type === 'project-group');
+  changesAll(role) || roles.some((grant) => grant.role === 'editor' && grant.scope.type === 'project-group');
 
 const changesAll = (role: Roles['role']) => role === 'owner' || role === 'editor';
 
@@ -70,9 +72,9 @@ const nameDeeds = (): Readonly<Record<string, string>> => ({
 /** An action of the audit log, `api-key.created`, in words, if known. Source: docs/interface §14.4. */
 export function nameAction(action: string): string {
   const [subject = '', deed = ''] = action.split('.', 2);
-  const say = (words: Readonly<Record<string, string>>, name: string) =>
+  const wordOf = (words: Readonly<Record<string, string>>, name: string) =>
     words[name] ?? name.replaceAll('-', ' ');
-  return `${say(nameSubjects(), subject)} ${say(nameDeeds(), deed)}`;
+  return `${wordOf(nameSubjects(), subject)} ${wordOf(nameDeeds(), deed)}`;
 }
 
 export const nameActor = (type: string): string =>

@@ -1,7 +1,7 @@
 import { t } from '../languages/text.ts';
 import { formatCount, formatPercent } from './format.ts';
 
-/** How many products were looked at, of how many. They differ if the counts are of a sample. */
+/** The number of products that were counted, and of all products. They differ if the counts are of a sample. */
 export interface Extent {
   readonly looked: number;
   readonly of: number;
@@ -27,7 +27,7 @@ export const formatShare = (share: number, extent: Extent): string =>
   isSample(extent) ? approximately(formatPercent(share)) : formatPercent(share);
 
 /** @returns `≈ from 50,000 of 66,778 products`; nothing if every product was looked at */
-export const sayExtent = (extent: Extent): string =>
+export const describeExtent = (extent: Extent): string =>
   isSample(extent)
     ? t('≈ from {looked, number} of {of, plural, one {# product} other {# products}}', { ...extent })
     : '';

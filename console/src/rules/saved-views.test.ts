@@ -6,7 +6,7 @@ import { readViews, withoutView, withRenamed, withView } from './saved-views.ts'
 const DRILLS = { name: 'Drills', query: 'category=Drills' };
 const BLACK = { name: 'Black', query: 'q=black' };
 
-test('views are kept by their names, and what cannot be read is left out', () => {
+test('keeps views by name, and leaves out unreadable ones', () => {
   const views = withView(withView([], DRILLS), BLACK);
   assert.deepEqual(readViews(JSON.stringify(views)), [DRILLS, BLACK]);
   const other = { name: 'Drills', query: 'q=drill' };
@@ -14,11 +14,11 @@ test('views are kept by their names, and what cannot be read is left out', () =>
   assert.deepEqual(withoutView(views, 'Black'), [DRILLS]);
   for (const broken of [null, '', '{', '{}', '[1,null,{"name":"a"}]'])
     assert.deepEqual(readViews(broken), []);
-  const many = Array.from({ length: 60 }, (_, at) => ({ name: `${at}`, query: '' }));
+  const many = Array.from({ length: 60 }, (_, index) => ({ name: `${index}`, query: '' }));
   assert.equal(many.reduce(withView, [] as ReturnType<typeof readViews>).length, 50);
 });
 
-test('a view follows an attribute to its new name: columns, order and what it is narrowed by', () => {
+test('renames an attribute in the columns, order and filters of a view', () => {
   const view = (attribute: string) => ({
     name: 'Sockets',
     query: new URLSearchParams({

@@ -5,24 +5,24 @@ export interface SavedView {
   readonly query: string;
 }
 
-/** More views would be hard to find one in. */
+/** In a longer list, a view would be hard to find. */
 const MOST = 50;
 
 /** @returns the views that a browser has stored, as far as they can be read */
 export const readViews = (text: string | null): readonly SavedView[] => readList(text)?.filter(isView) ?? [];
 
-function isView(one: unknown): one is SavedView {
-  if (typeof one !== 'object' || one === null) return false;
-  const { name, query } = one as Record<string, unknown>;
+function isView(value: unknown): value is SavedView {
+  if (typeof value !== 'object' || value === null) return false;
+  const { name, query } = value as Record<string, unknown>;
   return typeof name === 'string' && typeof query === 'string';
 }
 
-/** Replaces a view of the same name; the oldest one makes room. */
+/** Replaces a view of the same name. If the list is full, the oldest view is removed. */
 export const withView = (views: readonly SavedView[], view: SavedView): readonly SavedView[] =>
   [...withoutView(views, view.name), view].slice(-MOST);
 
 export const withoutView = (views: readonly SavedView[], name: string): readonly SavedView[] =>
-  views.filter((one) => one.name !== name);
+  views.filter((view) => view.name !== name);
 
 /** @returns the views with an attribute renamed in columns, order and filters */
 export const withRenamed = (views: readonly SavedView[], from: string, to: string): readonly SavedView[] =>

@@ -27,10 +27,10 @@ const SAID: readonly (readonly [cron: string, words: string | undefined])[] = [
 ];
 
 for (const [cron, words] of SAID)
-  test(`${JSON.stringify(cron)} is ${words ?? 'not said in words'}`, () =>
+  test(`${JSON.stringify(cron)} is ${words ?? 'not described in words'}`, () =>
     assert.equal(describeCron(cron), words));
 
-test('what is stored stands beside the words', () => {
+test('shows the stored cron expression beside the words', () => {
   const schedule = { cron: '0 3 * * *', timeZone: 'Europe/Berlin' };
   assert.equal(describeSchedule(schedule), 'every night at 3:00, 0 3 * * * (Europe/Berlin)');
 });

@@ -15,7 +15,7 @@ const NAMED = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const NIGHT_ENDS = 6;
 
 const isNumber = (text: string) => /^\d+$/.test(text);
-/** @returns a cron expression in words, `every night at 3:00`; undefined if that takes more than a few */
+/** @returns a cron expression in words, `every night at 3:00`; undefined if it needs too many words */
 export function describeCron(cron: string): string | undefined {
   const [minute = '', hour = '', day = '', month = '', weekday = '', ...rest] = cron.trim().split(/\s+/);
   if (month !== '*' || rest.length > 0) return undefined;
@@ -23,9 +23,9 @@ export function describeCron(cron: string): string | undefined {
   const often = isDaily ? describeOften(minute, hour) : undefined;
   if (often !== undefined) return often;
   if (!isNumber(minute) || !hour.split(',').every(isNumber)) return undefined;
-  const times = hour.split(',').map((one) => `${Number(one)}:${minute.padStart(2, '0')}`);
-  const at = formatAll(times);
-  return isDaily ? sayDaily(hour, at) : sayDays({ day, weekday, at });
+  const times = hour.split(',').map((hourText) => `${Number(hourText)}:${minute.padStart(2, '0')}`);
+  const clockTimes = formatAll(times);
+  return isDaily ? describeDaily(hour, clockTimes) : describeDays({ day, weekday, at: clockTimes });
 }
 
 function describeOften(minute: string, hour: string): string | undefined {
@@ -52,22 +52,22 @@ const everyHours = (step: number) =>
 const atMinute = (hours: string, minute: string) =>
   Number(minute) === 0 ? hours : t('{hours} at minute {minute}', { hours, minute: Number(minute) });
 
-const sayDaily = (hour: string, at: string) =>
+const describeDaily = (hour: string, clockTime: string) =>
   isNumber(hour) && Number(hour) < NIGHT_ENDS
-    ? t('every night at {at}', { at })
-    : t('every day at {at}', { at });
+    ? t('every night at {at}', { at: clockTime })
+    : t('every day at {at}', { at: clockTime });
 
-function sayDays({
+function describeDays({
   day,
   weekday,
   at,
 }: Readonly<Record<'day' | 'weekday' | 'at', string>>): string | undefined {
   if (weekday === '*') return isNumber(day) ? t('every month on day {day} at {at}', { day, at }) : undefined;
   if (day !== '*') return undefined;
-  const known = weekday.toLowerCase().replace(/[a-z]{3}/g, (name) => String(NAMED.indexOf(name)));
-  if (known === '1-5') return t('every weekday at {at}', { at });
+  const numbers = weekday.toLowerCase().replace(/[a-z]{3}/g, (name) => String(NAMED.indexOf(name)));
+  if (numbers === '1-5') return t('every weekday at {at}', { at });
   const names = listDays();
-  const days = known.split(',').map((one) => (isNumber(one) ? names[Number(one)] : undefined));
+  const days = numbers.split(',').map((day) => (isNumber(day) ? names[Number(day)] : undefined));
   return days.includes(undefined)
     ? undefined
     : t('every {days} at {at}', { days: formatAll(days as string[]), at });
@@ -78,7 +78,7 @@ interface Schedule {
   readonly timeZone?: string;
 }
 
-/** The schedule in words if they are few, and always as stored. */
+/** The schedule in words if it needs only a few, and always the stored expression. */
 export function describeSchedule({ cron = '', timeZone = '' }: Schedule): string {
   const words = describeCron(cron);
   return `${words ? `${words}, ` : ''}${cron} (${timeZone})`;

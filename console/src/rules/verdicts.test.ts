@@ -9,7 +9,7 @@ const condition = (attribute: string, value: string, shown: { holds: boolean; va
   condition: { attribute, operator: 'equals' as const, value },
 });
 
-test('what would have to change is said of the product that lacks it (§12.6)', () => {
+test('names the change that is needed for the product that lacks a value (§12.6)', () => {
   const inGroups = {
     holds: false,
     all: [
@@ -17,7 +17,7 @@ test('what would have to change is said of the product that lacks it (§12.6)', 
       { holds: false, not: condition('Worn', 'yes', { holds: true, values: ['yes'] }) },
     ],
   };
-  const found = {
+  const explanation = {
     related: false,
     matchType: 'FIRST_WAY',
     rank: null,
@@ -60,7 +60,7 @@ test('what would have to change is said of the product that lacks it (§12.6)', 
   } as Partial<RelationExplanation> as RelationExplanation;
   const pair = { source: 'S', target: 'T' };
   assert.deepEqual(
-    listMissing(found, pair)
+    listMissing(explanation, pair)
       .flatMap(({ or, ...gap }) => (or ? [gap, or] : [gap]))
       .map(({ identifier, needs, has }) => `${identifier}: ${needs}; ${has}`),
     [
@@ -71,7 +71,7 @@ test('what would have to change is said of the product that lacks it (§12.6)', 
       'S: Length would have to be 2 cm; ',
     ],
   );
-  const back = listMissing({ ...found, matchType: 'SECOND_WAY' }, pair);
+  const back = listMissing({ ...explanation, matchType: 'SECOND_WAY' }, pair);
   assert.deepEqual(
     back.map(({ identifier }) => identifier),
     ['T', 'S', 'S', 'T'],

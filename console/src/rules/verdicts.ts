@@ -34,7 +34,7 @@ function readExplained(explained: Explained): Verdict {
     return {
       holds,
       words: describeFilter(explained.condition),
-      need: sayFilterNeed(explained.condition),
+      need: describeFilterNeed(explained.condition),
       values: explained.values.join(', '),
     };
   if ('all' in explained)
@@ -61,17 +61,17 @@ export interface Pair {
 }
 
 /** @returns the changes that would relate the pair, as far as conditions decide that */
-export function listMissing(found: RelationExplanation, pair: Pair): Gap[] {
+export function listMissing(explanation: RelationExplanation, pair: Pair): Gap[] {
   const { source, target }: Pair =
-    found.matchType === 'SECOND_WAY' ? { source: pair.target, target: pair.source } : pair;
+    explanation.matchType === 'SECOND_WAY' ? { source: pair.target, target: pair.source } : pair;
   const ofSide = (identifier: string, side: Side) =>
     readSide(side).flatMap((verdict) => listNeeds(verdict).map((gap) => ({ identifier, ...gap })));
   return [
-    ...ofSide(source, found.source),
-    ...ofSide(target, found.target),
-    ...listExplained(found.match)
+    ...ofSide(source, explanation.source),
+    ...ofSide(target, explanation.target),
+    ...listExplained(explanation.match)
       .filter(({ holds }) => !holds)
-      .map((one) => describeMatch(one, { source, target })),
+      .map((element) => describeMatch(element, { source, target })),
   ];
 }
 
@@ -79,18 +79,20 @@ function listNeeds({ holds, words, need, values, inner, kind }: Verdict): Omit<G
   if (holds) return [];
   if (inner === undefined) return [{ needs: need ?? words, has: values ?? '' }];
   if (kind === 'all') return inner.flatMap(listNeeds);
-  const has = inner.flatMap((one) => one.values || []).join(', ');
-  const named = (text: (one: Verdict) => string) => inner.map(text).join(` ${t('or')} `);
-  if (kind === 'any') return [{ needs: named((one) => one.need ?? one.words), has }];
-  return [{ needs: t('This must not hold: {conditions}', { conditions: named((one) => one.words) }), has }];
+  const has = inner.flatMap((verdict) => verdict.values || []).join(', ');
+  const named = (text: (verdict: Verdict) => string) => inner.map(text).join(` ${t('or')} `);
+  if (kind === 'any') return [{ needs: named((verdict) => verdict.need ?? verdict.words), has }];
+  return [
+    { needs: t('This must not hold: {conditions}', { conditions: named((verdict) => verdict.words) }), has },
+  ];
 }
 
 /** @returns the matches of elements; for alternatives that hold, only those that do */
 export const listExplained = (match: RelationExplanation['match']): ExplainedMatch[] =>
-  match.flatMap((one) => {
-    const inner = one.any ?? one.together;
-    if (inner === undefined) return [one as ExplainedMatch];
-    return one.any !== undefined && one.holds ? inner.filter(({ holds }) => holds) : inner;
+  match.flatMap((element) => {
+    const inner = element.any ?? element.together;
+    if (inner === undefined) return [element as ExplainedMatch];
+    return element.any !== undefined && element.holds ? inner.filter(({ holds }) => holds) : inner;
   });
 
 /** The advice of the service: on the side that has no value, or else on either one. */
@@ -99,7 +101,7 @@ function describeMatch(match: ExplainedMatch, { source, target }: Pair): Gap {
   const isBare = sourceValues.length === 0 && targetValues.length === 0;
   const ofSource = {
     identifier: source,
-    needs: isBare ? sayCondition(match.source, 'exists', '') : `${match.source} ${sourceAdvice}`,
+    needs: isBare ? describeCondition(match.source, 'exists', '') : `${match.source} ${sourceAdvice}`,
     has: sourceValues.join(', '),
   };
   if (sourceValues.length === 0) return ofSource;
@@ -108,7 +110,7 @@ function describeMatch(match: ExplainedMatch, { source, target }: Pair): Gap {
 }
 
 /** @returns the advice of the service on the target of a match, or on the source if that alone has no value */
-export function sayNeed(match: ExplainedMatch): string {
+export function describeNeed(match: ExplainedMatch): string {
   const { target, source, targetValues, sourceValues, advice = '', sourceAdvice = '' } = match;
   if (sourceValues.length === 0)
     return targetValues.length === 0 ? sayMatch(match) : `${source} ${sourceAdvice}`;
@@ -128,7 +130,7 @@ export function sayMatch(match: ExplainedMatch): string {
 }
 
 /** @returns for example `Rated would have to be at least 50 Nm` */
-function sayCondition(what: string, operator: string, value: string): string {
+function describeCondition(what: string, operator: string, value: string): string {
   if (operator === 'exists') return t('{what} would need a value', { what });
   if (operator === 'contains') return t('{what} would have to contain {value}', { what, value });
   return t(
@@ -138,7 +140,7 @@ function sayCondition(what: string, operator: string, value: string): string {
 }
 
 /** @returns the requirement of a condition on a product */
-function sayFilterNeed(filter: Filter): string {
+function describeFilterNeed(filter: Filter): string {
   if ('category' in filter)
     return t('It would have to be in the category {path}', { path: filter.category.join(' › ') });
   if ('identifiers' in filter)
@@ -146,5 +148,5 @@ function sayFilterNeed(filter: Filter): string {
   if (!isCondition(filter)) return describeFilter(filter);
   const { attribute, operator, value } = filter;
   const isRange = operator === 'between' && Array.isArray(value);
-  return sayCondition(attribute, operator, isRange ? value.join(` ${t('and')} `) : showValue(value));
+  return describeCondition(attribute, operator, isRange ? value.join(` ${t('and')} `) : showValue(value));
 }

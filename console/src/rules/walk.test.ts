@@ -9,7 +9,7 @@ const side = (...results: (readonly [identifier: string, groupId: string])[]) =>
   results: results.map(([identifier, groupId]) => ({ identifier, groupId })),
 });
 
-test('results are folded by their group, in the order of the relation, each direction by itself', () => {
+test('groups results in the order of the relation, separately for each direction', () => {
   const relations = [
     { id: 1, asSource: side(['A1', 'A'], ['B1', 'B'], ['A2', 'A']), asTarget: side(['C1', 'C']) },
     { id: 2, asSource: side(), asTarget: null },
@@ -29,17 +29,17 @@ test('results are folded by their group, in the order of the relation, each dire
   );
 });
 
-test('branches fill both sides evenly, and the lower side stands in the middle of the higher one', () => {
-  const one = { shown: 1, hasMore: false };
-  const { height, right, left } = placeBranches([{ shown: 3, hasMore: true }, one, one]);
+test('distributes branches evenly on both sides, and centres the lower side', () => {
+  const single = { shown: 1, hasMore: false };
+  const { height, right, left } = placeBranches([{ shown: 3, hasMore: true }, single, single]);
   assert.deepEqual([right.branches, left.branches], [[0], [1, 2]]);
   assert.equal(height, 13.75);
   assert.deepEqual(right.nodes, [3.375, 7, 10.625]);
   assert.deepEqual(left.nodes, [4.75, 10.75]);
-  assert.deepEqual(placeBranches([one]).left, { branches: [], nodes: [] });
+  assert.deepEqual(placeBranches([single]).left, { branches: [], nodes: [] });
 });
 
-test('arrow keys go to what stands there', () => {
+test('arrow keys move to the nearest box in their direction', () => {
   const box = (left: number, top: number) => ({ left, right: left + 10, top, bottom: top + 4 });
   const boxes = [box(20, 10), box(0, 0), box(0, 11), box(40, 0), box(40, 5), box(40, 10)];
   const go = (from: number, key: string) => findNext(key, boxes[from] ?? box(0, 0), boxes);
@@ -48,10 +48,10 @@ test('arrow keys go to what stands there', () => {
   assert.deepEqual([go(3, 'ArrowLeft'), go(1, 'ArrowRight'), go(0, 'Enter')], [0, 0, -1]);
 });
 
-test('a way grows by a step, returns to where it was, and has an end', () => {
+test('a path grows by each step, is cut back at a visited product, and has a maximum length', () => {
   assert.deepEqual(walkTo(['A', 'B'], 'C'), ['A', 'B', 'C']);
   assert.deepEqual(walkTo(['A', 'B', 'C'], 'B'), ['A', 'B']);
   assert.deepEqual(walkTo(['A', 'B', 'C'], 'A'), ['A']);
-  const steps = Array.from({ length: 19 }, (_, at) => String(at));
+  const steps = Array.from({ length: 19 }, (_, index) => String(index));
   assert.deepEqual(walkTo(['A', ...steps], 'X').slice(0, 3), ['A', '1', '2']);
 });

@@ -33,23 +33,23 @@ export function placeBranches(list: readonly Branch[]) {
     { branches: [], height: 0 },
   ];
   const [right, left] = sides as [(typeof sides)[number], (typeof sides)[number]];
-  list.forEach((branch, at) => {
+  list.forEach((branch, index) => {
     const side = right.height <= left.height ? right : left;
     side.height += heightOf(branch) + (side.branches.length > 0 ? BETWEEN : 0);
-    side.branches.push(at);
+    side.branches.push(index);
   });
   const height = Math.max(left.height, right.height);
-  const place = (side: typeof right): WalkSide => {
+  const layOut = (side: typeof right): WalkSide => {
     let top = (height - side.height) / 2;
     const nodes: number[] = [];
-    for (const at of side.branches) {
-      const branch = list[at] as Branch;
+    for (const index of side.branches) {
+      const branch = list[index] as Branch;
       for (let node = 0; node < branch.shown; node++) nodes.push(top + HEAD + node * (NODE + GAP) + NODE / 2);
       top += heightOf(branch) + BETWEEN;
     }
     return { branches: side.branches, nodes };
   };
-  return { height, right: place(right), left: place(left) };
+  return { height, right: layOut(right), left: layOut(left) };
 }
 
 export interface Box {
@@ -91,8 +91,10 @@ export function walkTo(
   [first, ...way]: readonly [string, ...string[]],
   identifier: string,
 ): [string, ...string[]] {
-  const at = [first, ...way].indexOf(identifier);
-  return at < 0 ? [first, ...[...way, identifier].slice(1 - MOST_STEPS)] : [first, ...way.slice(0, at)];
+  const position = [first, ...way].indexOf(identifier);
+  return position < 0
+    ? [first, ...[...way, identifier].slice(1 - MOST_STEPS)]
+    : [first, ...way.slice(0, position)];
 }
 
 export type RelatedProduct = RelationSide['results'][number];
@@ -119,8 +121,8 @@ export const listWays = (relations: readonly ProductRelation[]): Way[] =>
 function foldVariants(side: RelationSide | null): Variants[] {
   const groups = new Map<string, [RelatedProduct, ...RelatedProduct[]]>();
   for (const product of side?.results ?? []) {
-    const known = groups.get(product.groupId);
-    if (known) known.push(product);
+    const group = groups.get(product.groupId);
+    if (group) group.push(product);
     else groups.set(product.groupId, [product]);
   }
   return [...groups.values()];

@@ -21,7 +21,7 @@ export interface AskingOfProject extends Asking {
 
 export type Key = readonly [name: string, ...of: unknown[]];
 
-/** For a preview that is renewed while the user types: the earlier one stays until the new one arrives. */
+/** For a preview that is renewed while the user types. The earlier preview stays until the new one arrives. */
 export const WHILE_TYPING = {
   placeholderData: keepPreviousData,
   refetchOnWindowFocus: false,
@@ -76,7 +76,7 @@ export function usePages<One extends PageOf>(
   });
 }
 
-/** All entries of a list that are in reach: up to 1,000, the size of one page. */
+/** The entries of a list, at most 1,000, which is the size of one page. */
 export const useAll = <One>(
   name: string,
   list: (relata: Relata, page: { limit: number; signal: AbortSignal }) => Promise<{ items: One[] }>,

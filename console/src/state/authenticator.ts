@@ -9,14 +9,14 @@ type Made = Omit<BodyOf<'postManagementSessionPasskeys'>, 'name'>;
 
 /** @throws Error in words for users */
 export async function makePasskey(options: PasskeyOptions): Promise<Made> {
-  const made = await ask(() =>
+  const credential = await ask(() =>
     navigator.credentials.create({
       publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(
         options as PublicKeyCredentialCreationOptionsJSON,
       ),
     }),
   );
-  const { id, response } = made.toJSON() as RegistrationResponseJSON;
+  const { id, response } = credential.toJSON() as RegistrationResponseJSON;
   const { clientDataJSON, attestationObject, transports } = response;
   return { id, clientDataJSON, attestationObject, transports };
 }
@@ -42,7 +42,7 @@ async function ask(work: () => Promise<Credential | null>): Promise<PublicKeyCre
     const isThere = error instanceof Error && error.name === 'InvalidStateError';
     throw new Error(
       isThere
-        ? t('This device has a passkey here already.')
+        ? t('This device already has a passkey for this service.')
         : t('No passkey was used. Try again, or ask an owner.'),
       { cause: error },
     );

@@ -92,7 +92,10 @@ interface Search {
   readonly isEnabled: boolean;
 }
 
-/** A project's products with these words; until they arrive, those of the words before, and `isSettled` is false. */
+/**
+ * The products of a project that match these words. Until they arrive, it returns the products of the previous
+ * words, and `isSettled` is false.
+ */
 export function useFoundProducts(projectId: number, { words, limit, isEnabled }: Search) {
   const relata = useRelata();
   const typed = words.trim();
@@ -100,10 +103,10 @@ export function useFoundProducts(projectId: number, { words, limit, isEnabled }:
   const { data, error, isPlaceholderData } = useQuery({
     queryKey: ['found-products', projectId, q, limit],
     queryFn: ({ signal }) => relata.products.findManaged(projectId, { limit, ...(q && { q }) }, { signal }),
-    // No hits in a part of the catalog say nothing yet.
+    // If a part of the catalog has no hits, other parts may still have some.
     select: ({ items, partial }) => (partial && items.length === 0 ? undefined : items),
     refetchInterval: ({ state }) => againWhile(state.data?.partial),
-    // Without words it lists any products, which is not wanted while a name is being typed.
+    // Without words, the service lists any products, which the user does not want while typing a name.
     enabled: isEnabled && (q !== '' || typed === ''),
     placeholderData: (before) => before,
     refetchOnWindowFocus: false,
@@ -130,14 +133,18 @@ export const useRelations = (isEnabled = true) =>
 
 /**
  * Has to be called right after a change of the ontology.
- * @returns a function that restores the former one, refused with 412 once something else has changed it
+ * @returns a function that restores the former ontology. It is refused with 412 if the ontology has changed
+ * since
  */
 export async function undoOntology(relata: Relata, projectId: number, former: SentOntology) {
   const { etag } = await relata.ontology.get(projectId);
   return () => relata.ontology.put(projectId, former, etag ? { ifMatch: etag } : {});
 }
 
-/** The names of the project's tables, loaded just before a choice, as each table comes with all its pairs. */
+/**
+ * The names of the project's tables. They are loaded just before a choice, because each table comes with all
+ * its pairs.
+ */
 export function useTableNames(isNeeded: boolean): readonly string[] {
   const { data = [] } = useOfProject(
     ['relations', 'tables'],
@@ -175,20 +182,24 @@ export function useCoverage(category: readonly string[] = [], isEnabled = true) 
     isEnabled: isAsked,
     staleMs: COUNTED_MS,
   });
-  const { data: answer, ...found } = useCounts(cover(category, isEnabled));
+  const { data: answer, ...query } = useCounts(cover(category, isEnabled));
   // The sample of a category is its part of the sample of all products.
   const isPart = category.length > 0 && answer?.sampled === true;
   const { data: sample } = useOfProject(['coverage', []], (of) => cover([], true).ask(of, 'even'), {
     enabled: isEnabled && isPart,
     staleTime: COUNTED_MS,
   });
-  const extent = isPart ? extentOf(sample) : found.extent;
+  const extent = isPart ? extentOf(sample) : query.extent;
   const coverage = useMemo(
     (): Coverage | undefined =>
-      answer && { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])), extent },
+      answer && {
+        answer,
+        byName: new Map(answer.attributes.map((attribute) => [attribute.name, attribute])),
+        extent,
+      },
     [answer, extent.looked, extent.of],
   );
-  return { ...found, coverage };
+  return { ...query, coverage };
 }
 
 /** Suggestions from the data alone; the service keeps them until the catalog changes. */
@@ -234,10 +245,10 @@ const waiting = new Set<Waiting>();
 /** A row that leaves the view before its request is sent is left out of it. */
 function gather(of: Pick<Waiting, 'relata' | 'projectId' | 'identifier'>, signal: AbortSignal) {
   return new Promise<Product | null>((resolve, reject) => {
-    const one = { ...of, resolve, reject };
+    const request = { ...of, resolve, reject };
     if (waiting.size === 0) setTimeout(flush, GATHER_MS);
-    waiting.add(one);
-    signal.addEventListener('abort', () => waiting.delete(one) && reject(signal.reason));
+    waiting.add(request);
+    signal.addEventListener('abort', () => waiting.delete(request) && reject(signal.reason));
   });
 }
 
@@ -245,8 +256,8 @@ function flush(): void {
   const byProject = Map.groupBy(waiting, ({ projectId }) => projectId);
   waiting.clear();
   for (const list of byProject.values()) {
-    for (let at = 0; at < list.length; at += MOST_AT_ONCE) {
-      const batch = list.slice(at, at + MOST_AT_ONCE);
+    for (let start = 0; start < list.length; start += MOST_AT_ONCE) {
+      const batch = list.slice(start, start + MOST_AT_ONCE);
       send(batch).catch((reason: unknown) => {
         for (const { reject } of batch) reject(reason);
       });
@@ -258,14 +269,17 @@ async function send(batch: readonly Waiting[]): Promise<void> {
   const [{ relata, projectId }] = batch as readonly [Waiting, ...Waiting[]];
   const identifiers = batch.map(({ identifier }) => identifier);
   const products = await relata.products.lookUp([...new Set(identifiers)], { projectId });
-  const found = new Map(products.map((product) => [product.identifier, product]));
-  for (const { identifier, resolve } of batch) resolve(found.get(identifier) ?? null);
+  const productById = new Map(products.map((product) => [product.identifier, product]));
+  for (const { identifier, resolve } of batch) resolve(productById.get(identifier) ?? null);
 }
 
 interface Deletion {
   readonly relata: Relata;
   readonly projectId: number;
-  /** One for each confirmation by the user: after a network failure the same deletion is sent again. */
+  /**
+   * One key for each confirmation by the user. After a network failure, the console sends the same deletion
+   * again.
+   */
   readonly idempotencyKey: string;
 }
 
@@ -286,15 +300,16 @@ export async function deleteProducts(
   return async () => {
     const { items } = await relata.commits.list(projectId);
     const [last] = items;
-    if (last?.taskId !== deletion.id) throw new Error(t('The catalog has changed since: see the updates.'));
-    // A commit that comes in before this is never undone.
+    if (last?.taskId !== deletion.id)
+      throw new Error(t('The catalog has changed in the meantime. See the updates.'));
+    // `ifLast` makes the service refuse this if another commit was made in the meantime.
     const { task } = await relata.products.restore({ projectId, ifLast: last.id });
     await wait(task.id);
   };
 }
 
 /**
- * @returns the `Idempotency-Key` of an action: confirmed again after a network failure, it is done once, with
- * the same answer (docs/interface §7.5). `crypto.randomUUID` is missing over plain HTTP.
+ * @returns the `Idempotency-Key` of an action. If the user confirms again after a network failure, the action
+ * is done once, with the same answer (docs/interface §7.5). `crypto.randomUUID` is missing over plain HTTP.
  */
 export const makeIdempotencyKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');

@@ -2,9 +2,15 @@ import { useState } from 'react';
 import type { Extent } from '../rules/sampled.ts';
 import { type AskingOfProject, type Key, useOfProject } from './answers.ts';
 
-/** Counts of whole catalogs. The service counts a sample of a large catalog unless it is asked for all. */
+/**
+ * Counts of whole catalogs. The service counts a sample of a large catalog unless a request asks for all
+ * products.
+ */
 
-/** Catalogs of up to so many products are counted whole, within seconds; larger ones are on request. */
+/**
+ * Catalogs of up to this many products are counted completely, within seconds. Larger ones are counted
+ * completely on request.
+ */
 const COUNTED_WHOLE = 250_000;
 
 interface SampledAnswer {
@@ -36,7 +42,7 @@ export function useCounts<Answer extends SampledAnswer>(question: SampledQuestio
     extent: extentOf(data),
     isCounting: sample.isLoading || all.isLoading,
     error: sample.error ?? all.error,
-    /** Undefined unless a person has to ask for the count of all products. */
+    /** Requests the count of all products. Undefined if that is not necessary. */
     countAll: isSampled && !isWhole ? () => setWanted(true) : undefined,
   };
 }

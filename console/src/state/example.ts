@@ -5,7 +5,7 @@ const COLOURS = ['green', 'blue', 'black'] as const;
 
 /** A small shop: drills and the bits that fit them, enough to show facts, a relation and its reasons. */
 export const makeExample = (): UploadProduct[] => [
-  ...CHUCKS.flatMap((chuck, at) => [...makeDrills(chuck, at), ...makeBits(chuck, at)]),
+  ...CHUCKS.flatMap((chuck, index) => [...makeDrills(chuck, index), ...makeBits(chuck, index)]),
 ];
 
 const makeDrills = (chuck: string, series: number): UploadProduct[] =>

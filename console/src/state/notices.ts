@@ -1,7 +1,7 @@
 import { Toast } from '@base-ui/react/toast';
-import { RelataError, UnreachableError } from '@relata/client';
+import { UnreachableError } from '@relata/client';
 import { t } from '../languages/text.ts';
-import { readDetail, sayRefusal } from './mistakes.ts';
+import { describeRefusal, listDetails } from './mistakes.ts';
 import { reread } from './queries.ts';
 
 /** Long enough to notice a mistake, and to reach the button. */
@@ -14,8 +14,8 @@ export const notices = Toast.createToastManager();
 export const tell = {
   bad: (error: unknown) =>
     void notices.add({
-      title: sayRefusal(error),
-      description: error instanceof RelataError ? error.details.map(readDetail).join(', ') : undefined,
+      title: describeRefusal(error),
+      description: listDetails(error).join(' ') || undefined,
       type: 'bad',
       priority: 'high',
     }),

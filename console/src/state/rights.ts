@@ -25,10 +25,10 @@ const OF_KEYS: Rights = {
 
 /** The rights of the current user. The service decides; the console only hides what it would refuse. */
 export function useRights(): Rights {
-  const { who } = useSession();
+  const { caller } = useSession();
   const project = useContext(ProjectContext);
-  if (who?.kind !== 'user') return OF_KEYS;
-  const { user } = who.session;
+  if (caller?.kind !== 'user') return OF_KEYS;
+  const { user } = caller.session;
   const isOwner = user.role === 'owner';
   return {
     canChange: project ? changesProject(user, project) : changesSome(user),

@@ -4,8 +4,8 @@ import { createShared } from './shared.ts';
 import { noteStep, startStep } from './steps.ts';
 
 /**
- * A view's address follows the `#`, so that the service never sees it, which matters for links with a token,
- * and one page serves all views.
+ * The address of a view follows the `#`. One page therefore serves all views, and the service never sees the
+ * address, which matters for links with a token.
  */
 export interface Route {
   readonly parts: readonly string[];
@@ -131,7 +131,7 @@ export function useFilters<Name extends string>(names: readonly Name[]) {
   const { query } = useRoute();
   const texts = names.map((name) => query.get(name) ?? '');
   const filters = useMemo(
-    () => Object.fromEntries(names.map((name, at) => [name, texts[at] ?? ''])) as Record<Name, string>,
+    () => Object.fromEntries(names.map((name, index) => [name, texts[index] ?? ''])) as Record<Name, string>,
     // The names are the same in every render of a view.
     texts,
   );
@@ -148,14 +148,14 @@ export function useFilters<Name extends string>(names: readonly Name[]) {
   return [filters, change, step] as const;
 }
 
-/** Hands something to the next view that does not fit into an address. */
+/** Passes a value to the next view that does not fit into an address. */
 function createHandover<Thing>() {
   let given: Thing | undefined;
   return {
     give(thing: Thing): void {
       given = thing;
     },
-    /** @returns the thing once; later callers get undefined */
+    /** @returns the value once; later callers receive undefined */
     take(): Thing | undefined {
       const thing = given;
       given = undefined;
@@ -169,7 +169,7 @@ export const droppedFile = createHandover<File>();
 /** A relation that was suggested. */
 export const draftedRelation = createHandover<RelationDefinition>();
 
-/** Asked before a loss, or an action that is rarely intended. */
+/** A question before input is lost, or before an action that is rarely intended. */
 export interface Question {
   readonly title: string;
   readonly words: string;

@@ -21,7 +21,7 @@ export type Who =
 interface SessionState {
   readonly relata: Relata;
   /** undefined while unknown; null without a user. */
-  readonly who: Who | null | undefined;
+  readonly caller: Who | null | undefined;
   /** Whether the session has ended while something is unsaved; the page stays until its user is back. */
   readonly isOver: boolean;
   /** @throws RelataError when the key reaches nothing */
@@ -55,10 +55,10 @@ const hasEnded = (relata: Relata): Promise<boolean> =>
   );
 
 type Connect = (options?: ClientOptions) => Relata;
-type Enter = (who: Who | null, client: Relata) => void;
+type Enter = (caller: Who | null, client: Relata) => void;
 
 export function SessionProvider({ children }: { children: ReactNode }) {
-  const [who, setWho] = useState<Who | null | undefined>(undefined);
+  const [caller, setCaller] = useState<Who | null | undefined>(undefined);
   const [isOver, setOver] = useState(false);
   const refused = useRef<() => Promise<void>>(undefined);
   const connect = useCallback<Connect>(
@@ -70,29 +70,35 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   const enter = useCallback<Enter>((next, client) => {
     queries.clear();
     setRelata(client);
-    setWho(next);
+    setCaller(next);
     setOver(false);
   }, []);
-  useStoredSession(connect, enter, setWho);
+  useStoredSession(connect, enter, setCaller);
 
-  // A session ends by itself or by a sign-out elsewhere: a 401 may mean that, or a project out of reach.
+  // A session expires, or the user signs out elsewhere. A 401 can mean that, or a project that the user cannot
+  // access.
   useEffect(() => {
     refused.current = async () => {
-      if (who?.kind !== 'user' || isOver || !(await hasEnded(relata))) return;
+      if (caller?.kind !== 'user' || isOver || !(await hasEnded(relata))) return;
       if (hasUnsaved()) setOver(true);
       else enter(null, connect());
     };
-  }, [relata, who, isOver, enter, connect]);
+  }, [relata, caller, isOver, enter, connect]);
 
   const state = useMemo<SessionState>(
-    () => ({ relata, who, isOver, ...createActions({ relata, who, connect, enter, setOver }) }),
-    [relata, who, isOver, enter, connect],
+    () => ({
+      relata,
+      caller,
+      isOver,
+      ...createActions({ relata, caller, connect, enter, setOver }),
+    }),
+    [relata, caller, isOver, enter, connect],
   );
   return <Context value={state}>{children}</Context>;
 }
 
 /** Enters with the session of the browser's cookie, if there is one. */
-function useStoredSession(connect: Connect, enter: Enter, setWho: (who: null) => void): void {
+function useStoredSession(connect: Connect, enter: Enter, setCaller: (caller: null) => void): void {
   useEffect(() => {
     const aborted = new AbortController();
     const client = connect({ retries: 1 });
@@ -101,13 +107,13 @@ function useStoredSession(connect: Connect, enter: Enter, setWho: (who: null) =>
       .then((session) => enter({ kind: 'user', session }, client))
       // Signing in meets the same failure and explains it.
       .catch(() => {
-        if (!aborted.signal.aborted) setWho(null);
+        if (!aborted.signal.aborted) setCaller(null);
       });
     return () => aborted.abort();
-  }, [connect, enter, setWho]);
+  }, [connect, enter, setCaller]);
 }
 
-interface ActionParts extends Pick<SessionState, 'relata' | 'who'> {
+interface ActionParts extends Pick<SessionState, 'relata' | 'caller'> {
   readonly connect: Connect;
   readonly enter: Enter;
   readonly setOver: (isOver: boolean) => void;
@@ -115,10 +121,10 @@ interface ActionParts extends Pick<SessionState, 'relata' | 'who'> {
 
 type Actions = Pick<SessionState, 'useKey' | 'goOn' | 'leave' | 'accept' | 'signOut'>;
 
-const createActions = ({ relata, who, connect, enter, setOver }: ActionParts): Actions => ({
+const createActions = ({ relata, caller, connect, enter, setOver }: ActionParts): Actions => ({
   async goOn(signingIn) {
     const session = await signingIn;
-    const isSame = who?.kind === 'user' && who.session.user.id === session.user.id;
+    const isSame = caller?.kind === 'user' && caller.session.user.id === session.user.id;
     if (!isSame) return enter({ kind: 'user', session }, relata);
     setOver(false);
     await reread();
@@ -134,7 +140,7 @@ const createActions = ({ relata, who, connect, enter, setOver }: ActionParts): A
     enter({ kind: 'user', session: await make(client) }, client);
   },
   async signOut(everywhere = false) {
-    const elsewhere = who?.kind === 'user' ? await endSession(relata, everywhere) : undefined;
+    const elsewhere = caller?.kind === 'user' ? await endSession(relata, everywhere) : undefined;
     enter(null, connect());
     if (elsewhere !== undefined) location.assign(elsewhere);
   },

@@ -14,23 +14,23 @@ const PATIENCE_MS = 5_000;
 
 const readStep = (): string | undefined => history.state?.step;
 
-const places = readPlaces();
+const positions = readPlaces();
 let step = readStep() ?? begin();
 /** Undefined for a new history entry. */
-let arrival = places.get(step);
+let arrival = positions.get(step);
 
 // The browser would scroll before there is anything to scroll to.
 history.scrollRestoration = 'manual';
 addEventListener('pagehide', () => {
   keep();
-  sessionStorage.setItem(STORED, JSON.stringify([...places].slice(-100)));
+  sessionStorage.setItem(STORED, JSON.stringify([...positions].slice(-100)));
 });
 
 function readPlaces(): Map<string, Place> {
   try {
     return new Map(JSON.parse(sessionStorage.getItem(STORED) ?? '[]'));
   } catch {
-    // Only the way back to places in lists is lost.
+    // Without storage, only the positions in lists are lost.
     return new Map();
   }
 }
@@ -42,7 +42,7 @@ function begin(): string {
 }
 
 function keep(): void {
-  places.set(step, { page: scrollY, list: document.querySelector(LIST)?.scrollTop ?? 0 });
+  positions.set(step, { page: scrollY, list: document.querySelector(LIST)?.scrollTop ?? 0 });
 }
 
 /** Adds a history entry. */
@@ -50,13 +50,13 @@ export function startStep(link: string): void {
   history.pushState(null, '', link);
 }
 
-/** Called when another history entry is shown, before its view is. */
+/** Called when the browser shows another history entry, before its view renders. */
 export function noteStep(): void {
   const next = readStep();
   if (next === step) return;
   keep();
   step = next ?? begin();
-  arrival = places.get(step);
+  arrival = positions.get(step);
 }
 
 /** Scrolls a view to where it was when it was left, or to its top. @returns a function that ends this */
@@ -73,7 +73,7 @@ export function restorePlace(): () => void {
     if (!isThere && !signal.aborted && performance.now() < until) requestAnimationFrame(scroll);
   };
   scroll();
-  // A user who scrolls by then stays there.
+  // If the user has scrolled by then, the position stays.
   for (const type of ['wheel', 'pointerdown', 'keydown'])
     addEventListener(type, () => ended.abort(), { signal });
   return () => ended.abort();

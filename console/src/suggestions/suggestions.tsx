@@ -14,7 +14,7 @@ import { Button, LinkButton } from '../parts/button.tsx';
 import { SwitchField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, FormDialog, Page } from '../parts/page.tsx';
 import { FoundChip, ProductLink, ProductLinks } from '../parts/show.tsx';
-import { listMatches, nameMatched, sayMatched } from '../rules/filters.ts';
+import { describeMatched, listMatches, nameMatched } from '../rules/filters.ts';
 import {
   formatAll,
   formatCount,
@@ -40,20 +40,20 @@ const ExtentOfSuggestions = createContext<Extent>({ looked: 0, of: 0 });
 export function Suggestions() {
   const [{ dismissed }, filterBy] = useFilters(['dismissed']);
   const isDismissed = dismissed !== '';
-  const found = useSuggestions(isDismissed);
+  const suggestions = useSuggestions(isDismissed);
   return (
     <Page
       title={t('Suggestions')}
-      about={t('What the data alone shows. Nothing changes before you have looked at it.')}
+      about={t('Suggestions come from the data alone. Nothing changes until you accept one.')}
     >
       <div className="filters">
         <SwitchField
-          label={t('Show what was dismissed')}
+          label={t('Show dismissed suggestions')}
           value={isDismissed}
           onChange={(isOn) => filterBy({ dismissed: isOn ? 'yes' : '' })}
         />
       </div>
-      <Answer of={found}>
+      <Answer of={suggestions}>
         {({ items, ...counted }) => (
           <ExtentOfSuggestions value={extentOf(counted)}>
             {items.length === 0 && (
@@ -62,11 +62,7 @@ export function Suggestions() {
                   icon="search"
                   title={isDismissed ? t('Nothing was dismissed') : t('Nothing to suggest')}
                 >
-                  {!isDismissed && (
-                    <p>
-                      {t('Relations, types and duplicates are looked for anew when the catalog changes.')}
-                    </p>
-                  )}
+                  {!isDismissed && <p>{t('Suggestions are computed again when the catalog changes.')}</p>}
                 </Empty>
               </Card>
             )}
@@ -184,7 +180,7 @@ export function AttributeItem({ item }: { item: AttributeSuggestion }) {
           products,
         })}{' '}
         {distinctMisfits > 0 &&
-          t('{count, plural, one {# value} other {# values}} to look at.', { count: distinctMisfits })}
+          t('{count, plural, one {# value} other {# values}} to check.', { count: distinctMisfits })}
       </p>
       <SeenValues title={t('Would not be usable')} values={misfits} />
       <SeenValues title={t('Would be usable')} values={examples} />
@@ -196,7 +192,10 @@ export function AttributeItem({ item }: { item: AttributeSuggestion }) {
 export function DuplicateItem({ item }: { item: DuplicateSuggestion }) {
   const { draft, evidence } = item;
   const { kept, dropped, withBoth, sharedValues, values, examples, misfits } = evidence;
-  const title = t('{dropped} and {kept} look like one attribute', { dropped: dropped.name, kept: kept.name });
+  const title = t('{dropped} and {kept} look like the same attribute', {
+    dropped: dropped.name,
+    kept: kept.name,
+  });
   return (
     <SuggestionCard item={item} title={title} accept={<StoreDraft title={title} draft={draft} />}>
       <p>
@@ -229,7 +228,7 @@ function StoreDraft({ title, draft }: StoredShape) {
   return (
     <>
       <Button look="primary" onClick={() => setOpen(true)}>
-        {t('Look at the effect …')}
+        {t('Show the effect …')}
       </Button>
       {isOpen && <EffectDialog title={title} draft={draft} onClose={() => setOpen(false)} />}
     </>
@@ -267,7 +266,9 @@ function EffectDialog({ title, draft, onClose }: StoredShape & { onClose(): void
 function withDraft(ontology: Ontology, { attribute, deleted = [] }: AttributeDraft): Ontology {
   const isReplaced = ({ id, name }: Attribute) =>
     attribute.id === undefined ? name === attribute.name : id === attribute.id;
-  const left = ontology.attributes.filter((one) => !isReplaced(one) && !deleted.includes(one.id ?? 0));
+  const left = ontology.attributes.filter(
+    (attribute) => !isReplaced(attribute) && !deleted.includes(attribute.id ?? 0),
+  );
   return { ...ontology, attributes: [...left, attribute] };
 }
 
@@ -275,19 +276,19 @@ const nameCategory = ({ category }: { readonly category: readonly string[] }) =>
 
 const SHOWN_EXAMPLES = 3;
 
-const sayConstraint = (constraint: RelationSuggestion['evidence']['constraint']): string =>
+const describeConstraint = (constraint: RelationSuggestion['evidence']['constraint']): string =>
   ({
-    limit: t('It looks like a limit: what exceeds it does not fit.'),
-    standard: t('It looks like a standard that both follow: what follows another one does not fit.'),
-    equal: t('The values are equal; whether products of other values do not fit is for you to say.'),
+    limit: t('It looks like a limit: products that exceed it do not fit.'),
+    standard: t('It looks like a standard that both follow: products of another standard do not fit.'),
+    equal: t('The values are equal. You decide whether products with other values do not fit.'),
   })[constraint];
 
 /** Two categories whose products match by values; accepted in the editor of relations, with its preview. */
 export function RelationItem({ item }: { item: RelationSuggestion }) {
   const { draft, evidence } = item;
   const { source, target, targetsPerSource, examples } = evidence;
-  const match = listMatches(draft.match).map((one) =>
-    sayMatched(nameMatched(one.target), one.operator ?? 'equals', nameMatched(one.source)),
+  const match = listMatches(draft.match).map((match) =>
+    describeMatched(nameMatched(match.target), match.operator ?? 'equals', nameMatched(match.source)),
   );
   const names = { source: nameCategory(source), target: nameCategory(target) };
   return (
@@ -312,15 +313,18 @@ export function RelationItem({ item }: { item: RelationSuggestion }) {
         })}
       </p>
       <p className="soft">
-        {t('It narrows {all} {category} to {each} for each product; {share} of {count} have some.', {
-          all: formatCount(target.products),
-          category: names.target,
-          each: formatTenths(targetsPerSource),
-          share: formatPercent(source.withPartner / Math.max(1, source.products)),
-          count: formatCount(source.products),
-        })}
+        {t(
+          'For each product, it narrows {all} {category} to {each}; {share} of {count} products have results.',
+          {
+            all: formatCount(target.products),
+            category: names.target,
+            each: formatTenths(targetsPerSource),
+            share: formatPercent(source.withPartner / Math.max(1, source.products)),
+            count: formatCount(source.products),
+          },
+        )}
       </p>
-      <p className="soft">{sayConstraint(evidence.constraint)}</p>
+      <p className="soft">{describeConstraint(evidence.constraint)}</p>
       <Pairs examples={examples} />
       <Misfits evidence={evidence} />
     </SuggestionCard>
@@ -343,10 +347,10 @@ const Pairs = ({ examples }: Pick<Evidence, 'examples'>) => (
   </ul>
 );
 
-/** What speaks against the relation: frequent values, which relate much, and products without a partner. */
+/** Arguments against the relation: frequent values, which relate many products, and products without a partner. */
 const Misfits = ({ evidence: { values, withoutPartner } }: { evidence: Evidence }) => (
   <details className="small">
-    <summary>{t('What speaks against it')}</summary>
+    <summary>{t('Arguments against it')}</summary>
     {values.length > 0 && (
       <p className="soft">
         {t('Most frequent values:')} {values.map(({ value }) => value).join(', ')}

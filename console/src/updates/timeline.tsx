@@ -6,11 +6,11 @@ import { SelectField } from '../parts/forms/field.tsx';
 import { Answer, Card, FormDialog } from '../parts/page.tsx';
 import {
   ChangeKind,
+  describeAuthor,
+  describeCounts,
+  describeReach,
   nameCommit,
   ProductDifference,
-  sayAuthor,
-  sayCounts,
-  sayReach,
 } from '../parts/product-difference.tsx';
 import { Ago } from '../parts/show.tsx';
 import { placeMarks } from '../rules/axis.ts';
@@ -39,7 +39,7 @@ export function Timeline() {
           <>
             {items.length > 0 && <Axis commits={items} />}
             <p className="soft small">
-              {items.length === 0 && t('No full update or deletion yet.')} {sayReach(reach)}{' '}
+              {items.length === 0 && t('No full update or deletion yet.')} {describeReach(reach)}{' '}
               <a href={projectLink('settings')}>{t('Settings')}</a>
             </p>
           </>
@@ -49,7 +49,7 @@ export function Timeline() {
   );
 }
 
-/** Keeps neighbours distinguishable and easy to touch. */
+/** Keeps neighbouring marks distinguishable and easy to touch. */
 const GAP = 0.07;
 /** A pointer that only passes over a mark requests nothing. */
 const REST_MS = 200;
@@ -59,7 +59,7 @@ function Axis({ commits }: { commits: readonly Commit[] }) {
   const [pointed, setPointed] = useState<Commit>();
   const settled = useSettled(String(pointed?.id ?? ''), REST_MS);
   const inOrder = [...commits].reverse();
-  const places = placeMarks(
+  const positions = placeMarks(
     inOrder.map(({ at }) => at),
     GAP,
   );
@@ -67,8 +67,8 @@ function Axis({ commits }: { commits: readonly Commit[] }) {
   return (
     <div className="stack wide timeline-box">
       <ol className="timeline" aria-label={t('Changes by time')}>
-        {inOrder.map((commit, at) => (
-          <li key={commit.id} style={{ left: `${(places[at] ?? 0) * 100}%` }}>
+        {inOrder.map((commit, index) => (
+          <li key={commit.id} style={{ left: `${(positions[index] ?? 0) * 100}%` }}>
             <Mark
               commit={commit}
               isChosen={commit.id === chosen?.id}
@@ -106,13 +106,13 @@ interface MarkShape {
 
 function Mark({ commit, isChosen, onPoint, onChoose }: MarkShape) {
   const [point, leave] = [() => onPoint(commit), () => onPoint(undefined)];
-  const words = { what: nameCommit(commit), ago: formatAgo(commit.at), who: sayAuthor(commit) };
+  const words = { what: nameCommit(commit), ago: formatAgo(commit.at), who: describeAuthor(commit) };
   return (
     <button
       type="button"
       className={`mark ${commit.kind}`}
       aria-pressed={isChosen}
-      aria-label={t('{what}, {ago}, by {who}: {counts}', { ...words, counts: sayCounts(commit) })}
+      aria-label={t('{what}, {ago}, by {who}: {counts}', { ...words, counts: describeCounts(commit) })}
       {...{ onMouseEnter: point, onMouseLeave: leave, onFocus: point, onBlur: leave, onClick: onChoose }}
     >
       <span style={{ width: `${sizeOf(commit)}rem`, height: `${sizeOf(commit)}rem` }} />
@@ -124,10 +124,10 @@ function Heading({ commit }: { commit: Commit }) {
   const { taskId } = commit;
   return (
     <p>
-      <strong>{nameCommit(commit)}</strong> <Ago at={commit.at} />,{' '}
+      <strong>{nameCommit(commit)}</strong> <Ago instant={commit.at} />,{' '}
       {rich('by {who}: {counts}', {
-        who: <span>{sayAuthor(commit)}</span>,
-        counts: <span>{sayCounts(commit)}</span>,
+        who: <span>{describeAuthor(commit)}</span>,
+        counts: <span>{describeCounts(commit)}</span>,
       })}{' '}
       {taskId && <a href={projectLink('updates', taskId)}>{t('Log and report')}</a>}
     </p>
@@ -167,12 +167,12 @@ function Chosen({ commit }: { commit: Commit }) {
         <Heading commit={commit} />
         {canChange && (
           <Button look="danger" onClick={() => setOpen(true)}>
-            {t('Take back …')}
+            {t('Undo …')}
           </Button>
         )}
       </div>
       <CommitChanges commit={commit} />
-      <TakeBack title={t('Take back down to here')} commitId={commit.id} {...dialog} />
+      <TakeBack title={t('Undo back to here')} commitId={commit.id} {...dialog} />
     </div>
   );
 }
@@ -278,7 +278,7 @@ export function TakeBack({ title, commitId, isOpen, onClose }: Shape) {
     ['commits', 'preview', commitId],
     ({ projectId, signal }) =>
       relata.commits.previewRestore({ projectId, commitId: commitId ?? 0 }, { signal }),
-    // Every preview is a fresh one, as an update may have come.
+    // Every preview is requested again, because an update may have arrived.
     { enabled: isOpen && commitId !== undefined, gcTime: 0, staleTime: 0 },
   );
   const restore = async () => {
@@ -317,7 +317,7 @@ function Effect({ effect }: { effect: RestoreEffect }) {
     created > 0 &&
       t('{count, plural, one {# product comes back} other {# products come back}}', { count: created }),
     changed > 0 &&
-      t('{count, plural, one {# product is again as it was} other {# products are again as they were}}', {
+      t('{count, plural, one {# product returns} other {# products return}} to an earlier state', {
         count: changed,
       }),
     deleted > 0 &&
@@ -346,7 +346,9 @@ function Effect({ effect }: { effect: RestoreEffect }) {
         </p>
       )}
       <p className="soft">
-        {t('Changes to other products stay. It is refused if another full update or deletion comes before.')}
+        {t(
+          'Changes to other products stay. Undoing is refused if another full update or deletion happens first.',
+        )}
       </p>
     </>
   );

@@ -9,6 +9,7 @@ import { separatorOf, toCsvLine } from '../rules/csv.ts';
 import { formatClock, formatCount, formatDuration, formatMoment, nameTask } from '../rules/format.ts';
 import { useAnswer } from '../state/answers.ts';
 import { useAct } from '../state/forms.ts';
+import { describeFailure } from '../state/mistakes.ts';
 import { tell } from '../state/notices.ts';
 import { reread } from '../state/queries.ts';
 import { useRights } from '../state/rights.ts';
@@ -59,6 +60,11 @@ function useTask(id: string): { data: Task | undefined; error: unknown } {
   return { data: task?.id === id ? task : undefined, error };
 }
 
+function FailureNote({ failure }: { failure: Task['error'] }) {
+  const { message, details } = describeFailure(failure);
+  return <Note look="bad" title={message} lines={details} />;
+}
+
 function Summary({ task }: { task: Task }) {
   const took = task.finishTime === null ? undefined : formatDuration(task.finishTime - task.requestTime);
   const look = { FINISHED: 'good', FAILED: 'bad' }[task.taskStatus as string];
@@ -71,7 +77,7 @@ function Summary({ task }: { task: Task }) {
         </span>
       </div>
       <Meter share={task.progress / 100} label={t('Progress')} {...(look && { look })} />
-      {task.error && <Note look="bad" title={task.error.message} lines={task.error.details} />}
+      {task.error && <FailureNote failure={task.error} />}
       {task.warnings && <Note look="warn" lines={task.warnings} />}
       <Pairs
         pairs={[
@@ -79,10 +85,10 @@ function Summary({ task }: { task: Task }) {
           [
             t('Accepted'),
             <Fragment key="at">
-              {formatMoment(task.requestTime)} (<Ago at={task.requestTime} />)
+              {formatMoment(task.requestTime)} (<Ago instant={task.requestTime} />)
             </Fragment>,
           ],
-          took !== undefined && [t('Took'), took],
+          took !== undefined && [t('Duration'), took],
           [t('Id'), task.id, 'mono'],
         ]}
       />

@@ -36,7 +36,7 @@ export function Updates() {
     <Page
       title={t('Updates')}
       about={t(
-        'Everything slow is a task: updates, deletions, restores and work that the service starts itself.',
+        'Slow work runs as a task: updates, deletions, restores, and work that the service starts itself.',
       )}
       actions={canChange && <RestoreButton />}
     >
@@ -113,9 +113,9 @@ export const TaskTable = ({ tasks }: { tasks: readonly Task[] }) => (
         ),
       ],
       [t('From'), (task) => nameOrigins()[task.origin] ?? task.origin, 'wide-only soft'],
-      [t('Accepted'), (task) => <Ago at={task.requestTime} />, 'soft'],
+      [t('Accepted'), (task) => <Ago instant={task.requestTime} />, 'soft'],
       [
-        t('Took'),
+        t('Duration'),
         (task) => (task.finishTime === null ? '' : formatDuration(task.finishTime - task.requestTime)),
         'wide-only soft number nowrap',
       ],
@@ -156,7 +156,7 @@ const LOOK_MS = 15_000;
 interface Shown {
   /** The session that was open when its figures were requested; a connector may begin another at any time. */
   readonly session: { readonly projectId: number; readonly fullUpdateId: number };
-  /** Counts only ever grow: as long as they are the same, the session holds what was compared. */
+  /** Counts only grow. While they are the same, the session has what was compared. */
   readonly accepted: { readonly batches: number; readonly products: number };
   readonly isInDoubt: boolean;
   readonly preview: FullUpdatePreview;
@@ -179,10 +179,10 @@ export function OpenFullUpdate() {
     { refetchInterval: LOOK_MS },
   );
   const [isOpen, setOpen] = useState(false);
-  // Refreshes go on behind the open dialog, which confirms the state that it showed first.
+  // The page behind the open dialog keeps refreshing. The dialog confirms the state that it showed first.
   const [confirmed, setConfirmed] = useState<Shown>();
-  const open = (one: Shown) => {
-    setConfirmed(one);
+  const open = (shown: Shown) => {
+    setConfirmed(shown);
     setOpen(true);
   };
   return (
@@ -210,11 +210,9 @@ function OpenCard({ shown, onCommit }: { shown: Shown; onCommit(): void }) {
       }
     >
       {isInDoubt && (
-        // The counts in a commit would end the doubt, though they only say what arrived.
+        // The button is disabled, because its counts would confirm a full update that may lack products.
         <p className="note warn">
-          {t(
-            'A part of the products may be missing. The program that sends them has to send the last part again.',
-          )}
+          {t('Some products may be missing. The program that sends them has to send the last part again.')}
         </p>
       )}
       <dl className="figures">
@@ -232,7 +230,7 @@ function OpenCard({ shown, onCommit }: { shown: Shown; onCommit(): void }) {
   );
 }
 
-/** The first hundred come with the preview; all of them page by page. */
+/** The preview comes with the first hundred products. All of them are loaded page by page. */
 function ToBeDeleted({ session, preview }: Pick<Shown, 'session' | 'preview'>) {
   const { count, identifiers: first } = preview.deleted;
   const [isOpen, setOpen] = useState(false);
@@ -274,7 +272,8 @@ function CommitDialog({ shown, isOpen, onClose }: { shown: Shown; isOpen: boolea
   const deletes = preview.deleted.count;
   const commit = async () => {
     const go = goFromHere();
-    // Only what was shown may happen: another session, more batches or another number are refused.
+    // The service applies only what was shown. It refuses another session, more batches or another number of
+    // deletions.
     const { data } = await relata.products.start({ ...session, ...accepted, allowDeletes: deletes });
     await reread('full-update');
     setTimeout(() => go(projectLink('updates', data.task.id)));
@@ -288,7 +287,7 @@ function CommitDialog({ shown, isOpen, onClose }: { shown: Shown; isOpen: boolea
       onClose={onClose}
       onSubmit={commit}
     >
-      <p>{t('The uploaded products replace the catalog at once.')}</p>
+      <p>{t('The uploaded products replace the catalog in one step.')}</p>
       {preview.deletePercent > limit && (
         <p className="note warn">
           {t(

@@ -12,28 +12,28 @@ export interface Draft<Definition> {
   /** The version that a save replaces: its ETag is sent, so that no change of another user is lost (§7.6). */
   readonly base: Tagged<Definition>;
   readonly names: PartNames<Definition>;
-  /** The stored version by now, and the parts that both sides have changed to different values. */
+  /** The version that is stored now, and the parts that both users have changed to different values. */
   readonly theirs: { readonly value: Definition; readonly parts: readonly (keyof Definition)[] } | undefined;
   readonly isTouched: boolean;
-  /** The key of the form: it changes when fields must show something else than what was typed. */
+  /** The key of the form. It changes when the fields must show something else than what was typed. */
   readonly round: number;
   change(changed: Partial<Definition>): void;
   takeTheirs(part: keyof Definition): void;
-  /** Takes the user's version of all conflicting parts, over what is stored by now. */
+  /** Keeps the user's version of all conflicting parts, based on the version that is stored now. */
   keepMine(): void;
   /** Makes the saved version the base of later edits. */
   adopt(saved: Definition): void;
 }
 
 interface Base<Definition> extends Tagged<Definition> {
-  /** The stored version at that time, as it was read. */
+  /** The stored version that the draft is based on. */
   readonly read: Tagged<Definition> | undefined;
 }
 
 /**
- * The draft of a definition. The stored one is read again while the user types: parts that only one side has
- * changed are merged at once, and a part that both have changed waits in `theirs` for a choice.
- * @param empty the initial state of a new one
+ * The draft of a definition. The stored version is read again while the user types. Parts that only one side
+ * has changed are merged. A part that both have changed waits in `theirs` for a choice.
+ * @param empty the initial state of a new definition
  */
 export function useDraft<Definition extends object>(
   stored: Tagged<Definition> | undefined,
@@ -51,8 +51,8 @@ export function useDraft<Definition extends object>(
     setDraft(next);
     if (listChanged(names, draft, next).length > 0) setRound(round + 1);
   };
-  const theirs = stored === base.read ? undefined : stored;
-  const { merged, conflicts, rebased } = rebase({ base, draft, theirs });
+  const conflicting = stored === base.read ? undefined : stored;
+  const { merged, conflicts, rebased } = rebase({ base, draft, theirs: conflicting });
   if (!isSame(merged, draft)) replace(merged);
   if (rebased !== base) setBase(rebased);
   const isTouched = listChanged(names, base.value, draft).length > 0;
@@ -63,14 +63,15 @@ export function useDraft<Definition extends object>(
     names,
     round,
     isTouched,
-    theirs: theirs && conflicts.length > 0 ? { value: theirs.value, parts: conflicts } : undefined,
+    theirs: conflicting && conflicts.length > 0 ? { value: conflicting.value, parts: conflicts } : undefined,
     change: (changed) => setDraft((before) => ({ ...before, ...changed })),
-    takeTheirs: (part) => theirs && replace({ ...draft, [part]: theirs.value[part] }),
+    takeTheirs: (part) => conflicting && replace({ ...draft, [part]: conflicting.value[part] }),
     keepMine: () => setBase(baseOf()),
     adopt(saved) {
       unsaved.current = false;
       setDraft(saved);
-      // The ETag is the old one: until it is reread, a save is refused and cannot overwrite unseen changes.
+      // The ETag is still the old one. A save is therefore refused until the draft is reread, and cannot
+      // overwrite unseen changes.
       setBase({ value: saved, etag: base.etag, read: stored });
     },
   };
@@ -79,7 +80,7 @@ export function useDraft<Definition extends object>(
 interface Rebasing<Definition> {
   base: Base<Definition>;
   draft: Definition;
-  /** Undefined while the stored version is the one that the draft is based on. */
+  /** Undefined while the draft is based on the stored version. */
   theirs: Tagged<Definition> | undefined;
 }
 
@@ -102,13 +103,13 @@ interface Stored<Definition, Answer> {
   write(definition: Definition, options: { ifMatch?: string }): Promise<Answer>;
 }
 
-/** The number of tries: others may save in between once, and once more. */
+/** The number of attempts, because another user may save between two attempts. */
 const MOST_TRIES = 3;
 
 /**
- * Saves a draft over the stored version, merged with others' changes since, sending the whole again.
+ * Merges a draft with the changes that others have saved since it was begun, and saves the whole definition.
  * @returns the answer, and the version that was replaced
- * @throws Error in words if both have changed the same part
+ * @throws Error with a text for the user if both have changed the same part
  */
 export async function saveMerged<Definition extends object, Answer>(
   { draft, base }: Typed<Definition>,
@@ -130,8 +131,8 @@ export async function saveMerged<Definition extends object, Answer>(
 }
 
 /**
- * @returns the draft with the changes that another user has made since it was begun
- * @throws Error in words if both have changed the same part
+ * @returns the draft with the changes that another user has saved since it was begun
+ * @throws Error with a text for the user if both have changed the same part
  */
 export function mergeOver<Definition extends object>(
   { draft, base }: Typed<Definition>,
@@ -157,7 +158,7 @@ export function useUnsaved(isTouched: boolean) {
         unsaved.current
           ? {
               title: t('Leave without saving?'),
-              words: t('What you changed is lost.'),
+              words: t('Your changes will be lost.'),
               action: t('Leave without saving'),
             }
           : undefined,
@@ -187,13 +188,13 @@ export function Meanwhile<Definition extends object>({
           [t('Yours'), (part) => <pre>{describePart(draft[part])}</pre>],
           [t('Theirs'), (part) => <pre>{describePart(theirs.value[part])}</pre>],
           [
-            <span className="hidden">{t('What to do')}</span>,
-            (part) => <Button onClick={() => takeTheirs(part)}>{t('Take theirs')}</Button>,
+            <span className="hidden">{t('Action')}</span>,
+            (part) => <Button onClick={() => takeTheirs(part)}>{t('Use their version')}</Button>,
           ],
         ]}
       />
       <div className="row">
-        <Button onClick={keepMine}>{t('Keep mine')}</Button>
+        <Button onClick={keepMine}>{t('Keep my version')}</Button>
       </div>
     </section>
   );

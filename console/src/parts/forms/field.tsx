@@ -86,12 +86,12 @@ export function TextField({ label, hint, isQuiet, mistake, onChange, ...rest }: 
   );
 }
 
-/** The name that tells a thing from others of its kind. */
+/** The field for the name of a definition, project or key. */
 export const OwnNameField = (field: Omit<FieldOf<'input'>, 'label'> & { label?: string }) => (
   <TextField label={t('Name')} maxLength={255} required {...field} />
 );
 
-/** Shows the browser's refusals as the service's: below their field, with focus on the first. */
+/** Shows a refusal of the browser like one of the service: below the field, with focus on the first. */
 function refuseHere(event: FormEvent<HTMLInputElement>): string {
   event.preventDefault();
   const { form, validity, title, validationMessage } = event.currentTarget;
@@ -130,18 +130,18 @@ export function FileField({ label, hint, accept, onChange }: FileShape) {
 }
 
 /**
- * @param place of the draft in the request: `/trigger`
+ * @param path of the draft in the request: `/trigger`
  * @returns a function that gives a field the value of a part, its setter, and the reason for a refusal
  */
 export function useBinding<Draft extends object>(
   draft: Draft,
   change: (changed: Partial<Draft>) => void,
-  place = '',
+  path = '',
 ) {
   const mistake = useMistake();
   return <Name extends keyof Draft & string>(name: Name) => ({
     value: draft[name],
-    mistake: mistake(`${place}/${name}`),
+    mistake: mistake(`${path}/${name}`),
     onChange(value: Draft[Name]): void {
       const changed: Partial<Draft> = {};
       changed[name] = value;
@@ -318,7 +318,7 @@ export function Fields({ children }: { children: ReactNode }) {
 /** The parts of a row, with the cross that removes it. */
 export interface Row<Value> {
   readonly value: Value;
-  readonly at: number;
+  readonly index: number;
   readonly remove: ReactNode;
   change(next: Value): void;
 }
@@ -334,8 +334,9 @@ interface Shape<Value> {
 }
 
 /**
- * A list that is edited in place. A row keeps its key when another is removed: keyed by position, it would
- * show the text of the one before. A new row takes focus; for removed ones see keepFocus in the shell.
+ * A list that is edited in place. A row keeps its key when another row is removed. With its position as the
+ * key, it would show the text of the row before. A new row takes focus; `keepFocus` of the shell handles
+ * removed rows.
  */
 export function Rows<Value>({ values, removing, kinds, onChange, children }: Shape<Value>) {
   const list = useRef<HTMLDivElement>(null);
@@ -349,9 +350,9 @@ export function Rows<Value>({ values, removing, kinds, onChange, children }: Sha
     added?.querySelector<HTMLElement>('input, select, button')?.focus();
   });
 
-  const remove = (at: number) => {
-    keys.remove(at);
-    onChange(values.toSpliced(at, 1));
+  const remove = (index: number) => {
+    keys.remove(index);
+    onChange(values.toSpliced(index, 1));
   };
   const add = (value: Value) => {
     isAdding.current = true;
@@ -360,13 +361,13 @@ export function Rows<Value>({ values, removing, kinds, onChange, children }: Sha
 
   return (
     <div ref={list} className="stack">
-      {values.map((value, at) => (
-        <div key={keys.of(at)}>
+      {values.map((value, index) => (
+        <div key={keys.of(index)}>
           {children({
             value,
-            at,
-            change: (next) => onChange(values.with(at, next)),
-            remove: <IconButton icon="cross" label={removing} onClick={() => remove(at)} />,
+            index,
+            change: (next) => onChange(values.with(index, next)),
+            remove: <IconButton icon="cross" label={removing} onClick={() => remove(index)} />,
           })}
         </div>
       ))}
@@ -386,5 +387,8 @@ function useRowKeys(count: number) {
   const last = useRef(0);
   while (keys.current.length < count) keys.current.push(last.current++);
   keys.current.length = count;
-  return { of: (at: number) => keys.current[at], remove: (at: number) => void keys.current.splice(at, 1) };
+  return {
+    of: (index: number) => keys.current[index],
+    remove: (index: number) => void keys.current.splice(index, 1),
+  };
 }

@@ -112,12 +112,13 @@ interface ConditionShape extends Omit<FilterShape, 'filter'> {
 
 /** An attribute, the comparison, and its value. */
 export function ConditionFields({ condition, attributes, onChange, isQuiet = false }: ConditionShape) {
-  const known = attributes.find(({ name }) => name === condition.attribute);
-  const isNumeric = known?.type === 'NUMERIC_ATTRIBUTE';
+  const definition = attributes.find(({ name }) => name === condition.attribute);
+  const isNumeric = definition?.type === 'NUMERIC_ATTRIBUTE';
   const [text, setText] = useState(showValue(condition.value));
   const write = (attribute: string, operator: Operator, next: string) => {
     const value = readValue(next, operator, isNumeric);
-    // Passed on as typed: an incomplete condition is left out of a preview, and refused by the service.
+    // The condition is passed on as typed. A preview leaves out an incomplete condition, and the service
+    // refuses it.
     onChange((value === undefined ? { attribute, operator } : { attribute, operator, value }) as Condition);
   };
   return (
@@ -144,7 +145,7 @@ export function ConditionFields({ condition, attributes, onChange, isQuiet = fal
           label={t('Value')}
           isQuiet={isQuiet}
           value={text}
-          placeholder={describeInput(condition.operator, known?.unitName)}
+          placeholder={describeInput(condition.operator, definition?.unitName)}
           onChange={(next) => {
             setText(next);
             write(condition.attribute, condition.operator, next);

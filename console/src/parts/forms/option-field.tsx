@@ -3,9 +3,9 @@ import { t } from '../../languages/text.ts';
 import {
   type Kind,
   optionsOf,
-  sayOf,
   type Typed,
   textOf,
+  translateLabel,
   valueNamed,
   withOption,
   withValue,
@@ -39,12 +39,12 @@ interface OptionFieldProps {
 interface OptionsShape<Part extends Typed> {
   kind: Kind;
   part: Part;
-  place: string;
+  path: string;
   onChange(part: Part): void;
 }
 
 /** All options of a format, a source or a destination. */
-export function OptionFields<Part extends Typed>({ kind, part, place, onChange }: OptionsShape<Part>) {
+export function OptionFields<Part extends Typed>({ kind, part, path, onChange }: OptionsShape<Part>) {
   const mistake = useMistake();
   return (
     <>
@@ -53,7 +53,7 @@ export function OptionFields<Part extends Typed>({ kind, part, place, onChange }
           key={option.name}
           option={option}
           value={valueNamed(part, option.name)}
-          mistake={mistake(`${place}/${option.name}`)}
+          mistake={mistake(`${path}/${option.name}`)}
           onChange={(value) => onChange(withValue(part, option.name, value))}
         />
       ))}
@@ -82,7 +82,7 @@ function BucketPlace<Part extends Typed>({ part, onChange }: Pick<OptionsShape<P
 /** An option of a format or a source, as docs/openapi.json describes it. */
 function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
   const { values, isNumber, isRequired } = option;
-  const label = sayOf(option.label);
+  const label = translateLabel(option.label);
   const change = (text: string) => onChange(readValue(option, text));
   if (values.length > 0)
     return (
@@ -98,7 +98,7 @@ function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
   return (
     <TextField
       label={label}
-      hint={capital(sayOf(option.description))}
+      hint={capital(translateLabel(option.description))}
       type={isNumber ? 'number' : 'text'}
       min={0}
       value={String(value ?? '')}
@@ -112,11 +112,11 @@ interface SecretFieldProps extends Pick<OptionFieldProps, 'option' | 'value' | '
   change(text: string): void;
 }
 
-/** A stored secret is answered as `***`, and sending that keeps it. */
+/** The service returns a stored secret as `***`. Sending `***` keeps the secret. */
 function SecretField({ option: { label, secret }, value, mistake, change }: SecretFieldProps) {
   const text = String(value ?? '');
   const hint = text === '***' ? t('Stored and never shown. Leave *** to keep it.') : undefined;
-  const shared = { label: sayOf(label), hint, mistake, value: text, onChange: change };
+  const shared = { label: translateLabel(label), hint, mistake, value: text, onChange: change };
   return secret === 'text' ? (
     <AreaField rows={4} spellCheck={false} autoComplete="off" {...shared} />
   ) : (
@@ -145,7 +145,7 @@ interface TriggerShape<Trigger extends Typed, Type extends string> {
   choices: readonly Choice<Type>[];
   trigger: Trigger;
   start(type: Type): Trigger;
-  /** The label and hint of the pause, for a trigger that may come too often. */
+  /** The label and hint of the minimum pause, for a trigger that may fire too often. */
   pause: readonly [label: string, hint: string];
   onChange(trigger: Trigger): void;
 }

@@ -20,7 +20,7 @@ interface Suggest extends Label {
   onChange(value: string): void;
 }
 
-/** A text that is usually one of the known ones: it suggests them, and accepts others too. */
+/** A text that is usually one of a list. The field suggests these texts and accepts others. */
 export function SuggestField({ label, isQuiet, hint, mistake, choices, empty, ...shape }: Suggest) {
   const { value, onChange, ...rest } = shape;
   const id = useId();
@@ -40,7 +40,7 @@ export function SuggestField({ label, isQuiet, hint, mistake, choices, empty, ..
   );
 }
 
-/** The name of an attribute; an incomplete one is passed on only when the field is left. */
+/** The name of an attribute. An incomplete name is passed on only when the field loses focus. */
 export function AttributeField({ value, onChange, ...shape }: Suggest) {
   const [text, setText] = useState(value);
   const [given, setGiven] = useState(value);
@@ -128,7 +128,10 @@ export function TableField({ onChange, ...shape }: Label & { value: string; onCh
 const SHOWN = 8;
 
 interface ProductFieldShape extends TextShape {
-  /** Takes a chosen product in place of `onChange`. Enter chooses the first that is found, or else the text as an identifier. */
+  /**
+   * Receives a chosen product instead of `onChange`. Enter chooses the first hit, or else the text as an
+   * identifier.
+   */
   onPick?(identifier: string): void;
 }
 
@@ -175,22 +178,25 @@ export function ProductField(shape: ProductFieldShape) {
   );
 }
 
-/** The products with the words of the value, and what opens, closes and takes one. */
+/**
+ * The products that match the words of the value, and functions that open the list, close it and choose a
+ * product.
+ */
 function useProductList({ value, onChange, onPick }: ProductFieldShape) {
   const [isFocused, setFocused] = useState(false);
-  /** `entered`: Enter was pressed, and waits for the products with these words. */
+  /** `entered`: the user has pressed Enter, and the field waits for the products that match these words. */
   const [state, setState] = useState<'closed' | 'open' | 'entered'>('closed');
   const isEntered = state === 'entered';
   const search = { words: value, limit: SHOWN, isEnabled: isFocused };
-  const { data: found, error, isSettled } = useFoundProducts(useProject().id, search);
-  /** Whether the highlight is where the user moved it. */
+  const { data: products, error, isSettled } = useFoundProducts(useProject().id, search);
+  /** Whether the user has moved the highlight to its current position. */
   const isWalked = useRef(false);
   useEffect(() => {
     if (!isEntered || !isSettled) return;
     setState('closed');
-    onPick?.(found?.[0]?.identifier ?? value.trim());
+    onPick?.(products?.[0]?.identifier ?? value.trim());
   });
-  const none = found && !isEntered ? t('No product has these words') : t('Searching …');
+  const none = products && !isEntered ? t('No product matches these words') : t('Searching …');
   const list = {
     open: state !== 'closed',
     onOpenChange: (isOpen: boolean) => setState(isOpen ? 'open' : 'closed'),
@@ -204,13 +210,13 @@ function useProductList({ value, onChange, onPick }: ProductFieldShape) {
     },
   };
   return {
-    products: isEntered ? NONE : (found ?? NONE),
+    products: isEntered ? NONE : (products ?? NONE),
     empty: error ? t('The search is not ready. Type the identifier') : none,
     onFocus: () => setFocused(true),
     /** @returns whether Enter takes the first product that is found, and not the highlighted one */
     onEnter(): boolean {
       if (!onPick || value.trim() === '' || isWalked.current) return false;
-      // The search may not have answered for these words yet: what is highlighted is the first for the words before.
+      // The search may not have answered for these words yet. Then the highlight belongs to the previous words.
       setState('entered');
       return true;
     },
@@ -241,7 +247,7 @@ export function ProductsField({ identifiers, onChange }: ProductsFieldShape) {
               <IconButton
                 icon="cross"
                 label={t('Remove {identifier}', { identifier })}
-                onClick={() => onChange(identifiers.filter((one) => one !== identifier))}
+                onClick={() => onChange(identifiers.filter((other) => other !== identifier))}
               />
             </li>
           ))}
@@ -251,7 +257,7 @@ export function ProductsField({ identifiers, onChange }: ProductsFieldShape) {
         label={t('Add a product')}
         value={text}
         onChange={setText}
-        onPick={(one) => add(one === text.trim() ? typed : [one])}
+        onPick={(picked) => add(picked === text.trim() ? typed : [picked])}
       />
       {typed.length > 0 && (
         <Button onClick={() => add(typed)}>

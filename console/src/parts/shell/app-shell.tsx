@@ -84,11 +84,13 @@ const Brand = () => (
 
 function Side({ onLeave, onFind }: { onLeave?: () => void; onFind(): void }) {
   const { parts } = useRoute();
-  const { who } = useSession();
+  const { caller } = useSession();
   const [first, id] = parts;
   const isProject = first === 'projects' && id !== undefined && id !== 'new';
   const account: readonly Place[] =
-    who?.kind === 'user' ? [...listAccountPlaces(), ['users', t('Account'), 'account']] : listAccountPlaces();
+    caller?.kind === 'user'
+      ? [...listAccountPlaces(), ['users', t('Account'), 'account']]
+      : listAccountPlaces();
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: links inside close the drawer
     <div
@@ -138,14 +140,15 @@ function ProjectNav({ id }: { id: string }) {
   );
 }
 
-function NavLink({ entry: [icon, words, ...place] }: { entry: Place }) {
+function NavLink({ entry: [icon, words, ...target] }: { entry: Place }) {
   const { parts } = useRoute();
   // The list of projects is not marked as the current page while a project is open.
-  const isExact = place.length < 3;
+  const isExact = target.length < 3;
   const isHere =
-    place.every((part, at) => String(part) === parts[at]) && (!isExact || parts.length === place.length);
+    target.every((part, index) => String(part) === parts[index]) &&
+    (!isExact || parts.length === target.length);
   return (
-    <a href={linkTo(...place)} aria-current={isHere ? 'page' : undefined}>
+    <a href={linkTo(...target)} aria-current={isHere ? 'page' : undefined}>
       <Icon name={icon} />
       {words}
     </a>
@@ -159,10 +162,10 @@ const listThemes = (): readonly (readonly [Theme, string])[] => [
 ];
 
 function Foot() {
-  const { who, signOut } = useSession();
+  const { caller, signOut } = useSession();
   const [theme, setTheme] = useTheme();
   const [language, choose] = useLanguageChoice();
-  const name = who?.kind === 'user' ? who.session.user.name : t('Signed in by key');
+  const name = caller?.kind === 'user' ? caller.session.user.name : t('Signed in by key');
   return (
     <div className="side-foot">
       <Menu
@@ -208,7 +211,7 @@ export function QuestionDialog() {
   );
 }
 
-/** Notices that come and go in a corner. */
+/** The notices in the corner of the page. */
 export const Toasts = ({ children }: { children: ReactNode }) => (
   <Toast.Provider timeout={6000} toastManager={notices}>
     {children}
@@ -267,19 +270,19 @@ function Search({ onClose }: { onClose(): void }) {
   const id = useId();
   const [words, setWords] = useState('');
   const [chosenAt, setChosenAt] = useState(0);
-  const found = useFound(words);
-  const at = Math.min(chosenAt, found.length - 1);
+  const entries = useFound(words);
+  const chosenIndex = Math.min(chosenAt, entries.length - 1);
   const open = ({ href }: Found) => {
     onClose();
     goTo(href);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const chosen = found[at];
+    const chosen = entries[chosenIndex];
     if (step === undefined && (event.key !== 'Enter' || chosen === undefined)) return;
     event.preventDefault();
     if (step === undefined) return chosen && open(chosen);
-    setChosenAt(Math.max(0, Math.min(found.length - 1, at + step)));
+    setChosenAt(Math.max(0, Math.min(entries.length - 1, chosenIndex + step)));
   };
   return (
     <div className="stack">
@@ -290,7 +293,7 @@ function Search({ onClose }: { onClose(): void }) {
         aria-expanded="true"
         aria-autocomplete="list"
         aria-controls={id}
-        aria-activedescendant={found[at] && `${id}-${at}`}
+        aria-activedescendant={entries[chosenIndex] && `${id}-${chosenIndex}`}
         value={words}
         onKeyDown={onKeyDown}
         onChange={({ target }) => {
@@ -299,26 +302,26 @@ function Search({ onClose }: { onClose(): void }) {
         }}
       />
       <div role="listbox" id={id} aria-label={t('Found')}>
-        {found.map((one, place) => (
+        {entries.map((entry, index) => (
           // The keyboard selects from the field above.
           <a
-            key={`${one.href} ${one.about}`}
-            id={`${id}-${place}`}
+            key={`${entry.href} ${entry.about}`}
+            id={`${id}-${index}`}
             className="menu-item found"
             role="option"
             tabIndex={-1}
-            aria-selected={place === at}
-            data-highlighted={place === at ? '' : undefined}
-            href={one.href}
+            aria-selected={index === chosenIndex}
+            data-highlighted={index === chosenIndex ? '' : undefined}
+            href={entry.href}
             onClick={onClose}
           >
-            <Icon name={one.icon} />
-            <span className="cut">{one.words}</span>
-            <span className="soft small">{one.about}</span>
+            <Icon name={entry.icon} />
+            <span className="cut">{entry.words}</span>
+            <span className="soft small">{entry.about}</span>
           </a>
         ))}
       </div>
-      {found.length === 0 && <p className="soft">{t('Nothing has these words.')}</p>}
+      {entries.length === 0 && <p className="soft">{t('Nothing matches these words.')}</p>}
     </div>
   );
 }
@@ -329,24 +332,28 @@ function useFound(words: string): readonly Found[] {
   const { canChange } = useRights();
   const { data: projects = [] } = useProjects();
   const id =
-    parts[0] === 'projects' && projects.some((one) => String(one.id) === parts[1]) ? parts[1] : undefined;
+    parts[0] === 'projects' && projects.some((project) => String(project.id) === parts[1])
+      ? parts[1]
+      : undefined;
   const inProject = useInProject(id, words);
-  const here = projects.find((one) => String(one.id) === id)?.name ?? '';
+  const here = projects.find((project) => String(project.id) === id)?.name ?? '';
   const listed = [
     ...(id === undefined ? [] : listProjectPlaces(id)).map(toFound(here)),
     ...(id === undefined ? [] : listActions(id, canChange)).map(toFound(here)),
     ...inProject.relations,
     ...listAccountPlaces().map(toFound('')),
-    ...projects.map(({ id: one, name }) => toFound(t('Project'))(['projects', name, 'projects', one])),
+    ...projects.map(({ id: projectId, name }) =>
+      toFound(t('Project'))(['projects', name, 'projects', projectId]),
+    ),
   ];
   const typed = words.toLowerCase().split(/\s+/);
-  const fitting = listed.filter((one) => typed.every((word) => one.words.toLowerCase().includes(word)));
+  const fitting = listed.filter((entry) => typed.every((word) => entry.words.toLowerCase().includes(word)));
   return [...fitting.slice(0, MOST), ...inProject.products];
 }
 
 const toFound =
   (about: string) =>
-  ([icon, words, ...place]: Place): Found => ({ icon, words, about, href: linkTo(...place) });
+  ([icon, words, ...target]: Place): Found => ({ icon, words, about, href: linkTo(...target) });
 
 function useInProject(id: string | undefined, words: string) {
   const projectId = Number(id);
@@ -356,8 +363,8 @@ function useInProject(id: string | undefined, words: string) {
     { enabled: id !== undefined },
   );
   const isEnabled = id !== undefined && words.trim() !== '';
-  const found = useFoundProducts(projectId, { words, limit: PRODUCTS, isEnabled });
-  const products = found.isSettled ? (found.data ?? []) : [];
+  const hits = useFoundProducts(projectId, { words, limit: PRODUCTS, isEnabled });
+  const products = hits.isSettled ? (hits.data ?? []) : [];
   return {
     relations: relations.map(({ id: relationId, name }) =>
       toFound(t('Relation'))(['relations', name, 'projects', projectId, 'relations', relationId]),
@@ -411,7 +418,7 @@ const listTakers = (root: Node | null): HTMLElement[] =>
   !(root instanceof Element && root.isConnected)
     ? []
     : [...root.querySelectorAll<HTMLElement>(TAKES)].filter(
-        (one) => one.checkVisibility() && !one.matches(':disabled'),
+        (element) => element.checkVisibility() && !element.matches(':disabled'),
       );
 
 /**
@@ -426,11 +433,11 @@ export function keepFocus(root: HTMLElement): () => void {
     if (target instanceof HTMLElement && root.contains(target)) last = target;
   };
   const observer = new MutationObserver((records) => {
-    const gone = records.find(({ removedNodes }) =>
+    const removal = records.find(({ removedNodes }) =>
       [...removedNodes].some((node) => last && node.contains(last)),
     );
-    if (last === undefined || gone === undefined || root.contains(last)) return;
-    heir = findHeir(records, gone, last);
+    if (last === undefined || removal === undefined || root.contains(last)) return;
+    heir = findHeir(records, removal, last);
     last = undefined;
     // A closing dialog or a new view places focus itself.
     requestAnimationFrame(() => {
@@ -447,17 +454,19 @@ export function keepFocus(root: HTMLElement): () => void {
 
 function findHeir(
   records: MutationRecord[],
-  gone: MutationRecord,
+  removal: MutationRecord,
   last: HTMLElement,
 ): HTMLElement | undefined {
-  const came = records.flatMap(({ target, addedNodes }) => (target === gone.target ? [...addedNodes] : []));
-  const removed = [...gone.removedNodes].find((node) => node.contains(last)) as Element;
+  const came = records.flatMap(({ target, addedNodes }) =>
+    target === removal.target ? [...addedNodes] : [],
+  );
+  const removed = [...removal.removedNodes].find((node) => node.contains(last)) as Element;
   const all = [...removed.querySelectorAll(TAKES)];
-  // A row's own button comes last, after those of the rows within it.
+  // The button of a row comes last, after the buttons of the rows within it.
   const fromEnd = all.length - all.indexOf(last);
   return (
     came.map((node) => listTakers(node)[0]).find(Boolean) ??
-    [gone.nextSibling, gone.previousSibling, gone.target]
+    [removal.nextSibling, removal.previousSibling, removal.target]
       .map((node) => listTakers(node))
       .map((takers) => takers.at(-fromEnd) ?? takers.at(-1))
       .find(Boolean)

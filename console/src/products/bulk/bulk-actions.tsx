@@ -32,7 +32,7 @@ export function BulkActions({ filters }: { filters: ProductFilters }) {
       isDanger: true,
       onSelect: open('delete', false),
     },
-    { words: t('Choose none'), onSelect: () => selection?.clear() },
+    { words: t('Clear the selection'), onSelect: () => selection?.clear() },
   ];
   return (
     <>
@@ -55,18 +55,18 @@ interface Bulk {
   readonly isAll: boolean;
 }
 
-/** Shows the affected products before anything is done, and sends exactly those. */
+/** Shows the affected products before the action, and sends exactly these products. */
 function BulkDialog({ bulk, filters, onClose }: { bulk: Bulk; filters: ProductFilters; onClose(): void }) {
   const { act, isAll } = bulk;
   const chosen = useChosen();
-  const found = useOfProject(
+  const products = useOfProject(
     ['to-be-done', isAll, filters],
     async (asking) => (isAll ? collect({ ...asking, filters }) : [...chosen]),
     // Exactly the products found when the dialog opened are confirmed.
     { gcTime: 0, staleTime: Number.POSITIVE_INFINITY, refetchOnWindowFocus: false },
   );
   const start = useStart(bulk);
-  const identifiers = found.data ?? [];
+  const identifiers = products.data ?? [];
   const fits = identifiers.length > 0 && identifiers.length <= MOST_CHOSEN;
   return (
     <FormDialog
@@ -77,7 +77,7 @@ function BulkDialog({ bulk, filters, onClose }: { bulk: Bulk; filters: ProductFi
       onClose={onClose}
       onSubmit={() => start(identifiers)}
     >
-      <Answer of={found}>{(list) => <BulkEffect act={act} identifiers={list} />}</Answer>
+      <Answer of={products}>{(list) => <BulkEffect act={act} identifiers={list} />}</Answer>
     </FormDialog>
   );
 }
@@ -120,7 +120,7 @@ function useStart({ act }: Bulk) {
 }
 
 const EXAMPLES = 5;
-/** Related products are counted only up to this many products, as each is a request. */
+/** Related products are counted only for up to this many products, because each product needs a request. */
 const MOST_COUNTED = 20;
 
 function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: readonly string[] }) {
@@ -130,7 +130,7 @@ function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: rea
     return (
       <p className="note warn">
         {t(
-          'More than {most, number} products are found, which is more than can be undone at once: narrow the filters, or send a full update.',
+          'The filters find more than {most, number} products, the most that can be undone in one step. Narrow the filters, or send a full update.',
           { most: MOST_CHOSEN },
         )}
       </p>
@@ -154,14 +154,14 @@ function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: rea
           <Losses identifiers={identifiers} />
           <p className="soft">
             {t(
-              'Shops, search and relations no longer have them, at once. Undo brings them back until the next full update or deletion.',
+              'Shops, search and relations lose them immediately. Undo brings them back until the next full update or deletion.',
             )}
           </p>
         </>
       ) : (
         <p className="soft">
           {t(
-            'Their values are read once more, by the attributes as they are now. Nothing that was sent changes; the report names each value that cannot be used.',
+            'Their values are read again with the current attributes. The uploaded data does not change. The report names each value that cannot be used.',
           )}
         </p>
       )}
@@ -191,7 +191,7 @@ function Losses({ identifiers }: { identifiers: readonly string[] }) {
                 )}
               </li>
             ))}
-            {list.length === 0 && <li>{t('No relation has them as results.')}</li>}
+            {list.length === 0 && <li>{t('They are not results of any relation.')}</li>}
           </ul>
         </div>
       )}
@@ -213,7 +213,7 @@ async function countLosses({ relata, projectId, counted, signal }: Counted) {
   return [...counts.values()].sort((a, b) => b.count - a.count);
 }
 
-/** A file of more is not a usable table; `relata pull` and the API deliver the whole catalog. */
+/** A file with more rows is not a usable table. `relata pull` and the API deliver the whole catalog. */
 const MOST = 1_000_000;
 
 type Format = 'csv' | 'ndjson';
@@ -258,7 +258,7 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
     >
       <SelectField
         label={t('Content')}
-        hint={t('Everything that the filters find, up to {most, number} products.', { most: MOST })}
+        hint={t('All products that the filters find, up to {most, number}.', { most: MOST })}
         choices={[
           ['csv', t('the table with its columns, as CSV')],
           ['ndjson', t('whole products, as an upload takes them (NDJSON)')],

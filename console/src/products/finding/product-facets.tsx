@@ -10,17 +10,17 @@ import { ErrorNote, Loading } from '../../parts/page.tsx';
 import { readPath } from '../../rules/category-path.ts';
 import {
   type ChosenFacet,
+  describeChosen,
   findRange,
   findValues,
   listUseful,
   readChosen,
-  sayChosen,
   toggle,
   without,
   withRange,
   writeChosen,
 } from '../../rules/chosen-facets.ts';
-import { formatCount, sayValue } from '../../rules/format.ts';
+import { describeValue, formatCount } from '../../rules/format.ts';
 import { useAttributes, useCategories, useFoundProducts } from '../../state/catalog.ts';
 import { handleSubmit } from '../../state/forms.ts';
 import { useCalls, useProject } from '../../state/rights.ts';
@@ -55,22 +55,20 @@ export function ProductFacets({ filters, onChange }: Shape) {
     <div className="facets">
       {isPart(data) && (
         <p className="soft small">
-          {t('Counts are of the first {count, number} products found.', { count: data.facetsOf })}
+          {t('The counts cover the first {count, number} products found.', { count: data.facetsOf })}
         </p>
       )}
       {facets.length === 0 && (
-        <p className="soft small">
-          {t('These products have no attribute in common that would narrow them.')}
-        </p>
+        <p className="soft small">{t('These products have no common attribute to narrow them by.')}</p>
       )}
-      {facets.map((facet, at) => {
+      {facets.map((facet, index) => {
         const Shown = facet.type === 'NUMERIC_ATTRIBUTE' ? Range : Values;
         return (
-          <details key={facet.attribute} open={at < open || isChosen(facet.attribute)}>
+          <details key={facet.attribute} open={index < open || isChosen(facet.attribute)}>
             <summary>
               {facet.attribute} <span className="soft small">{formatCount(facet.count)}</span>
             </summary>
-            <Shown {...{ facet, found: data, chosen, onChange: change, ...own.get(facet.attribute) }} />
+            <Shown {...{ facet, answer: data, chosen, onChange: change, ...own.get(facet.attribute) }} />
           </details>
         );
       })}
@@ -86,22 +84,22 @@ export function ProductFacets({ filters, onChange }: Shape) {
 /** Facets of attributes with chosen values, counted without that choice, so that others can be added. */
 function useOwnFacets(filters: ProductFilters, chosen: readonly ChosenFacet[]): ReadonlyMap<string, Own> {
   const { relata, projectId: id } = useCalls();
-  const names = chosen.flatMap((one) => ('in' in one ? [one.attribute] : []));
+  const names = chosen.flatMap((facet) => ('in' in facet ? [facet.attribute] : []));
   const answers = useQueries({
     queries: names.map((attribute) =>
       facetsQuery(relata, id, { ...filters, where: writeChosen(without(chosen, attribute)) }),
     ),
   });
-  const own = answers.flatMap(({ data: found }, at) => {
-    const facet = found?.facets.find(({ attribute }) => attribute === names[at]);
-    return found && facet ? [{ facet, found }] : [];
+  const own = answers.flatMap(({ data: answer }, index) => {
+    const facet = answer?.facets.find(({ attribute }) => attribute === names[index]);
+    return answer && facet ? [{ facet, answer }] : [];
   });
-  return new Map(own.map((one) => [one.facet.attribute, one]));
+  return new Map(own.map((entry) => [entry.facet.attribute, entry]));
 }
 
 interface Own {
   facet: Facet;
-  found: Facets;
+  answer: Facets;
 }
 
 interface One extends Own {
@@ -111,7 +109,7 @@ interface One extends Own {
 
 function Values({ facet: { attribute, type, values }, chosen, onChange }: One) {
   const ticked = findValues(chosen, attribute);
-  const others = ticked.filter((one) => values.every(({ value }) => value !== one));
+  const others = ticked.filter((tickedValue) => values.every(({ value }) => value !== tickedValue));
   return (
     <ul className="facet-values">
       {[...others.map((value) => ({ value, count: undefined })), ...values].map(({ value, count }) => (
@@ -123,7 +121,7 @@ function Values({ facet: { attribute, type, values }, chosen, onChange }: One) {
               onChange={() => onChange(toggle(chosen, attribute, value))}
             />
             <span className="cut" title={value}>
-              {sayValue({ value, fact: { type } })}
+              {describeValue({ value, fact: { type } })}
             </span>
             {count !== undefined && <span className="soft small">{formatCount(count)}</span>}
           </label>
@@ -136,7 +134,10 @@ function Values({ facet: { attribute, type, values }, chosen, onChange }: One) {
 const isPart = ({ facetsOf, total, partial }: Facets): boolean =>
   facetsOf > 0 && (partial === true || facetsOf < total);
 
-/** A range, applied when both fields are left or by Enter, as half of it would be a different range. */
+/**
+ * A range. It is applied by Enter or when both fields lose focus, because half of a range would be another
+ * range.
+ */
 function Range({ facet: { attribute, unitName = '', min, max }, chosen, onChange }: One) {
   const range = findRange(chosen, attribute);
   const apply = (form: HTMLFormElement) => {
@@ -215,13 +216,16 @@ interface FilterChipsShape {
 export function FilterChips({ filters: { where, category, prefix }, onChange }: FilterChipsShape) {
   const attributes = useAttributes();
   const chosen = readChosen(where);
-  const chips: (readonly [words: string, off: Changed])[] = chosen.map((one) => {
-    const { type = 'TEXT_ATTRIBUTE', unitName } = attributes.find(({ name }) => name === one.attribute) ?? {};
-    const said =
-      'in' in one ? { ...one, in: one.in.map((value) => sayValue({ value, fact: { type } })) } : one;
+  const chips: (readonly [words: string, off: Changed])[] = chosen.map((facet) => {
+    const { type = 'TEXT_ATTRIBUTE', unitName } =
+      attributes.find(({ name }) => name === facet.attribute) ?? {};
+    const words =
+      'in' in facet
+        ? { ...facet, in: facet.in.map((value) => describeValue({ value, fact: { type } })) }
+        : facet;
     return [
-      sayChosen(said, 'between' in one ? unitName : ''),
-      { where: writeChosen(without(chosen, one.attribute)) },
+      describeChosen(words, 'between' in facet ? unitName : ''),
+      { where: writeChosen(without(chosen, facet.attribute)) },
     ];
   });
   if (category) chips.unshift([`${t('Category')}: ${readPath(category).join(' › ')}`, { category: '' }]);

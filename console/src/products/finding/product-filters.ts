@@ -15,7 +15,7 @@ export const NO_FILTERS: ProductFilters = { q: '', where: '', sort: '', category
 export const isSearch = ({ q, where, sort, category }: ProductFilters): boolean =>
   `${q}${where}${sort}${category}`.trim() !== '';
 
-/** A list by identifier allows no other filter, so the latest choice wins. */
+/** A list by identifier does not allow other filters, so the latest choice replaces the others. */
 export function withFilters(changed: Partial<ProductFilters>): Partial<ProductFilters> {
   if (changed.prefix) return { ...NO_FILTERS, ...changed };
   return isSearch({ ...NO_FILTERS, ...changed }) ? { prefix: '', ...changed } : changed;

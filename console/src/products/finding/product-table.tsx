@@ -69,22 +69,22 @@ interface LengthShape {
   isWhole: boolean;
 }
 
-/** The number of products; for a prefix it is known only at the end of the list. */
+/** The number of products. For a prefix, the number is known only at the end of the list. */
 function Length({ prefix, before, loaded, isWhole }: LengthShape) {
   const all = useTotal();
   const total = isWhole ? loaded : prefix === '' ? all : undefined;
   const words = t('{count, plural, one {# product} other {# products}}', { count: total ?? 0 });
-  return <span>{total === undefined ? sayLoaded(before, loaded) : words}</span>;
+  return <span>{total === undefined ? describeLoaded(before, loaded) : words}</span>;
 }
 
-function sayLoaded(before: number, total: number): string {
+function describeLoaded(before: number, total: number): string {
   const rows =
     before === 0
       ? formatCount(total)
       : t('{first} to {last}', { first: formatCount(before + 1), last: formatCount(total) });
   return total - before < PART_ROWS
     ? t('{rows} loaded, more follow as you scroll', { rows })
-    : t('{rows} loaded, as many as a page can hold; more follow', { rows });
+    : t('{rows} loaded, the most that a page can hold. More follow on the next page.', { rows });
 }
 
 interface Part {
@@ -114,7 +114,7 @@ function useProductPages(prefix: string, { cursor }: Part) {
     },
     initialPageParam: cursor,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
-    // Only while typing; another part is no placeholder for this one.
+    // Only while the user types. Another part of the list is not a placeholder for this part.
     placeholderData: cursor === undefined ? keepPreviousData : undefined,
     // Comparing or rereading a long list page by page would cost more than it is worth.
     structuralSharing: false,
@@ -150,7 +150,7 @@ export function ProductHits({ filters }: { filters: ProductFilters }) {
     if (error) return <ErrorNote error={error} />;
     return (
       <div className="card-body">
-        <Loading words={hits.failureReason ? t('The search is being made ready …') : t('Searching …')} />
+        <Loading words={hits.failureReason ? t('The search is being prepared …') : t('Searching …')} />
       </div>
     );
   }
@@ -158,7 +158,7 @@ export function ProductHits({ filters }: { filters: ProductFilters }) {
   return (
     <>
       {count === 0 ? (
-        <Empty icon="search" title={t('No product has all of these')} />
+        <Empty icon="search" title={t('No product matches all of these')} />
       ) : (
         <ProductGrid label={t('Products found')} count={count} getRow={getRow} onNearEnd={onNearEnd} />
       )}
@@ -171,7 +171,7 @@ export function ProductHits({ filters }: { filters: ProductFilters }) {
         {!isComplete && (
           <span>
             {partial
-              ? t('The search is being made ready …')
+              ? t('The search is being prepared …')
               : t('Products of the last large change may be missing.')}
           </span>
         )}
@@ -224,7 +224,7 @@ const hitsQuery = (relata: Relata, projectId: number, filters: ProductFilters) =
   });
 };
 
-/** The facets of a search come with its first page; those of a list are requested when they are shown. */
+/** The facets of a search come with its first page. The facets of a list are requested when they are shown. */
 export function useFacets(filters: ProductFilters, isShown = true) {
   const { relata, projectId: id } = useCalls();
   const isFound = isSearch(filters);
@@ -233,12 +233,12 @@ export function useFacets(filters: ProductFilters, isShown = true) {
     enabled: isShown && !isFound,
     placeholderData: keepPreviousData,
   });
-  const found = useInfiniteQuery({
+  const search = useInfiniteQuery({
     ...hitsQuery(relata, id, filters),
     select: ({ pages: [first] }): Facets | undefined => first,
     enabled: isShown && isFound,
   });
-  const { error } = isFound ? found : listed;
-  // Between list and search the old facets stay until the answer arrives, and so does focus.
-  return { data: isFound ? (found.data ?? listed.data) : (listed.data ?? found.data), error };
+  const { error } = isFound ? search : listed;
+  // When the view changes between list and search, the old facets and the focus stay until the answer arrives.
+  return { data: isFound ? (search.data ?? listed.data) : (listed.data ?? search.data), error };
 }

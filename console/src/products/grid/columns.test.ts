@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attributeOf, columnOf, listOwn, MOST_COLUMNS, readColumns, writeColumns } from './columns.ts';
 
-test('columns are read as they were written, each once, and the usual ones where they cannot be', () => {
+test('reads each stored column once, and returns the default columns for an unreadable text', () => {
   const chosen = ['group', columnOf('Price'), columnOf(':odd'), 'category'];
   assert.deepEqual(readColumns(writeColumns(chosen)), chosen);
   assert.deepEqual(readColumns('[]'), []);

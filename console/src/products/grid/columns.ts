@@ -28,8 +28,8 @@ export function readColumns(text: string): readonly Column[] {
   return list ? [...new Set(list.filter(isColumn))].slice(0, MOST_COLUMNS) : OWN;
 }
 
-const isColumn = (one: unknown): one is Column =>
-  typeof one === 'string' &&
-  (one.length > 1 && one.startsWith(':') ? true : OWN.some((name) => name === one));
+const isColumn = (value: unknown): value is Column =>
+  typeof value === 'string' &&
+  (value.length > 1 && value.startsWith(':') ? true : OWN.some((name) => name === value));
 
 export const writeColumns = (columns: readonly Column[]): string => JSON.stringify(columns);

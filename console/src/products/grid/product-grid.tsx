@@ -34,7 +34,7 @@ const ROW_HEIGHTS = { wide: 44, narrow: 64 };
 
 /** A phone has room for only one column more. */
 const isWideOnly = (columns: readonly Column[], column: Column) =>
-  column !== columns.find((one) => attributeOf(one) !== undefined);
+  column !== columns.find((candidate) => attributeOf(candidate) !== undefined);
 
 interface ProductGridShape {
   label: string;
@@ -137,7 +137,7 @@ interface Shown {
 }
 
 function showCell(row: ProductRow, column: Column, values: Values | undefined): Shown {
-  if (column === 'changed') return { content: <Ago at={row.lastUpdateTs} />, look: 'soft' };
+  if (column === 'changed') return { content: <Ago instant={row.lastUpdateTs} />, look: 'soft' };
   if (column === 'category') return { text: row.category, content: row.category, look: 'soft' };
   if (column === 'group') return { content: row.group, look: 'mono soft' };
   if (values === undefined) return { content: '…', look: 'soft' };
@@ -157,7 +157,7 @@ const Cell = ({ isWideOnly, text, content, look = '' }: Shown & { isWideOnly: bo
 
 const NONE = toValues({ facts: [] });
 
-/** The values of a row in sight; nothing is prefetched, so that the length of the list does not matter. */
+/** The values of a visible row. Nothing is prefetched, so the length of the list does not matter. */
 export function useValues({ identifier, lastUpdateTs }: ProductRow, isEnabled: boolean): Values | undefined {
   const product = useLookedUp(identifier, { version: lastUpdateTs, isEnabled });
   return useMemo(() => (product === null ? NONE : product && toValues(product)), [product]);
@@ -194,7 +194,7 @@ const useIsChosen = (identifier: string): boolean =>
 
 export const useChosen = (): ReadonlySet<string> => (useSelection() ?? NOTHING).useRead((chosen) => chosen);
 
-/** As many as can be looked through; the filter finds the others. */
+/** The number of attributes that a user can look through. The filter finds the others. */
 const SHOWN_COLUMNS = 16;
 
 interface ColumnsShape {
@@ -248,21 +248,23 @@ function ShownColumns({ onChange }: Pick<ColumnsShape, 'onChange'>) {
   const columns = useColumns();
   return (
     <fieldset>
-      <legend className="label">{t('Beside identifier and name')}</legend>
+      <legend className="label">{t('In addition to identifier and name')}</legend>
       <ol className="column-list">
-        {columns.map((column, at) => (
+        {columns.map((column, index) => (
           <li key={column}>
             <span className="cut">{nameColumn(column)}</span>
             <IconButton
               icon="up"
               label={t('Move {name} up', { name: nameColumn(column) })}
-              disabled={at === 0}
-              onClick={() => onChange(columns.with(at - 1, column).with(at, columns[at - 1] ?? column))}
+              disabled={index === 0}
+              onClick={() =>
+                onChange(columns.with(index - 1, column).with(index, columns[index - 1] ?? column))
+              }
             />
             <IconButton
               icon="cross"
               label={t('Remove {name}', { name: nameColumn(column) })}
-              onClick={() => onChange(columns.toSpliced(at, 1))}
+              onClick={() => onChange(columns.toSpliced(index, 1))}
             />
           </li>
         ))}
@@ -295,7 +297,7 @@ function OtherColumns({ onChange }: Pick<ColumnsShape, 'onChange'>) {
         />
         {isFull && (
           <p className="soft small">
-            {t('{count, number} columns are as many as fit.', { count: MOST_COLUMNS })}
+            {t('No more than {count, number} columns fit.', { count: MOST_COLUMNS })}
           </p>
         )}
         <div className="row">
@@ -307,7 +309,9 @@ function OtherColumns({ onChange }: Pick<ColumnsShape, 'onChange'>) {
         </div>
         {others.length > SHOWN_COLUMNS && (
           <p className="soft small">
-            {t('The first {count, number}; the filter finds the others.', { count: SHOWN_COLUMNS })}
+            {t('These are the first {count, number}. Use the filter to find the others.', {
+              count: SHOWN_COLUMNS,
+            })}
           </p>
         )}
       </div>
@@ -323,7 +327,7 @@ export function storeColumns(projectId: number, columns: readonly Column[]): voi
   storedColumns.set(storedColumns.get());
 }
 
-/** The columns of the address, as in a saved view, or else those chosen last. */
+/** The columns in the address, as in a saved view, or else the columns that the user chose last. */
 export function useColumns(): readonly Column[] {
   const { query } = useRoute();
   const { id } = useProject();

@@ -16,7 +16,7 @@ const rowOf = (identifier: string) =>
   });
 const page = (...identifiers: string[]) => ({ rows: identifiers.map(rowOf) });
 
-test('pages of any length are read as one list', () => {
+test('reads pages of any length as one list', () => {
   const { count, getRow } = bindPages([page('a', 'b'), page(), page('c'), page('d', 'e'), page()]);
   assert.equal(count, 5);
   const read = [0, 1, 2, 3, 4, 5].map((index) => getRow(index)?.identifier);
@@ -24,7 +24,7 @@ test('pages of any length are read as one list', () => {
   assert.equal(bindPages([]).getRow(0), undefined);
 });
 
-test('a row has no picture where the product has none', () => {
+test('a row of a product without images has no picture', () => {
   assert.deepEqual(rowOf('a'), {
     identifier: 'a',
     name: 'n',
@@ -35,7 +35,7 @@ test('a row has no picture where the product has none', () => {
   });
 });
 
-test('a product is shown by its first LARGE image, without one by its first (§12.5 rule 8)', () => {
+test('a row shows the first LARGE image of a product, or else its first image (§12.5 rule 8)', () => {
   const small = { url: 'https://shop.example/small.jpg', type: 'SMALL' };
   const large = { url: 'https://shop.example/large.jpg', type: 'LARGE' };
   const other = { url: 'https://shop.example/other.jpg', type: 'LARGE' };
@@ -44,7 +44,7 @@ test('a product is shown by its first LARGE image, without one by its first (§1
   assert.equal(findMainImage([]), undefined);
 });
 
-test('several values of one attribute stand in one cell', () => {
+test('a cell shows all values of an attribute', () => {
   const fact = (attribute: string, value: string) => ({
     attributeId: 1,
     attribute,
@@ -54,6 +54,6 @@ test('several values of one attribute stand in one cell', () => {
   });
   const values = toValues({ facts: [fact('Colour', 'red'), fact('Size', 'M'), fact('Colour', 'blue')] });
   assert.deepEqual({ ...values }, { Colour: 'red, blue', Size: 'M' });
-  assert.equal(values.constructor, undefined, 'an attribute that it has not got');
+  assert.equal(values.constructor, undefined, 'an attribute that the product does not have');
   assert.equal(toValues({ facts: [fact('constructor', 'Lego')] }).constructor, 'Lego');
 });

@@ -1,6 +1,6 @@
 import type { Product, TableProduct } from '@relata/client';
 
-/** The contents of a table row, as flat as possible, as there may be half a million rows. */
+/** The contents of a table row. It is as flat as possible, because there may be half a million rows. */
 export interface ProductRow {
   readonly identifier: string;
   readonly name: string;
@@ -34,7 +34,7 @@ export const findMainImage = (images: Product['images']): string | undefined =>
 export type Values = Readonly<Record<string, string>>;
 
 export function toValues({ facts }: Pick<Product, 'facts'>): Values {
-  // Without inherited members, as an attribute may be called `constructor`.
+  // Without inherited members, because an attribute may be called `constructor`.
   const values: Record<string, string> = Object.create(null);
   for (const { attribute, value } of facts) {
     const before = values[attribute];
@@ -63,8 +63,8 @@ export function bindPages(pages: readonly RowPage[]): RowBook {
   return {
     count,
     getRow(index) {
-      const at = findPage(starts, index);
-      return pages[at]?.rows[index - (starts[at] ?? 0)];
+      const pageIndex = findPage(starts, index);
+      return pages[pageIndex]?.rows[index - (starts[pageIndex] ?? 0)];
     },
   };
 }

@@ -5,7 +5,7 @@ import { againWhile } from '../../state/catalog.ts';
 import { queries } from '../../state/queries.ts';
 import { useCalls, useProject } from '../../state/rights.ts';
 
-/** Groups for each relation and direction: as many as are shown at first, and the service's maximum. */
+/** The number of groups for each relation and direction: at first, and at most. */
 export const FIRST_GROUPS = 12;
 export const MOST_GROUPS = 100;
 
@@ -23,7 +23,8 @@ function useQuestions() {
         queryFn: async ({ signal }) =>
           (await relata.products.relationsOf(id, identifier, { limit, locale: presentLocale(), signal }))
             .relations,
-        refetchInterval: ({ state }) => againWhile(state.data?.some((one) => one.state === 'building')),
+        refetchInterval: ({ state }) =>
+          againWhile(state.data?.some((relation) => relation.state === 'building')),
       }),
   };
 }
@@ -31,19 +32,19 @@ function useQuestions() {
 /** One product, as sent and as answered. */
 export const useProduct = (identifier: string) => useQuery(useQuestions().product(identifier));
 
-/** The results of each relation for a product; while more are requested, the earlier ones. */
+/** The results of each relation for a product. While more results load, the earlier ones stay. */
 export const useRelated = (identifier: string, limit: number) =>
   useQuery({
     ...useQuestions().related(identifier, limit),
     placeholderData: (before, query) => (query?.queryKey[2] === identifier ? before : undefined),
   });
 
-/** A product and its surroundings; until they arrive, those of the one before. */
+/** A product and its related products. While they load, the previous product and its related products stay. */
 export function useAround(identifier: string) {
   const { id } = useProject();
   const { product, related } = useQuestions();
   return useQuery({
-    // Below the key that is invalidated when a product changes.
+    // This key is below the one that is invalidated when a product changes.
     queryKey: ['related', id, identifier, 'around'],
     queryFn: async () => {
       const [page, relations] = await Promise.all([

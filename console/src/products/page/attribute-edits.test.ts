@@ -16,13 +16,14 @@ const BASE: readonly Entry[] = [
   { key: 'Price', value: '10 EUR' },
   { key: 'Weight', value: '2 kg' },
 ];
-const with_ = (key: string, value: string) => BASE.map((one) => (one.key === key ? { ...one, value } : one));
+const with_ = (key: string, value: string) =>
+  BASE.map((entry) => (entry.key === key ? { ...entry, value } : entry));
 
-test('only the attributes that were changed are sent, each with all of its values (§2.3 rules 3 and 12)', () => {
+test('a partial update contains only changed attributes, each with all of its values (§2.3 rules 3 and 12)', () => {
   assert.deepEqual(toPartial('A1', BASE, BASE), { identifier: 'A1', attributes: [] });
   const rows = [
-    ...BASE.filter(({ key }) => key !== 'Weight').map((one) =>
-      one.value === 'red' ? { ...one, value: 'blue' } : one,
+    ...BASE.filter(({ key }) => key !== 'Weight').map((entry) =>
+      entry.value === 'red' ? { ...entry, value: 'blue' } : entry,
     ),
     { key: ' Length ', value: '3 m', isNew: true },
     { key: '', value: 'lost', isNew: true },
@@ -48,7 +49,7 @@ test('only the attributes that were changed are sent, each with all of its value
   );
 });
 
-test('what was sent with spaces, or without a value, is no change until somebody changes it', () => {
+test('an attribute with spaces or without a value does not count as changed until the user edits it', () => {
   const odd: readonly Entry[] = [
     { key: ' Padded ', value: '1' },
     { key: 'Empty', value: '' },
@@ -67,7 +68,7 @@ test('what was sent with spaces, or without a value, is no change until somebody
   ]);
 });
 
-test('what somebody else changed meanwhile is a conflict only where both changed it differently', () => {
+test('an attribute is in conflict only if two users have changed it to different values', () => {
   const draft = with_('Price', '12 EUR');
   const merge = (now: readonly Entry[]) => mergeEntries({ base: BASE, draft, now });
   assert.deepEqual(merge(with_('Weight', '3 kg')).conflicts, []);

@@ -1,7 +1,7 @@
 import type { PartialProduct, UploadProduct } from '@relata/client';
 import { mergeChanges } from '../../rules/changes.ts';
 
-/** A value as it was sent, or as edited. */
+/** A value, either as it was sent or as it was edited. */
 export interface Entry {
   readonly key: string;
   readonly value: string;

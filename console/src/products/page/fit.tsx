@@ -7,15 +7,15 @@ import { ProductField } from '../../parts/forms/suggest-field.tsx';
 import { Answer, Card, Empty, Page } from '../../parts/page.tsx';
 import { ProductChip, Thumb } from '../../parts/show.tsx';
 import {
+  describeTotal,
+  describeVerdict,
+  describeWord,
   type FitReason,
   listReasons,
   MOST_ITEMS,
   readSet,
   replaceIn,
   type SetItem,
-  sayTotal,
-  sayVerdict,
-  sayWord,
   writeSet,
 } from '../../rules/fit.ts';
 import { useOfProject } from '../../state/answers.ts';
@@ -24,7 +24,10 @@ import { findMainImage } from '../grid/product-rows.ts';
 
 const ALTERNATIVES = 3;
 
-/** Judges by the rules whether products fit together. They are in the address, so answers can be shared. */
+/**
+ * Judges by the rules whether products fit together. The products are part of the address, so that a link
+ * shares the verdict.
+ */
 export function FitView() {
   const [{ items }, , step] = useFilters(['items']);
   const set = readSet(items);
@@ -33,7 +36,7 @@ export function FitView() {
     <Page
       title={t('Does it fit?')}
       under={[[t('Products'), projectLink('products')]]}
-      about={t('Put products together to see whether they can be used together, and why.')}
+      about={t('Choose products to see whether they can be used together, and why.')}
     >
       <FitCards set={set} change={change} />
     </Page>
@@ -67,8 +70,8 @@ function FitCards({ set, change }: Shape) {
     return (
       <Card>
         <AddProduct set={set} change={change} />
-        <Empty icon="fit" title={t('No products are put together yet')}>
-          <p>{t('Add a product by its name, and then what is to be used with it.')}</p>
+        <Empty icon="fit" title={t('No products are chosen yet')}>
+          <p>{t('Add a product by its name, then add the products to use with it.')}</p>
         </Empty>
       </Card>
     );
@@ -92,14 +95,14 @@ function FitCards({ set, change }: Shape) {
       </Card>
       {mayReplace && (
         <Answer of={alternatives}>
-          {(found) => <Alternatives answer={found} products={products} set={set} change={change} />}
+          {(answer) => <Alternatives answer={answer} products={products} set={set} change={change} />}
         </Answer>
       )}
       <Answer of={answer}>
-        {(found) => (
+        {(answer) => (
           <>
-            <Judged answer={found} products={products} />
-            <Unjudged answer={found} products={products} />
+            <Judged answer={answer} products={products} />
+            <Unjudged answer={answer} products={products} />
           </>
         )}
       </Answer>
@@ -121,7 +124,7 @@ function useProducts(set: readonly SetItem[]): Products {
 }
 
 function VerdictNote({ answer: { verdict } }: { answer: FitAnswer }) {
-  const [look, words, why] = sayVerdict(verdict);
+  const [look, words, why] = describeVerdict(verdict);
   return (
     <div className={`note ${look} fit-verdict`} aria-live="polite">
       <strong>{words}</strong>
@@ -161,27 +164,27 @@ function SetProduct({ item, product, set, change }: Shape & { item: SetItem; pro
           value={quantity}
           onChange={({ target }) => {
             const next = Math.max(1, Math.round(Number(target.value)) || 1);
-            change(set.map((one) => (one === item ? { identifier, quantity: next } : one)));
+            change(set.map((member) => (member === item ? { identifier, quantity: next } : member)));
           }}
         />
       </label>
       <IconButton
         icon="cross"
         label={t('Remove {identifier}', { identifier })}
-        onClick={() => change(set.filter((one) => one !== item))}
+        onClick={() => change(set.filter((member) => member !== item))}
       />
     </li>
   );
 }
 
 function Alternatives({ answer, products, set, change }: Shape & { answer: FitAnswer; products: Products }) {
-  const found = answer.alternatives.filter((one) => one.products.length > 0);
-  const without = answer.alternatives.filter((one) => one.products.length === 0);
+  const replaceable = answer.alternatives.filter((alternative) => alternative.products.length > 0);
+  const without = answer.alternatives.filter((alternative) => alternative.products.length === 0);
   if (answer.alternatives.length === 0) return null;
   return (
-    <Card title={t('What would fit instead')}>
+    <Card title={t('Alternatives that fit')}>
       <div className="stack">
-        {found.map(({ insteadOf, products: others }) => (
+        {replaceable.map(({ insteadOf, products: others }) => (
           <div key={insteadOf} className="stack">
             <h3>{t('Instead of {name}', { name: products.get(insteadOf)?.name ?? insteadOf })}</h3>
             <ul className="products-strip">
@@ -189,7 +192,7 @@ function Alternatives({ answer, products, set, change }: Shape & { answer: FitAn
                 <li key={identifier} className="stack">
                   <ProductChip product={{ identifier, name, thumbnail: image }} />
                   <Button onClick={() => change(replaceIn(set, insteadOf, identifier))}>
-                    {t('Take {identifier}', { identifier })}
+                    {t('Use {identifier}', { identifier })}
                   </Button>
                 </li>
               ))}
@@ -198,9 +201,9 @@ function Alternatives({ answer, products, set, change }: Shape & { answer: FitAn
         ))}
         {without.map(({ insteadOf, reason }) => (
           <p key={insteadOf} className="soft small">
-            {t('Nothing instead of {name}: {reason}', {
+            {t('No alternative to {name}: {reason}', {
               name: products.get(insteadOf)?.name ?? insteadOf,
-              reason: sayReason(reason),
+              reason: translateReason(reason),
             })}
           </p>
         ))}
@@ -210,16 +213,16 @@ function Alternatives({ answer, products, set, change }: Shape & { answer: FitAn
 }
 
 /** The service's sentences in the reader's language. */
-function sayReason(reason = ''): string {
-  const known: Readonly<Record<string, string>> = {
+function translateReason(reason = ''): string {
+  const textByReason: Readonly<Record<string, string>> = {
     'it has no category, whose products could be looked through': t('it has no category'),
-    'the catalog is too large to be looked through': t('the catalog is too large to look through'),
-    'the time was over before all products of its category were looked at': t('the time was over'),
+    'the catalog is too large to be looked through': t('the catalog is too large to search'),
+    'the time was over before all products of its category were looked at': t('the search took too long'),
     'no other product of its category fits everything else': t(
       'no other product of its category fits everything else',
     ),
   };
-  return known[reason] ?? reason;
+  return textByReason[reason] ?? reason;
 }
 
 const ORDER = ['does_not_fit', 'unknown', 'fits'];
@@ -229,18 +232,18 @@ function Judged({ answer: { pairs, totals }, products }: { answer: FitAnswer; pr
     ...pairs.map((pair) => ({ ...pair, reasons: listReasons(pair.match), others: [pair.target] })),
     ...totals.map((total) => ({
       ...total,
-      reasons: [{ verdict: total.verdict, words: sayTotal(total) }],
+      reasons: [{ verdict: total.verdict, words: describeTotal(total) }],
       others: total.total.parts.map(({ identifier }) => identifier),
     })),
   ].sort((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict));
   if (judged.length === 0) return null;
   return (
-    <Card title={t('What each rule says')}>
+    <Card title={t('Verdict of each rule')}>
       <ul className="fit-judged">
         {judged.map(({ relation, verdict, source, others, reasons, missing }) => (
           <li key={JSON.stringify([relation.id, source, others])}>
             <div className="row">
-              <span className={`badge ${sayWord(verdict)[0]}`}>{sayWord(verdict)[1]}</span>
+              <span className={`badge ${describeWord(verdict)[0]}`}>{describeWord(verdict)[1]}</span>
               <a href={projectLink('relations', relation.id)}>{relation.name}</a>
             </div>
             <div className="row">
@@ -262,10 +265,10 @@ function Judged({ answer: { pairs, totals }, products }: { answer: FitAnswer; pr
 
 const Reasons = ({ list }: { list: readonly FitReason[] }) => (
   <ul className="fit-reasons small">
-    {list.map(({ words, verdict, inner }, at) => (
-      <li key={at} className={verdict}>
+    {list.map(({ words, verdict, inner }, index) => (
+      <li key={index} className={verdict}>
         {words}
-        <span className="hidden">: {sayWord(verdict)[1]}</span>
+        <span className="hidden">: {describeWord(verdict)[1]}</span>
         {inner && <Reasons list={inner} />}
       </li>
     ))}
@@ -293,7 +296,7 @@ function Unjudged({ answer: { withoutRule }, products }: { answer: FitAnswer; pr
   return (
     <details>
       <summary>
-        {t('{count, plural, one {# pair} other {# pairs}} that no rule is about', {
+        {t('{count, plural, one {# pair} other {# pairs}} that no rule covers', {
           count: withoutRule.length,
         })}
       </summary>

@@ -8,14 +8,14 @@ import { SuggestField } from '../../parts/forms/suggest-field.tsx';
 import { Answer, Card, FormDialog, Page } from '../../parts/page.tsx';
 import {
   ChangeKind,
+  describeAuthor,
+  describeReach,
   nameCommit,
   ProductDifference,
-  sayAuthor,
-  sayReach,
 } from '../../parts/product-difference.tsx';
 import { Ago, OutLink, Pairs, Tags, Thumb } from '../../parts/show.tsx';
 import { writeSet } from '../../rules/fit.ts';
-import { formatMoment, formatType, nameTask, readingOf, safeUrl, sayValue } from '../../rules/format.ts';
+import { describeValue, formatMoment, formatType, nameTask, readingOf, safeUrl } from '../../rules/format.ts';
 import { useOfProject } from '../../state/answers.ts';
 import { deleteProducts, makeIdempotencyKey, useAttributes } from '../../state/catalog.ts';
 import { tell } from '../../state/notices.ts';
@@ -71,12 +71,12 @@ export function ProductView() {
       }
     >
       <Answer of={page}>
-        {(found) => (
+        {(page) => (
           <>
             <RelatedGraph identifier={identifier} />
-            <Top page={found} />
+            <Top page={page} />
             <RelatedCard key={`related ${identifier}`} identifier={identifier} />
-            <ProductFacts page={found} />
+            <ProductFacts page={page} />
             <PairCard key={identifier} identifier={identifier} />
             <ProductCommits identifier={identifier} />
           </>
@@ -124,7 +124,10 @@ function Top({ page: { product, upload, lastChange } }: { page: ProductPage }) {
               </ul>,
             ],
             upload.settings !== undefined && [t('Settings'), JSON.stringify(upload.settings), 'mono small'],
-            [t('Last changed'), <LastChange key="change" at={product.lastUpdateTs} task={lastChange.task} />],
+            [
+              t('Last changed'),
+              <LastChange key="change" instant={product.lastUpdateTs} task={lastChange.task} />,
+            ],
             [t('Product id'), product.id, 'mono soft'],
           ]}
         />
@@ -150,8 +153,8 @@ function PictureLink({ url, type }: ProductPage['product']['images'][number]) {
   );
 }
 
-function LastChange({ at, task }: { at: number; task: ProductPage['lastChange']['task'] }) {
-  const when = { moment: formatMoment(at), ago: <Ago at={at} /> };
+function LastChange({ instant, task }: { instant: number; task: ProductPage['lastChange']['task'] }) {
+  const when = { moment: formatMoment(instant), ago: <Ago instant={instant} /> };
   if (!task) return rich('{moment} ({ago})', when);
   const link = <a href={projectLink('updates', task.id)}>{nameTask(task.name)}</a>;
   return rich('{moment} ({ago}) by {task}', { ...when, task: link });
@@ -184,13 +187,13 @@ function DeleteProduct({ identifier }: { identifier: string }) {
         onClose={() => setKey(undefined)}
         onSubmit={remove}
       >
-        <p>{t('Shops, search and relations no longer have it, at once. Undo brings it back.')}</p>
+        <p>{t('Shops, search and relations lose it immediately. Undo brings it back.')}</p>
       </FormDialog>
     </>
   );
 }
 
-/** The kept commits that changed a product, each with the product before and after. */
+/** The undoable commits that changed a product, each with the product before and after. */
 export function ProductCommits({ identifier }: { identifier: string }) {
   const commits = useOfProject(['commits', 'product', identifier], ({ relata, projectId, signal }) =>
     relata.commits.ofProduct(projectId, identifier, { signal }),
@@ -204,9 +207,9 @@ export function ProductCommits({ identifier }: { identifier: string }) {
             {items.map(({ commit, ...change }) => (
               <details key={commit.id} className="change">
                 <summary>
-                  <ChangeKind kind={change.kind} /> {nameCommit(commit)} <Ago at={commit.at} />
+                  <ChangeKind kind={change.kind} /> {nameCommit(commit)} <Ago instant={commit.at} />
                   {', '}
-                  {sayAuthor(commit)}
+                  {describeAuthor(commit)}
                 </summary>
                 <div className="stack">
                   <ProductDifference change={change} />
@@ -217,8 +220,8 @@ export function ProductCommits({ identifier }: { identifier: string }) {
               </details>
             ))}
             <p className="soft small">
-              {items.length === 0 && t('No change that can be undone is about this product.')}{' '}
-              {sayReach(reach)}
+              {items.length === 0 && t('No change that can be undone affects this product.')}{' '}
+              {describeReach(reach)}
             </p>
           </div>
         )}
@@ -249,13 +252,13 @@ export function ProductFacts({ page: { values } }: { page: ProductPage }) {
 
 const FactList = ({ list }: { list: readonly ExtractedValue[] }) => (
   <dl className="facts">
-    {list.map((one) => (
-      <div key={`${one.key} ${one.value}`}>
-        <dt>{one.key}</dt>
+    {list.map((entry) => (
+      <div key={`${entry.key} ${entry.value}`}>
+        <dt>{entry.key}</dt>
         <dd>
-          <span title={one.value}>{sayValue(one)}</span>
-          <Tags list={one.userGroups ?? []} />
-          <Became of={one} />
+          <span title={entry.value}>{describeValue(entry)}</span>
+          <Tags list={entry.userGroups ?? []} />
+          <Became of={entry} />
         </dd>
       </div>
     ))}
@@ -310,7 +313,7 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
       setEntries(merged);
       throw new Error(
         t(
-          'Nothing is sent yet: this product was changed meanwhile. Compare the values below, then send again.',
+          'Nothing was sent, because somebody else has changed this product in the meantime. Compare the values below, then send again.',
         ),
       );
     }

@@ -32,16 +32,20 @@ export function RelatedGraph({ identifier }: { identifier: string }) {
   const around = useAround(way.at(-1) ?? identifier);
   const linkOn = (to: string) => {
     const [, ...via] = walkTo(way, to);
-    return via.length > 0 ? `${page}?${new URLSearchParams(via.map((one) => ['via', one]))}` : page;
+    return via.length > 0
+      ? `${page}?${new URLSearchParams(via.map((identifier) => ['via', identifier]))}`
+      : page;
   };
-  // A product without related ones makes no picture; the card of related products says why.
+  // A product without related products has no picture. The card of related products shows the reason.
   if (way.length === 1 && around.data?.ways.length === 0) return null;
   return (
     <Card title={t('Walk from product to product')}>
       {way.length > 1 && <WalkedWay way={way} linkOn={linkOn} />}
       <Walk way={way} linkOn={linkOn} />
       <p className="soft small">
-        {t('A click or Enter goes on to a product, the back button returns. Arrow keys move in the picture.')}
+        {t(
+          'A click or Enter moves on to a product, and the back button returns. Arrow keys move within the picture.',
+        )}
       </p>
     </Card>
   );
@@ -87,11 +91,11 @@ function moveBy(event: KeyboardEvent<HTMLElement>, box: RefObject<HTMLElement | 
 }
 
 const WalkedWay = ({ way, linkOn }: WalkShape) => (
-  <nav className="crumbs" aria-label={t('The way so far')}>
-    {way.map((identifier, at) => (
+  <nav className="crumbs" aria-label={t('Path so far')}>
+    {way.map((identifier, index) => (
       <span key={identifier}>
-        {at > 0 && <span aria-hidden="true">› </span>}
-        {at === way.length - 1 ? (
+        {index > 0 && <span aria-hidden="true">› </span>}
+        {index === way.length - 1 ? (
           <span aria-current="step">
             <Name identifier={identifier} />
           </span>
@@ -142,7 +146,7 @@ function toBranches(ways: readonly Way[]): Branch[] {
   }));
 }
 
-/** The place of the clicked product, from which the next picture lets it glide to the middle. */
+/** The position of the clicked product. The next picture moves it from there to the middle. */
 let chosenAt: DOMRect | undefined;
 
 /** A product in the middle, its related products on both sides; screen readers get the same as a list. */
@@ -157,11 +161,11 @@ export function Picture({ product, ways, cameFrom, linkOn, onKeyDown }: Shape) {
     onFocus: () => setActive(name),
     onKeyDown,
   });
-  const drawSide = ({ branches: places }: WalkSide, side: string) => (
+  const drawSide = ({ branches: branchIndexes }: WalkSide, side: string) => (
     <ul className={`walk-side ${side}`}>
-      {places.map((at) => {
-        const branch = branches[at];
-        return branch && <BranchList key={at} {...{ branch, at, cameFrom, linkOn, keyed }} />;
+      {branchIndexes.map((index) => {
+        const branch = branches[index];
+        return branch && <BranchList key={index} {...{ branch, index, cameFrom, linkOn, keyed }} />;
       })}
     </ul>
   );
@@ -209,18 +213,18 @@ function Middle({ product, cameFrom, keyed }: MiddleShape) {
       <Thumb url={findMainImage(images)} />
       <strong>{name}</strong>
       <span className="mono soft">{identifier}</span>
-      {cameFrom !== undefined && <span className="walk-open">{t('Open its page')}</span>}
+      {cameFrom !== undefined && <span className="walk-open">{t('Open the product page')}</span>}
     </a>
   );
 }
 
 interface BranchShape extends Pick<Shape, 'cameFrom' | 'linkOn'> {
   branch: Branch;
-  at: number;
+  index: number;
   keyed(name: string): Keyed;
 }
 
-function BranchList({ branch: { way, shown, more }, at, cameFrom, linkOn, keyed }: BranchShape) {
+function BranchList({ branch: { way, shown, more }, index, cameFrom, linkOn, keyed }: BranchShape) {
   const { relation, isBack } = way;
   return (
     <li className="walk-branch">
@@ -240,7 +244,7 @@ function BranchList({ branch: { way, shown, more }, at, cameFrom, linkOn, keyed 
                 // A click that opens another tab does not move this picture.
                 if (!(ctrlKey || metaKey || shiftKey)) chosenAt = currentTarget.getBoundingClientRect();
               }}
-              {...keyed(`${at} ${first.identifier}`)}
+              {...keyed(`${index} ${first.identifier}`)}
             >
               <Thumb url={first.thumbnail} />
               <span>
@@ -357,11 +361,11 @@ function WayCards({ way, limit, shown: first, onMore }: WayCardsShape) {
 }
 
 function WayHead({ way: { relation, isBack }, count }: { way: Way; count: string }) {
-  const { data: known = [] } = useRelations();
-  const twoWay = known.find(({ id }) => id === relation.id)?.twoWay ?? false;
+  const { data: relations = [] } = useRelations();
+  const twoWay = relations.find(({ id }) => id === relation.id)?.twoWay ?? false;
   const oneWay = isBack
-    ? t('This product is shown with them, not they with it.')
-    : t('Shown with this product.');
+    ? t('This product is shown with them, but they are not shown with it.')
+    : t('They are shown with this product.');
   return (
     <div>
       <h3 className="row">
@@ -371,7 +375,9 @@ function WayHead({ way: { relation, isBack }, count }: { way: Way; count: string
         {!relation.enabled && <span className="tag">{t('switched off')}</span>}
       </h3>
       <p className="soft small">
-        {twoWay ? t('Both ways: shown with this product, and this product with them.') : oneWay}
+        {twoWay
+          ? t('Both ways: they are shown with this product, and this product is shown with them.')
+          : oneWay}
       </p>
     </div>
   );
@@ -411,16 +417,16 @@ function IdleRelations({ identifier, relations }: IdleShape) {
     return (
       <p className="soft">
         {rich(
-          'This project has no relations yet. <relations>Make one</relations>, or see what the data <suggestions>suggests</suggestions>.',
+          'This project has no relations yet. <relations>Create one</relations>, or see what the data <suggestions>suggests</suggestions>.',
           { relations: projectLink('relations'), suggestions: projectLink('suggestions') },
         )}
       </p>
     );
   const idle = listIdle(relations);
   if (idle.length === 0) return null;
-  const found = relations.length - idle.length;
+  const active = relations.length - idle.length;
   const list = <IdleList identifier={identifier} relations={idle} />;
-  return found > 0 ? (
+  return active > 0 ? (
     <details>
       <summary>
         {t('{count, plural, one {# relation finds} other {# relations find}} nothing for this product', {
@@ -432,7 +438,7 @@ function IdleRelations({ identifier, relations }: IdleShape) {
   ) : (
     <>
       <p>
-        <strong>{t('No relation leads from this product to another one, or to it.')}</strong>
+        <strong>{t('No relation leads from or to this product.')}</strong>
       </p>
       {list}
     </>
@@ -441,18 +447,18 @@ function IdleRelations({ identifier, relations }: IdleShape) {
 
 function IdleList({ identifier, relations }: IdleShape) {
   const nameOf = ({ id, name }: ProductRelation) => <a href={projectLink('relations', id)}>{name}</a>;
-  const { data: known = [] } = useRelations();
-  const lists = new Set(known.filter(({ kind }) => kind === 'links').map(({ id }) => id));
-  const say = (relation: ProductRelation) => sayIdle(relation, lists.has(relation.id));
-  const explained = relations.filter((relation) => say(relation) !== undefined);
-  const elsewhere = relations.filter((relation) => say(relation) === undefined);
+  const { data: definitions = [] } = useRelations();
+  const lists = new Set(definitions.filter(({ kind }) => kind === 'links').map(({ id }) => id));
+  const reasonOf = (relation: ProductRelation) => describeIdle(relation, lists.has(relation.id));
+  const explained = relations.filter((relation) => reasonOf(relation) !== undefined);
+  const elsewhere = relations.filter((relation) => reasonOf(relation) === undefined);
   const why = linkWith(projectLink('why'), { source: identifier });
   return (
     <div className="stack">
       <ul className="stack small">
         {explained.map((relation) => (
           <li key={relation.id}>
-            {nameOf(relation)}: {say(relation)}
+            {nameOf(relation)}: {reasonOf(relation)}
           </li>
         ))}
         {elsewhere.length > 0 && (
@@ -471,7 +477,7 @@ function IdleList({ identifier, relations }: IdleShape) {
   );
 }
 
-function sayIdle({ state, asSource, asTarget }: ProductRelation, isList: boolean): string | undefined {
+function describeIdle({ state, asSource, asTarget }: ProductRelation, isList: boolean): string | undefined {
   if (state === 'building') return t('It is being built.');
   if (state === 'misconfigured') return t('It cannot work and returns nothing.');
   if (isList) return t('Its links name no other product with this one.');

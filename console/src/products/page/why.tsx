@@ -30,7 +30,7 @@ export function WhyView() {
         <PairForm chosen={chosen} />
       </Card>
       {isWhole && (
-        <Card title={t('What each relation says')}>
+        <Card title={t('Result of each relation')}>
           <div className="pair-chips">
             <Chip identifier={chosen.source} />
             <span className="soft" aria-hidden="true">
@@ -46,7 +46,7 @@ export function WhyView() {
 }
 
 function PairForm({ chosen }: { chosen: Pair }) {
-  // Input holds until the address has another pair.
+  // The typed products stay until the address has another pair.
   const [typed, setTyped] = useState({ chosen: JSON.stringify(chosen), ...chosen });
   const { source, target } = typed.chosen === JSON.stringify(chosen) ? typed : chosen;
   const change = (part: Partial<Pair>) =>
@@ -125,7 +125,7 @@ export function PairVerdicts({ pair }: { pair: Pair }) {
 
 interface Verdict {
   readonly relation: Relation;
-  readonly found: RelationExplanation;
+  readonly explanation: RelationExplanation;
   /** How many conditions do not hold. */
   readonly missing: number;
 }
@@ -135,7 +135,7 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
   if (relations.length === 0) return <p className="soft">{t('This project has no relations yet.')}</p>;
   if (error) return <ErrorNote error={error} />;
   if (isPending) return <Loading />;
-  const related = list.filter(({ found }) => found.related).length;
+  const related = list.filter(({ explanation }) => explanation.related).length;
   return (
     <div className="stack" aria-live="polite">
       <p className={related > 0 ? 'note good' : 'note warn'}>
@@ -149,7 +149,7 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
       {relations.length > list.length && (
         <p className="soft small">
           {t(
-            '{count, plural, one {# relation} other {# relations}} not looked at: still being built, or more than {most}.',
+            '{count, plural, one {# relation} other {# relations}} not checked: still being built, or more than {most}.',
             { count: relations.length - list.length, most: MOST },
           )}
         </p>
@@ -179,11 +179,11 @@ function useVerdicts(relations: readonly Relation[], pair: Pair) {
     })),
   });
   const list = judged.flatMap((relation, index): Verdict[] => {
-    const found = answers[index]?.data;
-    if (found === undefined) return [];
-    // A product left out as a variant, or not listed, lacks something that no condition names.
-    const missing = found.related ? 0 : Math.max(1, listMissing(found, pair).length);
-    return [{ relation, found, missing }];
+    const explanation = answers[index]?.data;
+    if (explanation === undefined) return [];
+    // A product that is excluded as a variant, or is not listed, fails for a reason that no condition shows.
+    const missing = explanation.related ? 0 : Math.max(1, listMissing(explanation, pair).length);
+    return [{ relation, explanation, missing }];
   });
   return {
     list: list.sort((left, right) => left.missing - right.missing),
@@ -198,14 +198,14 @@ interface VerdictShape {
   isOpen: boolean;
 }
 
-const VerdictDetails = ({ verdict: { relation, found, missing }, pair, isOpen }: VerdictShape) => (
+const VerdictDetails = ({ verdict: { relation, explanation, missing }, pair, isOpen }: VerdictShape) => (
   <details open={isOpen}>
     <summary>
       {relation.name}:{' '}
-      {found.related
+      {explanation.related
         ? t('related')
-        : t('{count, plural, one {# thing} other {# things}} missing', { count: missing })}
+        : t('{count, plural, one {# condition} other {# conditions}} not met', { count: missing })}
     </summary>
-    <Explanation found={found} pair={pair} />
+    <Explanation explanation={explanation} pair={pair} />
   </details>
 );
