@@ -9,7 +9,7 @@ import type { ToolContext, ToolParts } from './agents.ts';
 
 const Message = Type.Object(
   { jsonrpc: Type.Literal('2.0') },
-  { description: 'one message of JSON-RPC; a list of them is refused', title: 'McpMessage' },
+  { description: 'one message of JSON-RPC; a list of messages is refused', title: 'McpMessage' },
 );
 
 const ProtocolError = Type.Object(
@@ -18,7 +18,7 @@ const ProtocolError = Type.Object(
     id: Type.Union([Type.String(), Type.Number(), Type.Null()]),
     error: Type.Object({ code: Type.Integer(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
   },
-  { description: 'what the protocol itself refuses', title: 'McpError' },
+  { description: 'a refusal by the protocol itself', title: 'McpError' },
 );
 
 interface AgentRouteParts extends ToolParts, RouteTools {
@@ -69,12 +69,12 @@ export const agentRoutes =
       hooks: { onRequest: async ({ headers }) => refuseForeign(headers, config, findBaseUrl()) },
       config: { guard: 'project', access: 'read' },
       tags: ['Agents'],
-      summary: 'Tools for agents, by the Model Context Protocol (Streamable HTTP, stateless)',
+      summary: 'Call tools for agents by the Model Context Protocol (Streamable HTTP, stateless)',
       query: ProjectQuery,
       body: Message,
-      answer: { 200: Type.Unknown({ description: 'an answer of JSON-RPC, also as an event' }) },
+      answer: { 200: Type.Unknown({ description: 'an answer of JSON-RPC, as JSON or as an event' }) },
       failures: { '4xx': Type.Union([ErrorAnswer, ProtocolError]) },
-      why: 'the answer is that of the protocol',
+      why: 'the protocol writes the answer',
       handle: (request, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const context: ToolContext = {

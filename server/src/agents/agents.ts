@@ -44,7 +44,7 @@ const TOOLS = [
 });
 
 const INSTRUCTIONS =
-  'Relata knows the products of one shop and what goes with what, by rules that explain themselves. Find products with find_products, then ask related_products with explain. Lists come in short pages: follow nextCursor or nextOffset.';
+  'Relata has the products of one shop, and rules that say which products go together and why. Find products with find_products, then call related_products with explain. Lists come in short pages: continue with nextCursor or nextOffset.';
 
 interface AgentServerParts {
   readonly version: string;

@@ -5,7 +5,7 @@ import { toWireTask } from '../tasks/tasks.ts';
 import type { ComparedProducts, FoundPage, ShownProducts } from './reading/reading.ts';
 import { defineTool, fitPage, Identifier, NextOffset, shortenText } from './tool.ts';
 
-const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null: this is all' });
+const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null on the last page' });
 
 const FoundProduct = Type.Object({
   identifier: Type.String(),
@@ -16,7 +16,7 @@ const FoundProduct = Type.Object({
 const ShortFacet = Type.Object({
   attribute: Type.String(),
   unit: optional.text(),
-  values: Type.Array(Type.String(), { description: 'the most frequent ones' }),
+  values: Type.Array(Type.String(), { description: 'the most frequent values' }),
   min: optional.number(),
   max: optional.number(),
 });
@@ -27,11 +27,11 @@ export const findProducts = defineTool({
   name: 'find_products',
   title: 'Find products',
   description:
-    'Searches the catalog by words, filter and category. Facets show attributes of the hits, to narrow the next search with filter.',
+    'Searches the catalog by words, filter and category. Facets show attributes of the hits; use them as filter of the next search.',
   input: {
     query: optional.text({
       maxLength: 500,
-      description: 'words in any order, case and accents do not count',
+      description: 'words in any order; case and accents are ignored',
     }),
     filter: optional.text({
       maxLength: 8_192,
@@ -41,7 +41,7 @@ export const findProducts = defineTool({
     category: optional.list(Type.String({ maxLength: 1_000 }), {
       minItems: 1,
       maxItems: 20,
-      description: 'top of a category path',
+      description: 'the first names of a category path',
     }),
     sort: optional.text({
       maxLength: 260,
@@ -56,11 +56,11 @@ export const findProducts = defineTool({
     isTotalExact: Type.Boolean(),
     partial: Type.Optional(
       Type.Literal(true, {
-        description: 'the index is being made: only a part of the catalog was looked through, ask again soon',
+        description: 'the index is being built, so only a part of the catalog was searched: repeat the search later',
       }),
     ),
     facets: Type.Array(ShortFacet),
-    facetsOf: optional.integer({ description: 'facets are of so many of the products found, not of all' }),
+    facetsOf: optional.integer({ description: 'how many of the products found the facets count, if not all' }),
     nextCursor: NextCursor,
   },
   answer: ({ search, project, signal }, { query: q, limit = PAGE, ...requested }) =>
@@ -73,7 +73,7 @@ export const findProducts = defineTool({
 
 const Values = Type.Object({ attribute: Type.String(), values: Type.Array(Type.String()) });
 const READ = 10;
-const NOT_SHOWN = 'there was no room for these: ask for them again';
+const NOT_SHOWN = 'identifiers that did not fit into the answer: request them again';
 
 export const getProducts = defineTool({
   name: 'get_products',
@@ -84,7 +84,7 @@ export const getProducts = defineTool({
     offset: optional.integer({
       minimum: 0,
       maximum: 10_000,
-      description: 'attributes to leave out at the beginning; default 0',
+      description: 'how many attributes of each product to skip; default 0',
     }),
   },
   output: {
@@ -97,7 +97,7 @@ export const getProducts = defineTool({
         nextOffset: NextOffset,
       }),
     ),
-    unknown: Type.Array(Type.String(), { description: 'identifiers of no product' }),
+    unknown: Type.Array(Type.String(), { description: 'identifiers that no product has' }),
     notShown: Type.Array(Type.String(), { description: NOT_SHOWN }),
   },
   answer: ({ search, project, signal }, { identifiers, offset = 0 }) =>
@@ -111,7 +111,7 @@ export const getProducts = defineTool({
 const Compared = Type.Object({
   attribute: Type.String(),
   same: Type.Boolean(),
-  values: Type.Array(Type.Array(Type.String()), { description: 'of each product, in the order of products' }),
+  values: Type.Array(Type.Array(Type.String()), { description: 'a list of values for each product, in the order of products' }),
 });
 const COMPARED = 5;
 
@@ -126,7 +126,7 @@ export const compareProducts = defineTool({
   output: {
     products: Type.Array(Type.Object({ identifier: Type.String(), name: Type.String() })),
     attributes: Type.Array(Compared),
-    total: Type.Integer({ description: 'of attributes' }),
+    total: Type.Integer({ description: 'the number of attributes' }),
     nextOffset: NextOffset,
   },
   async answer({ search, project, signal }, { identifiers, offset }) {
@@ -146,7 +146,7 @@ export const catalogChanges = defineTool({
   name: 'catalog_changes',
   title: 'Changes of the catalog',
   description:
-    'What changed the catalog lately: full updates, updates and deletions, the newest first, with counts.',
+    'Lists the latest changes of the catalog with their counts: full updates, updates and deletions, the newest first.',
   input: {
     since: optional.integer({ minimum: 0, description: 'epoch milliseconds' }),
     cursor: optional.text({ pattern: '^\\d{1,15}$', description: 'nextCursor of the previous page' }),

@@ -33,7 +33,7 @@ const Offset = optional.integer({ minimum: 0, maximum: 10_000, description: 'def
 export const listRelations = defineTool({
   name: 'list_relations',
   title: 'List relations',
-  description: 'Lists what this catalog knows of what goes with what: relations, each with a tag.',
+  description: 'Lists the relations of this catalog, which say what goes with what. Each has a tag.',
   input: { offset: Offset },
   output: {
     relations: Type.Array(
@@ -43,7 +43,7 @@ export const listRelations = defineTool({
         tag: Type.String(),
         description: optional.text(),
         kind: Type.String({
-          description: 'rule: found by attributes; links: pairs that were listed by hand or by a file',
+          description: 'rule: attributes decide; links: a person or a file listed the pairs; total: a limit on a sum',
         }),
         twoWay: Type.Boolean(),
         enabled: Type.Boolean(),
@@ -93,7 +93,7 @@ export const relatedProducts = defineTool({
   name: 'related_products',
   title: 'Related products',
   description:
-    'What goes with a product: accessories, spare parts, alternatives, whatever the relations say. With explain, the values that decided.',
+    'Finds what goes with a product: accessories, spare parts, alternatives, as the relations define it. With explain, the answer has the values that decided.',
   input: {
     identifier: Identifier,
     tags: optional.list(Type.String({ minLength: 1, maxLength: 255 }), {
@@ -105,12 +105,12 @@ export const relatedProducts = defineTool({
       minimum: 1,
       maximum: LARGEST,
       default: RELATED,
-      description: 'products of each relation',
+      description: 'the most products of each relation',
     }),
     offset: optional.integer({
       minimum: 0,
       maximum: FARTHEST,
-      description: 'products of each relation to leave out; default 0',
+      description: 'how many products of each relation to skip; default 0',
     }),
     explain: optional.flag(),
   },
@@ -125,7 +125,7 @@ export const relatedProducts = defineTool({
       }),
     ),
     notShown: Type.Array(Type.Integer(), {
-      description: 'relations that had no room: ask for them with relationIds',
+      description: 'ids of relations that did not fit: request them with relationIds',
     }),
   },
   async answer(context, { identifier, tags, relationIds, limit = RELATED, offset = 0, explain = false }) {
@@ -166,12 +166,12 @@ async function chooseRelations(
 }
 
 const ExplainedCondition = Type.Object({
-  side: Type.String({ description: 'source or target of the relation' }),
+  side: Type.String({ description: 'the side of the relation: source or target' }),
   condition: Type.String({ description: 'a filter as JSON' }),
   holds: Type.Boolean(),
-  values: Type.Array(Type.String(), { description: 'what the product has' }),
+  values: Type.Array(Type.String(), { description: 'values of the product' }),
 });
-const ADVICE = 'of each match that fails: what the value of its target or of its source would have to be';
+const ADVICE = 'for each match that fails: the value that its target or its source would need';
 const CONDITIONS = 10;
 /** Half of the tokens of an answer. */
 const HALF = 850;
@@ -180,7 +180,7 @@ export const explainRelation = defineTool({
   name: 'explain_relation',
   title: 'Explain a relation',
   description:
-    'Why two products are related by a relation, or why they are not: every condition with the values.',
+    'Explains why a relation relates two products, or why it does not: every condition with the values.',
   input: { relationId: Type.Integer({ minimum: 1 }), source: Identifier, target: Identifier },
   output: {
     related: Type.Boolean(),
@@ -194,8 +194,8 @@ export const explainRelation = defineTool({
       }),
     ),
     conditions: Type.Array(ExplainedCondition),
-    moreConditions: Type.Integer({ description: 'that had no room' }),
-    listed: optional.text('in a relation of links: who lists the other'),
+    moreConditions: Type.Integer({ description: 'the number of conditions that did not fit' }),
+    listed: optional.text('only in a relation of links: the product that lists the other one'),
   },
   async answer({ relations, project, signal }, { relationId, source, target }) {
     const request = { projectId: project.id, id: relationId, source, target };
@@ -232,14 +232,14 @@ const Filter = Type.Unsafe<ProductFilter>({
   type: 'object',
   properties: {},
   description:
-    'a filter, such as {"all":[{"category":["Tools"]},{"attribute":"Weight","operator":"less","value":3}]}; {"all":[]} is every product',
+    'a filter, such as {"all":[{"category":["Tools"]},{"attribute":"Weight","operator":"less","value":3}]}; {"all":[]} includes every product',
 });
 
 export const previewRelation = defineTool({
   name: 'preview_relation',
   title: 'Try a relation',
   description:
-    'Tries a rule on the whole catalog, without storing it: how many products get results, with examples.',
+    'Tries a rule on the whole catalog without storing it. The answer has the number of products with results, and examples.',
   access: 'write',
   input: { source: Filter, target: Filter, match: MatchElements },
   output: {
@@ -247,8 +247,8 @@ export const previewRelation = defineTool({
     sourceProducts: optional.integer(),
     targetProducts: optional.integer(),
     sampled: optional.flag(),
-    sampledSources: optional.integer({ description: 'if sampled: the share is of so many of the sources' }),
-    shareWithResults: optional.number('of the sources, from 0 to 1'),
+    sampledSources: optional.integer({ description: 'if sampled: the number of sources that were searched' }),
+    shareWithResults: optional.number('the share of the sources that have results, from 0 to 1'),
     withoutResults: optional.list(Type.String()),
     examples: optional.list(Type.Object({ source: Type.String(), results: Type.Array(Type.String()) })),
   },
@@ -273,7 +273,7 @@ export const previewRelation = defineTool({
   },
 });
 
-const Verdict = Type.String({ description: 'fits, does_not_fit, unknown: a value is missing; or no_rule' });
+const Verdict = Type.String({ description: 'fits, does_not_fit, unknown (a value is missing) or no_rule' });
 /** The tokens for the remaining parts of an answer. */
 const REST = 900;
 
@@ -291,17 +291,17 @@ export const checkFit = defineTool({
   name: 'check_fit',
   title: 'Check whether products fit',
   description:
-    'Whether products can be used together, by the rules of this shop: a verdict for all of them, and for each pair with the values that decided or are missing. Unknown means that nobody knows: do not guess. An identifier may also be the whole name of a product.',
+    'Judges by the rules of this shop whether products can be used together. There is a verdict for the whole set and for each pair, with the values that decided or are missing. Unknown means that the catalog lacks a value: do not guess. An identifier may also be the complete name of a product.',
   input: { items, tags },
   output: {
     verdict: Verdict,
     pairs: Type.Array(Type.Object({ target: Type.String(), ...Judged.properties })),
-    totals: Type.Array(Judged, { description: 'sums over all products' }),
-    morePairs: Type.Integer({ description: 'that had no room; what does not fit comes first' }),
-    withoutRule: Type.Array(Type.Array(Type.String()), { description: 'pairs that no rule is about' }),
+    totals: Type.Array(Judged, { description: 'verdicts on sums over all products' }),
+    morePairs: Type.Integer({ description: 'the number of pairs that did not fit into the answer; pairs with does_not_fit come first' }),
+    withoutRule: Type.Array(Type.Array(Type.String()), { description: 'pairs that no rule judges' }),
     unknownIdentifiers: Type.Array(Type.String()),
     namedProducts: Type.Array(Type.Object({ name: Type.String(), identifier: Type.String() }), {
-      description: 'products that the question named by their names',
+      description: 'products that the question identified by their names',
     }),
     catalogVersion: Type.Integer(),
   },

@@ -37,7 +37,7 @@ export interface Tool {
 /** Schemas that several tools share. */
 export const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 export const NextOffset = Type.Union([Type.Integer(), Type.Null()], {
-  description: 'send it as offset for more; null: this is all',
+  description: 'offset of the next page; null on the last page',
 });
 
 export const defineTool = <Input extends TProperties, Output extends TProperties>({

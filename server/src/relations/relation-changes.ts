@@ -96,7 +96,7 @@ const kindOf = ({ kind = 'rule' }: RelationDefinition) => kind;
 /** Refuses a change of the kind, because it would lose the links or leave the rule without a meaning. */
 function refuseOtherKind(present: RelationDefinition, definition: RelationDefinition): void {
   if (kindOf(present) === kindOf(definition)) return;
-  const detail = '/kind cannot change: delete the relation, or create another one';
+  const detail = '/kind cannot change: delete the relation and create one of the other kind';
   throw new ServiceError('request_invalid', detail);
 }
 
@@ -120,7 +120,7 @@ function refuseRepeatedIds(sent: readonly SentRelation[]): void {
   const details = sent.flatMap(({ id }, at) => {
     const first = sent.findIndex((one) => one.id === id);
     if (id === undefined || first === at) return [];
-    return [`/relations/${at} has the id ${id} of /relations/${first}`];
+    return [`/relations/${at} has the id ${id}, which /relations/${first} already has`];
   });
   if (details.length > 0) throw new ServiceError('request_invalid', { details: details.slice(0, 100) });
 }

@@ -70,5 +70,5 @@ function describeProblem(relation: Relation): { readonly problem: string } {
 }
 
 function refuseUnbuilt({ problem }: Relation): never {
-  throw new ServiceError('relation_not_ready', problem ?? 'its index is being made');
+  throw new ServiceError('relation_not_ready', problem ?? 'its index is being built; try again later');
 }

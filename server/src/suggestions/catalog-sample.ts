@@ -102,7 +102,7 @@ export class CatalogSample {
 
 export interface ComparedProduct {
   readonly identifier: string;
-  /** By attribute. */
+  /** The values by attribute. */
   readonly values: ReadonlyMap<Attribute, readonly ComparedValue[]>;
 }
 

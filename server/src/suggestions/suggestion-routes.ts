@@ -26,9 +26,9 @@ export const suggestionRoutes =
       params: ProjectParams,
       query: SuggestionQuery,
       answer: { 200: SuggestionList },
-      summary: 'What the data shows: relations, types of attributes, attributes that mean one',
+      summary: 'List suggestions from the data: relations, types of attributes, duplicates',
       description:
-        'Nothing is applied. The first call after a change of the catalog or the ontology counts, for some seconds.',
+        'No suggestion is applied by itself. The first call after a change of the catalog or the ontology takes some seconds, because it counts.',
       async handle(request, reply) {
         limitScans(request, reply);
         const { items, ...looked } = await suggestions.list(request.project.id);
@@ -51,7 +51,7 @@ export const suggestionRoutes =
 
     serveOnce(server, `PUT ${PATH}/:suggestionId/dismissal`, {
       ...dismissal,
-      summary: 'Dismiss a suggestion for good',
+      summary: 'Dismiss a suggestion permanently',
       async handle(request, record) {
         const { suggestionId } = request.params;
         await suggestions.dismiss({ projectId: request.project.id, suggestionId }, async (tx, dismissed) => {
@@ -65,7 +65,7 @@ export const suggestionRoutes =
 
     serveOnce(server, `DELETE ${PATH}/:suggestionId/dismissal`, {
       ...dismissal,
-      summary: 'Take the dismissal of a suggestion back',
+      summary: 'Undo the dismissal of a suggestion',
       async handle(request, record) {
         const { suggestionId } = request.params;
         await suggestions.restore({ projectId: request.project.id, suggestionId }, async (tx) => {

@@ -20,11 +20,11 @@ export const SuggestionParams = Type.Object({
 
 export const SuggestionQuery = Type.Object({
   kind: Type.Optional(Kind),
-  dismissed: optional.flag('true: those that were dismissed; false (the default): the others'),
+  dismissed: optional.flag('true: only dismissed suggestions; false (default): only the others'),
 });
 
 const about = <const Kind extends string>(kind: Kind) => ({
-  id: Type.String({ description: 'the same as long as the same is suggested' }),
+  id: Type.String({ description: 'derived from the subject, so the same suggestion always has the same id' }),
   kind: Type.Literal(kind),
   dismissed: Type.Boolean(),
 });
@@ -32,7 +32,7 @@ const about = <const Kind extends string>(kind: Kind) => ({
 const Side = Type.Object({
   category: Type.Array(Type.String()),
   products: Type.Integer(),
-  withPartner: Type.Integer({ description: 'products that the relation would have results for' }),
+  withPartner: Type.Integer({ description: 'the number of products that the relation would have results for' }),
 });
 
 const RelationSuggestionSchema = titled('RelationSuggestion', {
@@ -42,9 +42,9 @@ const RelationSuggestionSchema = titled('RelationSuggestion', {
     target: Side,
     constraint: Type.Enum(['limit', 'standard', 'equal'], {
       description:
-        'what kind of constraint it seems to be: a limit (length up to the maximum length), a standard that both follow (DDR5), or values that are only equal',
+        'the likely kind of constraint: a limit (length up to the maximum length), a standard that both sides follow (DDR5), or merely equal values',
     }),
-    targetsPerSource: Type.Number({ description: 'on average, of sources with any' }),
+    targetsPerSource: Type.Number({ description: 'the average number of targets, of sources that have any' }),
     values: Type.Array(
       Type.Object({
         attribute: Type.String(),
@@ -52,7 +52,7 @@ const RelationSuggestionSchema = titled('RelationSuggestion', {
         sources: Type.Integer(),
         targets: Type.Integer(),
       }),
-      { description: 'the most frequent that both sides have' },
+      { description: 'the most frequent values that both sides have' },
     ),
     examples: Type.Array(Type.Object({ source: Type.String(), target: Type.String() })),
     withoutPartner: Type.Array(
@@ -66,14 +66,14 @@ const RelationSuggestionSchema = titled('RelationSuggestion', {
 const CountedValues = Type.Array(
   Type.Object({
     value: Type.String(),
-    count: Type.Integer({ description: 'of products' }),
+    count: Type.Integer({ description: 'number of products' }),
     identifiers: Type.Array(Type.String(), { maxItems: 5 }),
   }),
 );
 const AttributeDraftSchema = Type.Object(
   {
     attribute: AttributeSchema,
-    deleted: optional.list(Type.Integer(), 'ids of attributes whose keys the attribute takes over'),
+    deleted: optional.list(Type.Integer(), 'ids of the deleted attributes, whose keys the attribute takes over'),
   },
   { title: 'AttributeDraft', description: 'the body of POST …/ontology/preview' },
 );
@@ -81,7 +81,7 @@ const AttributeDraftSchema = Type.Object(
 const AttributeSuggestionSchema = titled('AttributeSuggestion', {
   ...about('attribute'),
   evidence: Type.Object({
-    typeNow: orNull(Type.String(), 'null: the ontology does not know the key'),
+    typeNow: orNull(Type.String(), 'null if the ontology does not have the key'),
     products: Type.Integer({ description: 'with a value' }),
     values: Type.Integer(),
     fits: Type.Integer({ description: 'values that would make a fact' }),
@@ -104,9 +104,9 @@ const DuplicateSuggestionSchema = titled('DuplicateSuggestion', {
   evidence: Type.Object({
     kept: NamedAttribute,
     dropped: NamedAttribute,
-    withBoth: Type.Integer({ description: 'products with both' }),
-    sharedValues: Type.Integer({ description: 'values of the dropped one that the kept one has, too' }),
-    values: Type.Integer({ description: 'of the dropped one' }),
+    withBoth: Type.Integer({ description: 'the number of products that have both attributes' }),
+    sharedValues: Type.Integer({ description: 'how many values of the dropped attribute the kept one has too' }),
+    values: Type.Integer({ description: 'the number of values of the dropped attribute' }),
     examples: Type.Array(
       Type.Object({ value: Type.String(), kept: Type.Integer(), dropped: Type.Integer() }),
     ),
@@ -117,12 +117,12 @@ const DuplicateSuggestionSchema = titled('DuplicateSuggestion', {
 
 export const SuggestionList = titled('Suggestions', {
   catalogVersion: Type.Integer(),
-  products: Type.Integer({ description: 'in the catalog' }),
+  products: Type.Integer({ description: 'the number of products in the catalog' }),
   sampled: Type.Boolean({ description: 'true: only a sample of the products was counted' }),
-  sampledProducts: Type.Integer({ description: 'products that were counted' }),
+  sampledProducts: Type.Integer({ description: 'the number of products that were counted' }),
   items: Type.Array(
     Type.Union([RelationSuggestionSchema, AttributeSuggestionSchema, DuplicateSuggestionSchema]),
-    { description: 'by kind, of each the best first; at most 20 of a kind' },
+    { description: 'ordered by kind, the best of each kind first; at most 20 of each kind' },
   ),
 });
 

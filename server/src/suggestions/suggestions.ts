@@ -100,7 +100,7 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
       const { counted, ...looked } = result;
       return { catalogVersion, ...looked, ...(counted as SuggestedCount) };
     }
-    throw new Error('a survey ends with a result');
+    throw new Error('the survey ended without a result');
   }
 
   return async function find(projectId: number): Promise<FoundSuggestions> {
@@ -110,7 +110,7 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
     const last = findings.get(projectId);
     if (last?.mark === mark) return last.found;
     const found = (last?.found ?? Promise.resolve())
-      // The count before was for another state: its caller gets its failure, this one only waits for it.
+      // The previous count was for another state. Its caller gets its failure; this call only waits for it.
       .catch(() => undefined)
       .then(() => count(projectId, catalogVersion));
     const finding = { mark, found };

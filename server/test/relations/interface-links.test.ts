@@ -114,7 +114,7 @@ test('the report of a list names each source with over 1,000 targets and keeps i
   const task = await write(catalog, `PUT ${relation.id}/links`, lines);
   assert.deepEqual(
     (await catalog.report(task)).map(({ identifier, code, message }) => [identifier, code, message]),
-    [['A1', 'too_many_targets', 'a source has at most 1000 targets, further ones are left out']],
+    [['A1', 'too_many_targets', 'a source has at most 1000 targets; further targets are omitted']],
   );
   const first = [...targets, ...others].slice(0, 1_000);
   assert.equal(await exported(catalog, relation.id), listOf(line('A1', ...first), line('A2', 'B1')));

@@ -540,7 +540,7 @@ test('an import matches the list by id first, then by the remaining names, and a
     relations: [named('A', 3), named('B'), named('C', 3)],
   });
   assertRefused(twice, 400, 'Your body params are not valid');
-  assert.deepEqual(twice.body.details, ['/relations/2 has the id 3 of /relations/0']);
+  assert.deepEqual(twice.body.details, ['/relations/2 has the id 3, which /relations/0 already has']);
   assert.equal((await catalog.manage('GET')).body.items.length, 2);
 });
 

@@ -205,7 +205,7 @@ test('health, preview and task reports name products with too many combinations 
     identifier: 'S',
     code: 'combinations_cut',
     count: 2_000,
-    message: `relation ${id} takes the first 2,000 combinations of its values; what only others match is not found`,
+    message: `relation ${id} uses only the first 2,000 combinations of the product's values and misses matches of the others`,
   };
   const build = (await catalog.tasks()).find(({ name }) => name === 'relation build');
   assert.deepEqual(await readReport(build?.id ?? ''), [line]);

@@ -215,9 +215,11 @@ function Alternatives({ answer, products, set, change }: Shape & { answer: FitAn
 /** The service's sentences in the reader's language. */
 function translateReason(reason = ''): string {
   const textByReason: Readonly<Record<string, string>> = {
-    'it has no category, whose products could be looked through': t('it has no category'),
-    'the catalog is too large to be looked through': t('the catalog is too large to search'),
-    'the time was over before all products of its category were looked at': t('the search took too long'),
+    'the product has no category to search for alternatives': t('it has no category'),
+    'the catalog is too large to search for alternatives': t('the catalog is too large to search'),
+    'the time limit ended the search before all products of its category were checked': t(
+      'the search took too long',
+    ),
     'no other product of its category fits everything else': t(
       'no other product of its category fits everything else',
     ),

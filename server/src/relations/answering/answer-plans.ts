@@ -22,7 +22,7 @@ const GROUPS_PER_REQUEST = 300_000;
  */
 export function checkSources(sent: readonly string[]): readonly string[] {
   if (sent.length <= SOURCES_PER_REQUEST) return [...new Set(sent)];
-  const detail = `${sent.length} identifiers, at most ${SOURCES_PER_REQUEST} are answered at once`;
+  const detail = `${sent.length} identifiers are too many: at most ${SOURCES_PER_REQUEST} are answered at once`;
   throw new ServiceError('bad_request', detail);
 }
 
@@ -114,6 +114,6 @@ export function checkSize(identifiers: number, limits: number): void {
   if (groups <= GROUPS_PER_REQUEST) return;
   throw new ServiceError(
     'query_invalid',
-    `${identifiers} identifiers × limits of ${limits} are ${groups} groups, at most ${GROUPS_PER_REQUEST} are answered at once`,
+    `${identifiers} identifiers × limits of ${limits} are ${groups} groups: at most ${GROUPS_PER_REQUEST} are answered at once`,
   );
 }

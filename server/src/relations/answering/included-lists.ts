@@ -25,7 +25,7 @@ export function joinPhpLists(given: unknown): void {
     if (query[list] !== undefined)
       throw new ServiceError(
         'query_invalid',
-        `/${list} is sent as one value and as ${list}[0][…]: send one of them`,
+        `/${list} is sent as one value and also as ${list}[0][…]: send one of them`,
       );
     query[list] = JSON.stringify([...entries.values()]);
   }

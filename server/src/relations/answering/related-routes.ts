@@ -39,7 +39,7 @@ const config = { guard: 'project', access: 'page' } as const;
 const about = {
   config,
   tags: ['Related products'],
-  why: 'answers are stored as bytes, and long ones are streamed',
+  why: 'answers are cached as bytes, and long answers are streamed',
 };
 /** Enough for 2,000 entries, half of them with a tag of 255 characters in any escaping. */
 const takesEntries = {
@@ -164,10 +164,10 @@ function serveRelationsOfProduct(server: Server, { relations }: RelatedRoutePart
   serve(server, 'GET /management/projects/:id/products/:identifier/relations', {
     config: { guard: 'management', access: 'manage' },
     tags: ['Products'],
-    summary: 'What a product leads to and what leads to it, relation by relation, with the reason',
+    summary: 'List the results and the sources of a product in every relation, with the reasons',
     params: Type.Object({ ...ProjectParams.properties, identifier: Type.String() }),
     query: Type.Object({
-      limit: limit('groups to answer for each direction'),
+      limit: limit('the most groups to return for each direction'),
       locale: Type.Optional(Locale),
     }),
     answer: { 200: ProductRelations },
@@ -220,7 +220,7 @@ function sendRelated(
     const steps = await relations.answer(project, request, signal);
     const first = await steps.next();
     const second = await steps.next();
-    if (first.done) throw new Error('an answer has at least one part');
+    if (first.done) throw new Error('the answer has no part');
     if (second.done) {
       reply.raw.once('close', first.value.release);
       return sendJson(reply, first.value.bytes);

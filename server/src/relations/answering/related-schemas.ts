@@ -21,21 +21,21 @@ export const limit = (description: string) =>
 /** An unknown id is ignored, and an id that JSON cannot hold exactly is refused. */
 const RelationId = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
 export const IncludeRelations = Type.Array(
-  Type.Object({ id: RelationId, limit: limit('groups to answer') }),
+  Type.Object({ id: RelationId, limit: limit('the most groups to return') }),
   {
     maxItems: 1_000,
   },
 );
 export const IncludeTags = Type.Array(
-  Type.Object({ tag: Type.String(), limitPerRelation: limit('groups to answer of each relation') }),
+  Type.Object({ tag: Type.String(), limitPerRelation: limit('the most groups to return for each relation') }),
   { maxItems: 1_000 },
 );
 
 const included = {
   includeRelations: optional.text('JSON list of {"id": relation id, "limit": 1 to 100, default 10}'),
   includeTags: optional.text('JSON list of {"tag", "limitPerRelation": 1 to 100, default 10}'),
-  explain: optional.flag('adds to each product which conditions held, by which values'),
-  assumed: optional.flag('adds to a product the attributes without a value that it is there by'),
+  explain: optional.flag('adds to each product the conditions that held, with their values'),
+  assumed: optional.flag('adds to each product the attributes without a value that it was assumed to match by'),
   locale: Type.Optional(Locale),
 };
 
@@ -66,7 +66,7 @@ const relationHead = {
   matchType: Type.Enum(['FIRST_WAY', 'SECOND_WAY']),
 };
 const DataPoint = titled('DataPoint', {
-  id: Type.Integer({ description: 'up to 53 bits' }),
+  id: Type.Integer({ description: 'an integer of up to 53 bits' }),
   conceptIdName: Type.String(),
   key: Type.String(),
   type: Type.Literal('PASS_ON'),
@@ -76,7 +76,7 @@ const DataPoint = titled('DataPoint', {
   unit: optional.text(),
 });
 const explained = {
-  assumed: optional.list(Type.String(), 'attributes without a value that it is there by (§12.3)'),
+  assumed: optional.list(Type.String(), 'attributes without a value that the product was assumed to match by (§12.3)'),
   explain: Type.Optional(RelatedReason),
 };
 const { relevance } = SingleProduct.properties;
@@ -123,7 +123,7 @@ export const BulkAnswer = Type.Record(
 /** Source: docs/interface §12.7. */
 const ProductSide = orNull(
   Type.Object({
-    stands: Type.Boolean({ description: 'whether the product is on this side' }),
+    stands: Type.Boolean({ description: 'whether the product is on this side of the relation' }),
     results: Type.Array(RelatedProduct),
   }),
 );

@@ -57,9 +57,9 @@ export async function listAlternatives(catalog: AlternativeCatalog, order: Alter
 }
 
 const REASONS = {
-  category: 'it has no category, whose products could be looked through',
-  large: 'the catalog is too large to be looked through',
-  late: 'the time was over before all products of its category were looked at',
+  category: 'the product has no category to search for alternatives',
+  large: 'the catalog is too large to search for alternatives',
+  late: 'the time limit ended the search before all products of its category were checked',
   none: 'no other product of its category fits everything else',
 };
 

@@ -46,7 +46,7 @@ function refuseMany(pairs: number): void {
   if (pairs > MOST_PAIRS)
     throw new ServiceError(
       'request_invalid',
-      `${pairs} pairs would be judged, at most ${MOST_PAIRS} are at once: name fewer items, tags or relations`,
+      `${pairs} pairs would be judged, but at most ${MOST_PAIRS} are possible: send fewer items, or name fewer tags or relations`,
     );
 }
 

@@ -11,8 +11,8 @@ export const fitRoutes =
     serveRaw(server, 'POST /search/relations/fit', {
       config: { guard: 'project', access: 'page', takesProjectInBody: true },
       tags: ['Related products'],
-      why: 'a thread makes the answer, which may be long',
-      summary: 'Whether products can be used together, and why',
+      why: 'a thread writes the answer as JSON, because it may be long',
+      summary: 'Judge whether products can be used together, and explain why',
       query: ProjectQuery,
       body: FitQuestion,
       answer: { 200: FitAnswer },
@@ -27,7 +27,7 @@ export const fitRoutes =
       tags: ['Relations'],
       params: ProjectParams,
       answer: { 200: MissingValues },
-      summary: 'Which missing values leave most verdicts unknown',
+      summary: 'List the missing values that leave the most verdicts unknown',
       handle(request, reply) {
         limitScans(request, reply);
         return whileCallerWaits(reply, async (signal) => ({

@@ -21,18 +21,18 @@ export const FitQuestion = closedAs('FitQuestion', {
       identifier: Identifier,
       quantity: optional.integer({ minimum: 1, maximum: MOST_QUANTITY, description: 'default 1' }),
     }),
-    { minItems: 1, maxItems: 100, description: 'quantities of an identifier that repeats are added up' },
+    { minItems: 1, maxItems: 100, description: 'the quantities of a repeated identifier are added up' },
   ),
   tags: Type.Optional(
-    orNull(Type.Array(Type.String(), { maxItems: 1_000 }), 'only the constraints with one of these tags'),
+    orNull(Type.Array(Type.String(), { maxItems: 1_000 }), 'judge only by constraints with one of these tags'),
   ),
   relations: Type.Optional(
-    orNull(Type.Array(Type.Integer(), { maxItems: 1_000 }), 'only these constraints, by id'),
+    orNull(Type.Array(Type.Integer(), { maxItems: 1_000 }), 'judge only by the constraints with these ids'),
   ),
   alternatives: Type.Optional(
     orNull(
       Type.Integer({ minimum: 0, maximum: 10 }),
-      'products to propose in place of each one that does not fit; default 0',
+      'how many alternatives to return for each product that does not fit; default 0',
     ),
   ),
   locale: Type.Optional(orNull(Locale)),
@@ -63,7 +63,7 @@ export function readQuestion(
 const verdict = oneOf(['fits', 'does_not_fit', 'unknown']);
 const JudgingRelation = Type.Object({ id: Type.Integer(), name: Type.String(), tag: Type.String() });
 const missing = Type.Array(Type.Object({ identifier: Type.String(), attribute: Type.String() }), {
-  description: 'values without which it is unknown',
+  description: 'missing values that leave the verdict unknown',
 });
 
 const Inner = optional.list(Type.Object({ ...ExplainedElement.properties.any.items.properties, verdict }));
@@ -85,7 +85,7 @@ const TotalVerdict = titled('TotalVerdict', {
   total: Type.Object({
     ...computed,
     missing: optional.choice(['fails', 'passes']),
-    sum: Type.String({ description: 'of what is known, before anything is computed of it' }),
+    sum: Type.String({ description: 'the sum of the known values, before `times` and `plus`' }),
     parts: Type.Array(
       Type.Object({ identifier: Type.String(), quantity: Type.Integer(), value: optional.text() }),
     ),
@@ -107,17 +107,17 @@ export const FitAnswer = titled('FitAnswer', {
     Type.Object({
       insteadOf: Type.String(),
       products: Type.Array(SingleProduct),
-      reason: optional.text('why there are none, or the search ended early'),
+      reason: optional.text('why there are no alternatives, or why the search ended early'),
     }),
   ),
-  lastUpdateTs: orNull(Type.Integer(), 'epoch milliseconds: the latest change to one of the products'),
+  lastUpdateTs: orNull(Type.Integer(), 'epoch milliseconds: the latest change of any of the products'),
   receipt: Type.Object({
-    version: Type.Integer({ description: 'of the catalog' }),
+    version: Type.Integer({ description: 'version of the catalog' }),
     relations: Type.Array(
-      Type.Object({ id: Type.Integer(), revision: Type.String({ description: 'its ETag' }) }),
+      Type.Object({ id: Type.Integer(), revision: Type.String({ description: 'the ETag of the relation' }) }),
     ),
     hash: Type.String({
-      description: 'SHA-256 of the JSON of the answer without this member, members by name, no white space',
+      description: 'SHA-256 of the answer as JSON without this member, with members sorted by name and no white space',
     }),
   }),
 });
@@ -128,11 +128,11 @@ export const MissingValues = titled('MissingValues', {
     Type.Object({
       attribute: Type.String(),
       products: Type.Integer({
-        description: 'products that a constraint is about, without a value that it needs',
+        description: 'products on a side of a constraint that lack a value it needs',
       }),
-      verdicts: Type.Integer({ description: 'pairs whose verdict may be unknown for that' }),
-      relations: Type.Array(Type.Integer(), { description: 'constraints that need it, by id' }),
+      verdicts: Type.Integer({ description: 'pairs whose verdict may be unknown because of missing values' }),
+      relations: Type.Array(Type.Integer(), { description: 'ids of the constraints that need the attribute' }),
     }),
-    { description: 'by the number of verdicts' },
+    { description: 'attributes with the most verdicts first' },
   ),
 });

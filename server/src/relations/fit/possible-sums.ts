@@ -19,7 +19,7 @@ export interface Addend {
   readonly text?: string | undefined;
   readonly isMissing: boolean;
   readonly times: number;
-  /** Whether the product is certainly added up. If its side is unknown, it is not. */
+  /** Whether the product is certainly added up; false if its side is unknown. */
   readonly isSure: boolean;
 }
 

@@ -161,7 +161,7 @@ const isSound = (judge: JudgeSet) =>
 
 const RUNS = Number(process.env.RELATA_TEST_COMPLETIONS ?? 500);
 
-test('no completion of the missing values contradicts a verdict (§12.10 rule 11)', () => {
+test('no verdict is contradicted when the missing values are completed (§12.10 rule 11)', () => {
   fc.assert(isSound(asJudged), { numRuns: RUNS });
 });
 
@@ -183,10 +183,10 @@ function judgeGrowing({ operator, total, limit, missing, verdict }: TotalVerdict
 }
 
 for (const [name, judge] of [
-  ['a judge for whom sums only grow', judgeWith(judgeGrowing)],
-  ['a judge for whom no missing value is negative', judgeWith(({ verdict }) => verdict, { isSigned: false })],
+  ['a judge that assumes growing sums', judgeWith(judgeGrowing)],
+  ['a judge that assumes no negative missing values', judgeWith(({ verdict }) => verdict, { isSigned: false })],
 ] as const) {
-  test(`completions contradict ${name}`, () => {
+  test(`completed values contradict ${name}`, () => {
     const { failed } = fc.check(isSound(judge), { numRuns: 20_000, endOnFailure: true });
     assert.ok(failed);
   });
@@ -208,7 +208,7 @@ function listExtremes(tried: Case) {
   });
 }
 
-test('a total is decided if all completions of its values agree (§12.10 rule 11)', () => {
+test('a total is decided exactly if all completions of its values have the same verdict (§12.10 rule 11)', () => {
   const totals = cases.filter(({ definition: { kind } }) => kind === 'total');
   const seen = new Set<string>();
   fc.assert(

@@ -53,7 +53,7 @@ export class LinkReader {
     // A trailing line break does not begin another line.
     if (this.restBytes > 0) this.endLine(new Uint8Array());
     if (this.found === 0 && this.problems.length === 0)
-      this.problems.push('the body must hold at least one line, {"source":"A1","targets":["B1"]}');
+      this.problems.push('the body must have at least one line, such as {"source":"A1","targets":["B1"]}');
     if (this.problems.length > 0) this.refuse();
   }
 
@@ -73,7 +73,7 @@ export class LinkReader {
     this.rest = [];
     this.restBytes = 0;
     this.line += 1;
-    if (this.line > LINES_PER_LIST) this.stop(`is one more than ${LINES_PER_LIST}, which a list may have`);
+    if (this.line > LINES_PER_LIST) this.stop(`is too many: a list has at most ${LINES_PER_LIST} lines`);
     if (bytes.length > LINE_BYTES) this.stop(TOO_LONG);
     for (const problem of this.read(bytes)) this.note(problem);
     if (this.problems.length >= SHOWN) this.refuse();
@@ -114,10 +114,10 @@ export class LinkReader {
 /** @returns the problems of a line, each with its JSON pointer */
 function listLinkProblems(value: unknown): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return ['must be an object, {"source":"A1","targets":["B1"]}'];
+    return ['must be an object, such as {"source":"A1","targets":["B1"]}'];
   const { source, targets, ...others } = value as Partial<Record<string, unknown>>;
   const unknown = Object.keys(others).map(
-    (name) => `/${name.slice(0, 100)} is not known, a line has source and targets`,
+    (name) => `/${name.slice(0, 100)} is unknown: a line has source and targets`,
   );
   return [...unknown, ...listIdentifierProblem('/source', source), ...listTargetProblems(targets)];
 }
@@ -125,7 +125,7 @@ function listLinkProblems(value: unknown): string[] {
 function listTargetProblems(targets: unknown): string[] {
   if (!Array.isArray(targets)) return ['/targets must be a list of identifiers'];
   if (targets.length > TARGETS_PER_SOURCE)
-    return [`/targets must not hold more than ${TARGETS_PER_SOURCE} identifiers, it holds ${targets.length}`];
+    return [`/targets must have at most ${TARGETS_PER_SOURCE} identifiers, but has ${targets.length}`];
   return targets.flatMap((target, at) => listTargetProblem(`/targets/${at}`, target));
 }
 
@@ -134,7 +134,7 @@ function listTargetProblem(path: string, target: unknown): string[] {
     return listIdentifierProblem(path, target);
   const { identifier, quantity, ...others } = target as Partial<Record<string, unknown>>;
   const problems = Object.keys(others).map(
-    (name) => `${path}/${name.slice(0, 100)} is not known, a target has identifier and quantity`,
+    (name) => `${path}/${name.slice(0, 100)} is unknown: a target has identifier and quantity`,
   );
   if (quantity !== undefined && !isQuantity(quantity))
     problems.push(`${path}/quantity must be an integer from 1 to ${MOST_QUANTITY}`);

@@ -249,7 +249,7 @@ export class RelationLinks {
 }
 
 const refuseUnknown = (relationId: number) =>
-  new ServiceError('not_found', `no relation of links ${relationId}`);
+  new ServiceError('not_found', `relation ${relationId} does not exist or has no links`);
 
 async function tell(run: TaskRun, result: Extract<LinkResult, { kind: 'done' }>): Promise<void> {
   const { sources, pairs, created, deleted, unchanged } = result;

@@ -16,7 +16,7 @@ const search: CandidateSearch = {
 };
 const candidate = (productId: number) => ({ productId, group: `G${productId}` });
 
-test('a view that lacks something gives the least, and says what to fetch', () => {
+test('a view returns the minimum for missing parts and lists what to fetch', () => {
   const view = new FetchedView();
   assert.equal(view.findSource('A'), undefined);
   assert.deepEqual([...view.listCandidates(search)], []);
@@ -28,7 +28,7 @@ test('a view that lacks something gives the least, and says what to fetch', () =
   assert.equal(view.isComplete, false);
 });
 
-test('what was looked for and did not come is not there, and is not looked for again', () => {
+test('a part that a fetch does not find counts as nonexistent and is not fetched again', () => {
   const view = new FetchedView();
   for (let round = 1; round <= 2; round += 1) {
     assert.deepEqual(
@@ -42,7 +42,7 @@ test('what was looked for and did not come is not there, and is not looked for a
   assert.throws(() => view.settle(), /product 7/);
 });
 
-test('a list is read on only when all of it that is there was looked at, in pages that grow', () => {
+test('a view requests the next, larger page of a list only after its whole part was read', () => {
   const view = new FetchedView();
   const last = { rank: 'ff', productId: 6 };
   view.addPage(opposite, { page: [1, 2, 3, 4, 5, 6].map(candidate), last, size: 6 });
@@ -56,10 +56,10 @@ test('a list is read on only when all of it that is there was looked at, in page
     [...view.listCandidates(search)].map(({ productId }) => productId),
     [1, 2, 3, 4, 5, 6, 7],
   );
-  assert.equal(view.isComplete, true, 'the page was not full');
+  assert.equal(view.isComplete, true, 'a page that is not full is the last one');
 });
 
-test('what is made once is kept only when nothing was lacking', () => {
+test('a view caches a result only if nothing was missing while it was made', () => {
   const view = new FetchedView();
   let made = 0;
   const make = () =>

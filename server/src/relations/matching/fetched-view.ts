@@ -55,7 +55,7 @@ class Fetched<Key, Value> {
 }
 
 function refuseAbsent(productId: number): never {
-  throw new Error(`the product ${productId} is in the join index and not in the catalog`);
+  throw new Error(`the product ${productId} is in the join index but not in the catalog`);
 }
 
 /**

@@ -399,7 +399,7 @@ export interface RelatedList {
   readonly quantities?: ReadonlyMap<string, number>;
 }
 
-/** @returns, for each product and each requested relation, the best product of each related group */
+/** @returns for each product and each requested relation, the best product of each related group */
 export const listRelated = (
   view: RelationView,
   identifiers: readonly string[],

@@ -164,7 +164,7 @@ export interface Variant {
 /** A product in the catalog, with its upload. */
 export interface StoredUpload {
   readonly productId: number;
-  /** As JSON. */
+  /** The upload as JSON. */
   readonly raw: string;
 }
 
@@ -231,12 +231,12 @@ export const SORTED_AT_MOST = 500;
 /** The next candidates of a list. */
 export interface VariantSearch extends CandidateSearch {
   readonly size: number;
-  /** Where the previous page ended. */
+  /** The end of the previous page; undefined for the first page. */
   readonly after: RankedPlace | undefined;
 }
 
 export interface RankedPlace {
-  /** In hexadecimal. */
+  /** The rank in hexadecimal. */
   readonly rank: string;
   readonly productId: number;
 }

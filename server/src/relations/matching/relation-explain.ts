@@ -193,7 +193,7 @@ interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
   readonly locale: string;
 }
 
-/** Why a relation leads from one product to another. Source: docs/interface §12.6 rule 1. */
+/** Explains why a relation leads from one product to another. Source: docs/interface §12.6 rule 1. */
 export const explainFound = (
   view: RelationView,
   relation: SearchedRelation,

@@ -6,7 +6,7 @@ import { SharedLists } from './shared-lists.ts';
 /** @returns an object that represents a version of a catalog */
 const open = (version: number) => ({ version });
 
-test('a list is made once for a version of a catalog', () => {
+test('each version of a catalog makes a shared list once', () => {
   const lists = new SharedLists();
   const [present, next] = [open(1), open(2)];
   let made = 0;
@@ -18,7 +18,7 @@ test('a list is made once for a version of a catalog', () => {
   assert.deepEqual([ask(present), ask(present), ask(next), ask(present)], [1, 1, 2, 1]);
 });
 
-test('a watched list is made anew once it does not hold', () => {
+test('a watched list is made again after it stops being valid', () => {
   let isSame = true;
   const share = new SharedLists().of({}, () => () => isSame);
   let made = 0;
@@ -48,13 +48,13 @@ function openTenths() {
 
 const NAMES = Array.from({ length: 10 }, (_, at) => `list ${at}`);
 
-test('lists that fit are made once, in whatever order they are requested', () => {
+test('lists within the limit are made once, whatever the order of requests', () => {
   const { ask, made } = openTenths();
   for (const name of [NAMES, NAMES.toReversed(), NAMES].flat()) ask(name);
   assert.deepEqual(made, NAMES);
 });
 
-test('when there are too many lists, the first one is dropped that was not requested again', () => {
+test('lists beyond the limit evict the list whose last request is the oldest', () => {
   const { ask, made, most } = openTenths();
   for (const name of NAMES) ask(name);
   const [frequent = '', rare = ''] = NAMES;
@@ -64,13 +64,13 @@ test('when there are too many lists, the first one is dropped that was not reque
   }
   assert.equal(made.filter((name) => name === frequent).length, 1);
   ask('new 99');
-  assert.equal(made.at(-1), 'new 99', 'the last one is kept');
+  assert.equal(made.at(-1), 'new 99', 'the newest list stays cached');
   made.length = 0;
   ask(rare);
   assert.deepEqual(made, [rare]);
   const large = ask('large', 20 * most);
-  assert.equal(ask('large', 20 * most), large, 'the last one is kept, however large');
+  assert.equal(ask('large', 20 * most), large, 'the newest list stays cached, however large it is');
   made.length = 0;
   ask(frequent);
-  assert.deepEqual(made, [frequent], 'there is no room beside it');
+  assert.deepEqual(made, [frequent], 'the large list evicted the others');
 });

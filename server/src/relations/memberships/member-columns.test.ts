@@ -132,7 +132,7 @@ function deriveBatch(memberships: Memberships, body: object, ids: readonly numbe
   return { documents, cut, members: columns === undefined ? [] : [...placeMembers(columns, documents)] };
 }
 
-test('a batch has the members and the texts that its products have one by one, in the order of the index', () => {
+test('a batch derives the same members and texts as its single products, in index order', () => {
   const random = createSeededRandom(String(SEED));
   for (let round = 0; round < 150; round += 1) {
     const rules = Array.from(
@@ -172,7 +172,7 @@ test('a batch has the members and the texts that its products have one by one, i
   }
 });
 
-test('a product with more combinations than count is told of once for a rule (§12.4)', () => {
+test('a product with too many combinations is reported once for each rule (§12.4)', () => {
   const match = NUMBERS.map((name) => ({ target: name, operator: 'equals', source: name }) as const);
   const rule = { source: { all: [] }, target: { all: [] }, match, sort: [] };
   const memberships = new Memberships([{ build: 1, bound: bind(rule) }]);
@@ -184,7 +184,7 @@ test('a product with more combinations than count is told of once for a rule (§
   assert.equal(members.length, 2 * (44 * 44 + 2_000));
 });
 
-test('long texts are forgotten after few bodies, short ones are not', () => {
+test('long texts restart the numbering after few bodies, and short ones do not', () => {
   const match: Match = { target: 'Colour', operator: 'equals', source: 'Colour' };
   const rule: RelationRule = { source: { all: [] }, target: { all: [] }, match: [match], sort: [] };
   const memberships = new Memberships([{ build: 3, bound: bind(rule) }]);

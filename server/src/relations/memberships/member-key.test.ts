@@ -15,7 +15,7 @@ const kinds: [string, fc.Arbitrary<Comparable>][] = [
 const sign = Math.sign;
 
 for (const [name, value] of kinds) {
-  test(`ranks of ${name} sort by their bytes as the values do, turned round when descending`, () => {
+  test(`the bytes of ranks of ${name} sort like the values, or in reverse when descending`, () => {
     fc.assert(
       fc.property(value, value, (a, b) => {
         const rank = (one: Comparable, direction: 'asc' | 'desc') => encodeRank([{ value: one, direction }]);
@@ -26,7 +26,7 @@ for (const [name, value] of kinds) {
     );
   });
 
-  test(`a missing value of ${name} is last, whatever the direction (§12.3 rule 4)`, () => {
+  test(`a missing value of ${name} is last in both directions (§12.3 rule 4)`, () => {
     fc.assert(
       fc.property(value, fc.constantFrom('asc' as const, 'desc' as const), (one, direction) => {
         const missing = encodeRank([{ value: undefined, direction }]);
@@ -37,7 +37,7 @@ for (const [name, value] of kinds) {
 }
 
 for (const [name, value] of kinds) {
-  test(`${name} that a match compares sort by their bytes as the values do`, () => {
+  test(`the bytes of ${name} in comparisons sort like the values`, () => {
     fc.assert(
       fc.property(value, value, (a, b) => {
         assert.equal(Buffer.compare(encodeValue(a), encodeValue(b)), sign(compareValues(a, b)));
@@ -48,7 +48,7 @@ for (const [name, value] of kinds) {
 
 const start = fc.integer({ min: RANK_TEXT_BYTES - 4, max: RANK_TEXT_BYTES + 4 });
 
-test('of a long text its first 256 bytes decide where it stands (§12.3 rule 3)', () => {
+test('the first 256 bytes of a long text decide its position (§12.3 rule 3)', () => {
   const cut = (one: string) => Buffer.from(one).subarray(0, RANK_TEXT_BYTES);
   fc.assert(
     fc.property(start, text, text, (length, a, b) => {
@@ -62,7 +62,7 @@ test('of a long text its first 256 bytes decide where it stands (§12.3 rule 3)'
   );
 });
 
-test('a rank by several long texts sorts by the next one where the first ones begin alike', () => {
+test('a rank of long texts with the same beginning is decided by the next value', () => {
   const rank = (then: number) =>
     encodeRank([
       { value: `${'x'.repeat(300)}${then}`, direction: 'desc' },
@@ -71,7 +71,7 @@ test('a rank by several long texts sorts by the next one where the first ones be
   assert.ok(Buffer.compare(rank(1), rank(2)) < 0);
 });
 
-test('keys and ranks fit an index row of PostgreSQL, 2,704 bytes with 56 bytes of numbers', () => {
+test('a key, a rank and 56 bytes of numbers fit an index row of PostgreSQL of 2,704 bytes', () => {
   const longest = '\u{10ffff}'.repeat(16_384);
   const key = Math.max(
     ...[100, 127, 128, 200].map((length) => encodeKey([longest.slice(0, length * 2)]).length),
@@ -81,7 +81,7 @@ test('keys and ranks fit an index row of PostgreSQL, 2,704 bytes with 56 bytes o
   assert.ok(56 + key + rank.length + 2 * 8 <= 2_704, `${key} and ${rank.length} bytes`);
 });
 
-test('keys of long values are equal exactly when the values are, and as long as a hash', () => {
+test('keys of long values are equal exactly if the values are, and have at most 512 bytes', () => {
   const long = fc.tuple(start, text).map(([length, end]) => `${'x'.repeat(2 * length)}${end}`);
   fc.assert(
     fc.property(long, long, text, (a, b, c) => {
@@ -93,7 +93,7 @@ test('keys of long values are equal exactly when the values are, and as long as 
   assert.ok(!encodeKey(['x'.repeat(600)]).equals(encodeKey(['x'.repeat(300), 'x'.repeat(299)])));
 });
 
-test('a rank of several sorts by the first that differs', () => {
+test('a rank of several values is decided by the first value that differs', () => {
   fc.assert(
     fc.property(fc.tuple(text, number), fc.tuple(text, number), ([a, first], [b, second]) => {
       const rank = (one: string, then: number) =>
@@ -107,7 +107,7 @@ test('a rank of several sorts by the first that differs', () => {
   );
 });
 
-test('keys are equal exactly when their values are, and never that of a product that matches nothing', () => {
+test('keys are equal exactly if their values are, and never equal the key of a product that matches nothing', () => {
   const pair = fc.tuple(text, text);
   fc.assert(
     fc.property(pair, pair, (a, b) => {
@@ -119,8 +119,8 @@ test('keys are equal exactly when their values are, and never that of a product 
   assert.ok(!encodeKey([]).equals(UNMATCHED_KEY));
 });
 
-test('text compares by code point, as bytes of UTF-8 do', () => {
-  assert.ok(compareValues('\u{10000}', '\uffff') > 0, 'not by UTF-16 unit');
+test('text is ordered by code point, like the bytes of UTF-8', () => {
+  assert.ok(compareValues('\u{10000}', '\uffff') > 0, 'UTF-16 units would give the opposite order');
   fc.assert(
     fc.property(text, text, (a, b) => {
       assert.equal(sign(compareValues(a, b)), Buffer.compare(Buffer.from(a), Buffer.from(b)));

@@ -154,7 +154,7 @@ export const describeCut = (identifier: string, relationId: number): ReportLine 
   identifier,
   code: 'combinations_cut',
   count: ENTRIES_PER_PRODUCT,
-  message: `relation ${relationId} takes the first ${ENTRIES_PER_PRODUCT.toLocaleString('en-US')} combinations of its values; what only others match is not found`,
+  message: `relation ${relationId} uses only the first ${ENTRIES_PER_PRODUCT.toLocaleString('en-US')} combinations of the product's values and misses matches of the others`,
 });
 
 /** @returns the memberships in the form that is stored beside a document */

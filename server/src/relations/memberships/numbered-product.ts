@@ -110,7 +110,7 @@ export interface LookedAt extends Pick<DerivedSource, 'readOwn' | 'categoriesOf'
 /** An attribute, with the numbers of its values by the numbers of the texts of one key. */
 type Reader = Readonly<{ read: ReadAttribute; numbers: Numbers }>;
 
-/** What is read of a product. */
+/** The attributes and keys that are read of a product. */
 interface ReadAttributes {
   readonly attributes: readonly ReadAttribute[];
   /** Indexed by the number of the key; undefined means all keys. */

@@ -8,7 +8,7 @@ import type { ReportLine, TaskDefinition, TaskRun, Tasks } from '../../tasks/tas
 export interface BuildOrder {
   readonly relationIds: readonly number[];
   readonly at: number;
-  /** Where the previous page ended; absent at the beginning. */
+  /** The end of the previous page; absent for the first page. */
   readonly after?: WalkedPlace | undefined;
   readonly limit: number;
 }
@@ -129,7 +129,7 @@ export class RelationBuilds {
       throw error;
     } finally {
       if (isRefused) await tasks.withdraw(task);
-      // The task began before the change was stored, because this process seemed to be gone.
+      // The task began before the change was stored, because this process seemed dead. A new task builds.
       else if (!(await tasks.release(task))) await tasks.accept<object>(this.task, newTask);
     }
   }

@@ -21,10 +21,10 @@ function checkMatches(path: string, match: readonly MatchElement[]): string[] {
   const matches = match.flatMap(matchesOf);
   const compared = matches.filter(({ operator }) => operator !== 'equals').length;
   if (matches.length > MATCHES)
-    errors.push(`${path} has ${matches.length} matches, at most ${MATCHES} are possible`);
+    errors.push(`${path} has ${matches.length} matches, but at most ${MATCHES} are possible`);
   if (compared > COMPARISONS_PER_RULE)
     errors.push(
-      `${path} has ${compared} matches other than equals, at most ${COMPARISONS_PER_RULE} are possible`,
+      `${path} has ${compared} matches other than equals, but at most ${COMPARISONS_PER_RULE} are possible`,
     );
   return errors;
 }
@@ -35,12 +35,12 @@ function checkElement(path: string, element: MatchElement): string[] {
   const others = Object.keys(element).filter((name) => name !== list);
   if (others.length > 0)
     return [
-      `${path} must be a match, {"any":[…]} or {"together":[…]}, and has ${[list, ...others].join(', ')}`,
+      `${path} must be a match, {"any":[…]} or {"together":[…]}, but has ${[list, ...others].join(', ')}`,
     ];
   const matches = matchesOf(element);
   const [least, most] = LISTS[list];
   if (matches.length < least || matches.length > most)
-    return [`${path}/${list} must have ${least} to ${most} matches, it has ${matches.length}`];
+    return [`${path}/${list} must have ${least} to ${most} matches, but has ${matches.length}`];
   return matches.flatMap((one, at) => checkMatch(`${path}/${list}/${at}`, one));
 }
 
@@ -49,7 +49,7 @@ function checkMatch(path: string, match: Match): string[] {
   if (absent.length > 0) return [`${path} must have required properties ${absent.join(', ')}`];
   const errors = SIDES.flatMap((side) => checkValue(`${path}/${side}`, match[side]));
   if (match.table !== undefined && match.operator !== 'equals')
-    errors.push(`${path}/table is possible only with equals, not with ${match.operator}`);
+    errors.push(`${path}/table is only possible with equals, not with ${match.operator}`);
   return errors;
 }
 
@@ -121,7 +121,7 @@ function checkTotal(sent: Sent<SentRelation>, path: string): string[] {
   return TOTAL_PARTS.filter((part) => (sent[part] !== undefined) !== isTotal).map((part) =>
     isTotal
       ? `${path} must have required properties '${part}'`.trimStart()
-      : `${path}/${part} must be left out but in a relation of the kind total`,
+      : `${path}/${part} must be left out except in a relation of the kind total`,
   );
 }
 

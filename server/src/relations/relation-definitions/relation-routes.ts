@@ -91,7 +91,7 @@ function serveCreation(kind: RelationKind, { relations }: DefinitionRouteParts, 
   kind.create({
     summary: 'Create a relation; its index is made by a task',
     description:
-      'A definition that cannot work is stored all the same, with the state misconfigured and the reason.',
+      'A definition that cannot work is also stored, with the state misconfigured and the reason.',
     body: SentRelation,
     config: takesDefinition,
     async create(change, sent) {
@@ -125,7 +125,7 @@ function serveImport(
     config: { ...takesDefinition, isOnce: true },
     summary: 'Replace all relations of a project by those of a document',
     description:
-      'Ids are matched first, then names with tags; other relations are made, those that are missing deleted. Tables of the document are made or replaced, others stay.',
+      'Relations are recognised by their ids first, then by name and tag. Other relations of the document are created, and relations that it does not have are deleted. Tables of the document are created or replaced, and other tables stay.',
     body: RelationDocument,
     answer: { 200: RelationPage },
     async handle(request) {
@@ -160,7 +160,7 @@ function serveRelation(kind: RelationKind, { relations }: DefinitionRouteParts, 
     method: 'PUT',
     body: SentRelation,
     config: takesDefinition,
-    summary: 'Replace a relation; the old answers stay until the new ones are complete',
+    summary: 'Replace a relation; it gives its old answers until its new index is complete',
     async change(change, chosen, sent) {
       const definition = checkDefinition(sent);
       return record(change, 'changed', await relations.replace(change.place, { ...chosen, definition }));
@@ -182,7 +182,7 @@ function servePreview(server: Server, { relations, limitScans }: DefinitionRoute
     config: { ...patientQuestion, ...takesDefinition },
     summary: 'Try a definition on the catalog without storing it',
     description:
-      'The whole catalog is read; a relation of links is tried with the links of the relation with its id; above 10,000 sources a sample of them is searched, for a limited time: see endedEarly.',
+      'The preview reads the whole catalog. A relation of links is tried with the stored links of the relation whose id it has. Of more than 10,000 sources, a sample is searched. The time of the search is limited, see endedEarly.',
     query: PreviewQuery,
     body: SentRelation,
     answer: { 200: Survey },
@@ -203,7 +203,7 @@ function serveHealth(server: Server, { relations, limitScans }: DefinitionRouteP
   serve(server, `GET ${PATH}/:relationId/health`, {
     ...aboutOne,
     config: patientQuestion,
-    summary: 'How a relation does on the catalog',
+    summary: 'Survey the results of a relation on the catalog',
     answer: { 200: Survey },
     async handle(request, reply) {
       const { project, params } = request;
@@ -219,7 +219,7 @@ function serveExplanation(server: Server, { relations }: DefinitionRouteParts): 
   serve(server, `POST ${PATH}/:relationId/explain`, {
     ...aboutOne,
     config: question,
-    summary: 'Why a product is among the results of another, or is not',
+    summary: 'Explain why a product is, or is not, among the results of another',
     body: PairToExplain,
     answer: { 200: Explanation },
     async handle({ project, params, body }, reply) {

@@ -10,11 +10,11 @@ const AttributeName = Type.String(named);
 const plus = {
   type: ['number', 'string'],
   ...named,
-  description: 'added after that: a number in the unit of the attribute, or with a unit of its dimension',
+  description: 'added after the factor: a number in the unit of the attribute, or a text with another unit of its dimension',
 };
 const computed = {
   attribute: AttributeName,
-  times: optional.number('a factor, exact as a decimal'),
+  times: optional.number('a factor, used as an exact decimal'),
   plus: Type.Optional(Type.Unsafe<number | string>(plus)),
 };
 /** A value computed from a numeric attribute, which is multiplied by the factor first. */
@@ -33,11 +33,11 @@ const MatchedValue = Type.Unsafe<MatchedValue>({
   properties: {
     field: { type: 'string', enum: Object.keys(OWN) },
     attribute: { type: 'string', ...named },
-    times: { type: 'number', description: 'of a numeric attribute: a factor, exact as a decimal' },
+    times: { type: 'number', description: 'only for a numeric attribute: a factor, used as an exact decimal' },
     plus,
   },
   description:
-    'an attribute; {"field":…}, a field that every product has, which its name means too if no attribute has it; or {"attribute","times"?,"plus"?}',
+    'the name of an attribute; or {"field":…} for a field that every product has (its name alone suffices if no attribute has that name); or {"attribute","times"?,"plus"?} for a computed value',
 });
 const match = {
   target: MatchedValue,
@@ -45,9 +45,9 @@ const match = {
   source: MatchedValue,
   missing: optional.choice(
     ['fails', 'passes'],
-    'default fails; passes: it holds where the target or the source has no value',
+    'fails (default): the match fails if the target or the source has no value; passes: it holds then',
   ),
-  table: optional.text({ ...named, description: 'of equals: a table whose pairs hold too (§12.9)' }),
+  table: optional.text({ ...named, description: 'only with equals: a table whose pairs also match (§12.9)' }),
 };
 const Match = closedAs('Match', match);
 /** A match, read from the target: the value of the target, the operator, the value of the source. */
@@ -63,10 +63,10 @@ export type MatchElement =
 const WireElement = Type.Unsafe<MatchElement>(
   closedAs('MatchElement', {
     ...Type.Partial(Type.Object(match)).properties,
-    any: optional.list(Match, '2 to 8 matches, of which one must hold'),
+    any: optional.list(Match, '2 to 8 matches; one of them must hold'),
     together: optional.list(
       Match,
-      '2 to 6 matches that one row of the target satisfies with one row of the source',
+      '2 to 6 matches; one row of the target must satisfy all of them with one row of the source',
     ),
   }),
 );
@@ -77,7 +77,7 @@ const LOCALE_PATTERN = '^[a-z]{2,3}-[A-Z]{2}$';
 /** The locale in which a request wants its sentences. */
 export const Locale = Type.String({
   pattern: LOCALE_PATTERN,
-  description: 'of sentences (`say`, `advice`), such as en-GB; default: the locale of the project',
+  description: 'locale of the sentences (`say`, `advice`), such as en-GB; default: the locale of the project',
 });
 
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
@@ -93,7 +93,7 @@ export const WireFilter = Type.Unsafe<Filter>({
 export const MatchElements = Type.Unsafe<MatchElement[]>(
   Type.Array(WireElement, {
     maxItems: 16,
-    description: 'value of the target, operator, value of the source; or alternatives, or matches of one row',
+    description: 'each element is a match (value of the target, operator, value of the source), a list of alternatives, or matches of one row',
   }),
 );
 
@@ -111,7 +111,7 @@ export type TotalOperator = (typeof TOTAL_OPERATORS)[number];
 const definition = {
   kind: optional.choice(
     ['rule', 'links', 'total'],
-    'default rule; links: the pairs are listed (§12.8); total: a constraint over a sum (§12.10)',
+    'rule (default): attributes decide; links: a list decides (§12.8); total: a constraint on a sum (§12.10)',
   ),
   name: Name,
   tag: Name,
@@ -128,15 +128,15 @@ const definition = {
     maxItems: 100,
   }),
   excludeSameGroup: optional.flag('default true'),
-  constraint: optional.flag('default false; products on its two sides must satisfy it to fit (§12.10)'),
+  constraint: optional.flag('default false; true: products on the two sides must satisfy the relation to fit (§12.10)'),
   total: optional.object(total, {
     additionalProperties: false,
-    description: 'of a total: the numeric attribute whose sum over the target side is compared',
+    description: 'only of a total: the numeric attribute whose sum over the target side is compared',
   }),
   operator: optional.choice([...TOTAL_OPERATORS]),
   limit: optional.object(computed, {
     additionalProperties: false,
-    description: 'of a total: what the sum is compared with, of the source side',
+    description: 'only of a total: the attribute of the source side that the sum is compared with',
   }),
 };
 
@@ -161,8 +161,8 @@ const answered = {
 export const SentRelation = closedAs('RelationDefinition', {
   ...definition,
   ...answered,
-  source: Type.Optional({ ...WireFilter, description: 'needed in a rule' }),
-  target: Type.Optional({ ...WireFilter, description: 'needed in a rule' }),
+  source: Type.Optional({ ...WireFilter, description: 'required in a rule' }),
+  target: Type.Optional({ ...WireFilter, description: 'required in a rule' }),
 });
 export type SentRelation = Static<typeof SentRelation>;
 
@@ -171,7 +171,7 @@ export const WireRelation = titled('Relation', {
   id: Type.Integer(),
   state: Type.Enum(['building', 'ready', 'misconfigured']),
   misconfigured: Type.Boolean(),
-  problem: optional.text('why it cannot work'),
+  problem: optional.text('why the relation cannot work'),
   createdAt: Type.Integer({ description: 'epoch milliseconds' }),
   updatedAt: Type.Integer({ description: 'epoch milliseconds' }),
 });
@@ -182,12 +182,12 @@ export const RelationPage = Type.Object({
 });
 export const RelationListQuery = Type.Object({
   ...PageQuery.properties,
-  tag: optional.text({ maxLength: 255, description: 'those with this tag' }),
-  state: optional.text({ maxLength: 32, description: 'those in this state' }),
+  tag: optional.text({ maxLength: 255, description: 'only relations with this tag' }),
+  state: optional.text({ maxLength: 32, description: 'only relations in this state' }),
 });
 export const RelationDocument = closedObject({
   relations: Type.Array(SentRelation, { maxItems: 1_000 }),
-  tables: optional.list(SentTable, { maxItems: 100, description: 'those that the relations name' }),
+  tables: optional.list(SentTable, { maxItems: 100, description: 'the tables that the relations name' }),
 });
 
 /** Source: docs/interface §12.6. */
@@ -211,7 +211,7 @@ const Explained = Type.Object({
 });
 export const Term = Type.Object(
   { times: optional.number(), plus: Type.Optional(Type.Union([Type.Number(), Type.String()])) },
-  { title: 'Computation', description: 'what is computed of the values, as written' },
+  { title: 'Computation', description: 'the computation on the values, as defined' },
 );
 const explainedMatch = {
   target: Type.String(),
@@ -223,9 +223,9 @@ const explainedMatch = {
   table: optional.text(),
   targetValues: Type.Array(Type.String()),
   sourceValues: Type.Array(Type.String()),
-  say: Type.String({ description: 'what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W' }),
-  advice: optional.text('of a match that fails: what the value of the target would have to be'),
-  sourceAdvice: optional.text('the same for the value of the source; changing one of the two suffices'),
+  say: Type.String({ description: 'the comparison as a sentence in the locale, such as 1600 W ≥ 8 × 120 W + 100 W' }),
+  advice: optional.text('of a match that fails: the value that the target would need'),
+  sourceAdvice: optional.text('of a match that fails: the value that the source would need; changing one of the two suffices'),
 };
 const holds = Type.Boolean();
 const ExplainedMatch = Type.Object({ ...explainedMatch, holds }, { title: 'ExplainedMatch' });
@@ -245,11 +245,11 @@ const explainedPair = {
   source: Explained,
   target: Explained,
   match: Type.Array(ExplainedElement, { description: 'an entry for each element of the definition' }),
-  assumed: optional.list(Type.String(), 'attributes without a value that it holds by'),
+  assumed: optional.list(Type.String(), 'attributes without a value; the pair is assumed to match by them'),
   listed: Type.Optional(
     orNull(
       Type.Object({ by: Type.String(), position: Type.Integer(), quantity: optional.integer() }),
-      'in a relation of links: which product lists the other one, at which position from 1, and how many of it',
+      'only in a relation of links: the product that lists the other one, the position in its list from 1, and the quantity',
     ),
   ),
 };
@@ -271,7 +271,7 @@ const brief = {
   groupId: Type.String(),
   name: Type.String(),
   image: Type.String(),
-  thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`' }),
+  thumbnail: Type.String({ description: 'the first THUMB or SMALL image, otherwise the same as `image`' }),
   category: Type.Array(Type.String()),
 };
 export const RelatedProduct = Type.Object({ ...brief, explain: RelatedReason });
@@ -285,7 +285,7 @@ const SurveyCard = titled('SurveyCard', {
 });
 
 export const PreviewQuery = Type.Object({
-  cards: optional.flag('also answer `resultCounts` and `cards`: products with their results and reasons'),
+  cards: optional.flag('adds `resultCounts`, and `cards` of products with their results and reasons'),
   locale: Type.Optional(Locale),
 });
 
@@ -295,14 +295,14 @@ const counted = { count: Type.Integer(), identifiers: Type.Array(Type.String()) 
 const RelationSurvey = Type.Object({
   source: products,
   target: products,
-  sampled: Type.Boolean({ description: 'true: only some of the sources were looked at' }),
+  sampled: Type.Boolean({ description: 'true: only some of the sources were searched' }),
   sampledSources: Type.Integer(),
   endedEarly: Type.Optional(
-    Type.Literal(true, { description: 'the time was used up before the whole sample was looked at' }),
+    Type.Literal(true, { description: 'the time ended before the whole sample was searched' }),
   ),
-  cut: optional.object(counted, 'products with more combinations of values than count (§12.2 rule 11)'),
+  cut: optional.object(counted, 'products that have more combinations of values than the limit (§12.2 rule 11)'),
   withResults: Type.Integer(),
-  share: Type.Number({ description: 'of the sources that were looked at, from 0 to 1' }),
+  share: Type.Number({ description: 'the share of the searched sources that have results, from 0 to 1' }),
   withoutResults: Type.Object(counted),
   mostReturned: Type.Array(Type.Object({ identifier: Type.String(), count: Type.Integer() })),
   examples: Type.Array(
@@ -310,11 +310,11 @@ const RelationSurvey = Type.Object({
   ),
   links: optional.object(
     { sources: Type.Integer(), pairs: Type.Integer() },
-    'of a relation of links: its size, with pairs of products that are not there',
+    'only of a relation of links: its size, including pairs of products that do not exist',
   ),
   resultCounts: optional.list(
     Type.Integer(),
-    'how many sources have 0, 1, … 9, and 10 or more groups of results',
+    'the number of sources with 0, 1, … 9, and 10 or more groups of results',
   ),
   cards: optional.list(SurveyCard),
 });
@@ -347,5 +347,5 @@ export const SingleProduct = Type.Object({
   category: Type.String(),
   image: Type.String(),
   link: Type.String(),
-  relevance: Type.Integer({ description: '1,000,000 for the best, one less for each behind it' }),
+  relevance: Type.Integer({ description: '1,000,000 for the best product, and one less for each following product' }),
 });

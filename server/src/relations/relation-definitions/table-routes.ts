@@ -54,10 +54,10 @@ export const tableRoutes =
       method: 'PUT',
       body: SentTable,
       config: takesTable,
-      summary: 'Replace a table; relations that use it are built anew',
+      summary: 'Replace a table; relations that use it are built again',
       async change(change, chosen, sent) {
         if (sent.name !== nameOf(chosen))
-          throw new ServiceError('request_invalid', '/name must be the name in the path');
+          throw new ServiceError('request_invalid', '/name must be the same as the name in the path');
         const saved = { table: sent, isNew: false, expected: chosen.expected };
         return record(change, 'changed', await tables.save(change.place, saved));
       },

@@ -15,7 +15,7 @@ const table = {
     Type.Unsafe<readonly [string, string]>({ type: 'array', minItems: 2, maxItems: 2, items: Value }),
     {
       maxItems: PAIRS_PER_TABLE,
-      description: 'value of the source, value of the target; numbers with their unit',
+      description: 'each pair is a value of the source and a value of the target; numbers have their unit',
     },
   ),
 };

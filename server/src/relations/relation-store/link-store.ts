@@ -94,7 +94,7 @@ export function* stageLinks({ build, list }: StagedPiece): Program<string> {
 }
 
 function reportTooMany(identifier: string): string {
-  const message = `a source has at most ${TARGETS_PER_SOURCE} targets, further ones are left out`;
+  const message = `a source has at most ${TARGETS_PER_SOURCE} targets; further targets are omitted`;
   return `${JSON.stringify({ identifier, code: 'too_many_targets', message })}\n`;
 }
 

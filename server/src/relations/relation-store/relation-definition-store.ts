@@ -251,7 +251,7 @@ export function* replaceTable(catalog: ChangedCatalog, { name, lists, at }: Gath
   if (pairs.length > PAIRS_PER_TABLE)
     throw new ServiceError(
       'request_invalid',
-      `${pairs.length} pairs, a table has at most ${PAIRS_PER_TABLE}`,
+      `${pairs.length} pairs are too many: a table has at most ${PAIRS_PER_TABLE}`,
     );
   const present = yield* findTable(name);
   const { description } = present ?? {};

@@ -12,7 +12,7 @@ const buildOf = (relationId: number, next: number, active: number | null = null)
 });
 const documents = (...ids: number[]) => ids.map((id) => ({ id, productId: id, raw: '{}' }));
 
-test('builds are walked together from their beginning, and one that is requested later waits for its own walk (§12.4)', () => {
+test('builds are walked together from the beginning, and a later build waits for its own walk (§12.4)', () => {
   const first = chooseWalked([buildOf(1, 4), buildOf(2, 5), buildOf(3, 6, 6)], undefined);
   assert.deepEqual(
     first.map((build) => build.next),

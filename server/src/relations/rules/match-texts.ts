@@ -68,13 +68,13 @@ const GERMAN: Sentences = {
   },
   wouldNeedValue: 'bräuchte einen Wert',
   wouldHaveNone: 'dürfte keinen Wert haben',
-  unlisted: (value, table) => `müsste ${value} sein, weil die Tabelle ${table} kein Paar damit hat`,
+  unlisted: (value, table) => `müsste ${value} sein, weil die Tabelle ${table} kein Paar dafür enthält`,
   whileMissing: (attribute) => `kann das nicht erfüllen, solange ${attribute} keinen Wert hat`,
   timesZero: 'kann das nicht erfüllen, weil der Wert mit 0 multipliziert wird',
   otherSide: (attribute) => `kann das nicht erfüllen: ${attribute} müsste sich ändern`,
   textOf: (attribute) => `der Text von ${attribute}`,
-  paired: (target, source, table) => `${target} passt laut der Tabelle ${table} zu ${source}`,
-  unpaired: (target, source, table) => `${target} passt laut der Tabelle ${table} nicht zu ${source}`,
+  paired: (target, source, table) => `${target} passt laut Tabelle ${table} zu ${source}`,
+  unpaired: (target, source, table) => `${target} passt laut Tabelle ${table} nicht zu ${source}`,
   passes: (comparison) => `${comparison}: ein fehlender Wert genügt`,
 };
 

@@ -53,7 +53,7 @@ const problemOf = (element: MatchElement) => {
   return 'problem' in result ? result.problem : undefined;
 };
 
-test('a side is computed with exact decimals, times first, in the unit of the attribute (§12.3 rule 8)', () => {
+test('a side is computed with exact decimals in the unit of the attribute, `times` before `plus` (§12.3 rule 8)', () => {
   const needs = (plus: number | string): MatchElement => ({
     target: 'Wattage',
     operator: 'equals',
@@ -62,13 +62,13 @@ test('a side is computed with exact decimals, times first, in the unit of the at
   assert.equal(judge(needs(100), { TDP: '3 W' }, { Wattage: '0.1033 kW' }).truth, 1, '1.1 × 3 is 3.3');
   assert.equal(judge(needs('0.1 kW'), { TDP: '3 W' }, { Wattage: '0.1033 kW' }).truth, 1);
   assert.equal(judge(needs(-3.3), { TDP: '3 W' }, { Wattage: '0 kW' }).truth, 1);
-  assert.equal(judge(needs(100), { TDP: ['1 W', '3 W'] }, { Wattage: '0.1033 kW' }).truth, 1, 'each value');
+  assert.equal(judge(needs(100), { TDP: ['1 W', '3 W'] }, { Wattage: '0.1033 kW' }).truth, 1, 'each value is computed');
   const warmer: MatchElement = {
     target: 'Warmth',
     operator: 'equals',
     source: { attribute: 'Warmth', plus: '10 K' },
   };
-  assert.equal(judge(warmer, { Warmth: '20 °C' }, { Warmth: '30 °C' }).truth, 1, 'a difference has no zero');
+  assert.equal(judge(warmer, { Warmth: '20 °C' }, { Warmth: '30 °C' }).truth, 1, 'the zero of °C does not apply to a difference');
   assert.match(problemOf(needs('10 mm')) ?? '', /"10 mm" does not fit, because the attribute "TDP"/);
   assert.match(
     problemOf({ target: 'Model', operator: 'equals', source: { attribute: 'Mount', times: 2 } }) ?? '',
@@ -76,7 +76,7 @@ test('a side is computed with exact decimals, times first, in the unit of the at
   );
 });
 
-test('a match without a value is unknown, or holds where missing values pass (§12.3 rule 9)', () => {
+test('a match without a value is unknown, and holds if missing values pass (§12.3 rule 9)', () => {
   const match = { target: 'Wattage', operator: 'greater', source: 'TDP' } as const;
   const { values, ...judged } = judge(match, { TDP: '1 W' }, {});
   assert.deepEqual(judged, { truth: 0, assumed: [], missing: [{ side: 'target', attribute: 'Wattage' }] });
@@ -88,11 +88,11 @@ test('a match without a value is unknown, or holds where missing values pass (§
   assert.deepEqual(
     judge(passes, { TDP: '2000 W' }, { Wattage: '1 kW' }).truth,
     -1,
-    'a value that fails fails',
+    'missing values pass, but present values can fail',
   );
 });
 
-test('alternatives hold by one of them, without assumptions where that is possible (§12.3 rule 10)', () => {
+test('alternatives hold if one of them holds, preferably without assumptions (§12.3 rule 10)', () => {
   const any = {
     any: [
       { target: 'Wattage', operator: 'greater', source: 'TDP', missing: 'passes' },
@@ -102,10 +102,10 @@ test('alternatives hold by one of them, without assumptions where that is possib
   const { truth, assumed, inner } = judge(any, { TDP: '1 W', Model: 'Golf' }, { Model: 'Golf' });
   assert.deepEqual([truth, assumed, inner?.map((one) => one.truth)], [1, [], [1, 1]]);
   assert.deepEqual(judge(any, { TDP: '1 W', Model: 'Golf' }, { Model: 'Polo' }).assumed, ['Wattage']);
-  assert.equal(judge(any, { TDP: '2000 W' }, { Wattage: '1 kW' }).truth, 0, 'one of them is unknown');
+  assert.equal(judge(any, { TDP: '2000 W' }, { Wattage: '1 kW' }).truth, 0, 'one alternative is unknown');
 });
 
-test('a table has pairs beside equal values, the value of the source first (§12.9)', () => {
+test('a match with a table also holds for pairs of source and target values in the table (§12.9)', () => {
   const match = { target: 'Mount', operator: 'equals', source: 'Mount', table: 'mounts' } as const;
   const truth = (source: string, target: string) => judge(match, { Mount: source }, { Mount: target }).truth;
   assert.deepEqual(
@@ -115,7 +115,7 @@ test('a table has pairs beside equal values, the value of the source first (§12
   assert.match(problemOf({ ...match, table: 'lens mounts' }) ?? '', /there is no table "lens mounts"/);
 });
 
-test('rows of a product belong together: a Golf of 2007 fits no part for Golfs to 2003 (§12.3 rule 11)', () => {
+test('values of one row match together: a Golf of 2007 does not fit a part for Golfs until 2003 (§12.3 rule 11)', () => {
   const together: MatchElement = {
     together: [
       { target: 'Model', operator: 'equals', source: 'Model' },
@@ -131,15 +131,15 @@ test('rows of a product belong together: a Golf of 2007 fits no part for Golfs t
   const truth = (car: Values, target: Values = part) => judge(together, car, target).truth;
   assert.equal(truth({ Model: 'Golf', Year: '2007' }), -1);
   assert.equal(truth({ Model: 'Passat', Year: '2007' }), 1);
-  assert.equal(truth({ Model: 'Golf', Year: ['1990', '2007'] }), -1, 'no year of it is in a row');
+  assert.equal(truth({ Model: 'Golf', Year: ['1990', '2007'] }), -1, 'neither year is within the row');
   assert.equal(truth({ Model: 'Golf', Year: ['1990', '2000'] }), 1);
-  assert.equal(truth({ Model: 'Passat' }), 0, 'no year is known');
-  assert.equal(truth({ Model: 'Polo' }), -1, 'whatever the year is');
+  assert.equal(truth({ Model: 'Passat' }), 0, 'the year is missing');
+  assert.equal(truth({ Model: 'Polo' }), -1, 'the model fails with any year');
   const { inner = [] } = judge(together, { Model: 'Golf', Year: '2007' }, part);
   assert.deepEqual(
     inner.map(({ truth: one, values }) => [one, values.target[0]?.text]),
     [...[[1, 'Golf'] as const, [1, '1998'] as const], [-1, '2003']],
-    'of the row that comes nearest',
+    'the values are those of the nearest row',
   );
   const open = { ...part, To: [['2003', 1] as const, '2020'] };
   assert.equal(
@@ -150,7 +150,7 @@ test('rows of a product belong together: a Golf of 2007 fits no part for Golfs t
   assert.equal(truth({ Model: 'Golf', Year: '2015' }, open), 1);
 });
 
-test('what cannot work within a list is told by place (§12.4 rule 1)', () => {
+test('the problem of a match within a list begins with its path (§12.4 rule 1)', () => {
   const good = { target: 'Model', operator: 'equals', source: 'Model' } as const;
   assert.equal(
     problemOf({ any: [good, { ...good, source: 'Maker' }] }),
@@ -163,7 +163,7 @@ test('what cannot work within a list is told by place (§12.4 rule 1)', () => {
   assert.equal(problemOf({ ...good, source: 'Maker' }), 'there is no attribute "Maker"');
 });
 
-test('a bad definition is told by place (§12.1)', () => {
+test('the refusal of an invalid definition names the path of each mistake (§12.1)', () => {
   const good = { target: 'Model', operator: 'equals', source: 'Model' } as const;
   const detailsOf = (match: unknown[]): readonly string[] => {
     try {
@@ -186,15 +186,15 @@ test('a bad definition is told by place (§12.1)', () => {
   assert.deepEqual(detailsOf([{ any: [good, { ...good, source: { field: 'name', times: 2 } }] }]), [
     '/match/0/any/1/source must be a name, {"field"} or {"attribute","times"?,"plus"?}',
   ]);
-  assert.deepEqual(detailsOf([{ any: [good] }]), ['/match/0/any must have 2 to 8 matches, it has 1']);
+  assert.deepEqual(detailsOf([{ any: [good] }]), ['/match/0/any must have 2 to 8 matches, but has 1']);
   assert.deepEqual(detailsOf([good, { ...good, together: [good, good] }]), [
-    '/match/1 must be a match, {"any":[…]} or {"together":[…]}, and has together, target, operator, source',
+    '/match/1 must be a match, {"any":[…]} or {"together":[…]}, but has together, target, operator, source',
   ]);
   assert.deepEqual(detailsOf([{ ...good, operator: 'less', table: 'mounts' }]), [
-    '/match/0/table is possible only with equals, not with less',
+    '/match/0/table is only possible with equals, not with less',
   ]);
   const eight = Array.from({ length: 8 }, () => good);
   assert.deepEqual(detailsOf([{ any: eight }, { any: eight }, good]), [
-    '/match has 17 matches, at most 16 are possible',
+    '/match has 17 matches, but at most 16 are possible',
   ]);
 });

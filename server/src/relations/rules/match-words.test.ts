@@ -166,7 +166,7 @@ const SENTENCES = {
     compared: { 'other than': 'not', 'less than': '<', 'at most': '<=', 'more than': '>', 'at least': '>=' },
   },
   de: {
-    be: /^müsste (.*?) sein(?:, weil die Tabelle \w+ kein Paar damit hat)?$/,
+    be: /^müsste (.*?) sein(?:, weil die Tabelle \w+ kein Paar dafür enthält)?$/,
     none: /^kann das nicht erfüllen/,
     any: /^bräuchte einen Wert$/,
     empty: /^dürfte keinen Wert haben$/,
@@ -200,7 +200,7 @@ function readValue(text: string, language: Language, name: string): string {
 function understand(advice: string, language: Language, name: string): Meaning {
   const words = SENTENCES[language];
   for (const meaning of ['none', 'any', 'empty'] as const) if (words[meaning].test(advice)) return meaning;
-  const [, what = ''] = words.be.exec(advice) ?? assert.fail(`advice in no known form: ${advice}`);
+  const [, what = ''] = words.be.exec(advice) ?? assert.fail(`advice in an unknown form: ${advice}`);
   if (what.includes(words.long)) return 'long';
   const read = (text: string) => readValue(text, language, name);
   const compared = Object.entries(words.compared).find(([said]) => what.startsWith(`${said} `));
@@ -288,11 +288,11 @@ for (const locale of LOCALES) {
 
 const MISTAKES: readonly (readonly [name: string, describe: Describe])[] = [
   [
-    'takes at most for at least',
+    'confuses at most with at least',
     (words) => ({ ...words, ...(words.advice && { advice: words.advice.replace('at most', 'at least') }) }),
   ],
   [
-    'says that no value suffices',
+    'claims that no value suffices',
     (words) => ({ ...words, ...(words.sourceAdvice && { sourceAdvice: 'cannot make it hold' }) }),
   ],
   [
@@ -301,7 +301,7 @@ const MISTAKES: readonly (readonly [name: string, describe: Describe])[] = [
   ],
 ];
 for (const [name, describe] of MISTAKES) {
-  test(`advice that ${name} is found to be false`, () => {
+  test(`the check detects advice that ${name}`, () => {
     assert.ok(fc.check(isTrue('en-GB', describe), { numRuns: 20_000, endOnFailure: true }).failed);
   });
 }
@@ -309,7 +309,7 @@ for (const [name, describe] of MISTAKES) {
 const say = (match: Match, [source, target]: readonly (readonly string[])[], locale = 'en-GB') =>
   judge({ match, values: { source: source ?? [], target: target ?? [] } }, locale).words;
 
-test('a match says what it compared and what it needs, in English and in German (§12.6 rule 8)', () => {
+test('a match is described with its values and its advice, in English and German (§12.6 rule 8)', () => {
   const power: Match = {
     target: 'Wattage',
     operator: 'greaterOrEqual',
@@ -335,7 +335,7 @@ test('a match says what it compared and what it needs, in English and in German 
   assert.equal(say(more, [['850', '120'], ['0.1']]).advice, 'would have to be more than 0.3533334 kW');
 });
 
-test('a match by a table names the values of the table (§12.6 rule 8)', () => {
+test('the advice on a match with a table names values of the table (§12.6 rule 8)', () => {
   const socket: Match = { target: 'CPU socket', operator: 'equals', source: 'Family', table: 'texts' };
   assert.deepEqual(say(socket, [['Raptor Lake'], ['LGA1700']]), {
     say: 'LGA1700 goes with Raptor Lake by the table texts',
@@ -349,10 +349,10 @@ test('a match by a table names the values of the table (§12.6 rule 8)', () => {
   assert.equal(advice, 'would have to be one of Other 0, Other 1, Other 2, Other 3, Other 4 or 5 more');
   assert.equal(say(socket, [['AM5'], ['AM5']]).say, 'AM5 = AM5');
   const unlisted = say(socket, [['Zen'], ['AM5']], 'de-DE');
-  assert.equal(unlisted.advice, 'müsste Zen sein, weil die Tabelle texts kein Paar damit hat');
+  assert.equal(unlisted.advice, 'müsste Zen sein, weil die Tabelle texts kein Paar dafür enthält');
 });
 
-test('a match that no value of one side makes hold says which side would have to change (§12.6 rule 8)', () => {
+test('advice names the other side if no value of one side makes the match hold (§12.6 rule 8)', () => {
   const zero: Match = { target: { attribute: 'Count', times: 0 }, operator: 'greater', source: 'Slots' };
   assert.deepEqual(say(zero, [['3'], ['7']]), {
     say: '0 × 7 ≤ 3',

@@ -153,7 +153,7 @@ function compileWith(rule: RelationRule, names: RuleNames): CompiledRule {
   const comparisons = [...of('less', 'lessOrEqual', 'greater', 'greaterOrEqual'), ...of('notEquals')];
   if (comparisons.length > COMPARISONS_PER_RULE) {
     throw new ComparisonProblem(
-      `${comparisons.length} matches compare other than by equals, at most ${COMPARISONS_PER_RULE} can`,
+      `${comparisons.length} matches have other operators than equals, but at most ${COMPARISONS_PER_RULE} may`,
     );
   }
   return {

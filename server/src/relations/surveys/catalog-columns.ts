@@ -103,7 +103,7 @@ export class CatalogColumns implements DerivedSource {
   placeOfId(productId: number): number {
     const place = findEdge(this.ids, (id) => id < productId);
     if (this.ids[place] === productId) return place;
-    throw new Error(`the product ${productId} is not among those that were read`);
+    throw new Error(`the product ${productId} is not in the columns`);
   }
 
   placesOfGroup(group: string): readonly number[] {

@@ -40,7 +40,7 @@ const describe = (identifier: string) =>
 const FOREVER = Budget.unlimited();
 const LARGE = 2_500;
 
-test('a version of a catalog is read once, the next one again', async () => {
+test('each version of a catalog is read once', async () => {
   const [kept, catalog, other] = [new ColumnCache(), openCatalog(LARGE), openCatalog(3)];
   const read = async (projectId: number, of: typeof catalog) =>
     (await kept.read(projectId, of, { limit: FOREVER }))?.count;
@@ -51,7 +51,7 @@ test('a version of a catalog is read once, the next one again', async () => {
   assert.deepEqual([catalog.reads, other.reads], [2, 1]);
 });
 
-test('only products that can be on the sides of a rule are taken, for the next rules too (§12.6 rule 3)', async () => {
+test('only products that can be on the sides of a rule are cached, and the next rules reuse them (§12.6 rule 3)', async () => {
   const categories = ['Bolts', 'Frames', 'Nuts \u00e9', 'Washers'];
   const uploads = Array.from({ length: LARGE }, (_, at) => ({
     productId: at + 1,
@@ -91,17 +91,17 @@ test('only products that can be on the sides of a rule are taken, for the next r
   assert.equal(reads, 2);
   assert.deepEqual(await read(of('Frames'), { not: of('Washers') }), categories);
   assert.deepEqual(await read({ all: [] }, of('Bolts')), categories);
-  assert.equal(reads, 2, 'other products than before are read with all others');
+  assert.equal(reads, 2, 'other products are read together with all products');
 });
 
-test('a catalog beyond the bound is not kept, and not read in vain for each of its versions', async () => {
+test('a catalog beyond the limit is not cached, and its next versions are not read', async () => {
   const [kept, catalog] = [new ColumnCache({ mostBytes: 100_000 }), openCatalog(LARGE)];
   for (catalog.version = 1; catalog.version < 4; catalog.version += 1)
     assert.equal(await kept.read(1, catalog, { limit: FOREVER }), undefined);
   assert.equal(catalog.reads, 1);
 });
 
-test('catalogs that are too much together go in the order in which they were used', async () => {
+test('catalogs beyond the common limit are evicted in the order of their last use', async () => {
   const kept = new ColumnCache({ mostBytes: 2_000_000 });
   const catalogs = [1, 2, 3].map(() => openCatalog(LARGE));
   const read = (at: number) => kept.read(at, catalogs[at] as (typeof catalogs)[number], { limit: FOREVER });
@@ -112,7 +112,7 @@ test('catalogs that are too much together go in the order in which they were use
   );
 });
 
-test('what nobody uses for a while goes', async (t) => {
+test('catalogs that are not used for a while are evicted', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const [kept, catalog] = [new ColumnCache({ idleMs: 60_000 }), openCatalog(3)];
   for (const wait of [0, 59_999, 59_999, 60_000]) {
@@ -159,7 +159,7 @@ async function tryPairs(sizeOf: (pair: number) => string, mostBytes: number) {
   return { survey, bytes: columns.bytes };
 }
 
-test('of a large rule products that match are tried together, and all are counted (§12.6 rule 3)', async () => {
+test('a sample for a large rule keeps matching products together and counts all products (§12.6 rule 3)', async () => {
   const whole = await tryPairs((pair) => `${pair}`, 10_000_000);
   assert.deepEqual([whole.survey.sampled, whole.survey.withResults], [false, LARGE]);
   const { survey, bytes } = await tryPairs((pair) => `${pair}`, whole.bytes / 4);
@@ -172,7 +172,7 @@ test('of a large rule products that match are tried together, and all are counte
   );
 });
 
-test('of a large rule with few values a part of the products of each is tried (§12.6 rule 3)', async () => {
+test('a sample for a large rule with few values has a part of the products of each value (§12.6 rule 3)', async () => {
   const whole = await tryPairs((pair) => `${pair % 3}`, 10_000_000);
   const { survey, bytes } = await tryPairs((pair) => `${pair % 3}`, whole.bytes / 4);
   assert.ok(bytes <= whole.bytes / 4, `${bytes} of ${whole.bytes}`);

@@ -16,7 +16,7 @@ const surveyOf = (characters: number): RelationSurvey => ({
   examples: [],
 });
 
-test('a survey is remembered for its version of the catalog, and all together take a bounded memory', async () => {
+test('a survey is cached for its catalog version, and all surveys together take bounded memory', async () => {
   const cache = new SurveyCache();
   let made = 0;
   const read = (name: string, version: number, characters: number) =>
@@ -34,5 +34,5 @@ test('a survey is remembered for its version of the catalog, and all together ta
   await read('1 1 1', 2, 1_000);
   assert.equal(made, 31);
   for (let again = 0; again < 2; again += 1) await read('2 1 1', 1, 2 * 1024 * 1024);
-  assert.equal(made, 33, 'one that is too long is not remembered');
+  assert.equal(made, 33, 'a survey that is too long is not cached');
 });

@@ -20,7 +20,7 @@ import { describeFetch, readMark } from './view-store.ts';
 /** The statements and plans that read related products. */
 
 const options = {
-  skip: testedStore !== 'postgres' && 'only for PostgreSQL: the embedded store has no statements to save',
+  skip: testedStore !== 'postgres' && 'only for PostgreSQL, because the embedded store has no round trips to save',
 };
 const service = shareService({}, async ({ store }) => {
   if (options.skip === false) postgres = countingOn(store.settings.RELATA_DATABASE_URL ?? '');
@@ -105,22 +105,22 @@ function openReader({ catalog, id }: { catalog: RelationCatalog; id: number }) {
   };
 }
 
-test('what goes with many products is read in one statement', options, async () => {
+test('related products of many products are read in one statement', options, async () => {
   const drills = await createDrills(40);
   const read = openReader(drills);
   const mark = await readMark(postgres, drills.catalog.projectId);
-  const first = await read([nameOf('D', 0), nameOf('D', 39), 'never there'], mark);
+  const first = await read([nameOf('D', 0), nameOf('D', 39), 'missing'], mark);
   assert.deepEqual(first.found, [[], ['B00004', 'B00011', 'B00018'], []]);
   assert.equal((await read([nameOf('D', 30)], mark)).statements, 1);
 });
 
-test('what products are listed with is read in two statements side by side, both ways', options, async () => {
+test('linked products are read in two parallel statements, in both directions', options, async () => {
   const { catalog } = await createDrills(40);
   const definition = { name: 'Listed', tag: 'accessories', kind: 'links', twoWay: true };
   const { id } = (await catalog.manage('POST', '', definition)).body;
   const path = `/management/projects/${catalog.projectId}/relations/${id}/links`;
   const links = [
-    { source: 'D00001', targets: ['B00002', 'never there', 'B00001'] },
+    { source: 'D00001', targets: ['B00002', 'missing', 'B00001'] },
     { source: 'D00002', targets: ['B00002'] },
   ];
   const headers = { 'Content-Type': 'application/x-ndjson' };
@@ -128,14 +128,14 @@ test('what products are listed with is read in two statements side by side, both
   await catalog.done(await service().call('PUT', path, { body, headers }));
   const read = openReader({ catalog, id });
   const mark = await readMark(postgres, catalog.projectId);
-  assert.deepEqual((await read(['D00003'], mark)).found, [[]], 'the thread knows the relations');
+  assert.deepEqual((await read(['D00003'], mark)).found, [[]], 'the thread has cached the relations');
   const listed = await read(['D00001', 'D00002'], mark);
   assert.deepEqual([listed.found, listed.statements], [[['B00002', 'B00001'], ['B00002']], 2]);
   const back = await read(['B00002'], mark);
   assert.deepEqual([back.found, back.statements], [[['D00001', 'D00002']], 2]);
 });
 
-test('an answer is of one version, whatever version was met before', options, async () => {
+test('an answer has one version, even if the caller has seen an older one', options, async () => {
   const drills = await createDrills(40);
   const { catalog } = drills;
   const read = openReader(drills);
@@ -149,7 +149,7 @@ test('an answer is of one version, whatever version was met before', options, as
   assert.deepEqual([found.version, found.found], [version, [['B00004', 'B00018', 'B00025']]]);
 });
 
-test('no plan reads a whole table or is compiled, whatever the statistics say', options, async () => {
+test('no plan scans a whole table or is compiled, whatever the statistics are', options, async () => {
   for (const table of TABLES) await postgres.run(`alter table ${table} set (autovacuum_enabled = off)`);
   const drills = await createDrills(20);
   const { projectId } = drills.catalog;
@@ -159,7 +159,7 @@ test('no plan reads a whole table or is compiled, whatever the statistics say', 
   for (let at = 0; at < 10; at += 1) await read([nameOf('D', at)], small);
   await loadMore(drills.catalog, 20, 2_000);
   const large = await readMark(postgres, projectId);
-  assert.notEqual(large.scale, small.scale, 'other statements, which have no plan for small tables');
+  assert.notEqual(large.scale, small.scale, 'a new scale gives new statements without a plan for small tables');
   for (const statistics of ['of small tables', 'of large tables']) {
     for (const comparisons of [0, 1, 8]) {
       const plan = await explainFetch(projectId, { comparisons, scale: large.scale });
@@ -170,7 +170,7 @@ test('no plan reads a whole table or is compiled, whatever the statistics say', 
   }
 });
 
-test('a relation that finds no room on the disk leaves no task (§7.2 rule 6)', options, async () => {
+test('a relation that does not fit on the disk leaves no task (§7.2 rule 6)', options, async () => {
   const { catalog } = await createDrills(1);
   const listTasks = async () =>
     (await catalog.call('GET', '/tasks')).body.tasks.map(({ id }: { id: string }) => id);

@@ -44,7 +44,7 @@ function startRandom(seed: number): (below: number) => number {
  * One list has more members than a merge step takes. Without a sort, all members have the same empty rank.
  */
 for (const rankBytes of [2, 0]) {
-  test(`members come and go in runs, and merges stop anywhere: ranks of ${rankBytes} bytes`, (t) => {
+  test(`a list in runs has its exact members after each change and each merge step, with ranks of ${rankBytes} bytes`, (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
     const files = new CatalogFiles(folder);
     t.after(() => {
@@ -167,7 +167,7 @@ for (const rankBytes of [2, 0]) {
   });
 }
 
-test('a step of a merge reads a bounded number of members, whichever lists they are in', (t) => {
+test('a merge step reads a bounded number of members, in however many lists', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
   const files = new CatalogFiles(folder);
   t.after(() => {
@@ -222,7 +222,7 @@ test('a step of a merge reads a bounded number of members, whichever lists they 
   assert.equal(members, 5 * 6_000);
 });
 
-test('numbers become the same runs, with the same extremes, as the members that they stand for', (t) => {
+test('members in numbered form become the same runs, with the same extremes, as members one by one', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
   const files = new CatalogFiles(folder);
   t.after(() => {
@@ -272,7 +272,7 @@ test('numbers become the same runs, with the same extremes, as the members that 
   assert.deepEqual(read(numbered), read(written));
 });
 
-test('a merge that an earlier version left under way goes on to leave out members that are gone', (t) => {
+test('a merge that an earlier version began still drops members whose document is gone', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
   let files = new CatalogFiles(folder);
   t.after(() => {

@@ -326,7 +326,7 @@ function findRaw(file: CatalogFile, productId: number): string {
     )
     .get(productId);
   if (found !== undefined) return String(found.raw);
-  throw new Error(`the product ${productId} is in the join index and not in the catalog`);
+  throw new Error(`the product ${productId} is in the join index but not in the catalog`);
 }
 
 function findUpload(file: CatalogFile, identifier: string): StoredUpload | undefined {
