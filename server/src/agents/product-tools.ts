@@ -56,11 +56,14 @@ export const findProducts = defineTool({
     isTotalExact: Type.Boolean(),
     partial: Type.Optional(
       Type.Literal(true, {
-        description: 'the index is being built, so only a part of the catalog was searched: repeat the search later',
+        description:
+          'the index is being built, so only a part of the catalog was searched: repeat the search later',
       }),
     ),
     facets: Type.Array(ShortFacet),
-    facetsOf: optional.integer({ description: 'how many of the products found the facets count, if not all' }),
+    facetsOf: optional.integer({
+      description: 'how many of the products found the facets count, if not all',
+    }),
     nextCursor: NextCursor,
   },
   answer: ({ search, project, signal }, { query: q, limit = PAGE, ...requested }) =>
@@ -111,7 +114,9 @@ export const getProducts = defineTool({
 const Compared = Type.Object({
   attribute: Type.String(),
   same: Type.Boolean(),
-  values: Type.Array(Type.Array(Type.String()), { description: 'a list of values for each product, in the order of products' }),
+  values: Type.Array(Type.Array(Type.String()), {
+    description: 'a list of values for each product, in the order of products',
+  }),
 });
 const COMPARED = 5;
 
@@ -167,15 +172,15 @@ export const catalogChanges = defineTool({
   },
   async answer({ tasks, project }, { since, cursor }) {
     const below = cursor === undefined ? undefined : Number(cursor);
-    const found = await tasks.list({ projectId: project.id, from: since, below, limit: CHANGES + 1 });
-    const page = found.slice(0, CHANGES);
+    const listedTasks = await tasks.list({ projectId: project.id, from: since, below, limit: CHANGES + 1 });
+    const page = listedTasks.slice(0, CHANGES);
     // Leaves uploads out, because an upload changes nothing before its commit, which is listed too.
     const reported = page
       .filter(({ increment, status }) => increment === 'STEP_BASED' || status === 'FAILED')
       .map((task) => ({ number: task.number, change: describeChange(task) }));
     const shown = fitPage(reported);
     const last = shown.length < reported.length ? shown.at(-1) : page.at(-1);
-    const isMore = shown.length < reported.length || found.length > CHANGES;
+    const isMore = shown.length < reported.length || listedTasks.length > CHANGES;
     return {
       changes: shown.map(({ change }) => change),
       nextCursor: isMore && last !== undefined ? String(last.number) : null,

@@ -71,11 +71,11 @@ export function countTokens(text: string): number {
 /** @returns as many items from the start as fit, but at least one */
 export function fitPage<Item>(items: readonly Item[], spent = 0): Item[] {
   let left = TOKENS - spent;
-  const at = items.findIndex((item) => {
+  const end = items.findIndex((item) => {
     left -= countTokens(JSON.stringify(item)) + 1;
     return left < 0;
   });
-  return items.slice(0, at < 0 ? undefined : Math.max(1, at));
+  return items.slice(0, end < 0 ? undefined : Math.max(1, end));
 }
 
 /** @returns the items from `offset` on that fit, and the offset of the next page */

@@ -28,9 +28,9 @@ export class RelationChanges {
 
   /** @throws not_found */
   async get(projectId: number, id: number): Promise<Relation> {
-    const found = await this.store.find(projectId, id);
-    if (found === undefined) throw new ServiceError('not_found');
-    return found;
+    const relation = await this.store.find(projectId, id);
+    if (relation === undefined) throw new ServiceError('not_found');
+    return relation;
   }
 
   /** @throws not_found, changed_meanwhile */
@@ -74,10 +74,10 @@ export class RelationChanges {
     const present = await this.store.list(project.id);
     const { matched, missing } = recognise(
       sent.map(identityOf),
-      present.map((one) => ({ ...identityOf(one), relationId: one.id })),
+      present.map((relation) => ({ ...identityOf(relation), relationId: relation.id })),
     );
-    for (const [at, { definition }] of sent.entries())
-      await this.save(project, definition, { id: matched[at]?.relationId });
+    for (const [index, { definition }] of sent.entries())
+      await this.save(project, definition, { id: matched[index]?.relationId });
     for (const { relationId: id } of missing)
       await this.store.deleteRelation(project.id, { id, at: this.clock.now() });
     void this.builds.dropOld(project.id);
@@ -117,10 +117,10 @@ function identityOf({ id, definition }: SentRelation): Recognisable {
 
 /** @throws request_invalid with the entries that repeat an id */
 function refuseRepeatedIds(sent: readonly SentRelation[]): void {
-  const details = sent.flatMap(({ id }, at) => {
-    const first = sent.findIndex((one) => one.id === id);
-    if (id === undefined || first === at) return [];
-    return [`/relations/${at} has the id ${id}, which /relations/${first} already has`];
+  const details = sent.flatMap(({ id }, index) => {
+    const first = sent.findIndex((entry) => entry.id === id);
+    if (id === undefined || first === index) return [];
+    return [`/relations/${index} has the id ${id}, which /relations/${first} already has`];
   });
   if (details.length > 0) throw new ServiceError('request_invalid', { details: details.slice(0, 100) });
 }

@@ -46,7 +46,7 @@ export function createRelationQuestions({ store, definitions, recallLocale, reca
     async relateProduct(request: InLocale<ProductRelationsInput>, signal: AbortSignal) {
       const related = await store.relateProduct(await withLocale(request), signal);
       if (related === undefined) throw new ServiceError('not_found');
-      const byId = new Map(related.map((one) => [one.id, one]));
+      const byId = new Map(related.map((relation) => [relation.id, relation]));
       return (await store.list(request.projectId)).map((relation) => ({
         relation,
         related: byId.get(relation.id),

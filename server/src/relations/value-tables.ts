@@ -48,9 +48,9 @@ export class ValueTables {
 
   /** @throws not_found */
   async get(projectId: number, name: string): Promise<StoredTable> {
-    const found = await this.store.findTable(projectId, name);
-    if (found === undefined) throw new ServiceError('not_found');
-    return found;
+    const table = await this.store.findTable(projectId, name);
+    if (table === undefined) throw new ServiceError('not_found');
+    return table;
   }
 
   /**
@@ -80,8 +80,8 @@ export class ValueTables {
       });
     }
     // Reads one table after another, because parallel reads would take every connection of the process.
-    const found = await Array.fromAsync(names, (name) => this.store.findTable(projectId, name));
-    return found.filter((table) => table !== undefined);
+    const tables = await Array.fromAsync(names, (name) => this.store.findTable(projectId, name));
+    return tables.filter((table) => table !== undefined);
   }
 
   /** Creates the table, or replaces the table of that name if it differs. */

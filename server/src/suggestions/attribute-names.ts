@@ -58,13 +58,17 @@ const COMPOUND = /^(?:(maximal|hochst)|(minimal|mindest))(\p{L}{3,})$/u;
 /** @returns undefined if the name does not state a limit */
 export function readLimit(name: string): NamedLimit | undefined {
   const words = wordsOf(name);
-  const bound = (['most', 'least'] as const).find((one) => words.some((word) => LIMITS[one].test(word)));
+  const bound = (['most', 'least'] as const).find((limitBound) =>
+    words.some((word) => LIMITS[limitBound].test(word)),
+  );
   if (bound !== undefined) {
     const rest = words.filter((word) => !LIMITS[bound].test(word));
     return { bound, of: rest.toSorted().join(' ') };
   }
-  const found = COMPOUND.exec(words.join(' '));
-  return found ? { bound: found[1] === undefined ? 'least' : 'most', of: found[3] ?? '' } : undefined;
+  const compound = COMPOUND.exec(words.join(' '));
+  return compound
+    ? { bound: compound[1] === undefined ? 'least' : 'most', of: compound[3] ?? '' }
+    : undefined;
 }
 
 /** @returns an id derived from the subject, so that it remains the same when the counts change */

@@ -61,7 +61,7 @@ const weigh = ({ evidence }: AttributeSuggestion) =>
 function suggestType(sampled: SampledAttribute, settings: DraftSettings): AttributeSuggestion | undefined {
   const { attribute: present, values } = sampled;
   const all = countValues(values);
-  const isBetter = (one: Attribute) => countFits(values, one) >= FITTING * all;
+  const isBetter = (candidate: Attribute) => countFits(values, candidate) >= FITTING * all;
   const drafted = listReadings(sampled, settings).find(isBetter) ?? asText(sampled);
   if (drafted === undefined || (present !== undefined && readsEnough(values, present))) return undefined;
   const synonyms = present?.synonyms;
@@ -158,18 +158,18 @@ export function suggestDuplicates(attributes: readonly SampledAttribute[], sampl
   const pairs = listNamedAlike(attributes).map(orderPair);
   const both = countBoth(sample, pairs);
   return pairs
-    .flatMap((pair, at) => describePair(pair, both[at] ?? 0) ?? [])
+    .flatMap((pair, index) => describePair(pair, both[index] ?? 0) ?? [])
     .sort((a, b) => b.evidence.dropped.products - a.evidence.dropped.products || (a.id < b.id ? -1 : 1))
     .slice(0, SHOWN);
 }
 
 function listNamedAlike(attributes: readonly SampledAttribute[]): Pair[] {
-  const folded = attributes.map((one) => ({ one, name: foldName(one.name) }));
-  return folded.flatMap(({ one, name }, at) =>
+  const folded = attributes.map((attribute) => ({ one: attribute, name: foldName(attribute.name) }));
+  return folded.flatMap(({ one: attribute, name }, index) =>
     folded
-      .slice(at + 1)
+      .slice(index + 1)
       .filter((other) => name !== '' && (name === other.name || isNear(name, other.name)))
-      .map((other): Pair => [one, other.one]),
+      .map((other): Pair => [attribute, other.one]),
   );
 }
 
@@ -188,8 +188,8 @@ function countBoth(sample: CatalogSample, pairs: readonly Pair[]): number[] {
   const keys = pairs.map((pair) => pair.map(({ values }) => new Set(values.map(({ key }) => key))));
   for (const { values } of pairs.length === 0 ? [] : sample.products) {
     const present = new Set(values.map(({ key }) => key));
-    for (const [at, sides] of keys.entries()) {
-      if (sides.every((side) => !side.isDisjointFrom(present))) counts[at] = (counts[at] ?? 0) + 1;
+    for (const [index, sides] of keys.entries()) {
+      if (sides.every((side) => !side.isDisjointFrom(present))) counts[index] = (counts[index] ?? 0) + 1;
     }
   }
   return counts;

@@ -58,22 +58,22 @@ export class CatalogSample {
 
   add({ identifier, attributes, categories }: SentProduct): void {
     const values = new Set(
-      attributes.slice(0, VALUES_OF_PRODUCT).flatMap((one) => this.findValue(one) ?? []),
+      attributes.slice(0, VALUES_OF_PRODUCT).flatMap((attribute) => this.findValue(attribute) ?? []),
     );
     for (const value of values) {
       value.count += 1;
       if (value.identifiers.length < EXAMPLES) value.identifiers.push(identifier);
     }
-    const places = new Set(categories.flatMap(({ path }) => this.findCategories(path)));
-    for (const category of places) category.count += 1;
-    this.products.push({ identifier, values: [...values], categories: [...places] });
+    const ownCategories = new Set(categories.flatMap(({ path }) => this.findCategories(path)));
+    for (const category of ownCategories) category.count += 1;
+    this.products.push({ identifier, values: [...values], categories: [...ownCategories] });
   }
 
   private findValue({ key, value: text }: SentProduct['attributes'][number]): SampledValue | undefined {
     if (isBlank(text) || text.length > VALUE_LENGTH) return undefined;
     const ofKey = this.keys.get(key) ?? new Map<string, SampledValue>();
-    const known = ofKey.get(text);
-    if (known !== undefined) return known;
+    const cached = ofKey.get(text);
+    if (cached !== undefined) return cached;
     const isFull = ofKey.size === 0 ? this.keys.size >= KEYS : ofKey.size >= VALUES_OF_KEY;
     if (isFull || this.values >= VALUES) return undefined;
     const added = { key, text, count: 0, identifiers: [] };
@@ -83,12 +83,12 @@ export class CatalogSample {
   }
 
   private findCategories(path: readonly string[]): SampledCategory[] {
-    return path.flatMap((_, at) => {
-      const start = path.slice(0, at + 1);
+    return path.flatMap((_, level) => {
+      const start = path.slice(0, level + 1);
       const name = JSON.stringify(start);
-      const known = this.byPath.get(name);
-      const category = known ?? { path: start, count: 0, isLeaf: false };
-      if (known === undefined) {
+      const cached = this.byPath.get(name);
+      const category = cached ?? { path: start, count: 0, isLeaf: false };
+      if (cached === undefined) {
         if (this.byPath.size >= CATEGORIES) return [];
         this.byPath.set(name, category);
       }
@@ -136,11 +136,11 @@ const WHOLE_SHOP = 0.8;
 
 /** @returns the largest categories first */
 export function listCategories(sample: CatalogSample, ontology: Ontology): Category[] {
-  const chosen = new Map(chooseCategories(sample).map((one) => [one, newCategory(one)]));
+  const chosen = new Map(chooseCategories(sample).map((category) => [category, newCategory(category)]));
   const compare = createComparison(ontology);
   for (const product of sample.products) {
     const compared = compare(product);
-    const its = product.categories.flatMap((one) => chosen.get(one) ?? []);
+    const its = product.categories.flatMap((category) => chosen.get(category) ?? []);
     for (const category of its) {
       category.products.push(compared);
       countValues(category, compared);
@@ -193,9 +193,9 @@ function createComparison({ attributes }: Ontology): (product: SampledProduct) =
     for (const value of values) {
       const attribute = byKey.get(value.key);
       const rule = attribute && compared.get(attribute);
-      const one = rule && readOnce(value, rule);
-      if (attribute === undefined || one === undefined) continue;
-      byAttribute.getOrInsertComputed(attribute, () => []).push(one);
+      const comparedValue = rule && readOnce(value, rule);
+      if (attribute === undefined || comparedValue === undefined) continue;
+      byAttribute.getOrInsertComputed(attribute, () => []).push(comparedValue);
     }
     return { identifier, values: byAttribute };
   };

@@ -47,7 +47,9 @@ export function profileCategories(categories: readonly Category[]): Profiles {
   const leaves = categories.filter(({ isLeaf }) => isLeaf);
   const general = listGeneral(leaves);
   const having = (category: Category, share: number) =>
-    [...category.values.keys()].filter((one) => !general.has(one) && shareWith(category, one) >= share);
+    [...category.values.keys()].filter(
+      (attribute) => !general.has(attribute) && shareWith(category, attribute) >= share,
+    );
   const profileOf = (category: Category): Profile => ({
     often: new Set(having(category, HAS)),
     some: new Set(leaves.length < MANY ? [] : having(category, HAS / 2)),
@@ -59,10 +61,10 @@ export function profileCategories(categories: readonly Category[]): Profiles {
 /** @returns the attributes that products of any kind have; none if there are too few kinds to decide */
 function listGeneral(leaves: readonly Category[]): Set<Attribute> {
   const had = leaves.flatMap((leaf) =>
-    [...leaf.values.keys()].filter((one) => shareWith(leaf, one) >= HAS / 2),
+    [...leaf.values.keys()].filter((attribute) => shareWith(leaf, attribute) >= HAS / 2),
   );
   const least = leaves.length < MANY ? Math.max(FEW, leaves.length) : GENERAL * leaves.length;
-  return new Set([...countEach(had)].filter(([, count]) => count >= least).map(([one]) => one));
+  return new Set([...countEach(had)].filter(([, count]) => count >= least).map(([attribute]) => attribute));
 }
 
 /** @returns matches by equal values, and matches by the limits that attributes of the source state */
@@ -75,12 +77,14 @@ function listEqual([source, target]: Pair, profiles: Profiles): SuggestedMatch[]
   const others = [...(profiles.get(target)?.often ?? [])].filter(canFit);
   return [...(profiles.get(source)?.often ?? [])]
     .filter(canFit)
-    .flatMap((one) =>
+    .flatMap((ofSource) =>
       others
         .filter(
-          (other) => isSelective([one, other], [source, target]) && mayBeSame([one, other], [source, target]),
+          (other) =>
+            isSelective([ofSource, other], [source, target]) &&
+            mayBeSame([ofSource, other], [source, target]),
         )
-        .map((other): SuggestedMatch => ({ target: other, operator: 'equals', source: one })),
+        .map((other): SuggestedMatch => ({ target: other, operator: 'equals', source: ofSource })),
     );
 }
 
@@ -133,8 +137,8 @@ const SIZES = /^(?:size|diameter|größe|grösse|durchmesser)$/;
  */
 function areSizes(shared: readonly Comparable[], [a, b]: AttributePair): boolean {
   if (a.unitName === undefined || shared.length < 3) return false;
-  const numbers = shared.map(Number).sort((one, other) => one - other);
-  const steps = numbers.slice(1).map((one, at) => one - (numbers[at] ?? 0));
+  const numbers = shared.map(Number).sort((first, second) => first - second);
+  const steps = numbers.slice(1).map((number, index) => number - (numbers[index] ?? 0));
   const least = Math.min(...steps);
   const isEven = steps.every((step) => Math.abs(step / least - Math.round(step / least)) < 1e-6);
   if (!isEven) return shared.length > 3;
@@ -179,14 +183,16 @@ function findLimited(
   profiles: Profiles,
 ): Attribute | undefined {
   const measured = [...(profiles.get(target)?.often ?? [])].filter(
-    (one) => one.type === 'NUMERIC_ATTRIBUTE' && one !== limiting && canCompare(one, limiting),
+    (candidate) =>
+      candidate.type === 'NUMERIC_ATTRIBUTE' && candidate !== limiting && canCompare(candidate, limiting),
   );
   const isNamed = nameOfCategory(target) === singular(of);
-  const isOthers = !isNamed && [...profiles.keys()].some((one) => nameOfCategory(one) === singular(of));
+  const isOthers =
+    !isNamed && [...profiles.keys()].some((category) => nameOfCategory(category) === singular(of));
   if (isOthers) return undefined;
   const named =
     measured.find(({ name }) => foldName(name) === of) ??
-    measured.find((one) => isLimitedPart({ one, of }, target, profiles));
+    measured.find((candidate) => isLimitedPart({ one: candidate, of }, target, profiles));
   const hasUnit = limiting.unitName !== undefined;
   return named ?? (isNamed && hasUnit && measured.length === 1 ? measured[0] : undefined);
 }

@@ -13,14 +13,14 @@ const DISMISSALS = 1_000;
 
 /** @returns the ids of dismissed suggestions */
 export async function listDismissed(rows: Rows, projectId: number): Promise<ReadonlySet<string>> {
-  const found = await rows
+  const dismissals = await rows
     .selectFrom('dismissed_suggestion')
     .select('suggestion_id')
     .where('project_id', '=', projectId)
     .orderBy('dismissed_at', 'desc')
     .orderBy('suggestion_id')
     .execute();
-  return new Set(found.map(({ suggestion_id }) => suggestion_id));
+  return new Set(dismissals.map(({ suggestion_id }) => suggestion_id));
 }
 
 /** @returns whether the suggestion was not dismissed before */

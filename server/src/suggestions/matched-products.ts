@@ -51,13 +51,13 @@ export function matchSide(
   const counts = from.products.map((product) =>
     Math.min(countPartners(product, { equal, limit, side }, { index, isUpper }), to.products.length),
   );
-  const found = counts.filter((count) => count > 0);
-  const partners = found.reduce((total, count) => total + count, 0) / Math.max(found.length, 1);
+  const matched = counts.filter((count) => count > 0);
+  const partners = matched.reduce((total, count) => total + count, 0) / Math.max(matched.length, 1);
   return {
-    withPartner: found.length,
+    withPartner: matched.length,
     partners,
     spread: partners / to.products.length,
-    alone: from.products.filter((_, at) => counts[at] === 0),
+    alone: from.products.filter((_, index) => counts[index] === 0),
   };
 }
 
@@ -95,8 +95,8 @@ function countPartners(
   for (const key of combine(product, compared)) {
     const others = index.get(key) ?? NO_NUMBERS;
     count += isUpper
-      ? findEdge(others, (one) => one <= number)
-      : others.length - findEdge(others, (one) => one < number);
+      ? findEdge(others, (otherNumber) => otherNumber <= number)
+      : others.length - findEdge(others, (otherNumber) => otherNumber < number);
   }
   return count;
 }
@@ -133,10 +133,12 @@ const UNCOMPARED = [''] as const;
 export function listPairs([source, target]: Pair, matches: readonly SuggestedMatch[], most: number) {
   const step = Math.max(1, Math.floor(source.products.length / (most * 4)));
   const pairs = source.products
-    .filter((_, at) => at % step === 0)
-    .flatMap((one) => {
-      const partner = target.products.find((other) => one !== other && areMatched(one, other, matches));
-      return partner === undefined ? [] : [{ source: one.identifier, target: partner.identifier }];
+    .filter((_, index) => index % step === 0)
+    .flatMap((sourceProduct) => {
+      const partner = target.products.find(
+        (other) => sourceProduct !== other && areMatched(sourceProduct, other, matches),
+      );
+      return partner === undefined ? [] : [{ source: sourceProduct.identifier, target: partner.identifier }];
     });
   return pairs.slice(0, most);
 }

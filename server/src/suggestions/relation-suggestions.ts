@@ -67,7 +67,7 @@ export function suggestRelations(sample: CatalogSample, ontology: Ontology): Rel
   const candidates: Candidate[] = [];
   let visited = 0;
   for (const pair of listPairsApart(categories)) {
-    const possible = orient(pair).map((one) => [one, listMatches(one, profiles)] as const);
+    const possible = orient(pair).map((oriented) => [oriented, listMatches(oriented, profiles)] as const);
     const matches = possible.reduce((sum, [, ofOne]) => sum + ofOne.length, 0);
     if (matches === 0 || areAlike(pair, profiles)) continue;
     visited += matches * sizeOf(pair);
@@ -115,9 +115,9 @@ const depthOf = ({ pair: [a, b] }: Candidate) => a.path.length + b.path.length;
 /** Each pair of categories that have hardly any product in common, once. The largest pairs come first. */
 function listPairsApart(categories: readonly Category[]): Pair[] {
   return categories
-    .flatMap((a, at) => categories.slice(at + 1).map((b): Pair => [a, b]))
+    .flatMap((a, index) => categories.slice(index + 1).map((b): Pair => [a, b]))
     .filter(([a, b]) => (a.shared.get(b.path) ?? 0) <= OVERLAP * b.products.length)
-    .sort((one, other) => sizeOf(other) - sizeOf(one));
+    .sort((first, second) => sizeOf(second) - sizeOf(first));
 }
 
 const sizeOf = ([a, b]: Pair) => a.products.length + b.products.length;
@@ -129,7 +129,7 @@ const sizeOf = ([a, b]: Pair) => a.products.length + b.products.length;
 function findBest(possible: readonly (readonly [Pair, readonly SuggestedMatch[]])[]): Candidate[] {
   return possible
     .flatMap(([pair, matches]) => narrow(pair, matches) ?? [])
-    .sort((one, other) => other.matches.length - one.matches.length || compareCandidates(one, other))
+    .sort((first, second) => second.matches.length - first.matches.length || compareCandidates(first, second))
     .slice(0, 1);
 }
 
@@ -142,7 +142,7 @@ function narrow(pair: Pair, possible: readonly SuggestedMatch[]): Candidate | un
     const more = possible
       .filter((match) => !matches.includes(match) && !(isLimited && match.operator !== 'equals'))
       .flatMap((match) => tryMatches(pair, [...matches, match]) ?? [])
-      .filter((one) => isNarrower(one, source) && keepsMost(one, wider))
+      .filter((narrowed) => isNarrower(narrowed, source) && keepsMost(narrowed, wider))
       .sort(compareCandidates)[0];
     if (more === undefined) break;
     best = more;
@@ -154,9 +154,10 @@ const isNarrower = ({ matches, source }: Candidate, wider: MatchedSide) =>
   source.spread <= NARROWS[matches.at(-1)?.operator ?? 'equals'] * wider.spread;
 
 /** A limit may exclude targets that exceed it for every source. */
-const keepsMost = (one: Candidate, wider: Candidate) =>
-  one.source.withPartner >= KEEPS * wider.source.withPartner &&
-  (one.matches.at(-1)?.operator !== 'equals' || one.target.withPartner >= KEEPS * wider.target.withPartner);
+const keepsMost = (narrowed: Candidate, wider: Candidate) =>
+  narrowed.source.withPartner >= KEEPS * wider.source.withPartner &&
+  (narrowed.matches.at(-1)?.operator !== 'equals' ||
+    narrowed.target.withPartner >= KEEPS * wider.target.withPartner);
 
 function tryMatches(pair: Pair, matches: readonly SuggestedMatch[]): Candidate | undefined {
   const [from, to] = pair;
@@ -188,13 +189,13 @@ function isListed({ values }: Category, attribute: Attribute): boolean {
 /** Drops suggestions for smaller categories if larger ones are about as good. */
 function dropCovered(candidates: readonly Candidate[]): Candidate[] {
   return candidates.filter(
-    (one, at) =>
+    (candidate, index) =>
       !candidates.some(
-        (other, place) =>
-          place !== at &&
-          isWithin(one.pair, other.pair) &&
-          (place < at || !isWithin(other.pair, one.pair)) &&
-          other.score >= 0.8 * one.score,
+        (other, otherIndex) =>
+          otherIndex !== index &&
+          isWithin(candidate.pair, other.pair) &&
+          (otherIndex < index || !isWithin(other.pair, candidate.pair)) &&
+          other.score >= 0.8 * candidate.score,
       ),
   );
 }
@@ -269,7 +270,7 @@ function listShared([from, to]: Pair, matches: readonly SuggestedMatch[]): Share
           sources: count,
           targets: targets.get(value) ?? 0,
         }))
-        .filter((one) => one.targets > 0)
+        .filter((sharedValue) => sharedValue.targets > 0)
         .sort((a, b) => b.sources * b.targets - a.sources * a.targets)
         .slice(0, EXAMPLES);
     });

@@ -33,7 +33,9 @@ export const suggestionRoutes =
         limitScans(request, reply);
         const { items, ...looked } = await suggestions.list(request.project.id);
         const { kind, dismissed = false } = request.query;
-        const chosen = items.filter((one) => one.dismissed === dismissed && (kind ?? one.kind) === one.kind);
+        const chosen = items.filter(
+          (suggestion) => suggestion.dismissed === dismissed && (kind ?? suggestion.kind) === suggestion.kind,
+        );
         // A cast, because each kind has its own schema and TypeScript cannot express that `filter` keeps the
         // kinds.
         return { ...looked, items: chosen } as unknown as Sent<Static<typeof SuggestionList>>;

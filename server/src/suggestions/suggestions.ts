@@ -49,15 +49,15 @@ export function createSuggestions(parts: SuggestionParts) {
   return {
     /** @returns by kind, with the best first, the suggestions that no relation covers */
     async list(projectId: number) {
-      const { suggestions, ...found } = await find(projectId);
+      const { suggestions, ...counts } = await find(projectId);
       const [dismissed, present] = await Promise.all([
         listDismissed(database.read, projectId),
         relations.list(projectId),
       ]);
       const items = suggestions
-        .filter((one) => one.kind !== 'relation' || !isThere(one, present))
-        .map((one) => ({ ...one, dismissed: dismissed.has(one.id) }));
-      return { ...found, items };
+        .filter((suggestion) => suggestion.kind !== 'relation' || !isThere(suggestion, present))
+        .map((suggestion) => ({ ...suggestion, dismissed: dismissed.has(suggestion.id) }));
+      return { ...counts, items };
     },
 
     /** Dismissing a suggestion again changes nothing. @throws not_found for an unknown suggestion */
@@ -109,16 +109,16 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
     const mark = `${catalogVersion} ${revision}`;
     const last = findings.get(projectId);
     if (last?.mark === mark) return last.found;
-    const found = (last?.found ?? Promise.resolve())
+    const counting = (last?.found ?? Promise.resolve())
       // The previous count was for another state. Its caller gets its failure; this call only waits for it.
       .catch(() => undefined)
       .then(() => count(projectId, catalogVersion));
-    const finding = { mark, found };
+    const finding = { mark, found: counting };
     findings.set(projectId, finding);
     // The caller gets the rejection of `found`. Here a failed count is only dropped, so that the next
     // question counts again.
-    found.catch(() => findings.peek(projectId) === finding && findings.delete(projectId));
-    return found;
+    counting.catch(() => findings.peek(projectId) === finding && findings.delete(projectId));
+    return counting;
   };
 }
 
@@ -136,9 +136,10 @@ function isThere({ draft }: RelationSuggestion, relations: readonly Relation[]):
     [draft.target, draft.source],
   ] as const;
   return relations.some(({ definition: { source, target, match } }) =>
-    sides.some(([from, to], at) => {
-      const isCompared = match.flatMap(matchesOf).some((one) => {
-        const [ofTarget, ofSource] = at === 0 ? [one.target, one.source] : [one.source, one.target];
+    sides.some(([from, to], index) => {
+      const isCompared = match.flatMap(matchesOf).some((compared) => {
+        const [ofTarget, ofSource] =
+          index === 0 ? [compared.target, compared.source] : [compared.source, compared.target];
         return draft.match.some(
           (drafted) =>
             nameOf(drafted.target) === nameOf(ofTarget) && nameOf(drafted.source) === nameOf(ofSource),
@@ -157,11 +158,11 @@ function nameOf(value: Match['target']): string {
 /** A filter without categories may include products of any category. */
 function overlap(filter: Filter, drafted: Filter): boolean {
   const [paths, own] = [listPaths(filter), listPaths(drafted)];
-  return paths.length === 0 || paths.some((path) => own.some((one) => beginAlike(path, one)));
+  return paths.length === 0 || paths.some((path) => own.some((ownPath) => beginAlike(path, ownPath)));
 }
 
 const beginAlike = (a: readonly string[], b: readonly string[]) =>
-  a.slice(0, b.length).every((name, at) => name === b[at]);
+  a.slice(0, b.length).every((name, level) => name === b[level]);
 
 function listPaths(filter: Filter): (readonly string[])[] {
   if ('category' in filter) return [filter.category];

@@ -34,7 +34,7 @@ export const relationOperations: Record<string, Operation> = {
 
 /** @returns the relations that fit into an answer, and the ids of the others */
 function showRelated({ answer, ...page }: ReadRelated) {
-  const described = readRelated(answer).map((one) => describeFound(one, page));
+  const described = readRelated(answer).map((relation) => describeFound(relation, page));
   const shown = fitPage(described);
   return { shown, left: described.slice(shown.length).map(({ id }) => id) };
 }
@@ -60,7 +60,9 @@ const describeItem = ({ identifier, name, brand, link, explain }: FoundRelation[
   name: shortenText(name),
   brand: shortenValue(brand),
   link: link.length > 200 ? '' : link,
-  ...(explain !== undefined && { why: explain.match.slice(0, MATCHES).map((one) => describeMatch(one)) }),
+  ...(explain !== undefined && {
+    why: explain.match.slice(0, MATCHES).map((element) => describeMatch(element)),
+  }),
 });
 
 type Term = { readonly times?: number; readonly plus?: number | string } | undefined;
@@ -72,7 +74,7 @@ type Term = { readonly times?: number; readonly plus?: number | string } | undef
  */
 export function describeMatch(element: ExplainedElement, { isJudged = false } = {}): string {
   const list = (inner: readonly ExplainedElement[], joint: string) =>
-    inner.map((one) => describeMatch(one, { isJudged })).join(joint);
+    inner.map((innerElement) => describeMatch(innerElement, { isJudged })).join(joint);
   const { verdict = 'fits' } = (isJudged ? element : {}) as { verdict?: string };
   const held = isJudged ? [] : (element.any?.filter(({ holds }) => holds) ?? []);
   if (held.length > 0) return list(held, ' or ');
@@ -107,7 +109,7 @@ export function listAdvice(element: ExplainedElement): string[] {
   return [
     ...(advice === undefined ? [] : [`${target} ${advice}`]),
     ...(sourceAdvice === undefined ? [] : [`${source} ${sourceAdvice}`]),
-  ].map((one) => shortenText(one));
+  ].map((text) => shortenText(text));
 }
 
 const ORDER = ['does_not_fit', 'unknown', 'fits'];
@@ -144,10 +146,10 @@ const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair
   relation: shortenText(relation.name),
   verdict,
   why: match
-    .filter((one) => one.verdict === verdict)
+    .filter((judgedElement) => judgedElement.verdict === verdict)
     .slice(0, REASONS)
-    .map((one) => describeMatch(one, { isJudged: true })),
-  ...describeAdvice(match.filter((one) => one.verdict === 'does_not_fit')),
+    .map((judgedElement) => describeMatch(judgedElement, { isJudged: true })),
+  ...describeAdvice(match.filter((judgedElement) => judgedElement.verdict === 'does_not_fit')),
   missing: missing
     .slice(0, MISSING)
     .map(({ identifier, attribute }) => `${shortenValue(attribute)} of ${shortenValue(identifier)}`),

@@ -14,7 +14,7 @@ export interface RelatedBytes {
 /** The answer for one product. */
 interface FoundAnswer {
   readonly length: number;
-  write(joined: Buffer, at: number): void;
+  write(joined: Buffer, start: number): void;
 }
 
 /**
@@ -48,25 +48,25 @@ export class AnswerMemory {
     const space = this.cache.of(`relations of ${whole.projectId}`, version);
     const number = this.numberOf(whole);
     const allKeys = whole.identifiers.map((identifier) => `${number} ${identifier}`);
-    const places = takeFirst(space, space.findAll(allKeys));
-    if (!places.includes(-1)) return Array.from(places, (place) => cachedAt(space, place));
-    const request = { ...whole, identifiers: whole.identifiers.slice(0, places.length) };
+    const positions = takeFirst(space, space.findAll(allKeys));
+    if (!positions.includes(-1)) return Array.from(positions, (position) => cachedAt(space, position));
+    const request = { ...whole, identifiers: whole.identifiers.slice(0, positions.length) };
     // Copies the cached answers now, because they may be evicted before all parts are read.
-    const cached = Array.from(places, (place) => (place < 0 ? undefined : copyOut(space, place)));
-    const missing = request.identifiers.filter((_, at) => cached[at] === undefined);
-    const found = await read({ ...request, identifiers: missing });
-    countPassedAtOnce(found.bytes.length);
+    const cached = Array.from(positions, (position) => (position < 0 ? undefined : copyOut(space, position)));
+    const missing = request.identifiers.filter((_, index) => cached[index] === undefined);
+    const output = await read({ ...request, identifiers: missing });
+    countPassedAtOnce(output.bytes.length);
     // The catalog has changed, or the reader lags. All answers of a step must have the same version, so all
     // are read again.
-    if (found.version !== version)
-      return splitAnswers(missing.length < cached.length ? await read(request) : found).map(toFound);
-    const answers = splitAnswers(found);
+    if (output.version !== version)
+      return splitAnswers(missing.length < cached.length ? await read(request) : output).map(toFound);
+    const answers = splitAnswers(output);
     const parts: Uint8Array[] = [];
     let next = 0;
-    for (const [at, bytes] of cached.entries()) {
+    for (const [partIndex, bytes] of cached.entries()) {
       const part = bytes ?? answers[next++];
       if (part === undefined) break;
-      if (bytes === undefined) space.keep(allKeys[at] as string, part);
+      if (bytes === undefined) space.keep(allKeys[partIndex] as string, part);
       parts.push(part);
     }
     return parts.map(toFound);
@@ -77,23 +77,26 @@ export class AnswerMemory {
    * precedes each answer.
    */
   join(
-    found: readonly FoundAnswer[],
+    answers: readonly FoundAnswer[],
     { identifiers, form }: RelateInput,
     { head, tail }: { head: string; tail: string },
   ): RelatedBytes {
     const labels = identifiers
-      .slice(0, found.length)
-      .map((identifier, at) =>
-        Buffer.from(form === 'bulk' ? `${at > 0 ? ',' : ''}${JSON.stringify(identifier)}:` : ''),
+      .slice(0, answers.length)
+      .map((identifier, index) =>
+        Buffer.from(form === 'bulk' ? `${index > 0 ? ',' : ''}${JSON.stringify(identifier)}:` : ''),
       );
-    const length = [...labels, ...found].reduce((sum, one) => sum + one.length, head.length + tail.length);
+    const length = [...labels, ...answers].reduce(
+      (sum, part) => sum + part.length,
+      head.length + tail.length,
+    );
     const { buffer, release } = this.buffers.take(length);
     let end = buffer.write(head, 'latin1');
-    for (const [at, label] of labels.entries()) {
+    for (const [position, label] of labels.entries()) {
       end += label.copy(buffer, end);
-      const one = found[at] as FoundAnswer;
-      one.write(buffer, end);
-      end += one.length;
+      const answer = answers[position] as FoundAnswer;
+      answer.write(buffer, end);
+      end += answer.length;
     }
     buffer.write(tail, end, 'latin1');
     return { bytes: buffer.subarray(0, length), release };
@@ -101,7 +104,7 @@ export class AnswerMemory {
 
   private numberOf(input: RelateInput): number {
     const { tags, form, explain, assumed, locale, brandAttribute } = input;
-    const text = this.texts.getOrInsertComputed(tags, (one) => JSON.stringify(one));
+    const text = this.texts.getOrInsertComputed(tags, (requestedTags) => JSON.stringify(requestedTags));
     const signature = `${form} ${explain} ${assumed} ${locale} ${text} ${brandAttribute}`;
     return this.signatures.getOrInsertComputed(signature, () => ++this.lastNumber);
   }
@@ -111,35 +114,35 @@ export class AnswerMemory {
  * @returns the places of answers up to `STEP_BYTES`, but at least one. An answer that is not cached counts as
  * empty.
  */
-function takeFirst(space: CacheSpace, places: Int32Array): Int32Array {
+function takeFirst(space: CacheSpace, positions: Int32Array): Int32Array {
   let bytes = 0;
-  const end = places.findIndex((place) => {
+  const end = positions.findIndex((position) => {
     const isFull = bytes >= STEP_BYTES;
-    if (place >= 0) bytes += space.lengthAt(place);
+    if (position >= 0) bytes += space.lengthAt(position);
     return isFull;
   });
-  return end < 0 ? places : places.subarray(0, end);
+  return end < 0 ? positions : positions.subarray(0, end);
 }
 
-function copyOut(space: CacheSpace, place: number): Uint8Array {
-  space.mark(place, 1);
-  const bytes = new Uint8Array(space.lengthAt(place));
-  space.copy(place, bytes, 0);
+function copyOut(space: CacheSpace, position: number): Uint8Array {
+  space.mark(position, 1);
+  const bytes = new Uint8Array(space.lengthAt(position));
+  space.copy(position, bytes, 0);
   return bytes;
 }
 
 const toFound = (bytes: Uint8Array): FoundAnswer => ({
   length: bytes.length,
-  write: (joined, at) => joined.set(bytes, at),
+  write: (joined, start) => joined.set(bytes, start),
 });
 
-const cachedAt = (space: CacheSpace, place: number): FoundAnswer => ({
-  length: space.lengthAt(place),
-  write(joined, at) {
-    space.mark(place, 1);
-    space.copy(place, joined, at);
+const cachedAt = (space: CacheSpace, position: number): FoundAnswer => ({
+  length: space.lengthAt(position),
+  write(joined, start) {
+    space.mark(position, 1);
+    space.copy(position, joined, start);
   },
 });
 
 const splitAnswers = ({ bytes, ends }: RelateOutput): Uint8Array[] =>
-  Array.from(ends, (end, at) => bytes.subarray(at === 0 ? 0 : ends[at - 1], end));
+  Array.from(ends, (end, index) => bytes.subarray(index === 0 ? 0 : ends[index - 1], end));

@@ -61,8 +61,8 @@ export class AnswerPlans {
   ): AnswerPlan {
     const included = { includeTags, includeRelations };
     const requested = JSON.stringify([projectId, includeTags, includeRelations]);
-    const known = this.known.get(requested);
-    if (known?.relations === relations) return known;
+    const cached = this.known.get(requested);
+    if (cached?.relations === relations) return cached;
     const plan = planAnswer(included, relations);
     if (requested.length > PLANS.longest) return plan;
     this.known.set(requested, { ...plan, relations });
@@ -98,11 +98,11 @@ function listIncluded(
   { includeRelations = [], includeTags = [] }: IncludedRelations,
   relations: readonly Relation[],
 ): { readonly id: number; readonly tag: string | undefined; readonly limit: number }[] {
-  const known = relations.filter(({ definition }) => definition.enabled);
-  const tagOf = (id: number) => known.find((one) => one.id === id)?.definition.tag;
+  const enabled = relations.filter(({ definition }) => definition.enabled);
+  const tagOf = (id: number) => enabled.find((relation) => relation.id === id)?.definition.tag;
   return [
     ...includeTags.flatMap(({ tag, limitPerRelation: limit = DEFAULT_LIMIT }) =>
-      known.filter(({ definition }) => definition.tag === tag).map(({ id }) => ({ id, tag, limit })),
+      enabled.filter(({ definition }) => definition.tag === tag).map(({ id }) => ({ id, tag, limit })),
     ),
     ...includeRelations.map(({ id, limit = DEFAULT_LIMIT }) => ({ id, tag: tagOf(id), limit })),
   ];

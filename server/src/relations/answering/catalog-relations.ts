@@ -83,7 +83,7 @@ export class CatalogRelations {
     // Uses shared memory, because V8 counts transferred memory and would collect the whole heap of both
     // threads for it.
     const bytes = Buffer.from(new SharedArrayBuffer(length));
-    for (const [at, answer] of answers.entries()) bytes.write(answer, ends[at - 1] ?? 0);
+    for (const [index, answer] of answers.entries()) bytes.write(answer, ends[index - 1] ?? 0);
     return { version: this.version, bytes, ends: Uint32Array.from(ends) } satisfies RelateOutput;
   }
 
@@ -96,8 +96,8 @@ export class CatalogRelations {
         // A view that fetches reads the uploads for answers together with the variants, so it needs all
         // variants.
         const isBestEnough = input.form !== 'bulk' && view.share !== undefined;
-        const found = search(view, relation, { ...requested, limit, isBestEnough });
-        return [this.describeRelation(view, relation, { requested, found, input })];
+        const related = search(view, relation, { ...requested, limit, isBestEnough });
+        return [this.describeRelation(view, relation, { requested, found: related, input })];
       });
       return answered.length === 0 ? [] : [`{"tag":${JSON.stringify(tag)},"relations":[${chain(answered)}]}`];
     });
@@ -138,10 +138,10 @@ export class CatalogRelations {
     let relevance = HIGHEST_RELEVANCE;
     const now = { version: this.version, findDocument: view.findDocument };
     const describe = (productId: number) => {
-      const known = this.items.find(input, productId, now);
+      const cachedText = this.items.find(input, productId, now);
       const missing = input.assumed ? assumed?.get(productId) : undefined;
-      const said = missing === undefined ? '' : `,"assumed":${JSON.stringify(missing)}`;
-      const item = `${known ?? this.describeProduct(view, productId, input)}${relevance--}${said}`;
+      const assumedText = missing === undefined ? '' : `,"assumed":${JSON.stringify(missing)}`;
+      const item = `${cachedText ?? this.describeProduct(view, productId, input)}${relevance--}${assumedText}`;
       if (!input.explain) return `${item}}`;
       const explained = explainItem(view, relation, {
         ...{ ...requested, productId, matchType },
@@ -211,6 +211,8 @@ function explainItem(
 ): RelatedReason | undefined {
   if (relation.isListed) return explainLinked(view, relation, pair);
   const raws = [view.findUpload(pair.identifier)?.raw, view.findRaw(pair.productId)];
-  const [requested, found] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
-  return requested && found ? explainFound(view, relation, { ...pair, requested, found }) : undefined;
+  const [requested, result] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
+  return requested && result
+    ? explainFound(view, relation, { ...pair, requested, found: result })
+    : undefined;
 }

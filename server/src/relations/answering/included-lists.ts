@@ -16,10 +16,10 @@ export function joinPhpLists(given: unknown): void {
   const query = given as Record<string, unknown>;
   const lists = new Map<string, Map<string, Record<string, unknown>>>();
   for (const [name, value] of Object.entries(query)) {
-    const [, list, place = '', member] = PHP_NAME.exec(name) ?? [];
+    const [, list, index = '', member] = PHP_NAME.exec(name) ?? [];
     if (list === undefined || member === undefined) continue;
     const entries = lists.getOrInsertComputed(list, () => new Map());
-    entries.getOrInsertComputed(place, () => ({}))[member] = readMember(member, value);
+    entries.getOrInsertComputed(index, () => ({}))[member] = readMember(member, value);
   }
   for (const [list, entries] of lists) {
     if (query[list] !== undefined)
@@ -52,16 +52,16 @@ export function refuseMixedUp(
   sent: Readonly<Partial<Record<ListName, readonly object[] | null>>>,
 ): void {
   const details = LISTS.flatMap((list) =>
-    (sent[list] ?? []).flatMap((entry, at) =>
-      Object.keys(entry).flatMap((member) => describeMixedUp(list, member, `/${list}/${at}`)),
+    (sent[list] ?? []).flatMap((entry, index) =>
+      Object.keys(entry).flatMap((member) => describeMixedUp(list, member, `/${list}/${index}`)),
     ),
   );
   if (details.length > 0) throw new ServiceError(code, { details: details.slice(0, 20) });
 }
 
-function describeMixedUp(list: ListName, member: string, place: string): string[] {
+function describeMixedUp(list: ListName, member: string, path: string): string[] {
   const { id, limit, entry } = MEMBERS[list];
   if (member === id || member === limit) return [];
   const meant = LIKE_LIMIT.test(member) ? limit : LIKE_ID.test(member) ? id : undefined;
-  return meant === undefined ? [] : [`${place}/${member.slice(0, 64)} is unknown: ${entry} takes ${meant}`];
+  return meant === undefined ? [] : [`${path}/${member.slice(0, 64)} is unknown: ${entry} takes ${meant}`];
 }

@@ -56,7 +56,7 @@ export function readRelated(answer: Uint8Array): FoundRelation[] {
   const { tags } = JSON.parse(Buffer.from(answer).toString()) as {
     tags: { tag: string; relations: Omit<FoundRelation, 'tag'>[] }[];
   };
-  return tags.flatMap(({ tag, relations }) => relations.map((one) => ({ tag, ...one })));
+  return tags.flatMap(({ tag, relations }) => relations.map((relation) => ({ tag, ...relation })));
 }
 
 /** The source of answers that are not cached. */
@@ -119,19 +119,19 @@ async function* answerInSteps(
   const { identifiers, projectId } = input;
   const [begin, close] = input.form === 'bulk' ? ['{', '}'] : ['', ''];
   const size = countSources(input.tags);
-  let at = 0;
+  let answered = 0;
   do {
     // Waits between steps, because cached steps would otherwise end within one turn of the event loop and
     // delay small requests.
-    if (at > 0) await nextTurn();
-    const state = at === 0 ? mark : (await store.open(projectId)).mark;
-    const step = { ...input, identifiers: identifiers.slice(at, at + size) };
+    if (answered > 0) await nextTurn();
+    const state = answered === 0 ? mark : (await store.open(projectId)).mark;
+    const step = { ...input, identifiers: identifiers.slice(answered, answered + size) };
     const read = (missing: RelateInput) => store.relate({ ...missing, ...state }, signal);
-    const found = await memory.find(step, state.version, read);
-    const head = at === 0 ? begin : ',';
-    at += found.length;
-    yield memory.join(found, step, { head, tail: at === identifiers.length ? close : '' });
-  } while (at < identifiers.length);
+    const answers = await memory.find(step, state.version, read);
+    const head = answered === 0 ? begin : ',';
+    answered += answers.length;
+    yield memory.join(answers, step, { head, tail: answered === identifiers.length ? close : '' });
+  } while (answered < identifiers.length);
 }
 
 /** The limits of groups and of products in a step. Between two steps other requests get their turn. */

@@ -47,13 +47,13 @@ export interface AlternativeOrder {
  * nearest in price first.
  */
 export async function listAlternatives(catalog: AlternativeCatalog, order: AlternativeOrder) {
-  const found = [];
-  for (const one of order.set) {
-    const { identifier } = one.product;
+  const alternatives = [];
+  for (const unfit of order.set) {
+    const { identifier } = unfit.product;
     if (!order.unfit.has(identifier)) continue;
-    found.push({ insteadOf: identifier, ...(await findInPlaceOf(one, catalog, order)) });
+    alternatives.push({ insteadOf: identifier, ...(await findInPlaceOf(unfit, catalog, order)) });
   }
-  return found;
+  return alternatives;
 }
 
 const REASONS = {
@@ -63,15 +63,15 @@ const REASONS = {
   none: 'no other product of its category fits everything else',
 };
 
-async function findInPlaceOf(one: OrderedProduct, catalog: AlternativeCatalog, order: AlternativeOrder) {
-  const path = mainPathOf(one.upload);
+async function findInPlaceOf(replaced: OrderedProduct, catalog: AlternativeCatalog, order: AlternativeOrder) {
+  const path = mainPathOf(replaced.upload);
   if (path === undefined) return { products: [], reason: REASONS.category };
   if (catalog.columns === undefined) return { products: [], reason: REASONS.large };
   const { most, limit } = order;
   const products: DescribedAlternative[] = [];
   try {
     for await (const candidate of listSuitable(
-      one,
+      replaced,
       { ...catalog, columns: catalog.columns },
       { path, ...order },
     )) {
@@ -92,19 +92,19 @@ type DescribedAlternative = ReturnType<typeof describeAlternative>;
  * search_too_long
  */
 async function* listSuitable(
-  one: OrderedProduct,
+  replaced: OrderedProduct,
   catalog: AlternativeCatalog & { readonly columns: CatalogColumns },
   { path, judge: judging, set, mayBeNegative, limit }: AlternativeOrder & { readonly path: string },
 ): AsyncGenerator<Candidate, void> {
-  const others = set.filter((other) => other !== one);
+  const others = set.filter((other) => other !== replaced);
   const judge = judging.judgeBeside(others, { mayBeNegative, budget: limit });
   const named = new Set(set.map(({ product }) => product.identifier));
-  const search = { path, one, judged: judging.attributes, mayFit: judge.mayFit, limit };
+  const search = { path, one: replaced, judged: judging.attributes, mayFit: judge.mayFit, limit };
   for await (const candidate of readProducts(catalog, sortByPrice(catalog, catalog.columns, search))) {
     limit.charge();
     const { product } = candidate;
     if (mainPathOf(product) !== path || named.has(product.identifier)) continue;
-    if (judge.fitsStrictly({ product: judgeUpload(product), quantity: one.quantity })) yield candidate;
+    if (judge.fitsStrictly({ product: judgeUpload(product), quantity: replaced.quantity })) yield candidate;
   }
 }
 
@@ -121,11 +121,11 @@ function mainPathOf({ categories }: UploadedProduct): string | undefined {
 
 /** Yields the products in the order of the identifiers. */
 async function* readProducts({ findUploads }: AlternativeCatalog, identifiers: readonly string[]) {
-  for (let at = 0; at < identifiers.length; at += UPLOADS_AT_ONCE) {
-    const chunk = identifiers.slice(at, at + UPLOADS_AT_ONCE);
+  for (let start = 0; start < identifiers.length; start += UPLOADS_AT_ONCE) {
+    const chunk = identifiers.slice(start, start + UPLOADS_AT_ONCE);
     const uploads = await findUploads(chunk);
-    const places = new Map(chunk.map((identifier, place) => [identifier, place]));
-    const placeOf = ({ raw }: PresentUpload) => places.get(new StoredUpload(raw).identifier) ?? 0;
+    const orders = new Map(chunk.map((identifier, order) => [identifier, order]));
+    const placeOf = ({ raw }: PresentUpload) => orders.get(new StoredUpload(raw).identifier) ?? 0;
     for (const { productId, raw } of uploads.toSorted((a, b) => placeOf(a) - placeOf(b)))
       yield { productId, product: JSON.parse(raw) as UploadedProduct } satisfies Candidate;
   }
@@ -146,27 +146,28 @@ interface CandidateSearch {
 function sortByPrice(
   { attributes, priceAttribute }: AlternativeCatalog,
   columns: CatalogColumns,
-  { path, one, judged, mayFit, limit }: CandidateSearch,
+  { path, one: replaced, judged, mayFit, limit }: CandidateSearch,
 ): string[] {
-  const { quantity } = one;
+  const { quantity } = replaced;
   const price = findPrice(attributes, priceAttribute);
-  const own = price && leastOf(readComparables(one.upload, price).map(({ comparable }) => comparable));
+  const own = price && leastOf(readComparables(replaced.upload, price).map(({ comparable }) => comparable));
   const isPath = new Map<unknown, boolean>();
   const placed: { readonly place: number; readonly distance: number }[] = [];
   for (const view of columns.views([...judged, ...(price ? [price] : [])], limit)) {
-    const { row: place } = view;
-    const categories = columns.categoriesOf(place);
-    const known = isPath.get(categories) ?? categories.some((one) => JSON.stringify(one.path) === path);
-    isPath.set(categories, known);
-    if (!known) continue;
-    const groupIdentifier = columns.groupAt(place);
+    const { row: index } = view;
+    const categories = columns.categoriesOf(index);
+    const hasPath =
+      isPath.get(categories) ?? categories.some((category) => JSON.stringify(category.path) === path);
+    isPath.set(categories, hasPath);
+    if (!hasPath) continue;
+    const groupIdentifier = columns.groupAt(index);
     const product = { identifier: view.identifier, groupIdentifier, view, read: readFrom(view) };
     if (!mayFit({ product, quantity })) continue;
-    placed.push({ place, distance: distanceOf(own, price && leastOf(view.valuesOf(price))) });
+    placed.push({ place: index, distance: distanceOf(own, price && leastOf(view.valuesOf(price))) });
   }
   return placed
     .sort((a, b) => a.distance - b.distance || a.place - b.place)
-    .map(({ place }) => columns.identifierAt(place));
+    .map(({ place: index }) => columns.identifierAt(index));
 }
 
 const distanceOf = (a: number | undefined, b: number | undefined) =>
@@ -177,7 +178,9 @@ const leastOf = (values: readonly Comparable[]) =>
 
 /** @returns the attribute whose values are the prices that alternatives are sorted by */
 export function findPrice(attributes: readonly Attribute[], name: string): ComparedAttribute | undefined {
-  const attribute = attributes.find((one) => one.name === name && one.type === 'NUMERIC_ATTRIBUTE');
+  const attribute = attributes.find(
+    (candidate) => candidate.name === name && candidate.type === 'NUMERIC_ATTRIBUTE',
+  );
   if (attribute === undefined) return undefined;
   return toCompared(attribute, listKeys(attributes).get(attribute.id) ?? []);
 }

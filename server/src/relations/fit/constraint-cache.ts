@@ -38,13 +38,13 @@ export class ConstraintCache {
 
   async read(projectId: number, catalog: FitCatalog): Promise<CatalogConstraints> {
     const { version } = catalog;
-    const known = this.cached.get(projectId);
-    if (known?.version === version) return known;
+    const present = this.cached.get(projectId);
+    if (present?.version === version) return present;
     const attributes = await catalog.listAttributes();
     const relations = await catalog.listRelations();
     const named = relations.flatMap(({ definition }) => listTables(ruleOf(definition)));
     const tables = await catalog.findTables([...new Set(named)]);
-    const constraints = relations.flatMap((one) => toConstraint(one, attributes, tables) ?? []);
+    const constraints = relations.flatMap((relation) => toConstraint(relation, attributes, tables) ?? []);
     const read = { version, attributes, constraints };
     this.cached.set(projectId, read);
     return read;

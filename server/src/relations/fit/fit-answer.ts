@@ -59,16 +59,16 @@ async function readItems(
   identifiers: readonly string[],
   keys: ReadonlySet<string>,
 ): Promise<{ readonly product: UploadedProduct; readonly updatedAt: number }[]> {
-  const found = [];
-  for (let at = 0; at < identifiers.length; at += UPLOADS_AT_ONCE)
-    for (const { raw, updatedAt } of await findUploads(identifiers.slice(at, at + UPLOADS_AT_ONCE))) {
+  const present = [];
+  for (let start = 0; start < identifiers.length; start += UPLOADS_AT_ONCE)
+    for (const { raw, updatedAt } of await findUploads(identifiers.slice(start, start + UPLOADS_AT_ONCE))) {
       const { attributes, ...product } = JSON.parse(raw) as UploadedProduct;
-      found.push({
+      present.push({
         product: { ...product, attributes: attributes.filter(({ key }) => keys.has(key)) },
         updatedAt,
       });
     }
-  return found;
+  return present;
 }
 
 /**
@@ -126,16 +126,16 @@ async function readSet(
 ) {
   const identifiers = items.map(({ identifier }) => identifier);
   const keys = listKeysOf([...judge.attributes, findPrice(attributes, priceAttribute) ?? []].flat());
-  const found = await readItems(catalog, identifiers, keys);
-  const uploads = new Map(found.map(({ product }) => [product.identifier, product]));
+  const present = await readItems(catalog, identifiers, keys);
+  const uploads = new Map(present.map(({ product }) => [product.identifier, product]));
   const set = items.flatMap(({ identifier, quantity }): OrderedProduct[] => {
     const upload = uploads.get(identifier);
     return upload === undefined ? [] : [{ upload, product: judgeUpload(upload), quantity }];
   });
   return {
     set,
-    unknown: identifiers.filter((one) => !uploads.has(one)),
-    lastUpdateAt: found.length === 0 ? null : Math.max(...found.map(({ updatedAt }) => updatedAt)),
+    unknown: identifiers.filter((identifier) => !uploads.has(identifier)),
+    lastUpdateAt: present.length === 0 ? null : Math.max(...present.map(({ updatedAt }) => updatedAt)),
   };
 }
 
@@ -208,7 +208,9 @@ class Signs {
    * others.
    */
   async of(attributes: readonly ComparedAttribute[]): Promise<MayBeNegative> {
-    for (const one of attributes) if (!this.known.has(one)) this.known.set(one, await this.find(one));
+    for (const comparedAttribute of attributes)
+      if (!this.known.has(comparedAttribute))
+        this.known.set(comparedAttribute, await this.find(comparedAttribute));
     return (attribute) => this.known.get(attribute) ?? true;
   }
 }
@@ -238,14 +240,14 @@ function listUnjudged(set: readonly SetProduct[], pairs: readonly { source: stri
     pairs.flatMap(({ source, target }) => [nameOf(source, target), nameOf(target, source)]),
   );
   const identifiers = set.map(({ product }) => product.identifier);
-  return identifiers.flatMap((one, at) =>
+  return identifiers.flatMap((first, index) =>
     identifiers
-      .slice(at + 1)
-      .flatMap((other): [string, string][] => (judged.has(nameOf(one, other)) ? [] : [[one, other]])),
+      .slice(index + 1)
+      .flatMap((other): [string, string][] => (judged.has(nameOf(first, other)) ? [] : [[first, other]])),
   );
 }
 
-const nameOf = (one: string, other: string) => JSON.stringify([one, other]);
+const nameOf = (first: string, second: string) => JSON.stringify([first, second]);
 
 /**
  * @returns the SHA-256 of the answer's JSON without the hash, with members sorted by name and no white space.

@@ -79,11 +79,11 @@ interface Shop {
 
 /** A catalog in memory that records the largest number of uploads in one read. */
 function openShop({ products, relations, note = '', onFind }: Shop) {
-  const uploads = Array.from({ length: products }, (_, at) => ({
-    productId: at + 1,
-    document: at + 1,
+  const uploads = Array.from({ length: products }, (_, index) => ({
+    productId: index + 1,
+    document: index + 1,
     updatedAt: 0,
-    raw: describe(`P${at}`, note),
+    raw: describe(`P${index}`, note),
   }));
   const shop = {
     version: 1,
@@ -94,7 +94,7 @@ function openShop({ products, relations, note = '', onFind }: Shop) {
     async findUploads(identifiers: readonly string[]) {
       onFind?.();
       shop.most = Math.max(shop.most, identifiers.length);
-      return identifiers.flatMap((one) => uploads[Number(one.slice(1))] ?? []);
+      return identifiers.flatMap((identifier) => uploads[Number(identifier.slice(1))] ?? []);
     },
     listAttributes: async () => attributes,
     listRelations: async () => relations,
@@ -108,7 +108,7 @@ function openShop({ products, relations, note = '', onFind }: Shop) {
 
 const inputOf = (alternatives: number) => ({
   projectId: 1,
-  items: Array.from({ length: ITEMS }, (_, at) => ({ identifier: `P${at}`, quantity: 1 })),
+  items: Array.from({ length: ITEMS }, (_, index) => ({ identifier: `P${index}`, quantity: 1 })),
   tags: [],
   relations: [],
   alternatives,
@@ -133,12 +133,15 @@ test('a question with too many totals is refused before any total is judged (§1
   const totals = 20;
   const shop = openShop({
     products: ITEMS,
-    relations: Array.from({ length: totals }, (_, at) => totalOf(at)),
+    relations: Array.from({ length: totals }, (_, id) => totalOf(id)),
   });
   const budget = new Budget(LONG);
   await assert.rejects(answerFit(shop, inputOf(0), openParts(budget)), (error: Error) => {
     assert.ok(refusedWith('request_invalid')(error));
-    assert.match(error.message, /^request_invalid: \d+ pairs would be judged, but at most 20000 are possible/);
+    assert.match(
+      error.message,
+      /^request_invalid: \d+ pairs would be judged, but at most 20000 are possible/,
+    );
     return true;
   });
   assert.ok(

@@ -59,9 +59,9 @@ export interface JudgedProduct extends Pick<UploadedProduct, 'identifier' | 'gro
 /** @returns a product whose values are read only once, however many products it is judged with */
 export function judgeUpload(product: UploadedProduct): JudgedProduct {
   const { identifier, groupIdentifier } = product;
-  const known = new Map<ComparedAttribute, readonly RowedValue[]>();
+  const valuesByAttribute = new Map<ComparedAttribute, readonly RowedValue[]>();
   const readOnce = (attribute: ComparedAttribute) => readComparables(product, attribute);
-  const read: ReadValues = (attribute) => known.getOrInsertComputed(attribute, readOnce);
+  const read: ReadValues = (attribute) => valuesByAttribute.getOrInsertComputed(attribute, readOnce);
   return { identifier, groupIdentifier, view: viewUpload(product), read };
 }
 
@@ -116,7 +116,7 @@ export class Judge {
 
   /** @returns the products that are, or may be, on the side */
   list(side: Side, set: readonly SetProduct[]): Standing[] {
-    return set.map((one) => this.stand(side, one)).filter(({ truth }) => truth >= 0);
+    return set.map((product) => this.stand(side, product)).filter(({ truth }) => truth >= 0);
   }
 
   listMissing(side: Side, { one: { product }, truth }: Standing): MissingValue[] {
@@ -125,14 +125,14 @@ export class Judge {
     return missing.map((attribute) => ({ identifier: product.identifier, attribute }));
   }
 
-  isApart(one: SetProduct, other: SetProduct): boolean {
-    return isApart(one.product, other.product, this.constraint.excludeSameGroup);
+  isApart(first: SetProduct, second: SetProduct): boolean {
+    return isApart(first.product, second.product, this.constraint.excludeSameGroup);
   }
 
-  stand(side: Side, one: SetProduct): Standing {
-    return this.known[side].getOrInsertComputed(one, () => ({
-      one,
-      truth: this.judgeSide[side](one.product.view),
+  stand(side: Side, setProduct: SetProduct): Standing {
+    return this.known[side].getOrInsertComputed(setProduct, () => ({
+      one: setProduct,
+      truth: this.judgeSide[side](setProduct.product.view),
     }));
   }
 }
@@ -169,8 +169,8 @@ export class SetJudge {
       const sources = judge.list('source', set);
       const targets = sources.length === 0 ? [] : judge.list('target', set);
       const isTotal = judge.constraint.total !== undefined;
-      const countApart = ({ one }: Standing) =>
-        targets.filter((other) => judge.isApart(one, other.one)).length;
+      const countApart = ({ one: setProduct }: Standing) =>
+        targets.filter((other) => judge.isApart(setProduct, other.one)).length;
       pairs += isTotal
         ? sources.length * targets.length
         : sources.reduce((sum, source) => sum + countApart(source), 0);
@@ -207,8 +207,8 @@ export class SetJudge {
    * Includes products that may be on a side. @throws answer_too_large
    */
   judgePairs(set: readonly SetProduct[], locale: string) {
-    const places = new Map(set.map(({ product }, at) => [product.identifier, at]));
-    const placeOf = (identifier: string) => places.get(identifier) as number;
+    const positions = new Map(set.map(({ product }, index) => [product.identifier, index]));
+    const placeOf = (identifier: string) => positions.get(identifier) as number;
     return this.judges
       .flatMap((judge) =>
         listPairs(judge, set).map((pair) => {
@@ -233,30 +233,30 @@ export class SetJudge {
         { judge, side: 'target' as const, across: judge.list('source', others) },
       ])
       .filter(({ across }) => across.length > 0);
-    const pairsOf = (side: Facing, one: SetProduct) => {
+    const pairsOf = (side: Facing, candidate: SetProduct) => {
       budget.charge(side.across.length);
-      return pairAcross(side, one);
+      return pairAcross(side, candidate);
     };
-    const totalsOf = (judge: Judge, one: SetProduct) => {
+    const totalsOf = (judge: Judge, candidate: SetProduct) => {
       budget.charge(others.length);
-      return listTotals(judge, [one, ...others], mayBeNegative);
+      return listTotals(judge, [candidate, ...others], mayBeNegative);
     };
-    const weighTotals = (one: SetProduct) =>
+    const weighTotals = (candidate: SetProduct) =>
       this.totals
-        .flatMap((judge) => totalsOf(judge, one))
-        .filter(({ source, targets }) => [source, ...targets].some((standing) => standing.one === one))
+        .flatMap((judge) => totalsOf(judge, candidate))
+        .filter(({ source, targets }) => [source, ...targets].some((standing) => standing.one === candidate))
         .map(({ truth }) => truth);
     return {
       /** Whether no constraint forbids the product beside another one. Totals are ignored. */
-      mayFit: (one: SetProduct) =>
-        facing.every((side) => pairsOf(side, one).every((pair) => isFit(side.judge, pair))),
+      mayFit: (candidate: SetProduct) =>
+        facing.every((side) => pairsOf(side, candidate).every((pair) => isFit(side.judge, pair))),
       /**
        * Whether at least one constraint judges the product with the others, and all of them say that it fits.
        */
-      fitsStrictly(one: SetProduct): boolean {
+      fitsStrictly(candidate: SetProduct): boolean {
         const judged = [
-          ...facing.flatMap((side) => pairsOf(side, one).map((pair) => isFit(side.judge, pair))),
-          ...weighTotals(one).map((truth) => truth === 1),
+          ...facing.flatMap((side) => pairsOf(side, candidate).map((pair) => isFit(side.judge, pair))),
+          ...weighTotals(candidate).map((truth) => truth === 1),
         ];
         return judged.length > 0 && judged.every(Boolean);
       },
@@ -272,11 +272,11 @@ interface Facing {
   readonly across: readonly Standing[];
 }
 
-function pairAcross({ judge, side, across }: Facing, one: SetProduct): Pair[] {
-  const standing = judge.stand(side, one);
+function pairAcross({ judge, side, across }: Facing, candidate: SetProduct): Pair[] {
+  const standing = judge.stand(side, candidate);
   if (standing.truth < 0) return [];
   return across
-    .filter((other) => judge.isApart(one, other.one))
+    .filter((other) => judge.isApart(candidate, other.one))
     .map((other) =>
       side === 'source' ? { source: standing, target: other } : { source: other, target: standing },
     );
@@ -308,8 +308,8 @@ function judgePair(judge: Judge, pair: Pair, locale: string) {
   const missing = [
     ...judge.listMissing('source', pair.source),
     ...judge.listMissing('target', pair.target),
-    ...judged.flatMap((one) =>
-      one.missing.map(({ side, attribute }) => ({ identifier: products[side].identifier, attribute })),
+    ...judged.flatMap((judgement) =>
+      judgement.missing.map(({ side, attribute }) => ({ identifier: products[side].identifier, attribute })),
     ),
   ];
   return {
@@ -319,7 +319,7 @@ function judgePair(judge: Judge, pair: Pair, locale: string) {
     verdict: verdictOf(truth),
     match: explainElements(judge.constraint.bound, judged, {
       locale,
-      add: (one) => ({ verdict: verdictOf(one.truth) }),
+      add: (judgement) => ({ verdict: verdictOf(judgement.truth) }),
     }),
     missing: distinct(missing),
   };
@@ -356,25 +356,25 @@ function listTotals(judge: Judge, set: readonly SetProduct[], mayBeNegative: May
   const targets = judge.list('target', set);
   if (targets.length === 0) return [];
   const comparison = comparisonOf(judge);
-  const counted = targets.map(({ one, truth }) => ({
-    one,
+  const counted = targets.map(({ one: setProduct, truth }) => ({
+    one: setProduct,
     truth,
-    value: chooseCounted(one, comparison)?.text,
+    value: chooseCounted(setProduct, comparison)?.text,
   }));
-  const added = counted.flatMap(({ one, value: text }) =>
-    text === undefined ? [] : [{ text, times: one.quantity }],
+  const added = counted.flatMap(({ one: setProduct, value: text }) =>
+    text === undefined ? [] : [{ text, times: setProduct.quantity }],
   );
   const sum = sumComparables(added, comparison.target);
   const isCounted = judge.constraint.total?.total?.missing === 'passes';
   const incomplete = isCounted
     ? []
-    : counted.flatMap(({ one, value }) => (value === undefined ? [one.product] : []));
+    : counted.flatMap(({ one: setProduct, value }) => (value === undefined ? [setProduct.product] : []));
   const summed = {
     attribute: comparison.target,
-    addends: counted.map(({ one, truth, value: text }) => ({
+    addends: counted.map(({ one: setProduct, truth, value: text }) => ({
       text,
       isMissing: text === undefined && !isCounted,
-      times: one.quantity,
+      times: setProduct.quantity,
       isSure: truth === 1,
     })),
     mayBeNegative: incomplete.length > 0 && mayBeNegative(comparison.target),
@@ -412,11 +412,11 @@ function describeTotal(judge: Judge, { source, targets, sum, limits, incomplete,
     ...incomplete.map((product) => ({ identifier: product.identifier, attribute: comparison.target.name })),
     ...(limits.length === 0 ? [{ identifier, attribute: comparison.source.name }] : []),
   ];
-  const parts = targets.map(({ one }) => {
-    const value = chooseCounted(one, comparison)?.text;
+  const parts = targets.map(({ one: setProduct }) => {
+    const value = chooseCounted(setProduct, comparison)?.text;
     return {
-      identifier: one.product.identifier,
-      quantity: one.quantity,
+      identifier: setProduct.product.identifier,
+      quantity: setProduct.quantity,
       ...(value !== undefined && { value }),
     };
   });
@@ -432,5 +432,5 @@ function describeTotal(judge: Judge, { source, targets, sum, limits, incomplete,
 }
 
 const distinct = (missing: readonly MissingValue[]): MissingValue[] => [
-  ...new Map(missing.map((one) => [JSON.stringify([one.identifier, one.attribute]), one])).values(),
+  ...new Map(missing.map((value) => [JSON.stringify([value.identifier, value.attribute]), value])).values(),
 ];

@@ -89,9 +89,9 @@ class ConstraintTally {
 
   /** @returns the names of needed attributes for which the product has no value */
   add(product: JudgedProduct): string[] {
-    const one = { product, quantity: 1 };
+    const setProduct = { product, quantity: 1 };
     return SIDES.flatMap((side) => {
-      const standing = this.judge.stand(side, one);
+      const standing = this.judge.stand(side, setProduct);
       if (standing.truth < 0) return [];
       this.standing[side] += 1;
       const needed = this.needs[side].filter((attribute) => product.view.valuesOf(attribute).length === 0);

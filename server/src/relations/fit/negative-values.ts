@@ -85,19 +85,19 @@ export class NegativeValues {
 
   private async hasUnder(name: string, catalog: SearchedVersions, search: KeySearch): Promise<boolean> {
     const { version } = catalog;
-    const known = this.known.getOrInsertComputed(name, () => ({
+    const state = this.known.getOrInsertComputed(name, () => ({
       version: -1,
       isAny: false,
       readUpTo: 0,
       documents: new Set<number>(),
     }));
-    if (known.version === version) return known.isAny;
+    if (state.version === version) return state.isAny;
     const isAny =
-      (known.documents.size > 0 && (await catalog.hasAnyDocument([...known.documents]))) ||
-      (await readOn(known, catalog, search));
-    if (known.documents.size > MOST_DOCUMENTS) this.known.delete(name);
-    known.version = version;
-    known.isAny = isAny;
+      (state.documents.size > 0 && (await catalog.hasAnyDocument([...state.documents]))) ||
+      (await readOn(state, catalog, search));
+    if (state.documents.size > MOST_DOCUMENTS) this.known.delete(name);
+    state.version = version;
+    state.isAny = isAny;
     return isAny;
   }
 }
@@ -110,25 +110,27 @@ interface KeySearch {
 
 /** Reads documents until a present product with a negative value is found, or all documents are read. */
 async function readOn(
-  known: Known,
+  state: Known,
   catalog: SearchedVersions,
   { attribute, key, limit }: KeySearch,
 ): Promise<boolean> {
   const newest = await catalog.findNewestDocument();
   const isNegative = ({ raw }: SignedDocument) => {
     const { attributes } = JSON.parse(raw) as Pick<UploadedProduct, 'attributes'>;
-    return attributes.some((one) => one.key === key && Number(readComparable(one.value, attribute) ?? 0) < 0);
+    return attributes.some(
+      (sent) => sent.key === key && Number(readComparable(sent.value, attribute) ?? 0) < 0,
+    );
   };
-  while (known.readUpTo < newest) {
+  while (state.readUpTo < newest) {
     limit.check();
-    const after = known.readUpTo;
+    const after = state.readUpTo;
     const upTo = Math.min(after + PAGE, newest);
     const rows = await catalog.listSigned({ key, after, upTo, limit: RETURNED });
     const negative = rows.filter(isNegative).map(({ document }) => document);
-    for (const document of negative) known.documents.add(document);
+    for (const document of negative) state.documents.add(document);
     const last = rows.length < RETURNED ? upTo : (rows.at(-1)?.document ?? upTo);
     // Another question in the same thread may have advanced `readUpTo` in the meantime.
-    known.readUpTo = Math.max(known.readUpTo, last);
+    state.readUpTo = Math.max(state.readUpTo, last);
     if (negative.length > 0 && (await catalog.hasAnyDocument(negative))) return true;
   }
   return false;

@@ -58,7 +58,7 @@ export function compareSum(
  */
 function rangeOf({ attribute, addends, mayBeNegative }: Summed): Range {
   const factor = Number(attribute.term?.times ?? 1);
-  const isMissing = addends.some((one) => one.isMissing);
+  const isMissing = addends.some((addend) => addend.isMissing);
   // A factor of 0 makes every sum the same.
   const isUnlimited = isMissing && factor !== 0;
   const sumAt = (end: -1 | 1) => sumComparables(chooseAddends(addends, attribute, end), attribute).comparable;
@@ -80,5 +80,5 @@ function chooseAddends(addends: readonly Addend[], attribute: ComparedAttribute,
   });
   const chosen = numbered.filter(({ isSure, size }) => isSure || size > 0);
   if (chosen.length > 0) return chosen.flatMap(({ part }) => part);
-  return numbered.reduce((best, one) => (one.size > best.size ? one : best)).part;
+  return numbered.reduce((best, addend) => (addend.size > best.size ? addend : best)).part;
 }

@@ -19,8 +19,8 @@ import { type Constraint, judgeUpload, SetJudge, type TotalVerdict } from './jud
  */
 
 const ATTRIBUTES = [
-  ...NUMERIC.map((name, at) => ({ id: at + 1, name, type: 'NUMERIC_ATTRIBUTE', unitName: 'mm' })),
-  ...TEXTS.map((name, at) => ({ id: at + 10, name, type: 'TEXT_ATTRIBUTE' })),
+  ...NUMERIC.map((name, index) => ({ id: index + 1, name, type: 'NUMERIC_ATTRIBUTE', unitName: 'mm' })),
+  ...TEXTS.map((name, index) => ({ id: index + 10, name, type: 'TEXT_ATTRIBUTE' })),
 ] as readonly Attribute[];
 const VALUE_TABLES = Object.entries(TABLES).map(([name, pairs]) => ({
   name,
@@ -87,9 +87,9 @@ const judgeWith =
   (describe: (total: TotalVerdict) => string, { isSigned = true } = {}): JudgeSet =>
   (constraint, { seeds, products: original }, products) => {
     const negative = negativeIn(original);
-    const set = products.map((one, at) => ({
-      product: judgeUpload(normaliseProduct({ ...one, name: '' })),
-      quantity: 1 + ((seeds[at] ?? 0) % 3),
+    const set = products.map((product, index) => ({
+      product: judgeUpload(normaliseProduct({ ...product, name: '' })),
+      quantity: 1 + ((seeds[index] ?? 0) % 3),
     }));
     const judge = new SetJudge([constraint], Budget.unlimited());
     const totals = judge.judgeTotals(set, ({ name }) => isSigned && negative.has(name));
@@ -110,24 +110,24 @@ const NEGATIVE = ['-1', '-1000000'];
 /** @returns the products with a value for each attribute that had none */
 function complete(products: readonly FitProduct[], seed: number): FitProduct[] {
   const negative = negativeIn(products);
-  return products.map((one, at) => {
-    const { attributes = [] } = one;
+  return products.map((product, index) => {
+    const { attributes = [] } = product;
     const has = (name: string) =>
       attributes.some(({ key, value }) => key === name && (!NUMERIC.includes(name) || / mm$/.test(value)));
     const choose = <Value>(list: readonly Value[], name: number): Value => {
       // Seeds below 7 choose the same for all products and attributes. From 7 on each has its own choice.
-      const place = seed < 7 ? seed : Math.imul(seed + at * 31 + name * 17, 2_654_435_761) >>> 8;
-      return list[place % list.length] as Value;
+      const choice = seed < 7 ? seed : Math.imul(seed + index * 31 + name * 17, 2_654_435_761) >>> 8;
+      return list[choice % list.length] as Value;
     };
-    const numbers = NUMERIC.filter((name) => !has(name)).map((name, place) => {
+    const numbers = NUMERIC.filter((name) => !has(name)).map((name, position) => {
       const list = negative.has(name) ? [...POSITIVE, ...NEGATIVE] : POSITIVE;
-      return { key: name, value: `${choose(list, place)} mm` };
+      return { key: name, value: `${choose(list, position)} mm` };
     });
-    const texts = TEXTS.filter((name) => !has(name)).map((name, place) => ({
+    const texts = TEXTS.filter((name) => !has(name)).map((name, position) => ({
       key: name,
-      value: choose(['red', 'blue', 'Red', 'green'], place + 5),
+      value: choose(['red', 'blue', 'Red', 'green'], position + 5),
     }));
-    return { ...one, attributes: [...attributes, ...numbers, ...texts] };
+    return { ...product, attributes: [...attributes, ...numbers, ...texts] };
   });
 }
 
@@ -138,7 +138,7 @@ function complete(products: readonly FitProduct[], seed: number): FitProduct[] {
 function findContradiction(judge: JudgeSet, tried: Case): string | undefined {
   const constraint = bind(tried);
   const verdicts = judge(constraint, tried, tried.products);
-  for (const seed of [0, 1, 2, 3, 4, 5, 6, ...tried.seeds.map((one) => one + 7)]) {
+  for (const seed of [0, 1, 2, 3, 4, 5, 6, ...tried.seeds.map((caseSeed) => caseSeed + 7)]) {
     const products = complete(tried.products, seed);
     const completed = asJudged(constraint, { ...tried, products }, products);
     for (const [name, verdict] of verdicts) {
@@ -184,7 +184,10 @@ function judgeGrowing({ operator, total, limit, missing, verdict }: TotalVerdict
 
 for (const [name, judge] of [
   ['a judge that assumes growing sums', judgeWith(judgeGrowing)],
-  ['a judge that assumes no negative missing values', judgeWith(({ verdict }) => verdict, { isSigned: false })],
+  [
+    'a judge that assumes no negative missing values',
+    judgeWith(({ verdict }) => verdict, { isSigned: false }),
+  ],
 ] as const) {
   test(`completed values contradict ${name}`, () => {
     const { failed } = fc.check(isSound(judge), { numRuns: 20_000, endOnFailure: true });

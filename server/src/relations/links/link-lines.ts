@@ -126,7 +126,7 @@ function listTargetProblems(targets: unknown): string[] {
   if (!Array.isArray(targets)) return ['/targets must be a list of identifiers'];
   if (targets.length > TARGETS_PER_SOURCE)
     return [`/targets must have at most ${TARGETS_PER_SOURCE} identifiers, but has ${targets.length}`];
-  return targets.flatMap((target, at) => listTargetProblem(`/targets/${at}`, target));
+  return targets.flatMap((target, index) => listTargetProblem(`/targets/${index}`, target));
 }
 
 function listTargetProblem(path: string, target: unknown): string[] {
@@ -167,11 +167,11 @@ export type MergedTargets = ReadonlyMap<string, number | undefined>;
 export function mergeLines(lines: readonly LinkLine[]): Map<string, MergedTargets> {
   const merged = new Map<string, Map<string, number | undefined>>();
   for (const { source, targets } of lines) {
-    const known = merged.getOrInsertComputed(source, () => new Map<string, number | undefined>());
+    const mergedTargets = merged.getOrInsertComputed(source, () => new Map<string, number | undefined>());
     for (const target of targets) {
       const identifier = identifierOf(target);
-      if (known.has(identifier)) continue;
-      known.set(identifier, typeof target === 'string' ? undefined : target.quantity);
+      if (mergedTargets.has(identifier)) continue;
+      mergedTargets.set(identifier, typeof target === 'string' ? undefined : target.quantity);
     }
   }
   return merged;

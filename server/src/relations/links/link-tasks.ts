@@ -238,12 +238,12 @@ export class RelationLinks {
   private async stage({ payloadNames }: LinkPayload, run: TaskRun, build: number): Promise<void> {
     const { store, payloads } = this.parts;
     const { projectId } = run.task;
-    for (const [at, name] of payloadNames.entries()) {
+    for (const [index, name] of payloadNames.entries()) {
       run.signal.throwIfAborted();
       const list = await payloads.read(projectId, name);
       const report = await store.stageLinks(projectId, { build, list });
       for (const line of report.split('\n')) if (line !== '') run.report(line);
-      await run.progress((80 * (at + 1)) / payloadNames.length);
+      await run.progress((80 * (index + 1)) / payloadNames.length);
     }
   }
 }

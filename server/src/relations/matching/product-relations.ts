@@ -33,26 +33,27 @@ export function relateProduct(
     const across = side === 'source' ? 'target' : 'source';
     const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';
     const { build, isListed } = relation;
-    const stands = isListed
+    const isOnSide = isListed
       ? view.listLinked({ build, side: across, identifier }).length > 0
-      : (source?.memberships.some((one) => one.build === build && one.side === side) ?? false);
-    const groups = stands
+      : (source?.memberships.some((membership) => membership.build === build && membership.side === side) ??
+        false);
+    const groups = isOnSide
       ? searchSide(view, relation, { identifier, source, limit, side: across }).groups
       : [];
     const results = groups.flat().flatMap((productId) => {
       const raw = view.findRaw(productId);
       if (raw === undefined) return [];
-      const found = JSON.parse(raw) as UploadedProduct;
+      const result = JSON.parse(raw) as UploadedProduct;
       const explain = explainFound(view, relation, {
         requested: product,
-        found,
+        found: result,
         productId,
         matchType,
         locale,
       });
-      return [{ ...describeBriefly(found), explain }];
+      return [{ ...describeBriefly(result), explain }];
     });
-    return { stands, results };
+    return { stands: isOnSide, results };
   };
   return { id: relation.id, asSource: describeSide('source'), asTarget: describeSide('target') };
 }

@@ -66,17 +66,20 @@ export function searchRelated(
   searched: SearchedProduct,
 ): FoundGroups {
   const find = (side: Side) => searchSide(view, relation, { ...searched, side });
-  const { side, found } = findEitherWay(relation, find, ({ groups }) => groups.length > 0);
-  return { matchType: side === 'source' && found.groups.length > 0 ? 'SECOND_WAY' : 'FIRST_WAY', ...found };
+  const { side, found: results } = findEitherWay(relation, find, ({ groups }) => groups.length > 0);
+  return {
+    matchType: side === 'source' && results.groups.length > 0 ? 'SECOND_WAY' : 'FIRST_WAY',
+    ...results,
+  };
 }
 
 function findEitherWay<Found>(
   { twoWay }: SearchedRelation,
   find: (side: Side) => Found,
-  isFound: (found: Found) => boolean,
+  isFound: (results: Found) => boolean,
 ): { side: Side; found: Found } {
-  const found = find('target');
-  if (isFound(found) || !twoWay) return { side: 'target', found };
+  const forward = find('target');
+  if (isFound(forward) || !twoWay) return { side: 'target', found: forward };
   return { side: 'source', found: find('source') };
 }
 
@@ -115,7 +118,9 @@ function toSearch(
   { source, limit, side }: SearchedProduct & { readonly side: Side },
 ): SideSearch | undefined {
   const own = side === 'target' ? 'source' : 'target';
-  const opposite = source?.memberships.find((one) => one.build === build && one.side === own);
+  const opposite = source?.memberships.find(
+    (membership) => membership.build === build && membership.side === own,
+  );
   if (source === undefined || opposite === undefined || opposite.keys.length === 0) return undefined;
   const rule = compileRule(bound);
   return {
@@ -127,7 +132,9 @@ function toSearch(
     index: planIndex(rule),
     excluded: excludeSameGroup ? source.group : undefined,
     requested: source.productId,
-    isAmong: !excludeSameGroup && source.memberships.some((one) => one.build === build && one.side === side),
+    isAmong:
+      !excludeSameGroup &&
+      source.memberships.some((membership) => membership.build === build && membership.side === side),
   };
 }
 
@@ -199,8 +206,8 @@ function listBest(view: RelationView, query: SideSearch): readonly MatchingCandi
     const first = takeFirst(view, forAll(query));
     return [{ first, best: chooseBest(first, { ...forAll(query), limit: query.limit }) }];
   };
-  const describe = ([found]: readonly FirstCandidates[]) =>
-    basisOf(query, found?.first.map(({ productId }) => productId) ?? []);
+  const describe = ([shared]: readonly FirstCandidates[]) =>
+    basisOf(query, shared?.first.map(({ productId }) => productId) ?? []);
   const how = { weigh: weighFirst, describe };
   const [{ first, best }] = view.share(`first ${describeSearch(query)}`, make, how) as [FirstCandidates];
   const isOwn = ({ productId, group }: Candidate) =>
@@ -214,7 +221,8 @@ interface FirstCandidates {
   readonly best: readonly MatchingCandidate[];
 }
 
-const weighFirst = ({ first }: FirstCandidates) => first.reduce((sum, one) => sum + weighCandidate(one), 100);
+const weighFirst = ({ first }: FirstCandidates) =>
+  first.reduce((sum, candidate) => sum + weighCandidate(candidate), 100);
 
 /**
  * The approximate size of a candidate with its texts. The names of assumed attributes are few and are not
@@ -249,10 +257,10 @@ function takeFirst(view: RelationView, query: SideSearch): MatchingCandidate[] {
   const groups = new Map<string, Candidate[]>();
   const first: MatchingCandidate[] = [];
   for (const candidate of listMatching(view, query)) {
-    const known = groups.get(candidate.group);
-    if (known === undefined) groups.set(candidate.group, [candidate]);
-    else if (known.length === 2 || known[0]?.productId === candidate.productId) continue;
-    else known.push(candidate);
+    const candidates = groups.get(candidate.group);
+    if (candidates === undefined) groups.set(candidate.group, [candidate]);
+    else if (candidates.length === 2 || candidates[0]?.productId === candidate.productId) continue;
+    else candidates.push(candidate);
     first.push(candidate);
     if (groups.size === query.limit) break;
   }
@@ -351,7 +359,7 @@ function judgeCandidate(
   { productId, group, judge }: Candidate & { judge: Judge },
 ): PairJudgement | undefined {
   if (group === excluded) return { holds: false, assumed: [] };
-  const variant = view.listVariants(group).find((one) => one.productId === productId);
+  const variant = view.listVariants(group).find((groupVariant) => groupVariant.productId === productId);
   const member = variant && unpackMember(variant.packed, build, side);
   return member && judge(member);
 }
@@ -373,14 +381,14 @@ function searchListed(
   const others = linked.filter(
     ({ productId, group }) => productId !== upload.productId && group !== excluded,
   );
-  const found = [...Map.groupBy(others, ({ group }) => group).values()].slice(0, limit);
-  const groups = found.map((products) => products.map(({ productId }) => productId));
+  const chosen = [...Map.groupBy(others, ({ group }) => group).values()].slice(0, limit);
+  const groups = chosen.map((products) => products.map(({ productId }) => productId));
   // A list gives the quantity of a target for its source, but none in the other direction.
-  const counted = side === 'source' ? [] : found.flat();
-  const said = counted.flatMap(({ productId, quantity }): [number, number][] =>
+  const counted = side === 'source' ? [] : chosen.flat();
+  const quantities = counted.flatMap(({ productId, quantity }): [number, number][] =>
     quantity === null ? [] : [[productId, quantity]],
   );
-  return { groups, ...(said.length > 0 && { quantities: new Map(said) }) };
+  return { groups, ...(quantities.length > 0 && { quantities: new Map(quantities) }) };
 }
 
 /** Related products of many products by identifier only, for callers that need no descriptions. */
@@ -426,16 +434,16 @@ function listSide(
   if (!relation.isListed) {
     const query = toSearch(relation, searched);
     if (query === undefined) return NONE;
-    const nameOf = (one: Candidate) => one.identifier ?? view.findIdentifier(one.productId);
+    const nameOf = (candidate: Candidate) => candidate.identifier ?? view.findIdentifier(candidate.productId);
     return { identifiers: listBest(view, query).map(nameOf) };
   }
   const { groups, quantities } = searchListed(view, relation, searched);
   const best = groups.map(([first]) => first as number);
   const identifiers = best.map((productId) => view.findIdentifier(productId));
   if (quantities === undefined) return { identifiers };
-  const said = best.flatMap((productId, at): [string, number][] => {
+  const listedQuantities = best.flatMap((productId, index): [string, number][] => {
     const quantity = quantities.get(productId);
-    return quantity === undefined ? [] : [[identifiers[at] as string, quantity]];
+    return quantity === undefined ? [] : [[identifiers[index] as string, quantity]];
   });
-  return { identifiers, ...(said.length > 0 && { quantities: new Map(said) }) };
+  return { identifiers, ...(listedQuantities.length > 0 && { quantities: new Map(listedQuantities) }) };
 }

@@ -150,8 +150,11 @@ function* mergeAll<Ranked extends Candidate>(lists: readonly Iterable<Ranked>[])
   }
 }
 
-function compareRanked({ rank: a = '', ...one }: Candidate, { rank: b = '', ...other }: Candidate): number {
-  if (a === b) return one.productId - other.productId;
+function compareRanked(
+  { rank: a = '', ...first }: Candidate,
+  { rank: b = '', ...second }: Candidate,
+): number {
+  if (a === b) return first.productId - second.productId;
   return a < b ? -1 : 1;
 }
 
@@ -205,12 +208,12 @@ export interface Comparison {
 
 /** @returns the comparisons of a search for which its product has a value */
 export const listComparisons = ({ side, opposite, operators }: CandidateSearch, encoding: 'hex' | 'latin1') =>
-  operators.flatMap((operator, at): Comparison[] => {
-    const base64 = opposite.compared[at] ?? null;
+  operators.flatMap((operator, index): Comparison[] => {
+    const base64 = opposite.compared[index] ?? null;
     if (base64 === null) return [];
     const value = Buffer.from(base64, 'base64');
     const sql = SQL_OPERATORS[operator as 'less'][side];
-    return [{ at, sql, value, text: value.toString(encoding) }];
+    return [{ at: index, sql, value, text: value.toString(encoding) }];
   });
 
 /** @param value null for an inequality whose member has several values, because one of them always differs */

@@ -59,7 +59,7 @@ export function explainPair(
   });
   const judged = judgeElements(bound, { source, target });
   const isAssumed = judged.every(({ truth }) => truth === 1);
-  const assumed = [...new Set(isAssumed ? judged.flatMap((one) => one.assumed) : [])];
+  const assumed = [...new Set(isAssumed ? judged.flatMap((judgement) => judgement.assumed) : [])];
   return {
     source: explainSide(bound.rule.source, source),
     target: explainSide(bound.rule.target, target),
@@ -78,13 +78,13 @@ export const explainElements = <More>(
   { locale, add }: { readonly locale: string; readonly add: (judgement: Judgement) => More },
 ): (ExplainedElement & More)[] => {
   const texts = textsOf(locale);
-  return compileRule(bound).elements.map((element, place) => {
-    const written = matchesOf(bound.rule.match[place] as MatchElement);
-    const { [place]: whole } = judged as Judgement[];
-    const explained = compiledOf(element).map((match, at) => {
-      const judgement = (whole?.inner?.[at] ?? whole) as Judgement;
+  return compileRule(bound).elements.map((element, index) => {
+    const written = matchesOf(bound.rule.match[index] as MatchElement);
+    const { [index]: whole } = judged as Judgement[];
+    const explained = compiledOf(element).map((match, innerIndex) => {
+      const judgement = (whole?.inner?.[innerIndex] ?? whole) as Judgement;
       const words = describeMatch(match, judgement, texts);
-      return { ...explainMatch(match, written[at] as Match, judgement), ...words, ...add(judgement) };
+      return { ...explainMatch(match, written[innerIndex] as Match, judgement), ...words, ...add(judgement) };
     });
     const [only] = explained as [(typeof explained)[number]];
     if ('operator' in element) return only;
@@ -138,7 +138,7 @@ function explainMatch(
 
 /** Whether a filter is nested. The list of conditions describes every other filter completely. */
 const isNested = (filter: Filter) =>
-  'any' in filter || 'not' in filter || ('all' in filter && filter.all.some((one) => isGroup(one)));
+  'any' in filter || 'not' in filter || ('all' in filter && filter.all.some((part) => isGroup(part)));
 const isGroup = (filter: Filter) => 'all' in filter || 'any' in filter || 'not' in filter;
 
 function explainFilter(
@@ -147,7 +147,7 @@ function explainFilter(
   find: (name: string) => ComparedAttribute,
 ): ExplainedFilter {
   const holds = compileFilter(filter, find)(viewUpload(product));
-  const explain = (one: Filter) => explainFilter(one, product, find);
+  const explain = (part: Filter) => explainFilter(part, product, find);
   if ('all' in filter) return { holds, all: filter.all.map(explain) };
   if ('any' in filter) return { holds, any: filter.any.map(explain) };
   return 'not' in filter ? { holds, not: explain(filter.not) } : explainCondition(filter, product, find);
@@ -183,8 +183,8 @@ const valueTextsOf = (satisfying: readonly RowedValue[], all: readonly RowedValu
   orAll(satisfying, all).map(({ text = '' }) => text);
 
 /** @returns which side each product is on: the requested one and the found one */
-export const orient = <Product>(matchType: MatchType, requested: Product, found: Product) =>
-  matchType === 'FIRST_WAY' ? { source: requested, target: found } : { source: found, target: requested };
+export const orient = <Product>(matchType: MatchType, requested: Product, result: Product) =>
+  matchType === 'FIRST_WAY' ? { source: requested, target: result } : { source: result, target: requested };
 
 interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
   readonly requested: UploadedProduct;
@@ -218,11 +218,11 @@ export function explainLinked(
 ): RelatedReason {
   const isForward = matchType === 'FIRST_WAY';
   const linked = view.listLinked({ build, side: isForward ? 'target' : 'source', identifier });
-  const found = linked.find((one) => one.productId === productId);
-  const side = { holds: found !== undefined, conditions: [] };
+  const listing = linked.find((linkedProduct) => linkedProduct.productId === productId);
+  const side = { holds: listing !== undefined, conditions: [] };
   const by = isForward ? identifier : view.findIdentifier(productId);
-  const quantity = found?.quantity ?? undefined;
-  const listed = found && { by, position: found.place + 1, ...(quantity !== undefined && { quantity }) };
+  const quantity = listing?.quantity ?? undefined;
+  const listed = listing && { by, position: listing.place + 1, ...(quantity !== undefined && { quantity }) };
   return { source: side, target: side, match: [], listed: listed ?? null };
 }
 
@@ -251,19 +251,19 @@ export function explainRelation(
     source: view.findSource(source),
     limit: SEARCHED_GROUPS,
   });
-  const place = groups.flat().indexOf(to.productId);
+  const position = groups.flat().indexOf(to.productId);
   const requested = JSON.parse(from.raw) as UploadedProduct;
-  const found = JSON.parse(to.raw) as UploadedProduct;
-  const excluded = describeExclusion(requested, found, relation.excludeSameGroup);
+  const result = JSON.parse(to.raw) as UploadedProduct;
+  const excluded = describeExclusion(requested, result, relation.excludeSameGroup);
   const explained = explainFound(view, relation, {
-    ...{ requested, found, locale },
+    ...{ requested, found: result, locale },
     ...{ productId: to.productId, matchType },
   });
   const isBehind = groups.length === SEARCHED_GROUPS && excluded === null && holdsThroughout(explained);
   return {
-    related: place >= 0 || isBehind,
+    related: position >= 0 || isBehind,
     matchType,
-    rank: place < 0 ? null : place + 1,
+    rank: position < 0 ? null : position + 1,
     excluded,
     ...explained,
   };
@@ -272,7 +272,7 @@ export function explainRelation(
 const holdsThroughout = ({ source, target, match }: RelatedReason) =>
   source.holds && target.holds && match.every(({ holds }) => holds);
 
-function describeExclusion(requested: UploadedProduct, found: UploadedProduct, excludeSameGroup: boolean) {
-  if (requested.identifier === found.identifier) return 'same product';
-  return isApart(requested, found, excludeSameGroup) ? null : 'same group';
+function describeExclusion(requested: UploadedProduct, result: UploadedProduct, excludeSameGroup: boolean) {
+  if (requested.identifier === result.identifier) return 'same product';
+  return isApart(requested, result, excludeSameGroup) ? null : 'same group';
 }

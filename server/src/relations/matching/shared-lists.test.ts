@@ -46,7 +46,7 @@ function openTenths() {
   return { ask, made, most };
 }
 
-const NAMES = Array.from({ length: 10 }, (_, at) => `list ${at}`);
+const NAMES = Array.from({ length: 10 }, (_, index) => `list ${index}`);
 
 test('lists within the limit are made once, whatever the order of requests', () => {
   const { ask, made } = openTenths();
@@ -58,9 +58,9 @@ test('lists beyond the limit evict the list whose last request is the oldest', (
   const { ask, made, most } = openTenths();
   for (const name of NAMES) ask(name);
   const [frequent = '', rare = ''] = NAMES;
-  for (let at = 0; at < 100; at += 1) {
+  for (let round = 0; round < 100; round += 1) {
     ask(frequent);
-    ask(`new ${at}`);
+    ask(`new ${round}`);
   }
   assert.equal(made.filter((name) => name === frequent).length, 1);
   ask('new 99');

@@ -23,7 +23,7 @@ export class SharedLists {
     this.present = new BoundedMap({
       most,
       weigh: ({ weight }) => weight,
-      onEvict: (one) => one.forget(),
+      onEvict: (evicted) => evicted.forget(),
     });
   }
 
@@ -33,15 +33,15 @@ export class SharedLists {
    */
   of(version: object, watch: (basis?: ListBasis) => () => boolean = () => () => true): ShareLists {
     const { present } = this;
-    const known = this.catalogs.getOrInsertComputed(version, () => new Map<string, SharedList>());
+    const lists = this.catalogs.getOrInsertComputed(version, () => new Map<string, SharedList>());
     return (key, make, { weigh, describe }) => {
-      const found = known.get(key);
-      if (found?.holds()) return (present.get(found) ?? found).list as ReturnType<typeof make>;
-      if (found !== undefined) present.delete(found);
+      const cached = lists.get(key);
+      if (cached?.holds()) return (present.get(cached) ?? cached).list as ReturnType<typeof make>;
+      if (cached !== undefined) present.delete(cached);
       const list = make();
       const weight = list.reduce((sum, item) => sum + weigh(item), LIST_BYTES);
-      const shared = { list, weight, holds: watch(describe?.(list)), forget: () => known.delete(key) };
-      known.set(key, shared);
+      const shared = { list, weight, holds: watch(describe?.(list)), forget: () => lists.delete(key) };
+      lists.set(key, shared);
       present.set(shared, shared);
       return list;
     };

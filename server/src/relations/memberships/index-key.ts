@@ -40,7 +40,8 @@ export function encodeRank(values: readonly { value: Comparable | undefined; dir
     values.flatMap(({ value, direction }) => {
       if (value === undefined) return [MISSING];
       const bytes = typeof value === 'number' ? encodeNumber(value) : encodeStart(value);
-      if (direction === 'desc') for (let at = 0; at < bytes.length; at += 1) bytes[at] = ~(bytes[at] ?? 0);
+      if (direction === 'desc')
+        for (let index = 0; index < bytes.length; index += 1) bytes[index] = ~(bytes[index] ?? 0);
       return [PRESENT, bytes];
     }),
   );
@@ -67,7 +68,7 @@ function encodeStart(text: string): Buffer {
 function encodeNumber(value: number): Buffer {
   const bytes = Buffer.allocUnsafe(8);
   bytes.writeDoubleBE(value);
-  if (value < 0) for (let at = 0; at < 8; at += 1) bytes[at] = ~(bytes[at] ?? 0);
+  if (value < 0) for (let index = 0; index < 8; index += 1) bytes[index] = ~(bytes[index] ?? 0);
   else bytes[0] = (bytes[0] ?? 0) | 0x80;
   return bytes;
 }

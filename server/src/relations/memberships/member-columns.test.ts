@@ -103,7 +103,7 @@ function makeProduct(random: SeededRandom, number: number) {
 /** @returns a line for each member, in the order of the index within a list */
 const describe = (members: Iterable<MemberRow>) =>
   Array.from(members, ({ key, rank, compared, ...rest }) => {
-    const [first = null, ...others] = compared.map((one) => one?.toString('hex') ?? null);
+    const [first = null, ...others] = compared.map((bytes) => bytes?.toString('hex') ?? null);
     // Trailing columns without a value count as missing.
     while (others.at(-1) === null) others.pop();
     return JSON.stringify({ ...rest, key: key.toString('hex'), rank: rank.toString('hex'), first, others });
@@ -137,29 +137,29 @@ test('a batch derives the same members and texts as its single products, in inde
   for (let round = 0; round < 150; round += 1) {
     const rules = Array.from(
       { length: random.between(1, 5) },
-      (_, at): BuildRule => ({ build: at + 3, bound: bind(makeRule(random)) }),
+      (_, index): BuildRule => ({ build: index + 3, bound: bind(makeRule(random)) }),
     );
     const [memberships, single] = [new Memberships(rules), new Memberships(rules)];
     // A body of few products is parsed, and a body of many products is scanned.
     for (const count of [3, 60]) {
-      const products = Array.from({ length: count }, (_, at) => makeProduct(random, at));
+      const products = Array.from({ length: count }, (_, index) => makeProduct(random, index));
       const ids = products.map(() => random.between(1, 10 ** 6));
       const { documents, members } = deriveBatch(memberships, { products }, ids);
       const placed = products.map((product, row) => {
-        const found = single.of(product);
+        const derived = single.of(product);
         const { group, packed } = documents[row] as (typeof documents)[number];
-        if (found.length === 0) assert.equal(packed, '', `seed ${SEED}`);
+        if (derived.length === 0) assert.equal(packed, '', `seed ${SEED}`);
         else
           assert.deepEqual(
             [group, packed],
-            [product.groupIdentifier, packMemberships(found)],
+            [product.groupIdentifier, packMemberships(derived)],
             `seed ${SEED}`,
           );
         return {
           id: 1_000 + row,
           productId: ids[row] as number,
           group: product.groupIdentifier,
-          memberships: found,
+          memberships: derived,
         };
       });
       assert.deepEqual(describe(members).sort(), describe(listMembers(placed)).sort(), `seed ${SEED}`);
@@ -177,7 +177,7 @@ test('a product with too many combinations is reported once for each rule (§12.
   const rule = { source: { all: [] }, target: { all: [] }, match, sort: [] };
   const memberships = new Memberships([{ build: 1, bound: bind(rule) }]);
   const many = (count: number) =>
-    NUMBERS.flatMap((key) => Array.from({ length: count }, (_, at) => ({ key, value: `${at} mm` })));
+    NUMBERS.flatMap((key) => Array.from({ length: count }, (_, index) => ({ key, value: `${index} mm` })));
   const products = [44, 45].map((count) => ({ identifier: `P${count}`, name: 'P', attributes: many(count) }));
   const { cut, members } = deriveBatch(memberships, { products }, [1, 2]);
   assert.deepEqual(cut, ['P45']);
@@ -188,7 +188,7 @@ test('long texts restart the numbering after few bodies, and short ones do not',
   const match: Match = { target: 'Colour', operator: 'equals', source: 'Colour' };
   const rule: RelationRule = { source: { all: [] }, target: { all: [] }, match: [match], sort: [] };
   const memberships = new Memberships([{ build: 3, bound: bind(rule) }]);
-  const ids = Array.from({ length: 100 }, (_, at) => at + 1);
+  const ids = Array.from({ length: 100 }, (_, index) => index + 1);
   const derive = (ending: string) => {
     const products = ids.map((id) => ({
       identifier: `P${id}`,

@@ -43,14 +43,14 @@ export function* placeLists({ lists, members }: MemberColumns, documents: readon
     const numbers = lists.subarray(list, list + LIST_NUMBERS) as Iterable<number>;
     const [build, side, key, width, count] = numbers as [number, 0 | 1, number, number, number];
     const size = MEMBER_NUMBERS + width;
-    const numberAt = (place: number) => members[place] as number;
-    const documentAt = (place: number) => documents[numberAt(place)] as GroupedDocument;
+    const numberAt = (position: number) => members[position] as number;
+    const documentAt = (position: number) => documents[numberAt(position)] as GroupedDocument;
     const from = start;
-    const places = Array.from({ length: count }, (_, at) => from + at * size);
-    places.sort(
+    const positions = Array.from({ length: count }, (_, index) => from + index * size);
+    positions.sort(
       (a, b) => numberAt(a + 1) - numberAt(b + 1) || documentAt(a).productId - documentAt(b).productId,
     );
-    yield { build, side, key, width, places };
+    yield { build, side, key, width, places: positions };
     start += count * size;
   }
 }
@@ -63,15 +63,19 @@ export function* placeMembers(derived: DerivedColumns, documents: readonly Group
   const columns = derived as MemberColumns;
   const { members, bytes } = columns;
   const encoded = listEncoded(columns, (start, end) => Buffer.from(bytes.buffer, start, end - start));
-  const encodedAt = (place: number) => encoded[members[place] as number] ?? null;
-  for (const { build, side, key: number, width, places } of placeLists(columns, documents)) {
+  const encodedAt = (position: number) => encoded[members[position] as number] ?? null;
+  for (const { build, side, key: number, width, places: positions } of placeLists(columns, documents)) {
     const key = encoded[number] as Buffer;
-    for (const place of places) {
-      const { id, productId, group } = documents[members[place] as number] as GroupedDocument;
+    for (const memberPosition of positions) {
+      const { id, productId, group } = documents[members[memberPosition] as number] as GroupedDocument;
       const compared: (Buffer | null)[] = [];
-      for (let at = place + MEMBER_NUMBERS; at < place + MEMBER_NUMBERS + width; at += 1)
-        compared.push(encodedAt(at));
-      const rank = encodedAt(place + 1) as Buffer;
+      for (
+        let column = memberPosition + MEMBER_NUMBERS;
+        column < memberPosition + MEMBER_NUMBERS + width;
+        column += 1
+      )
+        compared.push(encodedAt(column));
+      const rank = encodedAt(memberPosition + 1) as Buffer;
       yield { build, side, key, rank, productId, document: id, group, compared };
     }
   }
@@ -124,12 +128,12 @@ export class SideMembers {
     const { numbers } = this;
     const { width, keys } = this.of;
     const isMatchable = memberKeys.length > 0;
-    for (let at = 0; at < Math.max(1, memberKeys.length); at += 1) {
+    for (let index = 0; index < Math.max(1, memberKeys.length); index += 1) {
       numbers.push(row);
       numbers.push(rank);
-      numbers.push(isMatchable ? (memberKeys[at] as number) : keys.add(UNMATCHED_KEY));
+      numbers.push(isMatchable ? (memberKeys[index] as number) : keys.add(UNMATCHED_KEY));
       for (let column = 0; column < width; column += 1)
-        numbers.push(memberCompared[at * step + column] ?? NONE);
+        numbers.push(memberCompared[index * step + column] ?? NONE);
     }
   }
 
@@ -137,11 +141,11 @@ export class SideMembers {
   use(): void {
     const { numbers } = this;
     const { width, ranks, keys, compared } = this.of;
-    for (let at = 0; at < numbers.length; ) {
-      ranks.use(numbers.at(at + 1));
-      keys.use(numbers.at(at + 2));
-      at += COLLECTED_NUMBERS;
-      for (const end = at + width; at < end; at += 1) compared.use(numbers.at(at));
+    for (let position = 0; position < numbers.length; ) {
+      ranks.use(numbers.at(position + 1));
+      keys.use(numbers.at(position + 2));
+      position += COLLECTED_NUMBERS;
+      for (const end = position + width; position < end; position += 1) compared.use(numbers.at(position));
     }
   }
 
@@ -163,8 +167,8 @@ export class SideMembers {
       lists.set(lists.length - 1, lists.at(lists.length - 1) + 1);
       members.push(numbers.at(member * size));
       members.push(rankOf(member));
-      for (let at = member * size + COLLECTED_NUMBERS; at < (member + 1) * size; at += 1)
-        members.push(compared.places.at(numbers.at(at)));
+      for (let position = member * size + COLLECTED_NUMBERS; position < (member + 1) * size; position += 1)
+        members.push(compared.places.at(numbers.at(position)));
     }
   }
 }
@@ -173,17 +177,17 @@ export class SideMembers {
 function sortStable(members: Uint32Array, placeOf: (member: number) => number, { first, used }: Encodings) {
   const starts = new Uint32Array(used.length + 1);
   for (const member of members) {
-    const place = placeOf(member) - first + 1;
-    starts[place] = (starts[place] as number) + 1;
+    const offset = placeOf(member) - first + 1;
+    starts[offset] = (starts[offset] as number) + 1;
   }
-  for (let place = 1; place < starts.length; place += 1)
-    starts[place] = (starts[place] as number) + (starts[place - 1] as number);
+  for (let slot = 1; slot < starts.length; slot += 1)
+    starts[slot] = (starts[slot] as number) + (starts[slot - 1] as number);
   const sorted = new Uint32Array(members.length);
   for (const member of members) {
-    const place = placeOf(member) - first;
-    const at = starts[place] as number;
-    sorted[at] = member;
-    starts[place] = at + 1;
+    const bucket = placeOf(member) - first;
+    const target = starts[bucket] as number;
+    sorted[target] = member;
+    starts[bucket] = target + 1;
   }
   return sorted;
 }
@@ -204,7 +208,7 @@ export function createColumns(sides: readonly SideMembers[]): MemberColumns | un
 
 function joinBytes(texts: readonly string[]): Pick<MemberColumns, 'ends' | 'bytes'> {
   const ends = new Uint32Array(texts.length + 1);
-  for (const [at, { length }] of texts.entries()) ends[at + 1] = (ends[at] as number) + length;
+  for (const [index, { length }] of texts.entries()) ends[index + 1] = (ends[index] as number) + length;
   const bytes = Buffer.from(new ArrayBuffer(ends.at(-1) ?? 0));
   bytes.write(texts.join(''), 'latin1');
   return { ends, bytes: new Uint8Array(bytes.buffer) };

@@ -51,7 +51,9 @@ export class Memberships {
     const shared = new Map<string, ComparedAttribute>();
     this.rules = builds.map(({ build, bound }) => {
       // Rules that use an attribute in the same way share its read values.
-      const attributes = bound.attributes.map((one) => shared.getOrInsert(JSON.stringify(one), one));
+      const attributes = bound.attributes.map((attribute) =>
+        shared.getOrInsert(JSON.stringify(attribute), attribute),
+      );
       const rule = compileRule({ ...bound, attributes });
       return { build, rule, index: planIndex(rule), attributes };
     });
@@ -105,10 +107,10 @@ class NumberedRules {
     const read = this.product.attributes;
     const compared = new Encodings();
     const ranks = new Map<string, Encodings>();
-    this.sides = rules.flatMap((one) => {
+    this.sides = rules.flatMap((compiled) => {
       // Relations with the same sorting share the numbers of their ranks.
-      const shared = ranks.getOrInsertComputed(JSON.stringify(one.rule.sort), () => new Encodings());
-      return SIDES.map((side) => new RuleSide(one, side, { read, ranks: shared, compared }));
+      const shared = ranks.getOrInsertComputed(JSON.stringify(compiled.rule.sort), () => new Encodings());
+      return SIDES.map((side) => new RuleSide(compiled, side, { read, ranks: shared, compared }));
     });
     this.sized = [...read.values(), compared, ...ranks.values(), ...this.sides.map(({ keys }) => keys)];
   }
@@ -213,29 +215,29 @@ class RuleSide implements DescribedMember {
 
   private findRank(): number {
     const { rankTuple, sorts } = this;
-    for (let at = 0; at < sorts.length; at += 1) {
-      const { read, direction } = sorts[at] as (typeof sorts)[number];
+    for (let index = 0; index < sorts.length; index += 1) {
+      const { read, direction } = sorts[index] as (typeof sorts)[number];
       const { present } = read;
       const best = present.length < 2 ? present[0] : read.pick((values) => extremeOf(values, direction));
-      rankTuple[at] = (best ?? NONE) + 1;
+      rankTuple[index] = (best ?? NONE) + 1;
     }
-    const known = this.rankTuples.find(rankTuple);
-    if (known !== UNKNOWN) return known;
-    const values = sorts.map(({ read, direction }, at) => ({
+    const rank = this.rankTuples.find(rankTuple);
+    if (rank !== UNKNOWN) return rank;
+    const values = sorts.map(({ read, direction }, index) => ({
       direction,
-      value: read.values[(rankTuple[at] as number) - 1],
+      value: read.values[(rankTuple[index] as number) - 1],
     }));
     return this.rankTuples.keep(this.ranks.add(encodeRank(values)));
   }
 
   private describeMatches(): void {
     const { comparisons, decided } = this;
-    for (let at = 0; at < comparisons.length; at += 1) {
-      const { read, operator } = comparisons[at] as (typeof comparisons)[number];
+    for (let index = 0; index < comparisons.length; index += 1) {
+      const { read, operator } = comparisons[index] as (typeof comparisons)[number];
       const { present } = read;
       const decisive =
         present.length === 1 ? present[0] : read.pick((values) => pickDecisive(values, operator, this.side));
-      decided[at] = decisive === undefined ? NONE : read.encode(decisive, this.compared);
+      decided[index] = decisive === undefined ? NONE : read.encode(decisive, this.compared);
     }
     this.memberCompared = decided;
     this.memberKeys = this.listKeys();
@@ -243,11 +245,13 @@ class RuleSide implements DescribedMember {
 
   private listKeys(): readonly number[] {
     const { keyTuple, equalities, only } = this;
-    for (let at = 0; at < equalities.length; at += 1) {
-      const list = this.listEqual(equalities[at] as Equality);
+    for (let index = 0; index < equalities.length; index += 1) {
+      const list = this.listEqual(equalities[index] as Equality);
       if (list.length > 1)
-        return combine(equalities.map((one) => this.listEqual(one))).map((key) => this.findKey(key));
-      keyTuple[at] = list[0] as number;
+        return combine(equalities.map((equality) => this.listEqual(equality))).map((key) =>
+          this.findKey(key),
+        );
+      keyTuple[index] = list[0] as number;
     }
     only[0] = this.findKey(keyTuple);
     return only;
@@ -260,9 +264,9 @@ class RuleSide implements DescribedMember {
   }
 
   private findKey(key: readonly number[]): number {
-    const known = this.keyTuples.find(key);
-    if (known !== UNKNOWN) return known;
-    const values = key.map((number, at) => this.equalities[at]?.read.values[number] as Comparable);
+    const keyNumber = this.keyTuples.find(key);
+    if (keyNumber !== UNKNOWN) return keyNumber;
+    const values = key.map((number, index) => this.equalities[index]?.read.values[number] as Comparable);
     return this.keyTuples.keep(this.keys.add(encodeKey(values)));
   }
 
@@ -270,7 +274,7 @@ class RuleSide implements DescribedMember {
     const entries = listEntries(index, this.side, read);
     this.memberKeys = entries.map(({ key }) => this.findNamed(key));
     this.memberCompared = entries.flatMap(({ columns }) =>
-      Array.from({ length: this.width }, (_, at) => this.findCompared(columns[at] ?? null)),
+      Array.from({ length: this.width }, (_, column) => this.findCompared(columns[column] ?? null)),
     );
     this.values = packValues(index, this.side, read);
   }
@@ -285,7 +289,9 @@ class RuleSide implements DescribedMember {
 
   private findCompared(value: Comparable | null): number {
     if (value === null) return NONE;
-    return this.comparedValues.getOrInsertComputed(value, (one) => this.compared.add(encodeValue(one)));
+    return this.comparedValues.getOrInsertComputed(value, (comparable) =>
+      this.compared.add(encodeValue(comparable)),
+    );
   }
 
   toMembership(): Membership {
@@ -322,9 +328,9 @@ const put = (text: Buffer, into: ProductPacker) => into.addBytes(text, 0, text.l
 const nameValue = (value: Comparable) => (typeof value === 'string' ? `"${value}` : `${value}`);
 
 function addQuoted(numbers: readonly number[], encodings: Encodings, into: ProductPacker): void {
-  for (let at = 0; at < numbers.length; at += 1) {
-    const number = numbers[at] as number;
-    if (at > 0) put(COMMA, into);
+  for (let index = 0; index < numbers.length; index += 1) {
+    const number = numbers[index] as number;
+    if (index > 0) put(COMMA, into);
     if (number === NONE) put(NULL, into);
     else encodings.quote(number, into);
   }
@@ -375,7 +381,7 @@ class MembershipBatch implements DerivedBatch {
     this.members = numbered.sides.map((side) => new SideMembers(side));
   }
 
-  add(row: number, place: number, into: ProductPacker): void {
+  add(row: number, batchRow: number, into: ProductPacker): void {
     const { numbered, source } = this;
     numbered.product.look(source, row);
     const { candidates, read } = this.findCandidates(source.categoriesOf(row));
@@ -385,7 +391,7 @@ class MembershipBatch implements DerivedBatch {
     let cut: number | undefined;
     for (const { side, members, isCertain } of candidates) {
       if (!isCertain && !side.test(product)) continue;
-      members.add(place, side.describe(product));
+      members.add(batchRow, side.describe(product));
       if (isAny) put(COMMA, into);
       else into.addText(`${source.readOwn(row, 'groupIdentifier')}\0[`);
       isAny = true;
@@ -402,18 +408,18 @@ class MembershipBatch implements DerivedBatch {
   }
 
   private findCandidates(categories: DerivedFrom['categories']): Candidates {
-    const known = this.candidates.get(categories);
-    if (known !== undefined) return known;
+    const cached = this.candidates.get(categories);
+    if (cached !== undefined) return cached;
     const { sides, product } = this.numbered;
-    const candidates = sides.flatMap((side, at): Candidate[] => {
+    const candidates = sides.flatMap((side, index): Candidate[] => {
       product.isInspected = false;
       const isOn = side.test(product);
       if (!isOn && !product.isInspected) return [];
-      return [{ side, members: this.members[at] as SideMembers, isCertain: !product.isInspected }];
+      return [{ side, members: this.members[index] as SideMembers, isCertain: !product.isInspected }];
     });
     const read = this.source.choose(new Set(candidates.flatMap(({ side }) => side.reads)));
-    const found = { candidates, read };
-    this.candidates.set(categories, found);
-    return found;
+    const sideCandidates = { candidates, read };
+    this.candidates.set(categories, sideCandidates);
+    return sideCandidates;
   }
 }

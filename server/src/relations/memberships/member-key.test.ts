@@ -18,7 +18,8 @@ for (const [name, value] of kinds) {
   test(`the bytes of ranks of ${name} sort like the values, or in reverse when descending`, () => {
     fc.assert(
       fc.property(value, value, (a, b) => {
-        const rank = (one: Comparable, direction: 'asc' | 'desc') => encodeRank([{ value: one, direction }]);
+        const rank = (ranked: Comparable, direction: 'asc' | 'desc') =>
+          encodeRank([{ value: ranked, direction }]);
         const order = sign(compareValues(a, b));
         assert.equal(Buffer.compare(rank(a, 'asc'), rank(b, 'asc')), order);
         assert.equal(Buffer.compare(rank(a, 'desc'), rank(b, 'desc')), 0 - order);
@@ -28,9 +29,9 @@ for (const [name, value] of kinds) {
 
   test(`a missing value of ${name} is last in both directions (§12.3 rule 4)`, () => {
     fc.assert(
-      fc.property(value, fc.constantFrom('asc' as const, 'desc' as const), (one, direction) => {
+      fc.property(value, fc.constantFrom('asc' as const, 'desc' as const), (present, direction) => {
         const missing = encodeRank([{ value: undefined, direction }]);
-        assert.ok(Buffer.compare(encodeRank([{ value: one, direction }]), missing) < 0);
+        assert.ok(Buffer.compare(encodeRank([{ value: present, direction }]), missing) < 0);
       }),
     );
   });
@@ -49,14 +50,17 @@ for (const [name, value] of kinds) {
 const start = fc.integer({ min: RANK_TEXT_BYTES - 4, max: RANK_TEXT_BYTES + 4 });
 
 test('the first 256 bytes of a long text decide its position (§12.3 rule 3)', () => {
-  const cut = (one: string) => Buffer.from(one).subarray(0, RANK_TEXT_BYTES);
+  const cut = (long: string) => Buffer.from(long).subarray(0, RANK_TEXT_BYTES);
   fc.assert(
     fc.property(start, text, text, (length, a, b) => {
       const [first, second] = [`${'ä'.repeat(length / 2)}${a}`, `${'ä'.repeat(length / 2)}${b}`];
       const order = Buffer.compare(cut(first), cut(second));
       for (const direction of ['asc', 'desc'] as const) {
-        const [one, other] = [first, second].map((value) => encodeRank([{ value, direction }]));
-        assert.equal(Buffer.compare(one as Buffer, other as Buffer), direction === 'asc' ? order : 0 - order);
+        const [firstRank, secondRank] = [first, second].map((value) => encodeRank([{ value, direction }]));
+        assert.equal(
+          Buffer.compare(firstRank as Buffer, secondRank as Buffer),
+          direction === 'asc' ? order : 0 - order,
+        );
       }
     }),
   );
@@ -96,9 +100,9 @@ test('keys of long values are equal exactly if the values are, and have at most 
 test('a rank of several values is decided by the first value that differs', () => {
   fc.assert(
     fc.property(fc.tuple(text, number), fc.tuple(text, number), ([a, first], [b, second]) => {
-      const rank = (one: string, then: number) =>
+      const rank = (leading: string, then: number) =>
         encodeRank([
-          { value: one, direction: 'asc' },
+          { value: leading, direction: 'asc' },
           { value: then, direction: 'desc' },
         ]);
       const order = sign(compareValues(a, b)) || 0 - sign(first - second);

@@ -68,8 +68,10 @@ export function packValues({ attributes }: RuleIndex, side: Side, read: ReadValu
 function readValuesOf({ attributes }: RuleIndex, { side, values = '' }: Membership): ReadValues {
   const packed = JSON.parse(Buffer.from(values, 'base64').toString()) as PackedValue[][];
   return (attribute) =>
-    (packed[attributes[side].indexOf(attribute)] ?? []).map((one) =>
-      typeof one === 'object' ? { comparable: one[0], row: one[1] } : { comparable: one },
+    (packed[attributes[side].indexOf(attribute)] ?? []).map((packedValue) =>
+      typeof packedValue === 'object'
+        ? { comparable: packedValue[0], row: packedValue[1] }
+        : { comparable: packedValue },
     );
 }
 
@@ -121,8 +123,8 @@ function encodeProbes(index: RuleIndex, member: Membership): EncodedProbes {
   const { build, side, rank } = member;
   const { strict, loose } = listProbes(index, side, readValuesOf(index, member));
   const encode = ({ key, columns, operators }: Probe): EncodedProbe => {
-    const compared = Array.from({ length: index.width }, (_, at) => {
-      const value = columns[at] ?? null;
+    const compared = Array.from({ length: index.width }, (_, column) => {
+      const value = columns[column] ?? null;
       return value === null ? null : encodeValue(value).toString('base64');
     });
     const opposite = { build, side, rank, compared, keys: [encodeKey(key).toString('base64')] };
@@ -137,8 +139,8 @@ function encodeProbes(index: RuleIndex, member: Membership): EncodedProbes {
  */
 export function isMatch(source: Membership, target: Membership, operators: readonly Operator[]): boolean {
   if (!source.keys.some((key) => target.keys.includes(key))) return false;
-  return operators.every((operator, at) => {
-    const [left, right] = [target.compared[at] ?? null, source.compared[at] ?? null];
+  return operators.every((operator, column) => {
+    const [left, right] = [target.compared[column] ?? null, source.compared[column] ?? null];
     // Only an inequality has null here: one of several values differs from any value of the other side.
     if (left === null || right === null) return true;
     return COMPARISONS[operator](Buffer.compare(Buffer.from(left, 'base64'), Buffer.from(right, 'base64')));
@@ -197,15 +199,15 @@ export const isMember = (packed: string, build: number, side: Side): boolean =>
  * brackets, so they delimit it.
  */
 export function unpackMember(packed: string | readonly PackedMembership[], build: number, side: Side) {
-  const place = sideNumber(side);
+  const packedSide = sideNumber(side);
   if (typeof packed !== 'string') {
-    const found = packed.find((one) => one[0] === build && one[1] === place);
-    return found && toMembership(found);
+    const entry = packed.find((candidate) => candidate[0] === build && candidate[1] === packedSide);
+    return entry && toMembership(entry);
   }
-  const start = packed.indexOf(`[${build},${place},`);
+  const start = packed.indexOf(`[${build},${packedSide},`);
   if (start < 0) return undefined;
   // The keys and the remaining parts follow the compared values.
-  const end = [1, 2, 3].reduce((at) => packed.indexOf(']', at) + 1, start);
+  const end = [1, 2, 3].reduce((position) => packed.indexOf(']', position) + 1, start);
   return toMembership(JSON.parse(packed.slice(start, end)) as PackedMembership);
 }
 
@@ -222,7 +224,7 @@ export interface MemberRow {
   readonly compared: readonly (Buffer | null)[];
 }
 
-export const COMPARED_COLUMNS = Array.from({ length: COMPARISONS_PER_RULE }, (_, at) => `c${at + 1}`);
+export const COMPARED_COLUMNS = Array.from({ length: COMPARISONS_PER_RULE }, (_, index) => `c${index + 1}`);
 
 export const sideNumber = (side: Side): 0 | 1 => (side === 'source' ? 0 : 1);
 
@@ -246,15 +248,15 @@ const UNMATCHED = UNMATCHED_KEY.toString('base64');
  */
 export function listMembers(placed: Iterable<PlacedRow>): MemberRow[] {
   const index = new IndexRows();
-  for (const one of placed) for (const membership of one.memberships) index.add(one, membership);
+  for (const row of placed) for (const membership of row.memberships) index.add(row, membership);
   return index.list();
 }
 
 /** @returns the compared values that belong to the key at this index */
-function comparedAt({ compared, keys, values }: Membership, at: number): Membership['compared'] {
+function comparedAt({ compared, keys, values }: Membership, index: number): Membership['compared'] {
   if (values === undefined) return compared;
   const width = compared.length / Math.max(1, keys.length);
-  return compared.slice(at * width, (at + 1) * width);
+  return compared.slice(index * width, (index + 1) * width);
 }
 
 const compareMembers = (a: MemberRow, b: MemberRow) =>
@@ -274,8 +276,10 @@ class IndexRows {
     const side = sideNumber(membership.side);
     const lists = this.sides.getOrInsertComputed(2 * build + side, () => new Map<string, MemberRow[]>());
     const rank = this.decode(membership.rank);
-    for (const [at, name] of (keys.length === 0 ? [UNMATCHED] : keys).entries()) {
-      const compared = comparedAt(membership, at).map((one) => (one === null ? null : this.decode(one)));
+    for (const [index, name] of (keys.length === 0 ? [UNMATCHED] : keys).entries()) {
+      const compared = comparedAt(membership, index).map((value) =>
+        value === null ? null : this.decode(value),
+      );
       const row = { build, side, key: this.decode(name), rank, productId, document, group, compared };
       const list = lists.get(name);
       if (list === undefined) lists.set(name, [row]);

@@ -38,8 +38,8 @@ export class ReadAttribute {
 
   /** @returns NONE for a text that makes no fact */
   read(text: string): number {
-    const known = this.byText.get(text);
-    if (known !== undefined) return known;
+    const cached = this.byText.get(text);
+    if (cached !== undefined) return cached;
     const value = readComparable(text, this.attribute);
     const number = value === undefined ? NONE : this.numberOf(value);
     this.byText.set(text, number);
@@ -48,8 +48,8 @@ export class ReadAttribute {
   }
 
   numberOf(value: Comparable): number {
-    const known = this.byValue.get(value);
-    if (known !== undefined) return known;
+    const cached = this.byValue.get(value);
+    if (cached !== undefined) return cached;
     const number = this.values.push(value) - 1;
     this.alone.push([number]);
     this.valuesAlone.push([value]);
@@ -60,8 +60,8 @@ export class ReadAttribute {
 
   /** @param encodings the same object in every call @returns the number of the encoded value */
   encode(number: number, encodings: Encodings): number {
-    const known = this.encoded.at(number);
-    if (known !== UNKNOWN) return known;
+    const cached = this.encoded.at(number);
+    if (cached !== UNKNOWN) return cached;
     const encoded = encodings.add(encodeValue(this.values[number] as Comparable));
     this.encoded.set(number, encoded);
     return encoded;
@@ -133,22 +133,26 @@ export class NumberedProduct implements ProductView {
   private isRead = false;
 
   constructor(attributes: Iterable<ComparedAttribute>) {
-    this.attributes = new Map(Array.from(attributes, (one) => [one, new ReadAttribute(one)]));
+    this.attributes = new Map(
+      Array.from(attributes, (attribute) => [attribute, new ReadAttribute(attribute)]),
+    );
     this.all = { attributes: [...this.attributes.values()] };
     this.chosen = this.all;
     const all = [...this.attributes];
-    this.own = all.flatMap(([{ field }, one]) => (field === undefined ? [] : [[one, field] as const]));
-    for (const [{ keys }, one] of all)
-      for (const key of keys) this.byKey.set(key, [...(this.byKey.get(key) ?? []), one]);
+    this.own = all.flatMap(([{ field }, attribute]) =>
+      field === undefined ? [] : [[attribute, field] as const],
+    );
+    for (const [{ keys }, readAttribute] of all)
+      for (const key of keys) this.byKey.set(key, [...(this.byKey.get(key) ?? []), readAttribute]);
     this.keys = new Set(this.byKey.keys());
   }
 
   /** @returns the products of a source. The values of its texts are cached by the numbers of the texts. */
   open(source: DerivedSource): LookedAt {
-    const known = this.readers.getOrInsertComputed(source.texts, () => new Map());
+    const readersByKey = this.readers.getOrInsertComputed(source.texts, () => new Map());
     const create = (read: ReadAttribute): Reader => ({ read, numbers: new Numbers(UNKNOWN) });
     const readers = source.keys.map((key) =>
-      known.getOrInsertComputed(key, () => (this.byKey.get(key) ?? []).map(create)),
+      readersByKey.getOrInsertComputed(key, () => (this.byKey.get(key) ?? []).map(create)),
     );
     const visit = (key: number, text: number, row: string | number | undefined) => {
       for (const { read, numbers } of readers[key] as readonly Reader[]) {
@@ -180,7 +184,7 @@ export class NumberedProduct implements ProductView {
       categoriesOf: () => product.categories,
       readTexts: () => {
         for (const { key, value, row } of product.attributes)
-          for (const one of this.byKey.get(key) ?? []) one.add(one.read(value), row);
+          for (const attribute of this.byKey.get(key) ?? []) attribute.add(attribute.read(value), row);
       },
       choose: () => this.all,
     };
@@ -202,10 +206,10 @@ export class NumberedProduct implements ProductView {
   read(): void {
     if (this.isRead) return;
     this.isRead = true;
-    for (const one of this.chosen.attributes) one.clear();
-    for (const [one, field] of this.own) {
-      one.clear();
-      one.add(one.numberOf(this.source?.readOwn(this.row, field) ?? ''), undefined);
+    for (const attribute of this.chosen.attributes) attribute.clear();
+    for (const [readAttribute, field] of this.own) {
+      readAttribute.clear();
+      readAttribute.add(readAttribute.numberOf(this.source?.readOwn(this.row, field) ?? ''), undefined);
     }
     this.source?.readTexts(this.row, this.chosen);
   }

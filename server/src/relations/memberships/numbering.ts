@@ -24,19 +24,19 @@ export class Numbers {
   private readonly filling: number;
 
   /** @param filling the value of positions that were not set */
-  constructor(filling = 0, places = 64) {
+  constructor(filling = 0, size = 64) {
     this.filling = filling;
-    this.ints = new Int32Array(places).fill(filling);
+    this.ints = new Int32Array(size).fill(filling);
   }
 
   /** @returns the filling for NONE, which is not a position */
-  at(place: number): number {
-    return place >= 0 && place < this.ints.length ? (this.ints[place] as number) : this.filling;
+  at(index: number): number {
+    return index >= 0 && index < this.ints.length ? (this.ints[index] as number) : this.filling;
   }
 
-  set(place: number, value: number): void {
-    if (place >= this.ints.length) this.grow(place);
-    this.ints[place] = value;
+  set(index: number, value: number): void {
+    if (index >= this.ints.length) this.grow(index);
+    this.ints[index] = value;
   }
 
   push(value: number): void {
@@ -48,9 +48,9 @@ export class Numbers {
     return Uint32Array.from(this.ints.subarray(0, this.length));
   }
 
-  private grow(place: number): void {
+  private grow(index: number): void {
     const before = this.ints;
-    this.ints = new Int32Array(Math.max(place + 1, 2 * before.length)).fill(this.filling, before.length);
+    this.ints = new Int32Array(Math.max(index + 1, 2 * before.length)).fill(this.filling, before.length);
     this.ints.set(before);
   }
 }
@@ -67,10 +67,10 @@ export class Tuples {
   /** @returns UNKNOWN for a new list; the caller then calls `keep` */
   find(numbers: readonly number[]): number {
     let node = numbers[0] ?? 0;
-    for (let at = 1; at < numbers.length; at += 1) {
-      const level = this.levels[at] ?? new Map<number, number>();
-      this.levels[at] = level;
-      const pair = node * RADIX + (numbers[at] as number);
+    for (let index = 1; index < numbers.length; index += 1) {
+      const level = this.levels[index] ?? new Map<number, number>();
+      this.levels[index] = level;
+      const pair = node * RADIX + (numbers[index] as number);
       node = level.get(pair) ?? level.size;
       if (node === level.size) level.set(pair, node);
     }
@@ -103,8 +103,8 @@ export class Encodings {
 
   add(encoded: Buffer): number {
     const bytes = encoded.toString('latin1');
-    const known = this.known.get(bytes);
-    if (known !== undefined) return known;
+    const present = this.known.get(bytes);
+    if (present !== undefined) return present;
     const number = this.bytes.push(bytes) - 1;
     const start = this.quoted.at(number);
     const text = `"${encoded.toString('base64')}"`;
@@ -128,7 +128,7 @@ export class Encodings {
     const { bytes, used } = this;
     this.first = first;
     used.sort((a, b) => ((bytes[a] as string) < (bytes[b] as string) ? -1 : 1));
-    for (const [at, number] of used.entries()) this.places.set(number, first + at);
+    for (const [index, number] of used.entries()) this.places.set(number, first + index);
     return used.map((number) => bytes[number] as string);
   }
 

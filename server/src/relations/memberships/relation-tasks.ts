@@ -35,7 +35,7 @@ export interface BuildPage {
 interface BuildStore {
   listUnbuilt(projectId: number): Promise<readonly number[]>;
   /** Binds the relations to the present ontology. @returns the relations whose index must be built */
-  bindRelations(projectId: number, at: number): Promise<readonly number[]>;
+  bindRelations(projectId: number, now: number): Promise<readonly number[]>;
   buildPage(projectId: number, order: BuildOrder): Promise<BuildPage>;
   /** @returns whether more rows may remain */
   dropBuilds(projectId: number): Promise<boolean>;

@@ -100,7 +100,7 @@ function createIndex(rule: CompiledRule): RuleIndex {
   const hidden = [
     ...open.flatMap(compiledOf),
     ...branches.flatMap(({ slots }) =>
-      slots.filter(({ place }) => place === 'none').map(({ match }) => match),
+      slots.filter(({ place: position }) => position === 'none').map(({ match }) => match),
     ),
   ];
   return {
@@ -166,7 +166,7 @@ function listHeld({ factors }: Branch, side: Side, read: ReadValues): Held[][] {
     const held =
       factor.length === 1 ? listAlone(only as CompiledMatch, side, read) : listTogether(factor, side, read);
     combined = combined
-      .flatMap((start) => held.map((one) => [...start, ...one]))
+      .flatMap((start) => held.map((values) => [...start, ...values]))
       .slice(0, ENTRIES_PER_PRODUCT);
   }
   return combined;
@@ -181,16 +181,17 @@ function listAlone(match: CompiledMatch, side: Side, read: ReadValues): Held[][]
 
 function listTogether(matches: readonly CompiledMatch[], side: Side, read: ReadValues): Held[][] {
   const isWhole = (row: readonly Held[]) =>
-    matches.every(({ passes }, at) => passes || row[at] !== undefined);
-  const expand = (value: Held, at: number): Held[] =>
+    matches.every(({ passes }, index) => passes || row[index] !== undefined);
+  const expand = (value: Held, index: number): Held[] =>
     value === undefined || value === null
       ? [value]
-      : [...listKeyed(matches[at] as CompiledMatch, side, [value])];
+      : [...listKeyed(matches[index] as CompiledMatch, side, [value])];
   return listRows(matches, side, read)
     .filter(isWhole)
     .flatMap((row) =>
       row.reduce<Held[][]>(
-        (rows, value, at) => rows.flatMap((start) => expand(value, at).map((one) => [...start, one])),
+        (rows, value, index) =>
+          rows.flatMap((start) => expand(value, index).map((expanded) => [...start, expanded])),
         [[]],
       ),
     );
@@ -232,24 +233,27 @@ type State = 'v' | 'm' | 'a' | '';
 function describeEntries(branch: Branch, held: readonly Held[]): IndexEntry[] {
   const { slots } = branch;
   const marks = slots
-    .flatMap((slot, at) => (isMarked(slot) ? [held[at] === undefined ? '0' : '1'] : []))
+    .flatMap((slot, index) => (isMarked(slot) ? [held[index] === undefined ? '0' : '1'] : []))
     .join('');
   const columns = listColumns(branch, held);
-  const optional = slots.findIndex(({ place }) => place === 'optional');
+  const optional = slots.findIndex(({ place: position }) => position === 'optional');
   const states: State[] = optional < 0 ? [''] : [held[optional] === undefined ? 'm' : 'v', 'a'];
   return states.map((state) => ({ key: describeKey(branch, held, `${state}${marks}`), columns }));
 }
 
-const isMarked = ({ match: { passes }, place }: Slot) => passes === true && typeof place === 'number';
+const isMarked = ({ match: { passes }, place: position }: Slot) =>
+  passes === true && typeof position === 'number';
 
 const listColumns = ({ slots, operators }: Branch, held: readonly Held[]): (Comparable | null)[] =>
-  operators.map((_, column) => held[slots.findIndex(({ place }) => place === column)] ?? null);
+  operators.map((_, column) => held[slots.findIndex(({ place: position }) => position === column)] ?? null);
 
 /** @param pattern describes which values follow, so that no two keys coincide */
 const describeKey = ({ no, slots }: Branch, held: readonly Held[], pattern: string): Comparable[] => [
   `${no} ${pattern}`,
-  ...slots.flatMap(({ place }, at) =>
-    place === 'key' || (place === 'optional' && pattern.startsWith('v')) ? [held[at] as Comparable] : [],
+  ...slots.flatMap(({ place: position }, index) =>
+    position === 'key' || (position === 'optional' && pattern.startsWith('v'))
+      ? [held[index] as Comparable]
+      : [],
   ),
 ];
 
@@ -280,9 +284,9 @@ export function listProbes(index: RuleIndex, side: Side, read: ReadValues): Prob
 
 function describeProbes(branch: Branch, held: readonly Held[]): (Probe & { isStrict: boolean })[] {
   const { slots, operators } = branch;
-  const optional = slots.findIndex(({ place }) => place === 'optional');
-  const marked = slots.flatMap((slot, at) => (isMarked(slot) ? [at] : []));
-  const isWhole = slots.every((_, at) => held[at] !== undefined);
+  const optional = slots.findIndex(({ place: position }) => position === 'optional');
+  const marked = slots.flatMap((slot, index) => (isMarked(slot) ? [index] : []));
+  const isWhole = slots.every((_, index) => held[index] !== undefined);
   const states = (optional < 0 ? [''] : held[optional] === undefined ? ['a'] : ['v', 'm']) as State[];
   const columns = listColumns(branch, held);
   // The patterns for two marks are '11', '10', '01' and '00'.
@@ -292,7 +296,7 @@ function describeProbes(branch: Branch, held: readonly Held[]): (Probe & { isStr
       key: describeKey(branch, held, `${state}${marks}`),
       // Without a value on the other side, the column is not compared.
       columns: columns.map((value, column) => {
-        const mark = marked.findIndex((at) => slots[at]?.place === column);
+        const mark = marked.findIndex((slotIndex) => slots[slotIndex]?.place === column);
         return marks[mark] === '0' ? null : value;
       }),
       operators,
@@ -306,8 +310,8 @@ function joinKeys<Entry extends IndexEntry>(entries: readonly Entry[], { operato
   if (entries.length < 2) return [...entries];
   return [...Map.groupBy(entries, ({ key }) => JSON.stringify(key)).values()].map((same) => ({
     ...(same[0] as Entry),
-    columns: operators.map((operator, at) => {
-      const values = same.flatMap(({ columns }) => columns[at] ?? []);
+    columns: operators.map((operator, column) => {
+      const values = same.flatMap(({ columns }) => columns[column] ?? []);
       return values.length < same.length ? null : (pickDecisive(values, operator, side) ?? null);
     }),
   }));

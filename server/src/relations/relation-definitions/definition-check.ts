@@ -16,7 +16,7 @@ const LISTS = { any: [2, 8], together: [2, 6] } as const;
 
 /** Beyond these limits, a definition could not work with any ontology. */
 function checkMatches(path: string, match: readonly MatchElement[]): string[] {
-  const errors = match.flatMap((element, at) => checkElement(`${path}/${at}`, element));
+  const errors = match.flatMap((element, index) => checkElement(`${path}/${index}`, element));
   if (errors.length > 0) return errors;
   const matches = match.flatMap(matchesOf);
   const compared = matches.filter(({ operator }) => operator !== 'equals').length;
@@ -30,7 +30,7 @@ function checkMatches(path: string, match: readonly MatchElement[]): string[] {
 }
 
 function checkElement(path: string, element: MatchElement): string[] {
-  const list = (['any', 'together'] as const).find((one) => one in element);
+  const list = (['any', 'together'] as const).find((name) => name in element);
   if (list === undefined) return checkMatch(path, element as Match);
   const others = Object.keys(element).filter((name) => name !== list);
   if (others.length > 0)
@@ -41,7 +41,7 @@ function checkElement(path: string, element: MatchElement): string[] {
   const [least, most] = LISTS[list];
   if (matches.length < least || matches.length > most)
     return [`${path}/${list} must have ${least} to ${most} matches, but has ${matches.length}`];
-  return matches.flatMap((one, at) => checkMatch(`${path}/${list}/${at}`, one));
+  return matches.flatMap((match, index) => checkMatch(`${path}/${list}/${index}`, match));
 }
 
 function checkMatch(path: string, match: Match): string[] {

@@ -90,8 +90,7 @@ function serveLists(kind: RelationKind, { relations }: DefinitionRouteParts): vo
 function serveCreation(kind: RelationKind, { relations }: DefinitionRouteParts, record: Recorder): void {
   kind.create({
     summary: 'Create a relation; its index is made by a task',
-    description:
-      'A definition that cannot work is also stored, with the state misconfigured and the reason.',
+    description: 'A definition that cannot work is also stored, with the state misconfigured and the reason.',
     body: SentRelation,
     config: takesDefinition,
     async create(change, sent) {
@@ -130,9 +129,9 @@ function serveImport(
     answer: { 200: RelationPage },
     async handle(request) {
       const { caller: author, project, body } = request;
-      const sent = body.relations.map((one, at) => ({
-        id: one.id,
-        definition: checkDefinition(one, `/relations/${at}`),
+      const sent = body.relations.map((relation, index) => ({
+        id: relation.id,
+        definition: checkDefinition(relation, `/relations/${index}`),
       }));
       return answerOnce(request, async (record) => {
         for (const table of body.tables ?? []) await relations.tables.put(project, table);

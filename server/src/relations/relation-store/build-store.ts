@@ -43,9 +43,9 @@ export interface OpenedBuilds {
 }
 
 /** @returns `known` if the builds are unchanged, otherwise newly compiled rules */
-export function* openBuilds(known: OpenedBuilds | undefined): Program<OpenedBuilds> {
+export function* openBuilds(cached: OpenedBuilds | undefined): Program<OpenedBuilds> {
   const builds = yield* listBuildNumbers();
-  if (known?.builds === builds) return known;
+  if (cached?.builds === builds) return cached;
   const rules = yield* listBuilds();
   const memberships = new Memberships(rules);
   const relations = new Map(rules.map(({ build, relationId }) => [build, relationId]));
@@ -60,11 +60,11 @@ export function* openBuilds(known: OpenedBuilds | undefined): Program<OpenedBuil
 
 /** @returns the memberships of these documents by document; documents without memberships are missing */
 export function* findMemberships(documents: readonly number[]): Program<ReadonlyMap<number, PlacedRow>> {
-  const found = yield* rows<
+  const documentRows = yield* rows<
     PlacedDocument & { readonly group: string; readonly packed: string }
   >`select document_id as id, product_id as "productId", group_identifier as "group", memberships as packed
     from relation_document where ${own()} and document_id ${among(documents)}`;
-  return new Map(found.map((row) => [row.id, { ...row, memberships: unpackMemberships(row.packed) }]));
+  return new Map(documentRows.map((row) => [row.id, { ...row, memberships: unpackMemberships(row.packed) }]));
 }
 
 /** Builds the join index of a rule from older documents, and removes the index after its last use. */
@@ -82,7 +82,7 @@ export interface ChangedIndex extends ChangedCatalog {
  */
 export function* buildPage(
   catalog: ChangedIndex,
-  { relationIds, after, at, limit }: BuildOrder,
+  { relationIds, after, at: now, limit }: BuildOrder,
 ): Program<BuildPage> {
   const walked = chooseWalked(yield* listPlannedBuilds(relationIds), after);
   if (walked.length === 0) return { next: undefined, progress: 100 };
@@ -98,7 +98,7 @@ export function* buildPage(
   if (described.next !== undefined) return described;
   for (const { relationId, next } of walked) {
     yield* run`update relation set active_build = ${next} where ${own()} and id = ${relationId}`;
-    yield* announceRelation(relationId, at, { change: 'built' });
+    yield* announceRelation(relationId, now, { change: 'built' });
   }
   catalog.affect('answers');
   return described;
@@ -117,7 +117,7 @@ export interface PlannedBuild {
 
 /** @returns the builds of one walk: those that started it, or all unbuilt ones if `after` is undefined */
 export const chooseWalked = (next: readonly PlannedBuild[], after: WalkedPlace | undefined): PlannedBuild[] =>
-  next.filter((one) => isUnbuilt(one) && (after === undefined || after.builds.includes(one.next)));
+  next.filter((build) => isUnbuilt(build) && (after === undefined || after.builds.includes(build.next)));
 
 /** @param walk its `last` is the last document of the walk */
 export function describePage(
@@ -151,9 +151,9 @@ function* reportCut(derived: readonly PlacedRow[], builds: readonly PlannedBuild
     listCutBuilds(memberships).map((build) => ({ build, id })),
   );
   if (cut.length === 0) return [];
-  const found = yield* rows<{ document: number; identifier: string }>`select document_id as document,
+  const presentRows = yield* rows<{ document: number; identifier: string }>`select document_id as document,
     identifier from product where ${own()} and document_id ${among(cut.map(({ id }) => id))} order by id`;
-  return found.flatMap(({ document, identifier }) =>
+  return presentRows.flatMap(({ document, identifier }) =>
     builds
       .filter(({ next }) => cut.some(({ build, id }) => id === document && build === next))
       .map(({ relationId }) => describeCut(identifier, relationId)),
@@ -175,8 +175,8 @@ function* extendDocuments(extend: ExtendIndex, derived: readonly PlacedRow[]): P
   const live = new Set((yield* listBuilds()).map(({ build }) => build));
   const extended = derived.flatMap((row): ExtendedDocument[] => {
     const former = (present.get(row.id)?.memberships ?? []).filter(({ build }) => live.has(build));
-    const known = new Set(former.map(({ build }) => build));
-    const added = row.memberships.filter(({ build }) => !known.has(build));
+    const builds = new Set(former.map(({ build }) => build));
+    const added = row.memberships.filter(({ build }) => !builds.has(build));
     return added.length === 0 ? [] : [{ ...row, memberships: [...former, ...added], added }];
   });
   if (extended.length > 0) yield* extend(extended);

@@ -63,8 +63,9 @@ export function* beginLinks(catalog: ChangedCatalog, relationId: number): Progra
  * remaining process stages anew.
  */
 function* requireStaged(build: number): Program<void> {
-  const found = yield* row`select 1 from relation_build where ${own()} and id = ${build} and kind = 'staged'`;
-  if (found === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+  const stagedBuild =
+    yield* row`select 1 from relation_build where ${own()} and id = ${build} and kind = 'staged'`;
+  if (stagedBuild === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
 }
 
 /**
@@ -79,12 +80,12 @@ export function* stageLinks({ build, list }: StagedPiece): Program<string> {
   const added: [number, number, string, number | null][] = [];
   const tooMany: string[] = [];
   for (const [source, targets] of merged) {
-    const { line, known } = sources.get(source) as KnownSource;
-    const fresh = [...targets].filter(([target]) => !known.has(target));
-    const room = TARGETS_PER_SOURCE - known.size;
+    const { line, known: knownTargets } = sources.get(source) as KnownSource;
+    const fresh = [...targets].filter(([target]) => !knownTargets.has(target));
+    const room = TARGETS_PER_SOURCE - knownTargets.size;
     if (fresh.length > room) tooMany.push(source);
-    for (const [at, [target, quantity = null]] of fresh.slice(0, room).entries())
-      added.push([line, known.size + at, target, quantity]);
+    for (const [index, [target, quantity = null]] of fresh.slice(0, room).entries())
+      added.push([line, knownTargets.size + index, target, quantity]);
   }
   const columns = { line: 'bigint', place: 'bigint', target: 'text', quantity: 'bigint' } as const;
   const table = tabled('w', columns, added);
@@ -106,19 +107,19 @@ interface KnownSource {
 
 /** @returns each source with its line; new sources get the next lines */
 function* openSources(build: number, names: readonly string[]): Program<Map<string, KnownSource>> {
-  const found = yield* rows<{ source: string; line: number }>`select s.source, s.line
+  const sourceRows = yield* rows<{ source: string; line: number }>`select s.source, s.line
     from ${listed('w', 'text', names)}
     ${lookupJoin('relation_link_source', 's', sql`s.build_id = ${build} and s.source = w.value`)}`;
-  const lines = found.map(({ line }) => line);
+  const lines = sourceRows.map(({ line }) => line);
   const present = yield* rows<{ line: number; target: string }>`select w.value as line, l.target
     from ${listed('w', 'bigint', lines)} ${linksOf(build, 'w.value')}`;
   const targets = Map.groupBy(present, ({ line }) => line);
   const sources = new Map<string, KnownSource>();
-  for (const { source, line } of found)
+  for (const { source, line } of sourceRows)
     sources.set(source, { line, known: new Set(targets.get(line)?.map(({ target }) => target)) });
   const last = yield* lastLine(build);
   const fresh = names.filter((name) => !sources.has(name));
-  const added = fresh.map((name, at): [number, string] => [last + 1 + at, name]);
+  const added = fresh.map((name, index): [number, string] => [last + 1 + index, name]);
   yield* run`${insertInto('relation_link_source', 'build_id, line, source')}
     ${build}, w.line, w.source from ${tabled('w', { line: 'bigint', source: 'text' }, added)} where true`;
   for (const [line, name] of added) sources.set(name, { line, known: new Set() });
@@ -168,10 +169,10 @@ interface Lists {
 
 /** @returns the number of sources and pairs in a list */
 export function* countList(build: number): Program<ListSize> {
-  const found = yield* row<ListSize>`select (select count(*) from relation_link_source where ${own()}
+  const size = yield* row<ListSize>`select (select count(*) from relation_link_source where ${own()}
     and build_id = ${build}) as sources,
     (select count(*) from relation_link where ${own()} and build_id = ${build}) as pairs`;
-  return found ?? { sources: 0, pairs: 0 };
+  return size ?? { sources: 0, pairs: 0 };
 }
 
 /**
@@ -240,7 +241,7 @@ export function* readLinks(page: LinkPage): Program<readonly ReadLine[] | undefi
   const list = yield* findList(relationId);
   if (list === undefined) return undefined;
   const named = source === undefined ? sql`true` : sql`s.source = ${source}`;
-  const found = yield* rows<{
+  const linkRows = yield* rows<{
     line: number;
     source: string;
     target: string;
@@ -249,7 +250,7 @@ export function* readLinks(page: LinkPage): Program<readonly ReadLine[] | undefi
       select s.line, s.source from relation_link_source s
       where ${own('s')} and s.build_id = ${list} and s.line > ${after} and ${named} order by s.line limit ${limit}) s
     ${linksOf(list, 's.line')} order by s.line, l.place`;
-  const lines = Map.groupBy(found, ({ line }) => line);
+  const lines = Map.groupBy(linkRows, ({ line }) => line);
   return [...lines].map(([line, its]) => ({
     line,
     source: its[0]?.source as string,
@@ -276,11 +277,11 @@ function* findUnchanged(relationId: number, lines: readonly LinkLine[]): Program
   const pairs = lines.flatMap(({ source, targets }) =>
     targets.map((target): [string, string] => [source, identifierOf(target)]),
   );
-  const found = yield* rows<{ line: number; place: number }>`select k.line, k.place
+  const linkRows = yield* rows<{ line: number; place: number }>`select k.line, k.place
     from ${tabled('w', { source: 'text', target: 'text' }, pairs)}
     ${lookupJoin('relation_link_source', 's', sql`s.build_id = ${list} and s.source = w.source`)}
     ${lookupJoin('relation_link', 'k', sql`k.build_id = ${list} and k.target = w.target and k.line = s.line`)}`;
-  return found.map(({ line, place }) => line * TARGETS_PER_SOURCE + place);
+  return linkRows.map(({ line, place: position }) => line * TARGETS_PER_SOURCE + position);
 }
 
 /** @returns the number of links in the present list */
@@ -341,7 +342,7 @@ export async function acceptLinks(
     return { payloadNames, present, unchanged: unchanged.count() };
   } catch (error) {
     // An error of the removal must not replace the refusal. Remaining payloads are removed at a later start.
-    for (const one of payloadNames) await payloads.remove(projectId, one).catch(() => {});
+    for (const payloadName of payloadNames) await payloads.remove(projectId, payloadName).catch(() => {});
     throw error;
   }
 }
@@ -351,7 +352,8 @@ const CHUNK_BYTES = 256 * 1024;
 
 function* cut(bytes: Uint8Array): Generator<Uint8Array> {
   // Copies shared memory, because decoders do not accept it.
-  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.slice(at, at + CHUNK_BYTES);
+  for (let start = 0; start < bytes.length; start += CHUNK_BYTES)
+    yield bytes.slice(start, start + CHUNK_BYTES);
 }
 
 /** A set of numbers of eight bytes each. A number may be added repeatedly. */
@@ -371,6 +373,9 @@ class DistinctNumbers {
 
   count(): number {
     const sorted = this.numbers.subarray(0, this.length).sort();
-    return sorted.reduce((count, number, at) => (at > 0 && number === sorted[at - 1] ? count : count + 1), 0);
+    return sorted.reduce(
+      (count, number, index) => (index > 0 && number === sorted[index - 1] ? count : count + 1),
+      0,
+    );
   }
 }

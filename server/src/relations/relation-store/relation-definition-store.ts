@@ -79,15 +79,19 @@ export interface ListedRelations {
 
 /** Reads both in one statement, so that the relations belong to the version. */
 export function* readListed(): Program<ListedRelations> {
-  const found = yield* rows<{ version: number | null } & RelationRow>`select (${VERSION}) as version, r.*
+  const relationRows = yield* rows<
+    { version: number | null } & RelationRow
+  >`select (${VERSION}) as version, r.*
     from (select 1) one left join (${RELATION}) r on true order by r.id`;
-  const relations = found.filter(({ id }) => id !== null).map(({ version: _, ...row }) => toRelation(row));
-  return { version: found[0]?.version ?? 0, relations };
+  const relations = relationRows
+    .filter(({ id }) => id !== null)
+    .map(({ version: _, ...row }) => toRelation(row));
+  return { version: relationRows[0]?.version ?? 0, relations };
 }
 
 export function* findRelation(id: number): Program<Relation | undefined> {
-  const found = yield* findRow(id);
-  return found && toRelation(found);
+  const relationRow = yield* findRow(id);
+  return relationRow && toRelation(relationRow);
 }
 
 const findRow = (id: number) => row<RelationRow>`${RELATION} and id = ${id}`;
@@ -99,13 +103,13 @@ export function* listUnbuilt(): Program<number[]> {
 
 /** @returns well configured, built relations, also if they are disabled */
 export function* listBuilt(): Program<ServedRelation[]> {
-  const found = yield* rows<
+  const builtRows = yield* rows<
     Record<'id' | 'build' | 'twoWay' | 'excludeSameGroup', number> & Record<'definition' | 'rule', string>
   >`select r.id, r.definition, b.id as build, b.rule, b.two_way as "twoWay",
       b.exclude_same_group as "excludeSameGroup"
     from relation r join relation_build b on ${own('b')} and b.id = r.active_build
     where ${own('r')} and r.problem is null order by r.id`;
-  return found.map(({ definition: text, rule, ...row }) => {
+  return builtRows.map(({ definition: text, rule, ...row }) => {
     const definition = JSON.parse(text) as RelationDefinition;
     return {
       ...row,
@@ -123,9 +127,9 @@ const LIVE_BUILDS = sql`from relation_build b join relation r on ${own('r')} and
 
 /** @returns the rules of indexes that are complete or being built, because new documents are added to both */
 export function* listBuilds(): Program<(BuildRule & { readonly relationId: number })[]> {
-  const found = yield* rows<{ build: number; relationId: number; rule: string }>`select b.id as build,
+  const buildRows = yield* rows<{ build: number; relationId: number; rule: string }>`select b.id as build,
     r.id as "relationId", b.rule ${LIVE_BUILDS} order by b.id`;
-  return found.map(({ rule, ...build }) => ({ ...build, bound: JSON.parse(rule) }));
+  return buildRows.map(({ rule, ...build }) => ({ ...build, bound: JSON.parse(rule) }));
 }
 
 /**
@@ -139,22 +143,22 @@ export function* listBuildNumbers(): Program<string> {
 /** Creates or replaces a relation. @returns undefined if the relation to replace does not exist */
 export function* saveRelation(
   catalog: ChangedCatalog,
-  { id, expected, definition, at }: SavedRelation,
+  { id, expected, definition, at: now }: SavedRelation,
 ): Program<Relation | undefined> {
   const present = id === undefined ? undefined : yield* findRelation(id);
   if (id !== undefined && present === undefined) return undefined;
   if (present !== undefined) refuseOtherState(expected, markOfRelation(present));
-  const known = id ?? catalog.takeId('relation');
+  const savedId = id ?? catalog.takeId('relation');
   const text = JSON.stringify(definition);
   yield* run(
     present === undefined
-      ? insertRow('relation', { id: known, definition: text, createdAt: at, updatedAt: at })
-      : sql`update relation set definition = ${text}, updated_at = ${at} where ${own()} and id = ${known}`,
+      ? insertRow('relation', { id: savedId, definition: text, createdAt: now, updatedAt: now })
+      : sql`update relation set definition = ${text}, updated_at = ${now} where ${own()} and id = ${savedId}`,
   );
-  yield* announceRelation(known, at, { change: present === undefined ? 'created' : 'changed' });
-  yield* bindRelation(catalog, known, at);
+  yield* announceRelation(savedId, now, { change: present === undefined ? 'created' : 'changed' });
+  yield* bindRelation(catalog, savedId, now);
   catalog.affect('answers');
-  return yield* findRelation(known);
+  return yield* findRelation(savedId);
 }
 
 /** @returns whether the relation existed */
@@ -177,21 +181,21 @@ export function* deleteRelation(
  */
 export function* announceRelation(
   id: number,
-  at: number,
+  now: number,
   what:
     | { readonly change: 'created' | 'changed' | 'deleted' | 'built' | 'links'; readonly taskNumber?: number }
     | { readonly problem: string },
 ): Program<void> {
   const type = 'problem' in what ? 'relation.unhealthy' : 'relation.changed';
-  const found = yield* findRow(id);
-  const { name, tag } = JSON.parse(found?.definition ?? '{}') as Partial<RelationDefinition>;
-  yield* announce([{ type, at, data: { relationId: id, name, tag, ...what } }]);
+  const relation = yield* findRow(id);
+  const { name, tag } = JSON.parse(relation?.definition ?? '{}') as Partial<RelationDefinition>;
+  yield* announce([{ type, at: now, data: { relationId: id, name, tag, ...what } }]);
 }
 
 /** Binds all relations to the present ontology. @returns the relations whose index must be built */
-export function* bindRelations(catalog: ChangedCatalog, at: number): Program<number[]> {
+export function* bindRelations(catalog: ChangedCatalog, now: number): Program<number[]> {
   const unbuilt: number[] = [];
-  for (const { id } of yield* listRows()) if (yield* bindRelation(catalog, id, at)) unbuilt.push(id);
+  for (const { id } of yield* listRows()) if (yield* bindRelation(catalog, id, now)) unbuilt.push(id);
   return unbuilt;
 }
 
@@ -215,7 +219,7 @@ export interface SavedTable {
  */
 export function* saveTable(
   catalog: ChangedCatalog,
-  { table: { name, description, pairs }, isNew, isFollowed, expected, at }: SavedTable,
+  { table: { name, description, pairs }, isNew, isFollowed, expected, at: now }: SavedTable,
 ): Program<{ readonly isUsed?: true; readonly table?: StoredTable | undefined }> {
   const present = yield* findTable(name);
   if (isNew && present !== undefined) throw new ServiceError('table_exists', { values: [name] });
@@ -226,10 +230,10 @@ export function* saveTable(
   const definition = JSON.stringify({ ...(description !== undefined && { description }), pairs });
   yield* run(
     isNew
-      ? insertRow('value_table', { name, definition, createdAt: at, updatedAt: at })
-      : sql`update value_table set definition = ${definition}, updated_at = ${at} where ${own()} and name = ${name}`,
+      ? insertRow('value_table', { name, definition, createdAt: now, updatedAt: now })
+      : sql`update value_table set definition = ${definition}, updated_at = ${now} where ${own()} and name = ${name}`,
   );
-  for (const { id } of users) yield* bindRelation(catalog, id, at);
+  for (const { id } of users) yield* bindRelation(catalog, id, now);
   catalog.affect('answers');
   return { table: yield* findTable(name) };
 }
@@ -246,7 +250,10 @@ export interface GatheredTable {
  * Creates or replaces a table. The caller builds its relations. @returns its number of pairs @throws
  * request_invalid
  */
-export function* replaceTable(catalog: ChangedCatalog, { name, lists, at }: GatheredTable): Program<number> {
+export function* replaceTable(
+  catalog: ChangedCatalog,
+  { name, lists, at: now }: GatheredTable,
+): Program<number> {
   const pairs = readPairs(lists);
   if (pairs.length > PAIRS_PER_TABLE)
     throw new ServiceError(
@@ -256,7 +263,7 @@ export function* replaceTable(catalog: ChangedCatalog, { name, lists, at }: Gath
   const present = yield* findTable(name);
   const { description } = present ?? {};
   const table = { name, ...(description !== undefined && { description }), pairs };
-  yield* saveTable(catalog, { table, isNew: present === undefined, isFollowed: true, at });
+  yield* saveTable(catalog, { table, isNew: present === undefined, isFollowed: true, at: now });
   return pairs.length;
 }
 
@@ -294,7 +301,7 @@ function* listUsers(name: string): Program<Relation[]> {
 }
 
 /** @returns whether the index of the relation must be built */
-function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program<boolean> {
+function* bindRelation(catalog: ChangedCatalog, id: number, now: number): Program<boolean> {
   const relation = yield* findRow(id);
   if (relation === undefined) return false;
   const definition = JSON.parse(relation.definition) as RelationDefinition;
@@ -307,7 +314,7 @@ function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program
   if (problem === relation.problem) return false;
   yield* run`update relation set problem = ${problem}, active_build = null, wanted_build = null
     where ${own()} and id = ${id}`;
-  yield* announceRelation(id, at, { problem });
+  yield* announceRelation(id, now, { problem });
   catalog.affect('answers');
   return false;
 }
@@ -320,9 +327,9 @@ function* bindToBuild(
 ): Program<boolean> {
   const { id, active: present } = relation;
   const kind = isIndexed(definition) ? 'rule' : 'links';
-  const known = yield* cell<number>`select id from relation_build
+  const sameBuild = yield* cell<number>`select id from relation_build
     where ${own()} and id in (${present}, ${relation.next}) and rule = ${rule} order by id limit 1`;
-  const next = known ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
+  const next = sameBuild ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
   // A list of links needs no build, because an empty list is complete.
   const active = kind === 'links' ? next : present;
   const [twoWay, excludes] = [Number(definition.twoWay), Number(definition.excludeSameGroup)];

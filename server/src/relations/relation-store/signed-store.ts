@@ -41,8 +41,8 @@ export function* findNewestDocument(): Program<number> {
 
 /** Whether one of these documents belongs to a present product. */
 export function* hasAnyDocument(documents: readonly number[]): Program<boolean> {
-  const found = yield* cell<number>`select d.id from document d
+  const document = yield* cell<number>`select d.id from document d
     ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}
     where ${own('d')} and d.id ${among(documents)} limit 1`;
-  return found !== undefined;
+  return document !== undefined;
 }

@@ -19,15 +19,15 @@ const toTable = ({ definition, ...stored }: TableRow): StoredTable => ({
 });
 
 export function* findTable(name: string): Program<StoredTable | undefined> {
-  const found = yield* row<TableRow>`${TABLE} and name = ${name}`;
-  return found && toTable(found);
+  const tableRow = yield* row<TableRow>`${TABLE} and name = ${name}`;
+  return tableRow && toTable(tableRow);
 }
 
 /** @returns the existing tables, by name */
 export function* findTables(names: readonly string[]): Program<ValueTable[]> {
   if (names.length === 0) return [];
-  const found = yield* rows<TableRow>`${TABLE} and name ${among(names)} order by name`;
-  return found.map(toTable).map(({ name, pairs }) => ({ name, pairs }));
+  const tableRows = yield* rows<TableRow>`${TABLE} and name ${among(names)} order by name`;
+  return tableRows.map(toTable).map(({ name, pairs }) => ({ name, pairs }));
 }
 
 /**

@@ -98,13 +98,13 @@ export type ReaderOperations = ReturnType<typeof readerOperations>;
 
 /** Reads one relation after another, because a view retains everything that it fetched. */
 async function relateProductToAll(catalog: InspectedCatalog, input: ProductRelationsInput) {
-  const found: ProductRelation[] = [];
+  const results: ProductRelation[] = [];
   if ((await catalog.read((view) => view.findUpload(input.identifier))) === undefined) return undefined;
   for (const relation of await catalog.listBuilt()) {
     // Prefetches both directions whatever `twoWay` is, like a two-way relation that finds nothing.
     const searches = [{ relation: { ...relation, twoWay: true }, limit: input.limit }];
     const related = await catalog.read((view) => relateProduct(view, relation, input), searches);
-    if (related !== undefined) found.push(related);
+    if (related !== undefined) results.push(related);
   }
-  return found;
+  return results;
 }

@@ -95,11 +95,11 @@ function readsOf(reads: RelationReads) {
      */
     async open(projectId: number) {
       const mark = await reads.readMark(projectId);
-      const known = listed.get(projectId);
-      if (known?.version === mark.version) return { mark, relations: known.relations };
-      const found = await reads.readForAnswers(projectId, readListed());
-      listed.set(projectId, found);
-      return { mark: { ...mark, version: found.version }, relations: found.relations };
+      const cached = listed.get(projectId);
+      if (cached?.version === mark.version) return { mark, relations: cached.relations };
+      const fresh = await reads.readForAnswers(projectId, readListed());
+      listed.set(projectId, fresh);
+      return { mark: { ...mark, version: fresh.version }, relations: fresh.relations };
     },
   };
 }

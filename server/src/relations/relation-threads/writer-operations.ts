@@ -50,9 +50,9 @@ export function writerOperations({ read, transact }: RelationWriter): Record<str
     applyLinks: ([projectId, order]: [number, LinkOrder]) =>
       transact(projectId, () => applyFromOutside(order, (catalog) => applyLinks(catalog, order))),
     // These changes may have nothing to do, so they check that before they lock the catalog.
-    async bindRelations([projectId, at]: [number, number]) {
+    async bindRelations([projectId, now]: [number, number]) {
       const isAny = (await read(projectId, listRelations())).length > 0;
-      return isAny ? change(projectId, (changed) => bindRelations(changed, at)) : [];
+      return isAny ? change(projectId, (changed) => bindRelations(changed, now)) : [];
     },
     dropBuilds: async ([projectId]: [number]) =>
       (await read(projectId, findUnusedBuild())) !== undefined && change(projectId, dropBuilds),

@@ -87,11 +87,11 @@ export interface MatchTexts extends Sentences {
 const MOST_LOCALES = 100;
 /** Written numbers are cached, because writing one takes 5 µs and the terms of matches repeat. */
 const MOST_NUMBERS = 1_000;
-const known = new BoundedMap<string, MatchTexts>({ most: MOST_LOCALES });
+const cachedTexts = new BoundedMap<string, MatchTexts>({ most: MOST_LOCALES });
 
 /** @returns German texts for a German locale, and English texts for every other locale */
 export function textsOf(locale: string): MatchTexts {
-  return known.getOrInsertComputed(locale, createTexts);
+  return cachedTexts.getOrInsertComputed(locale, createTexts);
 }
 
 function createTexts(locale: string): MatchTexts {

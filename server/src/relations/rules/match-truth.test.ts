@@ -26,8 +26,8 @@ type Values = Readonly<Record<string, string | readonly (string | readonly [stri
 /** A value is a text or `[text, row]`, which names the row of the value. */
 function upload(values: Values) {
   const attributes = Object.entries(values).flatMap(([key, list]) =>
-    [list].flat().map((one) => {
-      const [value, row] = typeof one === 'string' ? [one] : one;
+    [list].flat().map((given) => {
+      const [value, row] = typeof given === 'string' ? [given] : given;
       return { key, value, ...(row !== undefined && { row }) } as SentValue;
     }),
   );
@@ -62,13 +62,21 @@ test('a side is computed with exact decimals in the unit of the attribute, `time
   assert.equal(judge(needs(100), { TDP: '3 W' }, { Wattage: '0.1033 kW' }).truth, 1, '1.1 × 3 is 3.3');
   assert.equal(judge(needs('0.1 kW'), { TDP: '3 W' }, { Wattage: '0.1033 kW' }).truth, 1);
   assert.equal(judge(needs(-3.3), { TDP: '3 W' }, { Wattage: '0 kW' }).truth, 1);
-  assert.equal(judge(needs(100), { TDP: ['1 W', '3 W'] }, { Wattage: '0.1033 kW' }).truth, 1, 'each value is computed');
+  assert.equal(
+    judge(needs(100), { TDP: ['1 W', '3 W'] }, { Wattage: '0.1033 kW' }).truth,
+    1,
+    'each value is computed',
+  );
   const warmer: MatchElement = {
     target: 'Warmth',
     operator: 'equals',
     source: { attribute: 'Warmth', plus: '10 K' },
   };
-  assert.equal(judge(warmer, { Warmth: '20 °C' }, { Warmth: '30 °C' }).truth, 1, 'the zero of °C does not apply to a difference');
+  assert.equal(
+    judge(warmer, { Warmth: '20 °C' }, { Warmth: '30 °C' }).truth,
+    1,
+    'the zero of °C does not apply to a difference',
+  );
   assert.match(problemOf(needs('10 mm')) ?? '', /"10 mm" does not fit, because the attribute "TDP"/);
   assert.match(
     problemOf({ target: 'Model', operator: 'equals', source: { attribute: 'Mount', times: 2 } }) ?? '',
@@ -100,7 +108,7 @@ test('alternatives hold if one of them holds, preferably without assumptions (§
     ],
   } as const;
   const { truth, assumed, inner } = judge(any, { TDP: '1 W', Model: 'Golf' }, { Model: 'Golf' });
-  assert.deepEqual([truth, assumed, inner?.map((one) => one.truth)], [1, [], [1, 1]]);
+  assert.deepEqual([truth, assumed, inner?.map((alternative) => alternative.truth)], [1, [], [1, 1]]);
   assert.deepEqual(judge(any, { TDP: '1 W', Model: 'Golf' }, { Model: 'Polo' }).assumed, ['Wattage']);
   assert.equal(judge(any, { TDP: '2000 W' }, { Wattage: '1 kW' }).truth, 0, 'one alternative is unknown');
 });
@@ -137,7 +145,7 @@ test('values of one row match together: a Golf of 2007 does not fit a part for G
   assert.equal(truth({ Model: 'Polo' }), -1, 'the model fails with any year');
   const { inner = [] } = judge(together, { Model: 'Golf', Year: '2007' }, part);
   assert.deepEqual(
-    inner.map(({ truth: one, values }) => [one, values.target[0]?.text]),
+    inner.map(({ truth: innerTruth, values }) => [innerTruth, values.target[0]?.text]),
     [...[[1, 'Golf'] as const, [1, '1998'] as const], [-1, '2003']],
     'the values are those of the nearest row',
   );

@@ -39,7 +39,7 @@ export const readFrom =
   (view: ProductView): ReadValues =>
   (attribute) => {
     const rows = view.rowsOf?.(attribute);
-    return view.valuesOf(attribute).map((comparable, at) => ({ comparable, row: rows?.[at] }));
+    return view.valuesOf(attribute).map((comparable, index) => ({ comparable, row: rows?.[index] }));
   };
 
 /** The judgement of an element. `truth` is -1 for false, 0 for unknown and 1 for true. */
@@ -106,17 +106,19 @@ const isBetter = (a: Judgement, b: Judgement) =>
   a.truth > b.truth || (a.truth === b.truth && a.assumed.length < b.assumed.length);
 
 function joinAlternatives(inner: readonly Judgement[]): Judgement {
-  const { truth, assumed } = inner.reduce((best, one) => (isBetter(one, best) ? one : best));
-  const missing = truth === 0 ? inner.flatMap((one) => one.missing) : NONE;
+  const { truth, assumed } = inner.reduce((best, judgement) =>
+    isBetter(judgement, best) ? judgement : best,
+  );
+  const missing = truth === 0 ? inner.flatMap((judgement) => judgement.missing) : NONE;
   return { truth, assumed, missing, values: NO_VALUES, inner };
 }
 
 const joinAll = (inner: readonly Judgement[]): Judgement => {
-  const truth = Math.min(...inner.map((one) => one.truth)) as Judgement['truth'];
+  const truth = Math.min(...inner.map((judgement) => judgement.truth)) as Judgement['truth'];
   return {
     truth,
-    assumed: truth === 1 ? [...new Set(inner.flatMap((one) => one.assumed))] : [],
-    missing: truth === 0 ? inner.flatMap((one) => one.missing) : NONE,
+    assumed: truth === 1 ? [...new Set(inner.flatMap((judgement) => judgement.assumed))] : [],
+    missing: truth === 0 ? inner.flatMap((judgement) => judgement.missing) : NONE,
     values: NO_VALUES,
     inner,
   };
@@ -125,8 +127,8 @@ const joinAll = (inner: readonly Judgement[]): Judgement => {
 function judgeRows(matches: readonly CompiledMatch[], read: Readonly<Record<Side, ReadValues>>): Judgement {
   let best: Judgement | undefined;
   for (const { source, target } of pairRows(matches, read)) {
-    const judgeAt = (match: CompiledMatch, at: number) =>
-      judgeMatch(match, { source: listOf(source[at]), target: listOf(target[at]) });
+    const judgeAt = (match: CompiledMatch, index: number) =>
+      judgeMatch(match, { source: listOf(source[index]), target: listOf(target[index]) });
     const judged = joinAll(matches.map(judgeAt));
     if (judged.truth === 1 && judged.assumed.length === 0) return judged;
     if (best === undefined || isNearer(judged, best)) best = judged;
@@ -175,16 +177,20 @@ function combine(
   firsts: readonly number[],
   row: string | undefined,
 ): (RowedValue | undefined)[][] {
-  let places: number[][] = [[]];
-  for (const [at, list] of lists.entries()) {
-    const first = firsts[at] as number;
-    const own = list.flatMap((value, place) => (value.row === undefined || value.row === row ? [place] : []));
+  let combinations: number[][] = [[]];
+  for (const [index, list] of lists.entries()) {
+    const first = firsts[index] as number;
+    const own = list.flatMap((value, position) =>
+      value.row === undefined || value.row === row ? [position] : [],
+    );
     const choices = own.length === 0 ? [-1] : own;
-    places = places
+    combinations = combinations
       .flatMap((start) =>
-        first === at ? choices.map((place) => [...start, place]) : [[...start, start[first] as number]],
+        first === index
+          ? choices.map((position) => [...start, position])
+          : [[...start, start[first] as number]],
       )
       .slice(0, ROWS_PER_PRODUCT);
   }
-  return places.map((chosen) => chosen.map((place, at) => lists[at]?.[place]));
+  return combinations.map((chosen) => chosen.map((position, index) => lists[index]?.[position]));
 }

@@ -40,7 +40,7 @@ const TABLES: readonly ValueTable[] = [
     pairs: [
       ['Raptor Lake', 'LGA1700'],
       ['AM4', 'AM5'],
-      ...Array.from({ length: 9 }, (_, at): [string, string] => ['LGA1700', `Other ${at}`]),
+      ...Array.from({ length: 9 }, (_, index): [string, string] => ['LGA1700', `Other ${index}`]),
     ],
   },
   {
@@ -52,7 +52,7 @@ const TABLES: readonly ValueTable[] = [
     ],
   },
 ];
-const unitOf = (name: string) => ATTRIBUTES.find((one) => one.name === name)?.unitName;
+const unitOf = (name: string) => ATTRIBUTES.find((attribute) => attribute.name === name)?.unitName;
 
 interface Case {
   readonly match: Match;
@@ -83,7 +83,7 @@ const cases: fc.Arbitrary<Case> = fc.constantFrom(...KINDS).chain(({ names, valu
   const match = hasTable
     ? fc.oneof(
         plain,
-        plain.map((one) => ({ ...one, operator: 'equals' as const, table })),
+        plain.map((match) => ({ ...match, operator: 'equals' as const, table })),
       )
     : plain;
   const list = fc.uniqueArray(fc.constantFrom(...values), { maxLength: 3 });
@@ -119,8 +119,8 @@ function judge({ match, values }: Case, locale: string) {
     target: upload(nameOf(match.target), values.target),
   };
   const judgement = judgeElement(element, {
-    source: (one) => readComparables(products.source, one),
-    target: (one) => readComparables(products.target, one),
+    source: (attribute) => readComparables(products.source, attribute),
+    target: (attribute) => readComparables(products.target, attribute),
   });
   const [compiled] = compiledOf(element);
   assert.ok(compiled);
@@ -188,7 +188,7 @@ type Language = keyof typeof SENTENCES;
 
 /** @returns a value as it would be uploaded, without its unit */
 function readValue(text: string, language: Language, name: string): string {
-  if (ATTRIBUTES.find((one) => one.name === name)?.type !== 'NUMERIC_ATTRIBUTE') return text;
+  if (ATTRIBUTES.find((attribute) => attribute.name === name)?.type !== 'NUMERIC_ATTRIBUTE') return text;
   const unit = unitOf(name);
   const end = unit === undefined ? '' : ` ${unit}`;
   assert.ok(text.endsWith(end), `${text} ends with its unit`);
@@ -203,10 +203,10 @@ function understand(advice: string, language: Language, name: string): Meaning {
   const [, what = ''] = words.be.exec(advice) ?? assert.fail(`advice in an unknown form: ${advice}`);
   if (what.includes(words.long)) return 'long';
   const read = (text: string) => readValue(text, language, name);
-  const compared = Object.entries(words.compared).find(([said]) => what.startsWith(`${said} `));
+  const compared = Object.entries(words.compared).find(([phrase]) => what.startsWith(`${phrase} `));
   if (compared === undefined) return { try: splitList(what, words).map(read) };
-  const [said, sign] = compared;
-  const value = read(what.slice(said.length + 1));
+  const [comparison, sign] = compared;
+  const value = read(what.slice(comparison.length + 1));
   if (sign === 'not') return { avoid: value };
   const further = beyond(value, sign.startsWith('>') ? 1 : -1);
   return { try: sign.endsWith('=') ? [value, ...further] : further };
@@ -226,8 +226,8 @@ function findFalse(
   tried: Case,
   { locale, describe }: { locale: string; describe: Describe },
 ): string | undefined {
-  const { judgement, words: said } = judge(tried, locale);
-  const words = describe(said);
+  const { judgement, words: original } = judge(tried, locale);
+  const words = describe(original);
   const language = (locale.startsWith('de') ? 'de' : 'en') satisfies Language;
   if (judgement.truth === 1) {
     assert.deepEqual(Object.keys(words), ['say']);
@@ -251,7 +251,7 @@ function checkMeaning(
   meaning: Meaning,
   { holds, samples }: { holds: (values: readonly string[]) => boolean; samples: readonly string[] },
 ): string | undefined {
-  const suffices = (one: string) => holds([one]);
+  const suffices = (value: string) => holds([value]);
   switch (meaning) {
     case 'long':
       return undefined;
@@ -262,8 +262,8 @@ function checkMeaning(
     case 'any':
       return samples.some(suffices) ? undefined : 'no value suffices';
     default:
-      if ('try' in meaning) return meaning.try.find((one) => !suffices(one));
-      return [meaning.avoid, ...samples].find((one) => suffices(one) === isSame(one, meaning.avoid));
+      if ('try' in meaning) return meaning.try.find((value) => !suffices(value));
+      return [meaning.avoid, ...samples].find((value) => suffices(value) === isSame(value, meaning.avoid));
   }
 }
 

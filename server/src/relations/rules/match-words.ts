@@ -83,7 +83,7 @@ function sayMatch(
 /** @returns the first value of each side that match */
 function findPair(match: CompiledMatch, { source, target }: Judgement['values']): Judgement['values'] {
   for (const to of target) {
-    const from = source.find((one) => isPair(match, one, to));
+    const from = source.find((value) => isPair(match, value, to));
     if (from !== undefined) return { target: [to], source: [from] };
   }
   return { source, target };
@@ -120,37 +120,37 @@ const otherOf = ({ match, side }: Asked) => attributeOf(match, side === 'source'
 const advised = new WeakMap<CompiledMatch, WeakMap<MatchTexts, BoundedMap<string, string>>>();
 const MOST_ADVICE = 1_000;
 
-function advise(asked: Asked, texts: MatchTexts): string {
-  const { match, side, known } = asked;
+function advise(request: Asked, texts: MatchTexts): string {
+  const { match, side, known: otherValues } = request;
   const ofMatch = advised.getOrInsertComputed(match, () => new WeakMap());
   const advice = ofMatch.getOrInsertComputed(texts, () => new BoundedMap({ most: MOST_ADVICE }));
-  const key = `${side} ${JSON.stringify(known.map(({ text }) => text))}`;
-  return advice.getOrInsertComputed(key, () => makeAdvice(asked, texts));
+  const key = `${side} ${JSON.stringify(otherValues.map(({ text }) => text))}`;
+  return advice.getOrInsertComputed(key, () => makeAdvice(request, texts));
 }
 
-function makeAdvice(asked: Asked, texts: MatchTexts): string {
-  if (asked.known.length === 0) return texts.whileMissing(otherOf(asked).name);
-  const advice = findAdvice(asked, texts);
+function makeAdvice(request: Asked, texts: MatchTexts): string {
+  if (request.known.length === 0) return texts.whileMissing(otherOf(request).name);
+  const advice = findAdvice(request, texts);
   if (advice !== undefined) return advice;
-  if (asked.match.passes) return texts.wouldHaveNone;
-  return isConstant(ownOf(asked)) ? texts.timesZero : texts.otherSide(otherOf(asked).name);
+  if (request.match.passes) return texts.wouldHaveNone;
+  return isConstant(ownOf(request)) ? texts.timesZero : texts.otherSide(otherOf(request).name);
 }
 
 /** Whether the computation gives the same result for every value. */
 const isConstant = ({ term }: Compared): boolean => Number(term?.times ?? 1) === 0;
 
 /** @returns undefined if no value makes the match hold */
-function findAdvice(asked: Asked, texts: MatchTexts): string | undefined {
-  const { match } = asked;
-  const own = ownOf(asked);
-  if (own.type === 'BOOLEAN_ATTRIBUTE') return adviseTruth(asked, texts);
+function findAdvice(request: Asked, texts: MatchTexts): string | undefined {
+  const { match } = request;
+  const own = ownOf(request);
+  if (own.type === 'BOOLEAN_ATTRIBUTE') return adviseTruth(request, texts);
   if (isConstant(own)) {
     const comparable = toComparable({ plain: '0', unit: own.unitName ?? '' }, own);
-    return suffices(asked, { comparable }) ? texts.wouldNeedValue : undefined;
+    return suffices(request, { comparable }) ? texts.wouldNeedValue : undefined;
   }
-  if (match.operator === 'equals') return adviseEqual(asked, texts);
-  if (match.operator === 'notEquals') return adviseOther(asked, texts);
-  return adviseOrder(asked, match.operator, texts);
+  if (match.operator === 'equals') return adviseEqual(request, texts);
+  if (match.operator === 'notEquals') return adviseOther(request, texts);
+  return adviseOrder(request, match.operator, texts);
 }
 
 /** A value that a side could have. */
@@ -161,20 +161,25 @@ interface Candidate {
 }
 
 /** Whether the candidate makes the match hold. */
-const suffices = ({ match, side, known }: Asked, one: Pick<Candidate, 'comparable'>): boolean =>
-  known.some((other) => (side === 'target' ? isPair(match, other, one) : isPair(match, one, other)));
+const suffices = (
+  { match, side, known: otherValues }: Asked,
+  candidate: Pick<Candidate, 'comparable'>,
+): boolean =>
+  otherValues.some((other) =>
+    side === 'target' ? isPair(match, other, candidate) : isPair(match, candidate, other),
+  );
 
-function adviseTruth(asked: Asked, { wouldBe, wouldNeedValue }: MatchTexts): string | undefined {
-  const [only, ...others] = [true, false].filter((one) => suffices(asked, { comparable: Number(one) }));
+function adviseTruth(request: Asked, { wouldBe, wouldNeedValue }: MatchTexts): string | undefined {
+  const [only, ...others] = [true, false].filter((truth) => suffices(request, { comparable: Number(truth) }));
   if (only === undefined) return undefined;
   return others.length > 0 ? wouldNeedValue : wouldBe(String(only));
 }
 
 /** Names the values of the table if it has any for this match, because the rule uses the table for them. */
-function adviseEqual(asked: Asked, texts: MatchTexts): string | undefined {
-  const { table } = asked.match;
-  const listed = distinct(listPartners(asked, texts));
-  const chosen = listed.length > 0 ? listed : distinct(listEqual(asked, texts));
+function adviseEqual(request: Asked, texts: MatchTexts): string | undefined {
+  const { table } = request.match;
+  const listed = distinct(listPartners(request, texts));
+  const chosen = listed.length > 0 ? listed : distinct(listEqual(request, texts));
   if (chosen.length === 0) return undefined;
   const list = join(chosen, texts, ({ shown }) => shown);
   const words = chosen.length > 2 ? texts.oneOf(list) : list;
@@ -184,16 +189,16 @@ function adviseEqual(asked: Asked, texts: MatchTexts): string | undefined {
 }
 
 const distinct = (list: readonly Candidate[]): Candidate[] => [
-  ...new Map(list.map((one) => [one.comparable, one])).values(),
+  ...new Map(list.map((candidate) => [candidate.comparable, candidate])).values(),
 ];
 
 /** @returns the values that equal values of the other side */
-function listEqual(asked: Asked, texts: MatchTexts): Candidate[] {
-  const other = otherOf(asked);
-  return asked.known.flatMap(({ text = '', comparable }) => {
-    if (!isNumeric(asked)) return [{ shown: show(text, other, texts), comparable }];
+function listEqual(request: Asked, texts: MatchTexts): Candidate[] {
+  const other = otherOf(request);
+  return request.known.flatMap(({ text = '', comparable }) => {
+    if (!isNumeric(request)) return [{ shown: show(text, other, texts), comparable }];
     const measure = readNumber(text, other);
-    const equal = measure && toNumber(asked, { measure, term: other.term }, texts);
+    const equal = measure && toNumber(request, { measure, term: other.term }, texts);
     return equal?.comparable === comparable ? [equal] : [];
   });
 }
@@ -201,17 +206,17 @@ function listEqual(asked: Asked, texts: MatchTexts): Candidate[] {
 type Compared = ComparedAttribute;
 
 /** @returns the values that the table pairs with values of the other side */
-function listPartners(asked: Asked, texts: MatchTexts): Candidate[] {
-  const own = withoutTerm(ownOf(asked));
-  const partners = partnersOf(asked.match)[asked.side];
-  const known = new Set(asked.known.map(({ comparable }) => comparable));
-  return [...known].flatMap((one) =>
-    (partners.get(one) ?? []).flatMap((text): Candidate[] => {
+function listPartners(request: Asked, texts: MatchTexts): Candidate[] {
+  const own = withoutTerm(ownOf(request));
+  const partners = partnersOf(request.match)[request.side];
+  const comparables = new Set(request.known.map(({ comparable }) => comparable));
+  return [...comparables].flatMap((otherComparable) =>
+    (partners.get(otherComparable) ?? []).flatMap((text): Candidate[] => {
       const comparable = readOperand(text, own);
       if (comparable === undefined) return [];
-      if (!isNumeric(asked)) return [{ shown: show(text, own, texts), comparable }];
+      if (!isNumeric(request)) return [{ shown: show(text, own, texts), comparable }];
       const measure = readOperandMeasure(text, own);
-      const number = measure && toNumber(asked, { measure }, texts);
+      const number = measure && toNumber(request, { measure }, texts);
       return number?.comparable === comparable ? [number] : [];
     }),
   );
@@ -224,7 +229,7 @@ const partners = new WeakMap<CompiledMatch, Readonly<Record<Side, Partners>>>();
 /** @returns for each side, its values in the table by the values of the opposite side */
 const partnersOf = (match: CompiledMatch) =>
   partners.getOrInsertComputed(match, ({ source, target, table }) => {
-    const found = {
+    const values = {
       source: new Map<Comparable, string[]>(),
       target: new Map<Comparable, string[]>(),
     };
@@ -232,22 +237,22 @@ const partnersOf = (match: CompiledMatch) =>
     for (const [from, to] of table?.pairs ?? []) {
       const [a, b] = [readOperand(from, ofSource), readOperand(to, ofTarget)];
       if (a === undefined || b === undefined) continue;
-      found.target.getOrInsert(a, []).push(to);
-      found.source.getOrInsert(b, []).push(from);
+      values.target.getOrInsert(a, []).push(to);
+      values.source.getOrInsert(b, []).push(from);
     }
-    return found;
+    return values;
   });
 
-const isNumeric = (asked: Asked) => ownOf(asked).type === 'NUMERIC_ATTRIBUTE';
+const isNumeric = (request: Asked) => ownOf(request).type === 'NUMERIC_ATTRIBUTE';
 
 /** @returns the number that equals the known one after the computation on the advised side */
 function toNumber(
-  asked: Asked,
-  known: Parameters<typeof solveNumber>[0],
+  request: Asked,
+  otherNumber: Parameters<typeof solveNumber>[0],
   texts: MatchTexts,
 ): Candidate | undefined {
-  const own = ownOf(asked);
-  const plain = solveNumber(known, own, 'nearest');
+  const own = ownOf(request);
+  const plain = solveNumber(otherNumber, own, 'nearest');
   if (plain === undefined) return undefined;
   const comparable = toComparable({ plain, unit: own.unitName ?? '' }, own);
   return { shown: writeMeasure(plain, own, texts), comparable };
@@ -257,9 +262,9 @@ const writeMeasure = (plain: string, { unitName }: Compared, { writeNumber }: Ma
   `${writeNumber(plain, true)}${unitName === undefined ? '' : ` ${unitName}`}`;
 
 /** Inequality fails only if all values of both sides are equal, so every other value suffices. */
-function adviseOther(asked: Asked, texts: MatchTexts): string {
-  const [first, ...others] = new Set(asked.known.map(({ comparable }) => comparable));
-  const [equal] = listEqual(asked, texts);
+function adviseOther(request: Asked, texts: MatchTexts): string {
+  const [first, ...others] = new Set(request.known.map(({ comparable }) => comparable));
+  const [equal] = listEqual(request, texts);
   const isNamed = first !== undefined && others.length === 0 && equal?.comparable === first;
   return isNamed ? texts.wouldBe(texts.compared.notEquals(equal.shown)) : texts.wouldNeedValue;
 }
@@ -275,13 +280,13 @@ const MIRRORED: Readonly<Record<Ordering, Ordering>> = {
 };
 
 /** Compares with the value of the other side that is easiest to reach. */
-function adviseOrder(asked: Asked, operator: Ordering, texts: MatchTexts): string | undefined {
-  const seen = asked.side === 'target' ? operator : MIRRORED[operator];
-  const sorted = asked.known.toSorted((a, b) => compareValues(a.comparable, b.comparable));
+function adviseOrder(request: Asked, operator: Ordering, texts: MatchTexts): string | undefined {
+  const seen = request.side === 'target' ? operator : MIRRORED[operator];
+  const sorted = request.known.toSorted((a, b) => compareValues(a.comparable, b.comparable));
   const { text = '', comparable } = sorted.at(seen.startsWith('greater') ? 0 : -1) as RowedValue;
-  if (isNumeric(asked)) return adviseNumber(asked, { text, operator: seen }, texts);
+  if (isNumeric(request)) return adviseNumber(request, { text, operator: seen }, texts);
   if (seen === 'less' && comparable === '') return undefined;
-  return texts.wouldBe(texts.compared[seen](show(text, otherOf(asked), texts)));
+  return texts.wouldBe(texts.compared[seen](show(text, otherOf(request), texts)));
 }
 
 /**
@@ -289,11 +294,11 @@ function adviseOrder(asked: Asked, operator: Ordering, texts: MatchTexts): strin
  * holds.
  */
 function adviseNumber(
-  asked: Asked,
+  request: Asked,
   { text, operator }: { readonly text: string; readonly operator: Ordering },
   texts: MatchTexts,
 ): string | undefined {
-  const [own, other] = [ownOf(asked), otherOf(asked)];
+  const [own, other] = [ownOf(request), otherOf(request)];
   const turned = Number(own.term?.times ?? 1) < 0 ? MIRRORED[operator] : operator;
   const measure = readNumber(text, other);
   const rounding = turned.startsWith('greater') ? 'up' : 'down';

@@ -147,7 +147,7 @@ interface RuleNames {
 
 function compileWith(rule: RelationRule, names: RuleNames): CompiledRule {
   const { find } = names;
-  const elements = rule.match.map((element, at) => compileElement(`match/${at}`, element, names));
+  const elements = rule.match.map((element, index) => compileElement(`match/${index}`, element, names));
   const matches = elements.flatMap(compiledOf);
   const of = (...operators: Operator[]) => matches.filter(({ operator }) => operators.includes(operator));
   const comparisons = [...of('less', 'lessOrEqual', 'greater', 'greaterOrEqual'), ...of('notEquals')];
@@ -168,22 +168,22 @@ function compileWith(rule: RelationRule, names: RuleNames): CompiledRule {
   };
 }
 
-function compileElement(place: string, element: MatchElement, names: RuleNames): CompiledElement {
-  const compile = (list: 'any' | 'together') => (match: Match, at: number) =>
-    locate(`${place}/${list}/${at}`, () => compileMatch(match, names, true));
+function compileElement(path: string, element: MatchElement, names: RuleNames): CompiledElement {
+  const compile = (list: 'any' | 'together') => (match: Match, index: number) =>
+    locate(`${path}/${list}/${index}`, () => compileMatch(match, names, true));
   if ('any' in element) return { any: element.any.map(compile('any')) };
   if ('together' in element) return { together: element.together.map(compile('together')) };
   return compileMatch(element, names);
 }
 
 /** @throws ComparisonProblem whose message begins with the path */
-function locate<Result>(place: string, make: () => Result): Result {
+function locate<Result>(path: string, make: () => Result): Result {
   try {
     return make();
   } catch (error) {
     if (!(error instanceof ComparisonProblem)) throw error;
     const isWithin = error.message.startsWith('/');
-    throw new ComparisonProblem(`${place}${isWithin ? '' : ': '}${error.message}`);
+    throw new ComparisonProblem(`${path}${isWithin ? '' : ': '}${error.message}`);
   }
 }
 
@@ -233,7 +233,7 @@ function readPartners(
   { source, target }: Readonly<Record<Side, ComparedAttribute>>,
   { tables }: RuleNames,
 ): Required<Pick<CompiledMatch, 'partners' | 'table'>> {
-  const table = tables.find((one) => one.name === name);
+  const table = tables.find((candidate) => candidate.name === name);
   if (table === undefined) throw new ComparisonProblem(`there is no table ${JSON.stringify(name)}`);
   const [ofSource, ofTarget] = [withoutTerm(source), withoutTerm(target)];
   const partners = new Map<Comparable, Comparable[]>();

@@ -57,12 +57,12 @@ export class CatalogColumns implements DerivedSource {
   add(productId: number, product: UploadedProduct): void {
     const { identifier, groupIdentifier, name } = product;
     const { only, own, values } = this;
-    const place = this.ids.push(productId) - 1;
-    this.places.set(identifier, place);
+    const index = this.ids.push(productId) - 1;
+    this.places.set(identifier, index);
     own.identifier.push(identifier);
     own.name.push(name);
     this.bytes += PRODUCT_BYTES + weigh(identifier) + weigh(name);
-    this.addToGroup(groupIdentifier, place);
+    this.addToGroup(groupIdentifier, index);
     this.categories.push(this.shareCategories(product.categories.map(({ path }) => ({ path }))));
     for (const { key, value, row } of product.attributes) {
       if (only?.has(key) === false) continue;
@@ -84,16 +84,16 @@ export class CatalogColumns implements DerivedSource {
     this.textNumbers = [];
   }
 
-  idAt(place: number): number {
-    return this.ids[place] as number;
+  idAt(index: number): number {
+    return this.ids[index] as number;
   }
 
-  identifierAt(place: number): string {
-    return this.own.identifier[place] as string;
+  identifierAt(index: number): string {
+    return this.own.identifier[index] as string;
   }
 
-  groupAt(place: number): string {
-    return this.own.groupIdentifier[place] as string;
+  groupAt(index: number): string {
+    return this.own.groupIdentifier[index] as string;
   }
 
   placeOf(identifier: string): number | undefined {
@@ -101,8 +101,8 @@ export class CatalogColumns implements DerivedSource {
   }
 
   placeOfId(productId: number): number {
-    const place = findEdge(this.ids, (id) => id < productId);
-    if (this.ids[place] === productId) return place;
+    const index = findEdge(this.ids, (id) => id < productId);
+    if (this.ids[index] === productId) return index;
     throw new Error(`the product ${productId} is not in the columns`);
   }
 
@@ -117,27 +117,27 @@ export class CatalogColumns implements DerivedSource {
   *views(attributes: readonly ComparedAttribute[], budget: Budget): Generator<NumberedProduct, void> {
     const view = new NumberedProduct(attributes);
     const source = view.open(this);
-    for (let place = 0; place < this.count; place += 1) {
+    for (let index = 0; index < this.count; index += 1) {
       budget.charge();
-      view.look(source, place);
+      view.look(source, index);
       yield view;
     }
   }
 
-  readOwn(place: number, field: OwnField): string {
-    return this.own[field][place] as string;
+  readOwn(index: number, field: OwnField): string {
+    return this.own[field][index] as string;
   }
 
-  categoriesOf(place: number): Categories {
-    return this.categories[place] as Categories;
+  categoriesOf(index: number): Categories {
+    return this.categories[index] as Categories;
   }
 
-  visitTexts(...[place, visit, isVisited]: Parameters<DerivedSource['visitTexts']>): void {
+  visitTexts(...[index, visit, isVisited]: Parameters<DerivedSource['visitTexts']>): void {
     const { values, rows } = this;
-    const end = this.starts[place + 1] as number;
-    for (let at = this.starts[place] as number; at < end; at += 2) {
-      const key = values.at(at);
-      if (isVisited?.[key] !== false) visit(key, values.at(at + 1), rows.get(at));
+    const end = this.starts[index + 1] as number;
+    for (let valueIndex = this.starts[index] as number; valueIndex < end; valueIndex += 2) {
+      const key = values.at(valueIndex);
+      if (isVisited?.[key] !== false) visit(key, values.at(valueIndex + 1), rows.get(valueIndex));
     }
   }
 
@@ -145,12 +145,12 @@ export class CatalogColumns implements DerivedSource {
     return this.texts[key]?.[text] as string;
   }
 
-  private addToGroup(group: string, place: number): void {
-    const places = this.groupPlaces.getOrInsert(group, []);
-    if (places.length === 0) this.bytes += weigh(group) + ENTRY_BYTES;
+  private addToGroup(group: string, index: number): void {
+    const indexes = this.groupPlaces.getOrInsert(group, []);
+    if (indexes.length === 0) this.bytes += weigh(group) + ENTRY_BYTES;
     // All products of a group share the text of the first one.
-    this.own.groupIdentifier.push(places.length === 0 ? group : this.groupAt(places[0] as number));
-    places.push(place);
+    this.own.groupIdentifier.push(indexes.length === 0 ? group : this.groupAt(indexes[0] as number));
+    indexes.push(index);
   }
 
   private shareCategories(categories: Categories): Categories {
@@ -162,8 +162,8 @@ export class CatalogColumns implements DerivedSource {
   }
 
   private numberKey(key: string): number {
-    const known = this.keyNumbers.get(key);
-    if (known !== undefined) return known;
+    const number = this.keyNumbers.get(key);
+    if (number !== undefined) return number;
     this.bytes += weigh(key) + ENTRY_BYTES;
     this.keyNumbers.set(key, this.keys.length);
     this.texts.push([]);
@@ -173,8 +173,8 @@ export class CatalogColumns implements DerivedSource {
 
   private numberText(key: number, text: string): number {
     const numbers = this.textNumbers[key] as Map<string, number>;
-    const known = numbers.get(text);
-    if (known !== undefined) return known;
+    const number = numbers.get(text);
+    if (number !== undefined) return number;
     this.bytes += weigh(text);
     const texts = this.texts[key] as string[];
     numbers.set(text, texts.length);

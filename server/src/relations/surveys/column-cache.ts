@@ -49,20 +49,20 @@ export class ColumnCache {
   ): Promise<CatalogColumns | undefined> {
     clearTimeout(this.timer);
     const { version } = catalog;
-    const known = this.cached.peek(projectId);
+    const cached = this.cached.peek(projectId);
     this.cached.delete(projectId);
-    const isPresent = known?.version === version && known.columns !== undefined;
+    const isPresent = cached?.version === version && cached.columns !== undefined;
     // Remembers that a catalog is too large. Otherwise every preview would read it up to the limit in vain.
-    const isTooLarge = known !== undefined && known.columns === undefined && covers(words, known.words);
-    const isUsable = isTooLarge || (isPresent && covers(known.words, words));
+    const isTooLarge = cached !== undefined && cached.columns === undefined && covers(words, cached.words);
+    const isUsable = isTooLarge || (isPresent && covers(cached.words, words));
     // A second question about other products is seldom the last. It reads all products, so that further
     // questions read none.
-    const found = isUsable
-      ? known
+    const current = isUsable
+      ? cached
       : await this.readAll(catalog, { version, words: isPresent ? undefined : words }, limit);
-    this.cached.set(projectId, found);
+    this.cached.set(projectId, current);
     this.timer = setTimeout(() => this.cached.clear(), this.idleMs).unref();
-    return found.columns;
+    return current.columns;
   }
 
   private async readAll(

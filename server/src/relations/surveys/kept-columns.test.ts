@@ -17,8 +17,8 @@ function openCatalog(products: number) {
     reads: 0,
     async listUploads(after: number, limit: number) {
       if (after === 0) catalog.reads += 1;
-      return Array.from({ length: Math.max(0, Math.min(limit, catalog.products - after)) }, (_, at) => {
-        const productId = after + at + 1;
+      return Array.from({ length: Math.max(0, Math.min(limit, catalog.products - after)) }, (_, index) => {
+        const productId = after + index + 1;
         return { productId, document: productId, updatedAt: 0, raw: describe(`P${productId}`) };
       });
     },
@@ -41,9 +41,9 @@ const FOREVER = Budget.unlimited();
 const LARGE = 2_500;
 
 test('each version of a catalog is read once', async () => {
-  const [kept, catalog, other] = [new ColumnCache(), openCatalog(LARGE), openCatalog(3)];
+  const [cache, catalog, other] = [new ColumnCache(), openCatalog(LARGE), openCatalog(3)];
   const read = async (projectId: number, of: typeof catalog) =>
-    (await kept.read(projectId, of, { limit: FOREVER }))?.count;
+    (await cache.read(projectId, of, { limit: FOREVER }))?.count;
   assert.deepEqual([await read(1, catalog), await read(2, other), await read(1, catalog)], [LARGE, 3, LARGE]);
   catalog.version = 2;
   catalog.products = 7;
@@ -53,13 +53,13 @@ test('each version of a catalog is read once', async () => {
 
 test('only products that can be on the sides of a rule are cached, and the next rules reuse them (§12.6 rule 3)', async () => {
   const categories = ['Bolts', 'Frames', 'Nuts \u00e9', 'Washers'];
-  const uploads = Array.from({ length: LARGE }, (_, at) => ({
-    productId: at + 1,
-    document: at + 1,
+  const uploads = Array.from({ length: LARGE }, (_, index) => ({
+    productId: index + 1,
+    document: index + 1,
     updatedAt: 0,
     raw: JSON.stringify({
-      ...JSON.parse(describe(`P${at}`)),
-      categories: [{ path: ['Parts', categories[at % 4]] }],
+      ...JSON.parse(describe(`P${index}`)),
+      categories: [{ path: ['Parts', categories[index % 4]] }],
     }).replace('\u00e9', '\\u00e9'),
   }));
   let reads = 0;
@@ -70,14 +70,14 @@ test('only products that can be on the sides of a rule are cached, and the next 
       return uploads.slice(after, after + limit);
     },
   };
-  const kept = new ColumnCache();
+  const cache = new ColumnCache();
   const of = (name: string) => ({ category: ['Parts', name] });
   const read = async (source: Filter, target: Filter) => {
     const words = listWords(source, target);
-    const columns = await kept.read(1, catalog, { limit: FOREVER, words });
+    const columns = await cache.read(1, catalog, { limit: FOREVER, words });
     const paths = Array.from(
       { length: columns?.count ?? 0 },
-      (_, at) => columns?.categoriesOf(at)[0]?.path[1],
+      (_, index) => columns?.categoriesOf(index)[0]?.path[1],
     );
     return [...new Set(paths)].sort();
   };
@@ -95,17 +95,18 @@ test('only products that can be on the sides of a rule are cached, and the next 
 });
 
 test('a catalog beyond the limit is not cached, and its next versions are not read', async () => {
-  const [kept, catalog] = [new ColumnCache({ mostBytes: 100_000 }), openCatalog(LARGE)];
+  const [cache, catalog] = [new ColumnCache({ mostBytes: 100_000 }), openCatalog(LARGE)];
   for (catalog.version = 1; catalog.version < 4; catalog.version += 1)
-    assert.equal(await kept.read(1, catalog, { limit: FOREVER }), undefined);
+    assert.equal(await cache.read(1, catalog, { limit: FOREVER }), undefined);
   assert.equal(catalog.reads, 1);
 });
 
 test('catalogs beyond the common limit are evicted in the order of their last use', async () => {
-  const kept = new ColumnCache({ mostBytes: 2_000_000 });
+  const cache = new ColumnCache({ mostBytes: 2_000_000 });
   const catalogs = [1, 2, 3].map(() => openCatalog(LARGE));
-  const read = (at: number) => kept.read(at, catalogs[at] as (typeof catalogs)[number], { limit: FOREVER });
-  for (const at of [0, 1, 0, 2, 0, 1]) await read(at);
+  const read = (index: number) =>
+    cache.read(index, catalogs[index] as (typeof catalogs)[number], { limit: FOREVER });
+  for (const project of [0, 1, 0, 2, 0, 1]) await read(project);
   assert.deepEqual(
     catalogs.map(({ reads }) => reads),
     [1, 2, 1],
@@ -114,28 +115,28 @@ test('catalogs beyond the common limit are evicted in the order of their last us
 
 test('catalogs that are not used for a while are evicted', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const [kept, catalog] = [new ColumnCache({ idleMs: 60_000 }), openCatalog(3)];
+  const [cache, catalog] = [new ColumnCache({ idleMs: 60_000 }), openCatalog(3)];
   for (const wait of [0, 59_999, 59_999, 60_000]) {
     t.mock.timers.tick(wait);
-    await kept.read(1, catalog, { limit: FOREVER });
+    await cache.read(1, catalog, { limit: FOREVER });
   }
   assert.equal(catalog.reads, 2);
 });
 
 /** Tries a rule on pairs of a frame and a bolt. `sizeOf` returns the common size of a pair. */
 async function tryPairs(sizeOf: (pair: number) => string, mostBytes: number) {
-  const uploads = Array.from({ length: 2 * LARGE }, (_, at) => {
-    const size = sizeOf(at >> 1);
+  const uploads = Array.from({ length: 2 * LARGE }, (_, index) => {
+    const size = sizeOf(index >> 1);
     const product = {
-      ...JSON.parse(describe(`P${at}`)),
-      categories: [{ path: [at % 2 === 0 ? 'Frames' : 'Bolts'] }],
+      ...JSON.parse(describe(`P${index}`)),
+      categories: [{ path: [index % 2 === 0 ? 'Frames' : 'Bolts'] }],
       attributes: [{ key: 'Size', value: size }],
     };
     return {
-      productId: at + 1,
-      document: at + 1,
+      productId: index + 1,
+      document: index + 1,
       updatedAt: 0,
-      identifier: `P${at}`,
+      identifier: `P${index}`,
       raw: JSON.stringify(product),
     };
   });

@@ -54,19 +54,19 @@ async function searchSources(
   catalog: SurveyedCatalog,
   { relation, tally, limit }: { relation: SearchedRelation; tally: Tally; limit: Budget },
 ): Promise<void> {
-  const places = scatter(tally.identifiers.length);
-  for (let size = 1; tally.looked < places.length; ) {
-    const chunk = places.slice(tally.looked, tally.looked + size);
+  const indexes = scatter(tally.identifiers.length);
+  for (let size = 1; tally.looked < indexes.length; ) {
+    const chunk = indexes.slice(tally.looked, tally.looked + size);
     const begunAt = performance.now();
     const search = (view: RelationView) =>
-      chunk.map((place) => {
-        const identifier = tally.identifiers[place] as string;
+      chunk.map((index) => {
+        const identifier = tally.identifiers[index] as string;
         const search = { identifier, source: view.findSource(identifier), limit: LIMIT };
         return searchRelated(view, relation, search);
       });
     try {
-      const found = await catalog.read(search, [{ relation, limit: LIMIT }], limit);
-      for (const [at, one] of found.entries()) tally.add(chunk[at] as number, one);
+      const searched = await catalog.read(search, [{ relation, limit: LIMIT }], limit);
+      for (const [position, related] of searched.entries()) tally.add(chunk[position] as number, related);
     } catch (error) {
       if (isTooLong(error)) return;
       throw error;
@@ -79,7 +79,7 @@ async function searchSources(
 function scatter(count: number): number[] {
   let step = Math.max(1, Math.round(count * ((Math.sqrt(5) - 1) / 2)));
   while (divisor(step, count) > 1) step += 1;
-  return Array.from({ length: count }, (_, at) => (at * step) % count);
+  return Array.from({ length: count }, (_, index) => (index * step) % count);
 }
 
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
@@ -99,14 +99,14 @@ class Tally {
     this.identifiers = identifiers;
   }
 
-  add(place: number, found: FoundGroups): void {
-    const { groups } = found;
+  add(index: number, related: FoundGroups): void {
+    const { groups } = related;
     this.looked += 1;
     this.resultCounts[groups.length] = (this.resultCounts[groups.length] ?? 0) + 1;
     for (const id of groups.flat()) this.returned.set(id, (this.returned.get(id) ?? 0) + 1);
-    if (groups.length === 0) this.without.push(place);
-    else if (this.examples.length < EXAMPLES || place < (this.examples.at(-1)?.place ?? 0)) {
-      const examples = [...this.examples, { place, found }].sort((a, b) => a.place - b.place);
+    if (groups.length === 0) this.without.push(index);
+    else if (this.examples.length < EXAMPLES || index < (this.examples.at(-1)?.place ?? 0)) {
+      const examples = [...this.examples, { place: index, found: related }].sort((a, b) => a.place - b.place);
       this.examples = examples.slice(0, EXAMPLES);
     }
   }
@@ -117,9 +117,12 @@ class Tally {
    */
   listShown(): ShownSource[] {
     const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };
-    const without = this.without.toSorted((a, b) => a - b).map((place) => ({ place, found: nothing }));
+    const without = this.without.toSorted((a, b) => a - b).map((index) => ({ place: index, found: nothing }));
     return [...pickEvenly(this.examples, CARDS.with), ...without.slice(0, CARDS.without)].map(
-      ({ place, found }) => ({ identifier: this.identifiers[place] as string, found }),
+      ({ place: index, found: related }) => ({
+        identifier: this.identifiers[index] as string,
+        found: related,
+      }),
     );
   }
 
@@ -130,14 +133,17 @@ class Tally {
     return {
       withResults,
       share: looked === 0 ? 0 : withResults / looked,
-      withoutResults: { count: without.length, identifiers: first.map((at) => identifiers[at] as string) },
+      withoutResults: {
+        count: without.length,
+        identifiers: first.map((index) => identifiers[index] as string),
+      },
       mostReturned: [...this.returned]
         .sort(([a, countOfA], [b, countOfB]) => countOfB - countOfA || a - b)
         .slice(0, 10)
         .map(([id, count]) => ({ identifier: view.findIdentifier(id), count })),
-      examples: this.examples.map(({ place, found }) => ({
-        source: identifiers[place] as string,
-        results: found.groups.map((group) => group.map((id) => view.findIdentifier(id))),
+      examples: this.examples.map(({ place: index, found: related }) => ({
+        source: identifiers[index] as string,
+        results: related.groups.map((group) => group.map((id) => view.findIdentifier(id))),
       })),
     };
   }

@@ -53,23 +53,25 @@ export class RuleMembers {
 
   private add({ productId, raw }: StoredUpload): readonly Membership[] {
     const product = JSON.parse(raw) as UploadedProduct;
-    const found = this.memberships.of(product);
-    const keys = found.flatMap((one) => one.keys);
+    const memberships = this.memberships.of(product);
+    const keys = memberships.flatMap((membership) => membership.keys);
     if (this.every === 1 && this.keys.size < MANY_KEYS) for (const key of keys) this.keys.add(key);
     const names = this.keys.size < MANY_KEYS || keys.length === 0 ? [product.identifier] : keys;
     const isChosen = names.some((name) => hash(name) % this.every === 0);
-    if (found.length > 0 && isChosen) this.columns.add(productId, product);
-    return found;
+    if (memberships.length > 0 && isChosen) this.columns.add(productId, product);
+    return memberships;
   }
 
   private async halve({ findUploads }: Pick<TriedCatalog, 'findUploads'>, limit: Budget): Promise<void> {
     const before = this.columns;
     this.every *= 2;
     this.columns = new CatalogColumns(this.memberships.keys);
-    for (let place = 0; place < before.count; place += UPLOADS_AT_ONCE) {
+    for (let start = 0; start < before.count; start += UPLOADS_AT_ONCE) {
       limit.check();
-      const length = Math.min(UPLOADS_AT_ONCE, before.count - place);
-      const uploads = await findUploads(Array.from({ length }, (_, at) => before.identifierAt(place + at)));
+      const length = Math.min(UPLOADS_AT_ONCE, before.count - start);
+      const uploads = await findUploads(
+        Array.from({ length }, (_, index) => before.identifierAt(start + index)),
+      );
       for (const upload of uploads.toSorted((a, b) => a.productId - b.productId)) this.add(upload);
     }
   }
@@ -77,6 +79,7 @@ export class RuleMembers {
 
 function hash(text: string): number {
   let hashed = 0;
-  for (let at = 0; at < text.length; at += 1) hashed = (Math.imul(hashed, 31) + text.charCodeAt(at)) | 0;
+  for (let index = 0; index < text.length; index += 1)
+    hashed = (Math.imul(hashed, 31) + text.charCodeAt(index)) | 0;
   return hashed >>> 0;
 }

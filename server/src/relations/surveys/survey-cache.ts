@@ -25,8 +25,8 @@ export class SurveyCache {
    * `make`
    */
   async read(name: string, version: number, make: () => Promise<RelationSurvey>): Promise<RelationSurvey> {
-    const known = this.cached.get(name);
-    if (known?.version === version) return known.survey;
+    const cached = this.cached.get(name);
+    if (cached?.version === version) return cached.survey;
     const survey = await make();
     const { length: characters } = JSON.stringify(survey);
     if (survey.endedEarly !== true && characters <= SURVEYS.longest)

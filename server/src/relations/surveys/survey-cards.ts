@@ -32,7 +32,7 @@ const NEAREST_AMONG = 300;
 /** @returns an evenly spread selection of at most `most` items */
 export const pickEvenly = <Item>(list: readonly Item[], most: number): Item[] =>
   list.filter(
-    (_, at) => Math.floor((at * most) / list.length) !== Math.floor(((at - 1) * most) / list.length),
+    (_, index) => Math.floor((index * most) / list.length) !== Math.floor(((index - 1) * most) / list.length),
   );
 
 /** A source that is shown on a card. */
@@ -48,15 +48,15 @@ export async function readCards(
 ): Promise<readonly SurveyCard[]> {
   // A list of links has no cards, because neither the reasons nor the nearest product are known.
   if (isListed) return [];
-  const isAnyWithout = shown.some(({ found }) => found.groups.length === 0);
+  const isAnyWithout = shown.some(({ found: related }) => related.groups.length === 0);
   const every = Math.max(1, Math.ceil(count / NEAREST_AMONG));
   const targets = isAnyWithout ? await catalog.sampleMembers(build, 'target', every) : [];
   return catalog.read((view) => {
     const others = targets.flatMap((identifier) => readUpload(view, identifier) ?? []);
-    return shown.flatMap(({ identifier, found }) => {
+    return shown.flatMap(({ identifier, found: related }) => {
       const source = readUpload(view, identifier);
       const far = source ? others.filter((other) => isApart(source, other, excludeSameGroup)) : [];
-      return source ? [describeCard(view, bound, { source, found, others: far, locale })] : [];
+      return source ? [describeCard(view, bound, { source, found: related, others: far, locale })] : [];
     });
   });
 }
@@ -73,18 +73,18 @@ interface OpenCard extends CardWords, Pick<ShownSource, 'found'> {
 function describeCard(
   view: RelationView,
   bound: BoundRule,
-  { source, found, others, locale }: OpenCard,
+  { source, found: related, others, locale }: OpenCard,
 ): SurveyCard {
   const toCard = (other: UploadedProduct, variants: number): CardProduct => ({
     ...describeBriefly(other),
     variants,
-    explain: explainPair(bound, orient(found.matchType, source, other), locale),
+    explain: explainPair(bound, orient(related.matchType, source, other), locale),
   });
-  const results = found.groups.slice(0, RESULTS).flatMap(([first = 0, ...variants]) => {
+  const results = related.groups.slice(0, RESULTS).flatMap(([first = 0, ...variants]) => {
     const raw = view.findRaw(first);
     return raw === undefined ? [] : [toCard(JSON.parse(raw) as UploadedProduct, variants.length)];
   });
-  const nearest = found.groups.length === 0 ? findNearest(bound, source, others) : undefined;
+  const nearest = related.groups.length === 0 ? findNearest(bound, source, others) : undefined;
   return { source: describeBriefly(source), results, ...(nearest && { nearest: toCard(nearest, 0) }) };
 }
 
@@ -102,8 +102,8 @@ function findNearest(bound: BoundRule, source: UploadedProduct, targets: readonl
   let best: { target: UploadedProduct; missed: number } | undefined;
   for (const target of targets) {
     const judged = judgeElements(bound, { source, target });
-    const misses = elements.map((one, at) => countMissed(one, judged[at] as Judgement));
-    const missed = misses.reduce((sum, one) => sum + one, 0);
+    const misses = elements.map((element, index) => countMissed(element, judged[index] as Judgement));
+    const missed = misses.reduce((sum, share) => sum + share, 0);
     if (best === undefined || missed < best.missed) best = { target, missed };
   }
   return best?.target;
@@ -119,8 +119,8 @@ const WHOLLY = 1;
 function countMissed(element: CompiledElement, judged: Judgement): number {
   if (judged.truth === 1) return 0;
   const failing = (judged.inner ?? [judged]).filter(({ truth }) => truth !== 1);
-  const missed = failing.map((one) => 1 + measureMiss(one));
-  return 'any' in element ? Math.min(...missed) : missed.reduce((sum, one) => sum + one, 0);
+  const missed = failing.map((judgement) => 1 + measureMiss(judgement));
+  return 'any' in element ? Math.min(...missed) : missed.reduce((sum, share) => sum + share, 0);
 }
 
 function measureMiss({ values: { source, target } }: Judgement): number {

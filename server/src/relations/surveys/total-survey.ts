@@ -51,7 +51,9 @@ async function readCards(
     ({ raw }) => JSON.parse(raw) as UploadedProduct,
   );
   const pick = (identifiers: readonly string[]) =>
-    identifiers.flatMap((one) => uploads.find(({ identifier }) => identifier === one) ?? []);
+    identifiers.flatMap(
+      (wantedIdentifier) => uploads.find(({ identifier }) => identifier === wantedIdentifier) ?? [],
+    );
   return pick(sources).map((source) => ({
     source: describeBriefly(source),
     results: pick(targets)

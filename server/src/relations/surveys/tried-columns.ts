@@ -59,12 +59,12 @@ export async function tryOnColumns(
 function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: Budget): SurveyedCatalog {
   const { columns, catalog } = read;
   const members = deriveMembers(columns, bound, whole);
-  const { places, cut } = members;
-  const { counts = { source: places.source.length, target: places.target.length } } = read;
-  const known: Known = { ...read, ...members, variants: new Map() };
+  const { places: indexes, cut } = members;
+  const { counts = { source: indexes.source.length, target: indexes.target.length } } = read;
+  const membersInMemory: Known = { ...read, ...members, variants: new Map() };
   return {
     async read(work, _, limit = whole) {
-      const view = new ColumnView(known, limit);
+      const view = new ColumnView(membersInMemory, limit);
       for (;;) {
         const result = work(view);
         if (view.isComplete) return result;
@@ -76,8 +76,10 @@ function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: Budget): Surv
     countMembers: async (_, side) => counts[side],
     listCut: async () => cut,
     async sampleMembers(_, side, every) {
-      const step = Math.max(1, Math.round((every * places[side].length) / counts[side]));
-      return places[side].filter((_, at) => at % step === 0).map((place) => columns.identifierAt(place));
+      const step = Math.max(1, Math.round((every * indexes[side].length) / counts[side]));
+      return indexes[side]
+        .filter((_, position) => position % step === 0)
+        .map((index) => columns.identifierAt(index));
     },
   };
 }
@@ -105,21 +107,26 @@ function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: Budget)
   const packed: string[] = [];
   const documents: GroupedDocument[] = [];
   const members: number[] = [];
-  for (let place = 0; place < columns.count; place += 1) {
-    if (place % CHECKED === 0) limit.check();
-    batch.add(place, place, packer);
+  for (let index = 0; index < columns.count; index += 1) {
+    if (index % CHECKED === 0) limit.check();
+    batch.add(index, index, packer);
     const text = splitDerived(packer.takeText()).packed;
     packed.push(text);
     if (text === '') continue;
-    members.push(place);
-    const id = columns.idAt(place);
-    documents[place] = { id, productId: id, group: columns.groupAt(place) };
+    members.push(index);
+    const id = columns.idAt(index);
+    documents[index] = { id, productId: id, group: columns.groupAt(index) };
   }
   const listOn = (side: Side) =>
-    members.filter((place) => isMember(packed[place] as string, TRIED_BUILD, side));
-  const places = { source: listOn('source'), target: listOn('target') };
+    members.filter((index) => isMember(packed[index] as string, TRIED_BUILD, side));
+  const indexes = { source: listOn('source'), target: listOn('target') };
   const derived = batch.finish();
-  return { places, packed, cut, lists: listByKey(derived ? placeMembers(derived, documents) : [], limit) };
+  return {
+    places: indexes,
+    packed,
+    cut,
+    lists: listByKey(derived ? placeMembers(derived, documents) : [], limit),
+  };
 }
 
 function listByKey(rows: Iterable<MemberRow>, limit: Budget): Map<string, KeyedList> {
@@ -151,20 +158,20 @@ class ColumnView extends FetchedView implements RelationView {
   private readonly known: Known;
   private readonly limit: Budget;
 
-  constructor(known: Known, limit: Budget) {
+  constructor(tried: Known, limit: Budget) {
     super();
-    this.known = known;
+    this.known = tried;
     this.limit = limit;
-    this.share = known.share;
+    this.share = tried.share;
   }
 
   override findSource(identifier: string): FoundSource | undefined {
     this.limit.check();
     const { columns, packed } = this.known;
-    const place = columns.placeOf(identifier);
-    if (place === undefined) return undefined;
-    const memberships = unpackMemberships(packed[place] || '[]');
-    return { productId: columns.idAt(place), group: columns.groupAt(place), memberships };
+    const index = columns.placeOf(identifier);
+    if (index === undefined) return undefined;
+    const memberships = unpackMemberships(packed[index] || '[]');
+    return { productId: columns.idAt(index), group: columns.groupAt(index), memberships };
   }
 
   override *listCandidates(search: CandidateSearch): Generator<Candidate, void> {
@@ -187,7 +194,7 @@ class ColumnView extends FetchedView implements RelationView {
     return variants.getOrInsertComputed(group, () =>
       columns
         .placesOfGroup(group)
-        .map((place) => ({ productId: columns.idAt(place), packed: JSON.parse(packed[place] || '[]') })),
+        .map((index) => ({ productId: columns.idAt(index), packed: JSON.parse(packed[index] || '[]') })),
     );
   }
 
@@ -223,7 +230,7 @@ function* listInReach(list: KeyedList, conditions: readonly Comparison[]): Gener
   const near = first === undefined ? undefined : findNear(list, first);
   const rest = near === undefined ? conditions : others;
   for (const member of near ?? list.members)
-    if (rest.every((one) => holdsFor(one, member.compared[one.at] ?? null))) yield member;
+    if (rest.every((condition) => holdsFor(condition, member.compared[condition.at] ?? null))) yield member;
 }
 
 /**

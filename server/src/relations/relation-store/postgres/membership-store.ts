@@ -83,7 +83,7 @@ async function copyMembers(tx: SqlTransaction, projectId: number, members: Itera
   for (const { build, side, key, rank, productId, document, group, compared } of members) {
     rows.begin().integer(projectId).integer(build).integer(side).bytes(key).bytes(rank);
     rows.integer(productId).integer(document).text(group);
-    for (const at of COMPARED_COLUMNS.keys()) rows.bytes(compared[at] ?? null);
+    for (const column of COMPARED_COLUMNS.keys()) rows.bytes(compared[column] ?? null);
   }
   await tx.copyIn(copyInto('relation_member', MEMBER_COLUMNS), rows.finish());
 }

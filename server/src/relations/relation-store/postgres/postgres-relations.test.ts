@@ -20,7 +20,9 @@ import { describeFetch, readMark } from './view-store.ts';
 /** The statements and plans that read related products. */
 
 const options = {
-  skip: testedStore !== 'postgres' && 'only for PostgreSQL, because the embedded store has no round trips to save',
+  skip:
+    testedStore !== 'postgres' &&
+    'only for PostgreSQL, because the embedded store has no round trips to save',
 };
 const service = shareService({}, async ({ store }) => {
   if (options.skip === false) postgres = countingOn(store.settings.RELATA_DATABASE_URL ?? '');
@@ -60,15 +62,15 @@ async function createDrills(count: number, from = 0): Promise<{ catalog: Relatio
   return { catalog, id };
 }
 
-const nameOf = (letter: string, at: number) => `${letter}${String(at).padStart(5, '0')}`;
+const nameOf = (letter: string, number: number) => `${letter}${String(number).padStart(5, '0')}`;
 
 /** Loads drills and one bit for each. A bit that is cheaper than a drill fits it. */
 async function loadMore(catalog: RelationCatalog, from: number, count: number): Promise<void> {
-  const numbers = Array.from({ length: from + count }, (_, at) => at);
+  const numbers = Array.from({ length: from + count }, (_, index) => index);
   await catalog.load(
-    ...numbers.flatMap((at) => [
-      product(nameOf('D', at), 'Drills', { Chuck: `${at % 7}`, Price: nameOf('1', at) }),
-      product(nameOf('B', at), 'Bits', { Chuck: `${at % 7}`, Price: nameOf('1', at) }),
+    ...numbers.flatMap((number) => [
+      product(nameOf('D', number), 'Drills', { Chuck: `${number % 7}`, Price: nameOf('1', number) }),
+      product(nameOf('B', number), 'Bits', { Chuck: `${number % 7}`, Price: nameOf('1', number) }),
     ]),
   );
 }
@@ -93,15 +95,15 @@ function openReader({ catalog, id }: { catalog: RelationCatalog; id: number }) {
       Budget.unlimited(),
     );
     const starts = [0, ...output.ends];
-    const texts = identifiers.map((_, at) =>
-      Buffer.from(output.bytes.subarray(starts[at], starts[at + 1])).toString(),
+    const texts = identifiers.map((_, index) =>
+      Buffer.from(output.bytes.subarray(starts[index], starts[index + 1])).toString(),
     );
-    const found = texts.map((text) =>
+    const results = texts.map((text) =>
       JSON.parse(text).tags[0].relations[0].searchResult.map(
         (item: { identifier: string }) => item.identifier,
       ),
     );
-    return { version: output.version, found, statements };
+    return { version: output.version, found: results, statements };
   };
 }
 
@@ -145,8 +147,8 @@ test('an answer has one version, even if the caller has seen an older one', opti
   const { version } = await readMark(postgres, catalog.projectId);
   assert.ok(version > old.version);
   // The thread has the relations of the old version, which its caller has seen.
-  const found = await read([nameOf('D', 39)], old);
-  assert.deepEqual([found.version, found.found], [version, [['B00004', 'B00018', 'B00025']]]);
+  const answer = await read([nameOf('D', 39)], old);
+  assert.deepEqual([answer.version, answer.found], [version, [['B00004', 'B00018', 'B00025']]]);
 });
 
 test('no plan scans a whole table or is compiled, whatever the statistics are', options, async () => {
@@ -156,10 +158,14 @@ test('no plan scans a whole table or is compiled, whatever the statistics are', 
   await vacuum();
   const read = openReader(drills);
   const small = await readMark(postgres, projectId);
-  for (let at = 0; at < 10; at += 1) await read([nameOf('D', at)], small);
+  for (let number = 0; number < 10; number += 1) await read([nameOf('D', number)], small);
   await loadMore(drills.catalog, 20, 2_000);
   const large = await readMark(postgres, projectId);
-  assert.notEqual(large.scale, small.scale, 'a new scale gives new statements without a plan for small tables');
+  assert.notEqual(
+    large.scale,
+    small.scale,
+    'a new scale gives new statements without a plan for small tables',
+  );
   for (const statistics of ['of small tables', 'of large tables']) {
     for (const comparisons of [0, 1, 8]) {
       const plan = await explainFetch(projectId, { comparisons, scale: large.scale });

@@ -78,8 +78,8 @@ async function fetchLinks(view: FetchedView, { session, projectId, prefetch = NO
     return { ...links, key, no, raws: prefetch.products ? 2 * (limits.get(links.build) ?? 0) : 0 };
   });
   const lists = (['target', 'source'] as const).map((side) => {
-    const asked = searches.filter((one) => one.side === side && isStorableText(one.identifier));
-    const cells = asked.map(({ no, build, identifier, raws }) => [no, build, identifier, raws] as const);
+    const requested = searches.filter((search) => search.side === side && isStorableText(search.identifier));
+    const cells = requested.map(({ no, build, identifier, raws }) => [no, build, identifier, raws] as const);
     const columns = { no: 'bigint', build: 'bigint', identifier: 'text', raws: 'bigint' } as const;
     const table = tabled('w', columns, cells);
     const searched = { build: text('w.build'), identifier: text('w.identifier'), side };
@@ -88,7 +88,7 @@ async function fetchLinks(view: FetchedView, { session, projectId, prefetch = NO
         case when row_number() over (partition by w.no order by l.at) <= w.raws then l.raw end as raw
       from ${table} cross join lateral (${linked}) l`;
   });
-  const found = await performOn(
+  const linkedRows = await performOn(
     session,
     projectId,
     select<{ version: number | null; no: number | null; raw: string | null } & LinkedProduct>(
@@ -96,10 +96,10 @@ async function fetchLinks(view: FetchedView, { session, projectId, prefetch = NO
         left join (${joined(lists, ' union all ')}) l on true order by l.no, l.at`,
     ),
   );
-  const bySearch = Map.groupBy(found, ({ no }) => no);
+  const bySearch = Map.groupBy(linkedRows, ({ no }) => no);
   for (const { key, no } of searches) view.links.add(key, bySearch.get(no) ?? []);
-  for (const { productId, raw } of found) if (raw !== null) view.raws.add(productId, raw);
-  return found[0]?.version ?? 0;
+  for (const { productId, raw } of linkedRows) if (raw !== null) view.raws.add(productId, raw);
+  return linkedRows[0]?.version ?? 0;
 }
 
 /** Fetches the missing parts in one statement. @returns the version of the catalog */
@@ -111,7 +111,8 @@ async function fetchMissing(
   const rules = prefetch.searches.filter(
     ({ relation }) => !relation.isListed && compileRule(relation.bound).isPlain,
   );
-  const lists = view.sources.missing.size === 0 ? [] : rules.flatMap((one) => describeLists(one, prefetch));
+  const lists =
+    view.sources.missing.size === 0 ? [] : rules.flatMap((search) => describeLists(search, prefetch));
   const pages = [...view.pages.values()];
   const comparisons = Math.max(0, ...[...lists, ...pages].map(({ operators }) => operators.length));
   const rows = await session.rows<FetchedRow>(describeFetch(comparisons, scale), [
@@ -126,12 +127,12 @@ async function fetchMissing(
     [...view.identifiers.missing],
     [...view.categories.missing],
   ]);
-  const found = Map.groupBy(rows, ({ kind }) => kind);
-  const of: RowsOf = (kind) => found.get(FETCHED[kind]) ?? [];
+  const rowsByKind = Map.groupBy(rows, ({ kind }) => kind);
+  const of: RowsOf = (kind) => rowsByKind.get(FETCHED[kind]) ?? [];
   addSources(view, lists, of);
   const fetchedPages = new Map(of('page').map((row) => [row.id, row]));
-  for (const [at, { opposite, size }] of pages.entries())
-    view.addPage(opposite, { ...readPage(fetchedPages.get(at)), size });
+  for (const [index, { opposite, size }] of pages.entries())
+    view.addPage(opposite, { ...readPage(fetchedPages.get(index)), size });
   for (const { a, b } of of('variants')) {
     const pairs = JSON.parse(b) as [number, PackedMembership[]][];
     const variants = pairs.map(([productId, packed]) => ({ productId, packed }));
@@ -178,13 +179,15 @@ const toSql = (operators: readonly Operator[], side: Side) =>
 
 /** A list without a row has no candidates for its source. */
 function addSources(view: FetchedView, lists: readonly SourceListOrder[], of: RowsOf): void {
-  const found = new Map(of('sourceList').map((row) => [`${row.id} ${row.a}`, row]));
+  const sourceLists = new Map(of('sourceList').map((row) => [`${row.id} ${row.a}`, row]));
   for (const { id, a: identifier, b: group, c: packed } of of('source')) {
     const memberships = unpackMemberships(packed);
     view.sources.add(identifier, { productId: id, group, memberships });
     for (const { build, side, size } of lists) {
-      const opposite = memberships.find((one) => one.build === build && sideNumber(one.side) !== side);
-      const row = found.get(`${id} ${build} ${side}`);
+      const opposite = memberships.find(
+        (membership) => membership.build === build && sideNumber(membership.side) !== side,
+      );
+      const row = sourceLists.get(`${id} ${build} ${side}`);
       if (opposite !== undefined) view.addPage(opposite, { ...readPage(row), size });
     }
   }
@@ -194,10 +197,10 @@ function readPage(row: FetchedRow | undefined) {
   if (row === undefined) return { page: [], last: undefined };
   const [products, groups, ranks] = JSON.parse(row.b) as [number[], string[], string[] | null];
   const page = products.map(
-    (productId, at): Candidate => ({
+    (productId, index): Candidate => ({
       productId,
-      group: groups[at] as string,
-      ...(ranks && { rank: ranks[at] as string }),
+      group: groups[index] as string,
+      ...(ranks && { rank: ranks[index] as string }),
     }),
   );
   return { page, last: { rank: row.c, productId: products.at(-1) as number } };
@@ -388,7 +391,7 @@ cross join lateral (select p.document_id from product p where p.project_id = $1 
 cross join lateral (select d.raw from document d
   where d.project_id = $1 and d.id = p.document_id offset 0) d`;
 
-const range = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
+const range = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 /**
  * Adds for each comparison at most one bound: a value that the candidate's value must reach, stay below or
@@ -484,7 +487,7 @@ function writeCandidates(comparisons: number): string {
 const LARGE_BYTES = 64 * 1024;
 const TABLES = ['product', 'document', 'relation_document', 'relation_member'];
 const SCALE = TABLES.map(
-  (table, at) => `case when pg_relation_size('${table}') > ${LARGE_BYTES} then ${2 ** at} else 0 end`,
+  (table, index) => `case when pg_relation_size('${table}') > ${LARGE_BYTES} then ${2 ** index} else 0 end`,
 ).join(' + ');
 
 /** @returns the version of a catalog and which tables are large */

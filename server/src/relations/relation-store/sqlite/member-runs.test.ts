@@ -101,17 +101,17 @@ for (const rankBytes of [2, 0]) {
       const ordered = [...members].sort(compareMembers);
       function compare(operators: readonly (keyof typeof TESTS)[], values: readonly (string | null)[]): void {
         const isMatch = ({ compared }: Member) =>
-          operators.every((operator, at) => {
-            const value = values[at] ?? null;
-            return value === null || TESTS[operator](compared[at] ?? null, value);
+          operators.every((operator, column) => {
+            const value = values[column] ?? null;
+            return value === null || TESTS[operator](compared[column] ?? null, value);
           });
         const expected = first(
           most,
           ordered.filter(([, member]) => isMatch(member)),
         );
         for (const isMerged of [false, true]) {
-          const found = list({ operators, values, most, isMerged });
-          assert.deepEqual(found, expected, `${operators} ${values} ${isMerged}`);
+          const listed = list({ operators, values, most, isMerged });
+          assert.deepEqual(listed, expected, `${operators} ${values} ${isMerged}`);
         }
       }
       compare([], []);
@@ -127,21 +127,21 @@ for (const rankBytes of [2, 0]) {
 
     function list({ operators, values, most, isMerged }: Listed): readonly (readonly [number, string])[] {
       const opposite = { ...describe('', values), side: 'source' as const };
-      const place = { build: 1, side: 'target' as const, limit: 5, excluded: undefined };
-      const found: [number, string][] = [];
+      const searched = { build: 1, side: 'target' as const, limit: 5, excluded: undefined };
+      const candidates: [number, string][] = [];
       for (const { productId, group } of createFileView(file, { limit: Budget.unlimited() }).listCandidates({
-        ...place,
+        ...searched,
         opposite,
         operators,
         isMerged,
       })) {
-        if (found.length === most) break;
-        found.push([productId, group]);
+        if (candidates.length === most) break;
+        candidates.push([productId, group]);
       }
-      return found;
+      return candidates;
     }
 
-    const series = (count: number, from: number) => Array.from({ length: count }, (_, at) => from + at);
+    const series = (count: number, from: number) => Array.from({ length: count }, (_, index) => from + index);
     for (const from of [1, 6_001, 12_001]) put(series(6_000, from));
     check(300);
     for (let round = 0; round < 6; round += 1) {
@@ -149,7 +149,7 @@ for (const rankBytes of [2, 0]) {
       put(series(1 + random(3_000), 1 + random(17_000)));
       take(series(random(400), 1 + random(17_000)));
       // Changes of single members become separate rows.
-      for (let at = 0; at < 20; at += 1) put([1 + random(17_000)]);
+      for (let step = 0; step < 20; step += 1) put([1 + random(17_000)]);
       // Checking the whole list takes seconds, so it happens only halfway and at the end.
       check(round === 3 ? 30_000 : 300);
     }
@@ -180,10 +180,10 @@ test('a merge step reads a bounded number of members, in however many lists', (t
   const upsert = file.prepare(`insert or replace into product values (?, ?, ?, x'', 1, 1, 1)`);
   const put = (from: number, count: number, firstDocument: number) =>
     file.transaction(() => {
-      const extended = Array.from({ length: count }, (_, at) => {
-        const rank = ((at * 7_919) % 5_000).toString(16).padStart(4, '0');
+      const extended = Array.from({ length: count }, (_, index) => {
+        const rank = ((index * 7_919) % 5_000).toString(16).padStart(4, '0');
         const memberships = [{ ...describe(rank, ['0001']), keys }];
-        const [id, productId] = [firstDocument + at, from + at];
+        const [id, productId] = [firstDocument + index, from + index];
         upsert.run(productId, `p${productId}`, id);
         return { id, productId, group: 'g', memberships, added: memberships };
       });
@@ -213,7 +213,7 @@ test('a merge step reads a bounded number of members, in however many lists', (t
   file.transaction(() =>
     remove(
       file,
-      Array.from({ length: 3_000 }, (_, at) => at + 1),
+      Array.from({ length: 3_000 }, (_, index) => index + 1),
     ),
   );
   const again = mergeAll();
@@ -245,7 +245,7 @@ test('members in numbered form become the same runs, with the same extremes, as 
         listed.flatMap(({ row, rank, values }) => [row, rank, ...values.slice(0, width)]),
       ),
     ),
-    ends: Uint32Array.from([0, ...texts], (_, at) => texts.slice(0, at).join('').length / 2),
+    ends: Uint32Array.from([0, ...texts], (_, index) => texts.slice(0, index).join('').length / 2),
     bytes: Uint8Array.from(Buffer.from(texts.join(''), 'hex')),
   };
   const numbered = files.open(1);
@@ -284,15 +284,15 @@ test('a merge that an earlier version began still drops members whose document i
   const before = files.open(1);
   const upsert = before.prepare(`insert or replace into product values (?, ?, ?, x'', 1, 1, 1)`);
   before.transaction(() => {
-    const extended = Array.from({ length: count }, (_, at) => {
-      const memberships = [describe(at.toString(16).padStart(4, '0'), ['0001'])];
-      upsert.run(at + 1, `p${at}`, at + 1);
-      return { id: at + 1, productId: at + 1, group: 'g', memberships, added: memberships };
+    const extended = Array.from({ length: count }, (_, index) => {
+      const memberships = [describe(index.toString(16).padStart(4, '0'), ['0001'])];
+      upsert.run(index + 1, `p${index}`, index + 1);
+      return { id: index + 1, productId: index + 1, group: 'g', memberships, added: memberships };
     });
     before.perform(extendIn(before)(extended));
   });
   while (before.transaction(() => tidy(before))) {}
-  const gone = Array.from({ length: count / 2 }, (_, at) => 2 * at + 1);
+  const gone = Array.from({ length: count / 2 }, (_, index) => 2 * index + 1);
   before.transaction(() => {
     remove(before, gone);
     before.prepare('delete from product where id % 2 = 1').run();
@@ -319,9 +319,9 @@ test('a merge that an earlier version began still drops members whose document i
 
 const groupOf = (productId: number) => `${GROUPS[productId % GROUPS.length]}${productId}`;
 
-const compareMembers = ([a, one]: [number, Member], [b, other]: [number, Member]) => {
-  if (one.rank === other.rank) return a - b;
-  return one.rank < other.rank ? -1 : 1;
+const compareMembers = ([a, first]: [number, Member], [b, second]: [number, Member]) => {
+  if (first.rank === second.rank) return a - b;
+  return first.rank < second.rank ? -1 : 1;
 };
 
 const first = (most: number, members: readonly [number, Member][]) =>

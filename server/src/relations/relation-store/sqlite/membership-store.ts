@@ -96,24 +96,25 @@ function writeColumns(file: CatalogFile, columns: MemberColumns, documents: read
   const { members, bytes } = columns;
   const all = Buffer.from(bytes.buffer).toString('hex');
   const encoded = listEncoded(columns, (start, end) => all.slice(2 * start, 2 * end));
-  const hexAt = (place: number) => encoded[members[place] as number] ?? null;
+  const hexAt = (position: number) => encoded[members[position] as number] ?? null;
   // The text of each product is written only once, because a product has several lines.
   const products = documents.map(writeProduct);
-  for (const { build, side, key, width, places } of placeLists(columns, documents)) {
-    const lines = places.map((place): Line => {
-      const row = members[place] as number;
+  for (const { build, side, key, width, places: positions } of placeLists(columns, documents)) {
+    const lines = positions.map((position): Line => {
+      const row = members[position] as number;
       const { productId, id: document } = documents[row] as GroupedDocument;
-      const rank = hexAt(place + 1) as string;
-      const compared = place + MEMBER_NUMBERS;
+      const rank = hexAt(position + 1) as string;
+      const compared = position + MEMBER_NUMBERS;
       const first = width === 0 ? null : hexAt(compared);
       let rest = products[row] as string;
-      for (let at = compared + 1; at < compared + width; at += 1) rest = addValue(rest, hexAt(at));
+      for (let column = compared + 1; column < compared + width; column += 1)
+        rest = addValue(rest, hexAt(column));
       return { rank, productId, document, text: writeLine(first, rank, rest) };
     });
     const findReach: FindReach = (start, end) =>
       Array.from({ length: width }, (_, column) => {
-        const at = MEMBER_NUMBERS + column;
-        const numbers = places.slice(start, end).map((place) => members[place + at] as number);
+        const offset = MEMBER_NUMBERS + column;
+        const numbers = positions.slice(start, end).map((position) => members[position + offset] as number);
         // Numbers of values sort like the values. The minimum and maximum of no numbers are infinite and have
         // no value.
         const present = numbers.filter((number) => number !== NO_VALUE);
@@ -209,14 +210,14 @@ function writeRuns(file: CatalogFile, list: WrittenList, lines: readonly Line[])
     `insert into relation_member (${KEY}, group_identifier, least, most, others, run)
      values (?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?)`,
   );
-  for (let at = 0; at < lines.length; at += RUN_MEMBERS) {
-    const run = lines.slice(at, at + RUN_MEMBERS);
+  for (let runStart = 0; runStart < lines.length; runStart += RUN_MEMBERS) {
+    const run = lines.slice(runStart, runStart + RUN_MEMBERS);
     const [{ rank, productId, document }] = run as [Line];
-    const [least = null, most = null, ...others] = findReach(at, at + run.length);
+    const [least = null, most = null, ...others] = findReach(runStart, runStart + run.length);
     const { lastInsertRowid } = insertRun.run(run.map(({ text }) => text).join('\n'));
-    const place = [build, side, key, bytesOf(rank), productId, document] as const;
+    const indexKey = [build, side, key, bytesOf(rank), productId, document] as const;
     const reach = others.length === 0 ? null : JSON.stringify(others);
-    insertRow.run(...place, bytesOf(least), bytesOf(most), reach, lastInsertRowid);
+    insertRow.run(...indexKey, bytesOf(least), bytesOf(most), reach, lastInsertRowid);
   }
 }
 
@@ -224,11 +225,11 @@ function listExtremes(lines: readonly Line[]): (string | null)[] {
   const extremes: (string | null)[] = [];
   for (const { text } of lines) {
     let column = 0;
-    for (let at = 0; text.charCodeAt(at) !== END; column += 2) {
-      const value = readValue(text, at);
+    for (let position = 0; text.charCodeAt(position) !== END; column += 2) {
+      const value = readValue(text, position);
       extremes[column] = lesser(value, extremes[column]);
       extremes[column + 1] = greater(value, extremes[column + 1]);
-      at = column === 0 ? passGroup(text, at) : passValue(text, at);
+      position = column === 0 ? passGroup(text, position) : passValue(text, position);
     }
   }
   return extremes;
@@ -254,14 +255,14 @@ function removeMemberships(file: CatalogFile, documents: readonly number[]): voi
        and document_id = ?`,
   );
   const dropDocument = file.prepare('delete from relation_document where document_id = ?');
-  const found = [...file.perform(findMemberships(documents)).values()];
-  for (const list of listsOf(listMembers(found))) {
+  const rows = [...file.perform(findMemberships(documents)).values()];
+  for (const list of listsOf(listMembers(rows))) {
     if (noteRemoved(file, list[0] as MemberRow, list.length)) continue;
     for (const { build, side, key, rank, productId, document } of list) {
       dropMember.run(build, side, key, rank, productId, document);
     }
   }
-  for (const { id } of found) dropDocument.run(id);
+  for (const { id } of rows) dropDocument.run(id);
 }
 
 /** A row of the index, with its bytes in hexadecimal. */
@@ -279,19 +280,21 @@ type StoredRun = {
  * their columns. They are judged on the text, because parsing a line takes as long as judging ten.
  */
 export function* parseRun(members: string, comparisons: readonly Comparison[] = []) {
-  for (let at = 0; at < members.length; ) {
-    const next = members.indexOf('\n', at);
+  for (let position = 0; position < members.length; ) {
+    const next = members.indexOf('\n', position);
     const end = next < 0 ? members.length : next;
-    if (isMatching(members, at, comparisons)) yield JSON.parse(members.slice(at, end)) as RunMember;
-    at = end + 1;
+    if (isMatching(members, position, comparisons))
+      yield JSON.parse(members.slice(position, end)) as RunMember;
+    position = end + 1;
   }
 }
 
 function isMatching(members: string, line: number, comparisons: readonly Comparison[]): boolean {
-  let [at, column] = [line, 0];
-  for (const one of comparisons) {
-    for (; column < one.at; column += 1) at = column === 0 ? passGroup(members, at) : passValue(members, at);
-    if (!holdsAt(members, at, one)) return false;
+  let [position, column] = [line, 0];
+  for (const comparison of comparisons) {
+    for (; column < comparison.at; column += 1)
+      position = column === 0 ? passGroup(members, position) : passValue(members, position);
+    if (!holdsAt(members, position, comparison)) return false;
   }
   return true;
 }
@@ -303,9 +306,9 @@ const END = 93;
  * Compares character by character, because the first ones usually differ. Comparing a slice would cost ten
  * times as much.
  */
-function holdsAt(members: string, at: number, { sql, text }: Comparison): boolean {
-  if (members.charCodeAt(at + 1) !== QUOTE) return sql === '<>';
-  const start = at + 2;
+function holdsAt(members: string, position: number, { sql, text }: Comparison): boolean {
+  if (members.charCodeAt(position + 1) !== QUOTE) return sql === '<>';
+  const start = position + 2;
   let same = 0;
   while (same < text.length && members.charCodeAt(start + same) === text.charCodeAt(same)) same += 1;
   // The quote after a value sorts before all digits.
@@ -315,15 +318,19 @@ function holdsAt(members: string, at: number, { sql, text }: Comparison): boolea
 }
 
 /**
- * @param at the position before the value. Behind the last value it is the end of the line, where further
+ * @param position the position before the value. Behind the last value it is the end of the line, where further
  * values are null.
  */
-const readValue = (members: string, at: number) =>
-  members.charCodeAt(at + 1) === QUOTE ? members.slice(at + 2, members.indexOf('"', at + 2)) : null;
+const readValue = (members: string, position: number) =>
+  members.charCodeAt(position + 1) === QUOTE
+    ? members.slice(position + 2, members.indexOf('"', position + 2))
+    : null;
 
-function passValue(members: string, at: number): number {
-  if (members.charCodeAt(at) === END) return at;
-  return members.charCodeAt(at + 1) === QUOTE ? members.indexOf('"', at + 2) + 1 : at + ',null'.length;
+function passValue(members: string, position: number): number {
+  if (members.charCodeAt(position) === END) return position;
+  return members.charCodeAt(position + 1) === QUOTE
+    ? members.indexOf('"', position + 2) + 1
+    : position + ',null'.length;
 }
 
 /** Moves from the first compared value to the second. The group in between may contain escaped quotes. */
@@ -335,10 +342,10 @@ function passGroup(members: string, line: number): number {
   return end + 1;
 }
 
-function isEscaped(members: string, at: number): boolean {
-  let start = at;
+function isEscaped(members: string, position: number): boolean {
+  let start = position;
   while (members[start - 1] === '\\') start -= 1;
-  return (at - start) % 2 === 1;
+  return (position - start) % 2 === 1;
 }
 
 /**
@@ -373,7 +380,7 @@ function isBefore(a: RunMember, b: RunMember): boolean {
 
 function firstOf(open: readonly OpenRun[]): OpenRun {
   let [first] = open as [OpenRun];
-  for (const one of open) if (isBefore(one.head, first.head)) first = one;
+  for (const run of open) if (isBefore(run.head, first.head)) first = run;
   return first;
 }
 
@@ -439,16 +446,16 @@ export function removeRuns(file: CatalogFile): boolean {
  * and the rows of one product, may exceed it @returns how many members were read
  */
 function mergePart(file: CatalogFile, list: DueList, most: number): number {
-  const { found, next } = readPart(file, list, most);
-  const isGone = list.gone === 0 ? new Set<Line>() : findGone(file, found);
-  const lines = sortLines(isGone.size === 0 ? found : found.filter((line) => !isGone.has(line)));
+  const { found: partLines, next } = readPart(file, list, most);
+  const isGone = list.gone === 0 ? new Set<Line>() : findGone(file, partLines);
+  const lines = sortLines(isGone.size === 0 ? partLines : partLines.filter((line) => !isGone.has(line)));
   const ahead = next === undefined ? -1 : lines.findIndex((line) => isBehind(line, next));
   const merged = ahead < 0 ? lines.length : ahead;
   dropPart(file, list, next);
   writeRuns(file, list, lines.slice(0, merged));
   writeRuns(file, list, lines.slice(merged));
   noteMerged(file, list, { merged: list.merged + merged, next });
-  return found.length;
+  return partLines.length;
 }
 
 /** Reads only the needed fields. Parsing takes twice as long, and the text is written unchanged. */
@@ -541,7 +548,7 @@ function findGone(file: CatalogFile, lines: readonly Line[]): ReadonlySet<Line> 
     .all(`[${ordered.map(({ productId, document }) => `[${productId},${document}]`).join()}]`) as {
     at: number;
   }[];
-  return new Set(gone.map(({ at }) => ordered[at] as Line));
+  return new Set(gone.map(({ at: index }) => ordered[index] as Line));
 }
 
 type ReadRow = StoredRun & { readonly compared: string };
@@ -563,15 +570,15 @@ function readPart(file: CatalogFile, list: DueList, most: number) {
       group_identifier as "group", run,
       iif(run is null, json_array(${COMPARED_COLUMNS.map(HEX_OF).join(', ')}), null) as compared
     from relation_member where ${FROM_PLACE} order by rank, product_id, document_id`;
-  const found: Line[] = [];
+  const partLines: Line[] = [];
   let last: ReadRow | undefined;
   for (const each of file.prepare(sql).iterate(...valuesOf(list))) {
     const row = each as ReadRow;
     const isSamePlace = row.rank === last?.rank && row.productId === last.productId;
-    if (found.length >= most && !isSamePlace) return { found, next: row };
+    if (partLines.length >= most && !isSamePlace) return { found: partLines, next: row };
     const lines = row.run === null ? [readAlone(row)] : readRun(file, row.run).split('\n').map(toLine);
-    for (const line of lines) found.push(line);
+    for (const line of lines) partLines.push(line);
     last = row;
   }
-  return { found, next: undefined };
+  return { found: partLines, next: undefined };
 }

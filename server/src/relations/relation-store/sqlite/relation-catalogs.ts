@@ -92,13 +92,13 @@ function followRules<Prepared extends PreparedRules>(prepare: PrepareRules<Prepa
   >();
   return (file: CatalogFile) => {
     const version = readCatalogVersion(file);
-    const known = followed.get(file);
-    if (known?.prepared.version === version) return known;
+    const last = followed.get(file);
+    if (last?.prepared.version === version) return last;
     const { attributes } = file.perform(readOntology());
     const hasTargets = (build: number) => file.perform(listTargetBuilds([build])).length > 0;
     const rules = { version, attributes, relations: file.perform(listBuilt()), hasTargets };
-    const changes = known?.changes.follow(version) ? known.changes : followCatalog(file, version);
-    const present = { prepared: prepare(rules, known?.prepared), changes };
+    const changes = last?.changes.follow(version) ? last.changes : followCatalog(file, version);
+    const present = { prepared: prepare(rules, last?.prepared), changes };
     followed.set(file, present);
     return present;
   };

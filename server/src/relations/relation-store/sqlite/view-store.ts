@@ -107,8 +107,8 @@ export function followCatalog(file: CatalogFile, since: number) {
       const before = basis;
       [newest, basis] = readState();
       if (basis === null || basis !== before || added.length > MOST_ADDED) return false;
-      for (const one of added.flatMap(([packed]) => unpackMemberships(packed)))
-        for (const key of ['', ...one.keys]) gained.set(placeOf(one, key), next);
+      for (const membership of added.flatMap(([packed]) => unpackMemberships(packed)))
+        for (const key of ['', ...membership.keys]) gained.set(placeOf(membership, key), next);
       documents.clear();
       version = next;
       return gained.size <= MOST_KNOWN;
@@ -123,8 +123,8 @@ export function followCatalog(file: CatalogFile, since: number) {
       return () => {
         if (seen === version) return true;
         const isSame =
-          made?.places.every((place) => (gained.get(place) ?? 0) <= seen) === true &&
-          made.products.every((id, at) => findDocument(id) === before?.[at]);
+          made?.places.every((position) => (gained.get(position) ?? 0) <= seen) === true &&
+          made.products.every((id, index) => findDocument(id) === before?.[index]);
         if (isSame) seen = version;
         return isSame;
       };
@@ -209,8 +209,8 @@ function listCandidates(file: CatalogFile, search: CandidateSearch, limit: Budge
     run === null ? undefined : parseRun(readRun(file, Number(run)), comparisons);
   function* listOfKey(key: string) {
     limit.check();
-    const place = [search.build, sideNumber(search.side), Buffer.from(key, 'base64')] as const;
-    const rows = listInPages(file, { ...describeList(file, place, comparisons), limit });
+    const listKey = [search.build, sideNumber(search.side), Buffer.from(key, 'base64')] as const;
+    const rows = listInPages(file, { ...describeList(file, listKey, comparisons), limit });
     for (const [, rank, productId, document, group] of mergeRuns(rows, membersOf)) {
       const identifier = present.get(productId, document)?.[0] as string | undefined;
       // A list that is not merged needs no ranks.
@@ -233,7 +233,7 @@ interface ReadList {
  */
 function describeList(
   file: CatalogFile,
-  place: readonly [build: number, side: number, key: Uint8Array],
+  listKey: readonly [build: number, side: number, key: Uint8Array],
   comparisons: readonly Comparison[],
 ): Omit<ReadList, 'limit'> {
   // Only the first comparison has indexes for ranges.
@@ -242,26 +242,26 @@ function describeList(
   const others = range === undefined ? comparisons : comparisons.slice(1);
   const conditions = [
     'true',
-    ...others.map(({ at, sql }) =>
-      sql === '<>' ? `(m.c${at + 1} is null or m.c${at + 1} <> ?)` : `m.c${at + 1} ${sql} ?`,
+    ...others.map(({ at: index, sql }) =>
+      sql === '<>' ? `(m.c${index + 1} is null or m.c${index + 1} <> ?)` : `m.c${index + 1} ${sql} ?`,
     ),
   ].join(' and ');
   const values = others.map(({ value }) => value);
   const far = others.filter(({ sql }) => sql !== '<>');
-  const extremeOf = ({ at, sql }: Comparison) =>
-    `m.others ->> ${2 * at - (sql.startsWith('<') ? 2 : 1)} ${sql} ?`;
+  const extremeOf = ({ at: index, sql }: Comparison) =>
+    `m.others ->> ${2 * index - (sql.startsWith('<') ? 2 : 1)} ${sql} ?`;
   const reach = far.length === 0 ? 'true' : `(m.others is null or (${far.map(extremeOf).join(' and ')}))`;
   const texts = far.map(({ text }) => text);
   if (range === undefined) {
     const sql = `select ${COLUMNS} from relation_member m where ${IN_LIST} and iif(m.run is null, ${conditions}, ${reach})`;
-    return { sql, values: [...place, ...values, ...texts] };
+    return { sql, values: [...listKey, ...values, ...texts] };
   }
   const { sql: operator, value } = range;
   const extreme = operator.startsWith('<') ? 'least' : 'most';
   const isNear = (index: string, column: string, most: number) => {
     const count = `select count(*) as count from (select 1 from relation_member m indexed by ${index}
       where ${IN_LIST} and m.${column} ${operator} ? limit ${most})`;
-    return Number(file.prepare(count).get(...place, value)?.count) < most;
+    return Number(file.prepare(count).get(...listKey, value)?.count) < most;
   };
   if (
     isNear(`relation_member_${extreme}`, extreme, RUNS_SORTED_AT_MOST) &&
@@ -272,11 +272,11 @@ function describeList(
         where ${IN_LIST} and m.c1 ${operator} ? and ${conditions}
       union all select * from relation_member m indexed by relation_member_${extreme}
         where ${IN_LIST} and m.${extreme} ${operator} ? and ${reach}) m where true`;
-    return { sql, values: [...place, value, ...values, ...place, value, ...texts] };
+    return { sql, values: [...listKey, value, ...values, ...listKey, value, ...texts] };
   }
   const sql = `select ${COLUMNS} from relation_member m where ${IN_LIST}
     and iif(m.run is null, +m.c1 ${operator} ? and ${conditions}, m.${extreme} ${operator} ? and ${reach})`;
-  return { sql, values: [...place, value, ...values, value, ...texts] };
+  return { sql, values: [...listKey, value, ...values, value, ...texts] };
 }
 
 /**
@@ -320,12 +320,12 @@ function listVariants(file: CatalogFile, group: string): Variant[] {
 
 /** @throws Error for a product that the join index names but that does not exist */
 function findRaw(file: CatalogFile, productId: number): string {
-  const found = file
+  const row = file
     .prepare(
       'select cast(d.raw as text) as raw from product p join document d on d.id = p.document_id where p.id = ?',
     )
     .get(productId);
-  if (found !== undefined) return String(found.raw);
+  if (row !== undefined) return String(row.raw);
   throw new Error(`the product ${productId} is in the join index but not in the catalog`);
 }
 
