@@ -99,11 +99,15 @@ export const agentRoutes =
 
 /** The protocol uses only the headers, so any address suffices. */
 function toWebRequest({ headers, body }: FastifyRequest): Request {
-  const sent = Object.entries(headers).filter(
+  const protocolHeaders = Object.entries(headers).filter(
     (header): header is [string, string] =>
       /^(accept|content-type|mcp-.*)$/.test(header[0]) && typeof header[1] === 'string',
   );
-  return new Request('http://relata/mcp', { method: 'POST', headers: sent, body: JSON.stringify(body) });
+  return new Request('http://relata/mcp', {
+    method: 'POST',
+    headers: protocolHeaders,
+    body: JSON.stringify(body),
+  });
 }
 
 /**

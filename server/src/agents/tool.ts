@@ -64,8 +64,8 @@ const LETTERS_PER_TOKEN = 3;
 const ASCII = /[\0-\x7f]+/g;
 
 export function countTokens(text: string): number {
-  const others = text.replace(ASCII, '').length;
-  return Math.ceil((text.length - others) / LETTERS_PER_TOKEN) + others;
+  const otherCharacters = text.replace(ASCII, '').length;
+  return Math.ceil((text.length - otherCharacters) / LETTERS_PER_TOKEN) + otherCharacters;
 }
 
 /** @returns as many items from the start as fit, but at least one */

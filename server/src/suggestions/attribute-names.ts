@@ -62,8 +62,8 @@ export function readLimit(name: string): NamedLimit | undefined {
     words.some((word) => LIMITS[limitBound].test(word)),
   );
   if (bound !== undefined) {
-    const rest = words.filter((word) => !LIMITS[bound].test(word));
-    return { bound, of: rest.toSorted().join(' ') };
+    const quantityWords = words.filter((word) => !LIMITS[bound].test(word));
+    return { bound, of: quantityWords.toSorted().join(' ') };
   }
   const compound = COMPOUND.exec(words.join(' '));
   return compound

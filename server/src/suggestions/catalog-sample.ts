@@ -140,11 +140,11 @@ export function listCategories(sample: CatalogSample, ontology: Ontology): Categ
   const compare = createComparison(ontology);
   for (const product of sample.products) {
     const compared = compare(product);
-    const its = product.categories.flatMap((category) => chosen.get(category) ?? []);
-    for (const category of its) {
+    const categories = product.categories.flatMap((category) => chosen.get(category) ?? []);
+    for (const category of categories) {
       category.products.push(compared);
       countValues(category, compared);
-      for (const { path } of its) category.shared.set(path, (category.shared.get(path) ?? 0) + 1);
+      for (const { path } of categories) category.shared.set(path, (category.shared.get(path) ?? 0) + 1);
     }
   }
   return [...chosen.values()];
@@ -168,10 +168,10 @@ const newCategory = ({ path, isLeaf }: SampledCategory) => ({
 });
 
 function countValues({ values }: ReturnType<typeof newCategory>, product: ComparedProduct): void {
-  for (const [attribute, its] of product.values) {
+  for (const [attribute, comparedValues] of product.values) {
     const counts = values.getOrInsertComputed(attribute, () => ({ products: 0, byValue: new Map() }));
     counts.products += 1;
-    for (const { comparable } of its)
+    for (const { comparable } of comparedValues)
       counts.byValue.set(comparable, (counts.byValue.get(comparable) ?? 0) + 1);
   }
 }

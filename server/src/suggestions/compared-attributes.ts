@@ -60,11 +60,13 @@ export function profileCategories(categories: readonly Category[]): Profiles {
 
 /** @returns the attributes that products of any kind have; none if there are too few kinds to decide */
 function listGeneral(leaves: readonly Category[]): Set<Attribute> {
-  const had = leaves.flatMap((leaf) =>
+  const attributesOfLeaves = leaves.flatMap((leaf) =>
     [...leaf.values.keys()].filter((attribute) => shareWith(leaf, attribute) >= HAS / 2),
   );
   const least = leaves.length < MANY ? Math.max(FEW, leaves.length) : GENERAL * leaves.length;
-  return new Set([...countEach(had)].filter(([, count]) => count >= least).map(([attribute]) => attribute));
+  return new Set(
+    [...countEach(attributesOfLeaves)].filter(([, count]) => count >= least).map(([attribute]) => attribute),
+  );
 }
 
 /** @returns matches by equal values, and matches by the limits that attributes of the source state */
@@ -74,17 +76,17 @@ export const listMatches = (pair: Pair, profiles: Profiles): SuggestedMatch[] =>
 ];
 
 function listEqual([source, target]: Pair, profiles: Profiles): SuggestedMatch[] {
-  const others = [...(profiles.get(target)?.often ?? [])].filter(canFit);
+  const targetAttributes = [...(profiles.get(target)?.often ?? [])].filter(canFit);
   return [...(profiles.get(source)?.often ?? [])]
     .filter(canFit)
     .flatMap((ofSource) =>
-      others
+      targetAttributes
         .filter(
-          (other) =>
-            isSelective([ofSource, other], [source, target]) &&
-            mayBeSame([ofSource, other], [source, target]),
+          (ofTarget) =>
+            isSelective([ofSource, ofTarget], [source, target]) &&
+            mayBeSame([ofSource, ofTarget], [source, target]),
         )
-        .map((other): SuggestedMatch => ({ target: other, operator: 'equals', source: ofSource })),
+        .map((ofTarget): SuggestedMatch => ({ target: ofTarget, operator: 'equals', source: ofSource })),
     );
 }
 

@@ -118,10 +118,10 @@ function numberOf({ values }: ComparedProduct, { limit, side }: Compared): numbe
 function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterable<Comparable> {
   let keys: Comparable[] | undefined;
   for (const match of equal) {
-    const its = values.get(match[side]) ?? [];
+    const valuesOfMatch = values.get(match[side]) ?? [];
     keys = keys
-      ? keys.flatMap((key) => its.map(({ comparable }) => `${key} ${JSON.stringify(comparable)}`))
-      : its.map(({ comparable }) => comparable);
+      ? keys.flatMap((key) => valuesOfMatch.map(({ comparable }) => `${key} ${JSON.stringify(comparable)}`))
+      : valuesOfMatch.map(({ comparable }) => comparable);
     if (keys.length > COMBINATIONS) keys = keys.slice(0, COMBINATIONS);
   }
   return keys && keys.length > 1 ? new Set(keys) : (keys ?? UNCOMPARED);

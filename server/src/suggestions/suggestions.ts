@@ -36,7 +36,7 @@ interface FoundSuggestions extends Omit<SurveyResult, 'counted'>, SuggestedCount
 export type Suggestions = ReturnType<typeof createSuggestions>;
 
 /** Runs in the transaction of the change. */
-type Alongside = (tx: ControlTransaction, suggestion: Suggestion | undefined) => Promise<void>;
+type RecordChange = (tx: ControlTransaction, suggestion: Suggestion | undefined) => Promise<void>;
 
 /** How many projects the suggestions are cached for; each project takes some 50 KB. */
 const FINDINGS = 100;
@@ -61,21 +61,21 @@ export function createSuggestions(parts: SuggestionParts) {
     },
 
     /** Dismissing a suggestion again changes nothing. @throws not_found for an unknown suggestion */
-    async dismiss(dismissal: Dismissal, alongside: Alongside): Promise<void> {
+    async dismiss(dismissal: Dismissal, record: RecordChange): Promise<void> {
       const { suggestions } = await find(dismissal.projectId);
       const suggestion = suggestions.find(({ id }) => id === dismissal.suggestionId);
       if (suggestion === undefined) throw new ServiceError('not_found');
       await database.write('all', async (tx) => {
         const isNew = await insertDismissal(tx, { ...dismissal, at: clock.now() });
-        await alongside(tx, isNew ? suggestion : undefined);
+        await record(tx, isNew ? suggestion : undefined);
       });
     },
 
     /** @throws not_found for a suggestion that is not dismissed */
-    async restore(dismissal: Dismissal, alongside: (tx: ControlTransaction) => Promise<void>): Promise<void> {
+    async restore(dismissal: Dismissal, record: (tx: ControlTransaction) => Promise<void>): Promise<void> {
       await database.write('all', async (tx) => {
         if (!(await removeDismissal(tx, dismissal))) throw new ServiceError('not_found');
-        await alongside(tx);
+        await record(tx);
       });
     },
   };
@@ -115,7 +115,7 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
       .then(() => count(projectId, catalogVersion));
     const finding = { mark, found: counting };
     findings.set(projectId, finding);
-    // The caller gets the rejection of `found`. Here a failed count is only dropped, so that the next
+    // The caller gets the rejection of `counting`. Here a failed count is only dropped, so that the next
     // question counts again.
     counting.catch(() => findings.peek(projectId) === finding && findings.delete(projectId));
     return counting;

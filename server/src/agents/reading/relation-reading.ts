@@ -76,8 +76,8 @@ export function describeMatch(element: ExplainedElement, { isJudged = false } = 
   const list = (inner: readonly ExplainedElement[], joint: string) =>
     inner.map((innerElement) => describeMatch(innerElement, { isJudged })).join(joint);
   const { verdict = 'fits' } = (isJudged ? element : {}) as { verdict?: string };
-  const held = isJudged ? [] : (element.any?.filter(({ holds }) => holds) ?? []);
-  if (held.length > 0) return list(held, ' or ');
+  const holding = isJudged ? [] : (element.any?.filter(({ holds }) => holds) ?? []);
+  if (holding.length > 0) return list(holding, ' or ');
   if (element.any) return list(element.any, verdict === 'does_not_fit' ? ' and ' : ' or ');
   if (element.together) return `${list(element.together, ' and ')} in one row`;
   const { target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm } =
@@ -121,16 +121,16 @@ function showFit({ answer, rest }: ReadFit) {
     .toSorted((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict))
     .map(({ target, ...pair }) => ({ target, ...describeJudged(pair) }));
   const shown = fitPage(pairs, rest);
-  const others = TOKENS - rest / 2;
+  const tokensBefore = TOKENS - rest / 2;
   return {
     unknown: judged.unknownIdentifiers,
     shown: {
       verdict: judged.verdict,
       pairs: shown,
-      totals: fitPage(judged.totals.map(describeTotal), others),
+      totals: fitPage(judged.totals.map(describeTotal), tokensBefore),
       morePairs: pairs.length - shown.length,
-      withoutRule: fitPage(judged.withoutRule, others),
-      unknownIdentifiers: fitPage(judged.unknownIdentifiers, others),
+      withoutRule: fitPage(judged.withoutRule, tokensBefore),
+      unknownIdentifiers: fitPage(judged.unknownIdentifiers, tokensBefore),
       catalogVersion: judged.receipt.version,
     },
   };

@@ -170,8 +170,8 @@ export class CatalogRelations {
       return id ?? 0;
     };
     const settings = { form, brandAttribute, attributes, categoryIdOf };
-    const made = makeItem(productId, JSON.parse(raw) as UploadedProduct, settings);
-    const item = `${JSON.stringify(made).slice(0, -1)},"relevance":`;
+    const described = makeItem(productId, JSON.parse(raw) as UploadedProduct, settings);
+    const item = `${JSON.stringify(described).slice(0, -1)},"relevance":`;
     if (!isWhole) return '';
     const document = view.findDocument?.(productId);
     this.items.keep(input, productId, { text: item, document, version: this.version });

@@ -12,8 +12,8 @@ const INTEGER = /^-?\d{1,15}$/;
  * Replaces parameters such as `includeTags[0][tag]=accessories` by the JSON list that they mean. @throws
  * query_invalid if the request has the list in both forms
  */
-export function joinPhpLists(given: unknown): void {
-  const query = given as Record<string, unknown>;
+export function joinPhpLists(sentQuery: unknown): void {
+  const query = sentQuery as Record<string, unknown>;
   const lists = new Map<string, Map<string, Record<string, unknown>>>();
   for (const [name, value] of Object.entries(query)) {
     const [, list, index = '', member] = PHP_NAME.exec(name) ?? [];

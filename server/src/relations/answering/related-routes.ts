@@ -69,7 +69,7 @@ const common = {
     }),
   },
 };
-const isNothing = (given: unknown) => given === undefined || given === '' || given === '[]';
+const isNothing = (value: unknown) => value === undefined || value === '' || value === '[]';
 
 interface RelatedRouteParts {
   readonly relations: Relations;
@@ -231,7 +231,7 @@ function sendRelated(
 }
 
 /** Releases no part, because the end of sending a part of a stream is unknown. */
-async function* resume(read: readonly RelatedBytes[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
+async function* resume(read: readonly RelatedBytes[], steps: RelatedSteps): AsyncGenerator<Buffer, void> {
   for (const { bytes } of read) yield bytes;
-  for await (const { bytes } of rest) yield bytes;
+  for await (const { bytes } of steps) yield bytes;
 }

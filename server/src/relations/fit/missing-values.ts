@@ -94,9 +94,9 @@ class ConstraintTally {
       const standing = this.judge.stand(side, setProduct);
       if (standing.truth < 0) return [];
       this.standing[side] += 1;
-      const needed = this.needs[side].filter((attribute) => product.view.valuesOf(attribute).length === 0);
+      const lacking = this.needs[side].filter((attribute) => product.view.valuesOf(attribute).length === 0);
       const ofSide = this.judge.listMissing(side, standing).map(({ attribute }) => attribute);
-      const names = [...new Set([...ofSide, ...needed.map(({ name }) => name)])];
+      const names = [...new Set([...ofSide, ...lacking.map(({ name }) => name)])];
       for (const name of names) {
         const counts = this.missing.getOrInsertComputed(name, () => ({ source: 0, target: 0 }));
         counts[side] += 1;

@@ -52,13 +52,13 @@ const cases: fc.Arbitrary<Case> = fc.record({
   seeds: fc.array(fc.nat(), { minLength: 40, maxLength: 40 }),
 });
 
-function bind({ definition: given }: Case): Constraint {
+function bind({ definition: fitDefinition }: Case): Constraint {
   const whole = {
     name: 'Tried',
     tag: 'tried',
     sort: [],
     names: [],
-    ...given,
+    ...fitDefinition,
   } as Partial<RelationDefinition> as RelationDefinition;
   const result = bindRule(ruleOf(whole), ATTRIBUTES, VALUE_TABLES);
   if ('problem' in result) throw new Error(result.problem);
@@ -66,7 +66,7 @@ function bind({ definition: given }: Case): Constraint {
   return {
     relation: { id: 1, name: 'Tried', tag: 'tried' },
     revision: '',
-    excludeSameGroup: given.excludeSameGroup ?? true,
+    excludeSameGroup: fitDefinition.excludeSameGroup ?? true,
     bound: result.bound,
     ...(kind === 'total' && { total: { total, operator, limit } }),
   };
@@ -213,16 +213,16 @@ function listExtremes(tried: Case) {
 
 test('a total is decided exactly if all completions of its values have the same verdict (§12.10 rule 11)', () => {
   const totals = cases.filter(({ definition: { kind } }) => kind === 'total');
-  const seen = new Set<string>();
+  const verdictsFound = new Set<string>();
   fc.assert(
     fc.property(totals, (tried) => {
       for (const { verdict, after } of listExtremes(tried)) {
         const [first] = after;
         assert.equal(verdict, after.size === 1 ? first : 'unknown');
-        seen.add(verdict);
+        verdictsFound.add(verdict);
       }
     }),
     { numRuns: RUNS },
   );
-  assert.deepEqual([...seen].sort(), ['does_not_fit', 'fits', 'unknown']);
+  assert.deepEqual([...verdictsFound].sort(), ['does_not_fit', 'fits', 'unknown']);
 });

@@ -228,7 +228,7 @@ export class RelationLinks {
       if (result.kind === 'missing') throw refuseUnknown(relationId);
       const limitOf = own < maxDeletePercent ? 'pipeline' : 'project';
       if (result.kind === 'guarded') throw refuseDeletes({ ...result, things: PAIRS }, limits, limitOf);
-      await tell(run, result);
+      await logResult(run, result);
     } finally {
       await store.freeLinks(projectId, staged);
       void dropOld(projectId);
@@ -251,7 +251,7 @@ export class RelationLinks {
 const refuseUnknown = (relationId: number) =>
   new ServiceError('not_found', `relation ${relationId} does not exist or has no links`);
 
-async function tell(run: TaskRun, result: Extract<LinkResult, { kind: 'done' }>): Promise<void> {
+async function logResult(run: TaskRun, result: Extract<LinkResult, { kind: 'done' }>): Promise<void> {
   const { sources, pairs, created, deleted, unchanged } = result;
   await run.log(
     `created ${created}, deleted ${deleted}, unchanged ${unchanged} pairs: now ${pairs} of ${sources} sources`,

@@ -61,14 +61,14 @@ test('a view requests the next, larger page of a list only after its whole part 
 
 test('a view caches a result only if nothing was missing while it was made', () => {
   const view = new FetchedView();
-  let made = 0;
+  let calls = 0;
   const make = () =>
     view.once('answer', () => {
-      made += 1;
+      calls += 1;
       return view.once('part', () => view.findRaw(7));
     });
   assert.equal(make(), undefined);
   view.raws.add(7, 'seven');
   view.settle();
-  assert.deepEqual([make(), make(), made], ['seven', 'seven', 2]);
+  assert.deepEqual([make(), make(), calls], ['seven', 'seven', 2]);
 });

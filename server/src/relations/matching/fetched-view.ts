@@ -80,9 +80,9 @@ export class FetchedView implements RelationView {
   once<Result>(key: string, make: () => Result): Result {
     if (this.made.has(key)) return this.made.get(key) as Result;
     const before = this.misses;
-    const made = make();
-    if (this.misses === before) this.made.set(key, made);
-    return made;
+    const result = make();
+    if (this.misses === before) this.made.set(key, result);
+    return result;
   }
 
   findSource(identifier: string): FoundSource | undefined {

@@ -137,9 +137,9 @@ export function mergeRanked<Ranked extends Candidate>(lists: readonly Iterable<R
 
 function* mergeAll<Ranked extends Candidate>(lists: readonly Iterable<Ranked>[]): Generator<Ranked, void> {
   const heads = lists.flatMap((list) => {
-    const rest = list[Symbol.iterator]();
-    const { value: next } = rest.next();
-    return next === undefined ? [] : [{ rest, next: next as Ranked }];
+    const iterator = list[Symbol.iterator]();
+    const { value: next } = iterator.next();
+    return next === undefined ? [] : [{ rest: iterator, next: next as Ranked }];
   });
   while (heads.length > 0) {
     const best = heads.reduce((first, head) => (compareRanked(head.next, first.next) < 0 ? head : first));

@@ -9,24 +9,24 @@ const open = (version: number) => ({ version });
 test('each version of a catalog makes a shared list once', () => {
   const lists = new SharedLists();
   const [present, next] = [open(1), open(2)];
-  let made = 0;
+  let calls = 0;
   const make = () => {
-    made += 1;
-    return [made];
+    calls += 1;
+    return [calls];
   };
-  const ask = (version: object) => lists.of(version)('list', make, { weigh: () => 0 })[0];
-  assert.deepEqual([ask(present), ask(present), ask(next), ask(present)], [1, 1, 2, 1]);
+  const read = (version: object) => lists.of(version)('list', make, { weigh: () => 0 })[0];
+  assert.deepEqual([read(present), read(present), read(next), read(present)], [1, 1, 2, 1]);
 });
 
 test('a watched list is made again after it stops being valid', () => {
   let isSame = true;
   const share = new SharedLists().of({}, () => () => isSame);
-  let made = 0;
-  const make = () => [++made];
-  const ask = () => share('list', make, { weigh: () => 0 })[0];
-  assert.deepEqual([ask(), ask()], [1, 1]);
+  let calls = 0;
+  const make = () => [++calls];
+  const read = () => share('list', make, { weigh: () => 0 })[0];
+  assert.deepEqual([read(), read()], [1, 1]);
   isSame = false;
-  assert.equal(ask(), 2);
+  assert.equal(read(), 2);
 });
 
 /**
@@ -35,15 +35,15 @@ test('a watched list is made again after it stops being valid', () => {
 function openTenths() {
   const most = 1024 * 1024;
   const share = new SharedLists(most).of(open(1));
-  const made: string[] = [];
-  const ask = (name: string, bytes = most / 10 - 200) => {
+  const madeNames: string[] = [];
+  const read = (name: string, bytes = most / 10 - 200) => {
     const make = () => {
-      made.push(name);
+      madeNames.push(name);
       return [name];
     };
     return share(name, make, { weigh: () => bytes });
   };
-  return { ask, made, most };
+  return { ask: read, made: madeNames, most };
 }
 
 const NAMES = Array.from({ length: 10 }, (_, index) => `list ${index}`);

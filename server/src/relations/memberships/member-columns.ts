@@ -35,7 +35,7 @@ export const MEMBER_NUMBERS = 2;
 
 /**
  * @param documents the documents by row; every row with members has one @returns the lists. `width` is the
- * number of compared columns, and `places` are the start offsets of the members by rank and product.
+ * number of compared columns, and `positions` are the start offsets of the members by rank and product.
  */
 export function* placeLists({ lists, members }: MemberColumns, documents: readonly GroupedDocument[]) {
   let start = 0;
@@ -50,7 +50,7 @@ export function* placeLists({ lists, members }: MemberColumns, documents: readon
     positions.sort(
       (a, b) => numberAt(a + 1) - numberAt(b + 1) || documentAt(a).productId - documentAt(b).productId,
     );
-    yield { build, side, key, width, places: positions };
+    yield { build, side, key, width, positions };
     start += count * size;
   }
 }
@@ -64,7 +64,7 @@ export function* placeMembers(derived: DerivedColumns, documents: readonly Group
   const { members, bytes } = columns;
   const encoded = listEncoded(columns, (start, end) => Buffer.from(bytes.buffer, start, end - start));
   const encodedAt = (position: number) => encoded[members[position] as number] ?? null;
-  for (const { build, side, key: number, width, places: positions } of placeLists(columns, documents)) {
+  for (const { build, side, key: number, width, positions } of placeLists(columns, documents)) {
     const key = encoded[number] as Buffer;
     for (const memberPosition of positions) {
       const { id, productId, group } = documents[members[memberPosition] as number] as GroupedDocument;

@@ -58,7 +58,7 @@ interface Slot {
  * The value of a match in an entry. Null stands for several values, one of which differs from any compared
  * value.
  */
-type Held = Comparable | null | undefined;
+type SlotValue = Comparable | null | undefined;
 
 /** A row of the join index. */
 export interface IndexEntry {
@@ -150,7 +150,7 @@ export function listEntries({ branches }: RuleIndex, side: Side, read: ReadValue
   return branches
     .flatMap((branch) =>
       joinKeys(
-        listHeld(branch, side, read).flatMap((held) => describeEntries(branch, held)),
+        listSlotValues(branch, side, read).flatMap((slotValues) => describeEntries(branch, slotValues)),
         branch,
         side,
       ),
@@ -159,37 +159,37 @@ export function listEntries({ branches }: RuleIndex, side: Side, read: ReadValue
 }
 
 /** @returns the combinations of a value for each slot; none if a required value is missing */
-function listHeld({ factors }: Branch, side: Side, read: ReadValues): Held[][] {
-  let combined: Held[][] = [[]];
+function listSlotValues({ factors }: Branch, side: Side, read: ReadValues): SlotValue[][] {
+  let combined: SlotValue[][] = [[]];
   for (const factor of factors) {
     const [only] = factor;
-    const held =
+    const factorValues =
       factor.length === 1 ? listAlone(only as CompiledMatch, side, read) : listTogether(factor, side, read);
     combined = combined
-      .flatMap((start) => held.map((values) => [...start, ...values]))
+      .flatMap((start) => factorValues.map((values) => [...start, ...values]))
       .slice(0, ENTRIES_PER_PRODUCT);
   }
   return combined;
 }
 
-function listAlone(match: CompiledMatch, side: Side, read: ReadValues): Held[][] {
+function listAlone(match: CompiledMatch, side: Side, read: ReadValues): SlotValue[][] {
   const values = read(attributeOf(match, side)).map(({ comparable }) => comparable);
   if (values.length === 0) return match.passes ? [[undefined]] : [];
   if (match.operator === 'equals') return listKeyed(match, side, values).map((value) => [value]);
   return [[pickDecisive(values, match.operator, side) ?? null]];
 }
 
-function listTogether(matches: readonly CompiledMatch[], side: Side, read: ReadValues): Held[][] {
-  const isWhole = (row: readonly Held[]) =>
+function listTogether(matches: readonly CompiledMatch[], side: Side, read: ReadValues): SlotValue[][] {
+  const isWhole = (row: readonly SlotValue[]) =>
     matches.every(({ passes }, index) => passes || row[index] !== undefined);
-  const expand = (value: Held, index: number): Held[] =>
+  const expand = (value: SlotValue, index: number): SlotValue[] =>
     value === undefined || value === null
       ? [value]
       : [...listKeyed(matches[index] as CompiledMatch, side, [value])];
   return listRows(matches, side, read)
     .filter(isWhole)
     .flatMap((row) =>
-      row.reduce<Held[][]>(
+      row.reduce<SlotValue[][]>(
         (rows, value, index) =>
           rows.flatMap((start) => expand(value, index).map((expanded) => [...start, expanded])),
         [[]],
@@ -230,29 +230,35 @@ export function pickDecisive(values: readonly Comparable[], operator: Operator, 
 /** The state of the optional match: `v` with a value, `m` if it is missing, `a` for any value. */
 type State = 'v' | 'm' | 'a' | '';
 
-function describeEntries(branch: Branch, held: readonly Held[]): IndexEntry[] {
+function describeEntries(branch: Branch, slotValues: readonly SlotValue[]): IndexEntry[] {
   const { slots } = branch;
   const marks = slots
-    .flatMap((slot, index) => (isMarked(slot) ? [held[index] === undefined ? '0' : '1'] : []))
+    .flatMap((slot, index) => (isMarked(slot) ? [slotValues[index] === undefined ? '0' : '1'] : []))
     .join('');
-  const columns = listColumns(branch, held);
+  const columns = listColumns(branch, slotValues);
   const optional = slots.findIndex(({ place: position }) => position === 'optional');
-  const states: State[] = optional < 0 ? [''] : [held[optional] === undefined ? 'm' : 'v', 'a'];
-  return states.map((state) => ({ key: describeKey(branch, held, `${state}${marks}`), columns }));
+  const states: State[] = optional < 0 ? [''] : [slotValues[optional] === undefined ? 'm' : 'v', 'a'];
+  return states.map((state) => ({ key: describeKey(branch, slotValues, `${state}${marks}`), columns }));
 }
 
 const isMarked = ({ match: { passes }, place: position }: Slot) =>
   passes === true && typeof position === 'number';
 
-const listColumns = ({ slots, operators }: Branch, held: readonly Held[]): (Comparable | null)[] =>
-  operators.map((_, column) => held[slots.findIndex(({ place: position }) => position === column)] ?? null);
+const listColumns = ({ slots, operators }: Branch, slotValues: readonly SlotValue[]): (Comparable | null)[] =>
+  operators.map(
+    (_, column) => slotValues[slots.findIndex(({ place: position }) => position === column)] ?? null,
+  );
 
 /** @param pattern describes which values follow, so that no two keys coincide */
-const describeKey = ({ no, slots }: Branch, held: readonly Held[], pattern: string): Comparable[] => [
+const describeKey = (
+  { no, slots }: Branch,
+  slotValues: readonly SlotValue[],
+  pattern: string,
+): Comparable[] => [
   `${no} ${pattern}`,
   ...slots.flatMap(({ place: position }, index) =>
     position === 'key' || (position === 'optional' && pattern.startsWith('v'))
-      ? [held[index] as Comparable]
+      ? [slotValues[index] as Comparable]
       : [],
   ),
 ];
@@ -270,7 +276,9 @@ export function listProbes(index: RuleIndex, side: Side, read: ReadValues): Prob
   const strict: Probe[] = [];
   const loose: Probe[] = [];
   for (const branch of index.branches) {
-    const probes = listHeld(branch, side, read).flatMap((held) => describeProbes(branch, held));
+    const probes = listSlotValues(branch, side, read).flatMap((slotValues) =>
+      describeProbes(branch, slotValues),
+    );
     // A row with all values and a row without one may have the same key. They stay separate, because a result
     // of one is not a result of the other.
     const { whole = [], assuming = [] } = Object.groupBy(probes, ({ isStrict }) =>
@@ -282,18 +290,18 @@ export function listProbes(index: RuleIndex, side: Side, read: ReadValues): Prob
   return { strict, loose };
 }
 
-function describeProbes(branch: Branch, held: readonly Held[]): (Probe & { isStrict: boolean })[] {
+function describeProbes(branch: Branch, slotValues: readonly SlotValue[]): (Probe & { isStrict: boolean })[] {
   const { slots, operators } = branch;
   const optional = slots.findIndex(({ place: position }) => position === 'optional');
   const marked = slots.flatMap((slot, index) => (isMarked(slot) ? [index] : []));
-  const isWhole = slots.every((_, index) => held[index] !== undefined);
-  const states = (optional < 0 ? [''] : held[optional] === undefined ? ['a'] : ['v', 'm']) as State[];
-  const columns = listColumns(branch, held);
+  const isWhole = slots.every((_, index) => slotValues[index] !== undefined);
+  const states = (optional < 0 ? [''] : slotValues[optional] === undefined ? ['a'] : ['v', 'm']) as State[];
+  const columns = listColumns(branch, slotValues);
   // The patterns for two marks are '11', '10', '01' and '00'.
   const patterns = marked.reduce<string[]>((all) => all.flatMap((marks) => [`${marks}1`, `${marks}0`]), ['']);
   return states.flatMap((state) =>
     patterns.map((marks) => ({
-      key: describeKey(branch, held, `${state}${marks}`),
+      key: describeKey(branch, slotValues, `${state}${marks}`),
       // Without a value on the other side, the column is not compared.
       columns: columns.map((value, column) => {
         const mark = marked.findIndex((slotIndex) => slots[slotIndex]?.place === column);

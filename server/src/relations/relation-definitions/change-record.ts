@@ -21,12 +21,12 @@ export const createRecorder =
   ) =>
   async (
     { author, place, beside }: Omit<ChangeRequest<Resource, ChosenProject>, 'signal'>,
-    what: 'created' | 'changed' | 'deleted',
+    change: 'created' | 'changed' | 'deleted',
     resource: Resource,
   ): Promise<Resource> => {
     const subject = describe(resource);
     await database.write('all', async (tx) => {
-      const action = `${subject.type}.${what}`;
+      const action = `${subject.type}.${change}`;
       await projects.recordChange({ author, projectId: place.id, action, subject }, tx);
       await beside(tx, resource);
     });

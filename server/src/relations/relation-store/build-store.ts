@@ -42,7 +42,7 @@ export interface OpenedBuilds {
   readonly derive: Derive;
 }
 
-/** @returns `known` if the builds are unchanged, otherwise newly compiled rules */
+/** @returns `cached` if the builds are unchanged, otherwise newly compiled rules */
 export function* openBuilds(cached: OpenedBuilds | undefined): Program<OpenedBuilds> {
   const builds = yield* listBuildNumbers();
   if (cached?.builds === builds) return cached;

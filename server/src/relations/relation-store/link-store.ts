@@ -251,10 +251,10 @@ export function* readLinks(page: LinkPage): Program<readonly ReadLine[] | undefi
       where ${own('s')} and s.build_id = ${list} and s.line > ${after} and ${named} order by s.line limit ${limit}) s
     ${linksOf(list, 's.line')} order by s.line, l.place`;
   const lines = Map.groupBy(linkRows, ({ line }) => line);
-  return [...lines].map(([line, its]) => ({
+  return [...lines].map(([line, linksOfLine]) => ({
     line,
-    source: its[0]?.source as string,
-    targets: its.map(({ target, quantity }) => toTarget(target, quantity)),
+    source: linksOfLine[0]?.source as string,
+    targets: linksOfLine.map(({ target, quantity }) => toTarget(target, quantity)),
   }));
 }
 

@@ -26,8 +26,8 @@ type Values = Readonly<Record<string, string | readonly (string | readonly [stri
 /** A value is a text or `[text, row]`, which names the row of the value. */
 function upload(values: Values) {
   const attributes = Object.entries(values).flatMap(([key, list]) =>
-    [list].flat().map((given) => {
-      const [value, row] = typeof given === 'string' ? [given] : given;
+    [list].flat().map((sentValue) => {
+      const [value, row] = typeof sentValue === 'string' ? [sentValue] : sentValue;
       return { key, value, ...(row !== undefined && { row }) } as SentValue;
     }),
   );

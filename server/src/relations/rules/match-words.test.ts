@@ -89,7 +89,10 @@ const cases: fc.Arbitrary<Case> = fc.constantFrom(...KINDS).chain(({ names, valu
   const list = fc.uniqueArray(fc.constantFrom(...values), { maxLength: 3 });
   return fc
     .record({ match, source: list, target: list })
-    .map(({ match: made, source, target }) => ({ match: made as Match, values: { source, target } }));
+    .map(({ match: drawnMatch, source, target }) => ({
+      match: drawnMatch as Match,
+      values: { source, target },
+    }));
 });
 
 const nameOf = (value: Match['source']) => {
@@ -200,13 +203,13 @@ function readValue(text: string, language: Language, name: string): string {
 function understand(advice: string, language: Language, name: string): Meaning {
   const words = SENTENCES[language];
   for (const meaning of ['none', 'any', 'empty'] as const) if (words[meaning].test(advice)) return meaning;
-  const [, what = ''] = words.be.exec(advice) ?? assert.fail(`advice in an unknown form: ${advice}`);
-  if (what.includes(words.long)) return 'long';
+  const [, advised = ''] = words.be.exec(advice) ?? assert.fail(`advice in an unknown form: ${advice}`);
+  if (advised.includes(words.long)) return 'long';
   const read = (text: string) => readValue(text, language, name);
-  const compared = Object.entries(words.compared).find(([phrase]) => what.startsWith(`${phrase} `));
-  if (compared === undefined) return { try: splitList(what, words).map(read) };
+  const compared = Object.entries(words.compared).find(([phrase]) => advised.startsWith(`${phrase} `));
+  if (compared === undefined) return { try: splitList(advised, words).map(read) };
   const [comparison, sign] = compared;
-  const value = read(what.slice(comparison.length + 1));
+  const value = read(advised.slice(comparison.length + 1));
   if (sign === 'not') return { avoid: value };
   const further = beyond(value, sign.startsWith('>') ? 1 : -1);
   return { try: sign.endsWith('=') ? [value, ...further] : further };
@@ -306,7 +309,7 @@ for (const [name, describe] of MISTAKES) {
   });
 }
 
-const say = (match: Match, [source, target]: readonly (readonly string[])[], locale = 'en-GB') =>
+const describeWords = (match: Match, [source, target]: readonly (readonly string[])[], locale = 'en-GB') =>
   judge({ match, values: { source: source ?? [], target: target ?? [] } }, locale).words;
 
 test('a match is described with its values and its advice, in English and German (§12.6 rule 8)', () => {
@@ -315,53 +318,56 @@ test('a match is described with its values and its advice, in English and German
     operator: 'greaterOrEqual',
     source: { attribute: 'TDP', times: 8, plus: 100 },
   };
-  assert.deepEqual(say(power, [['120'], ['1600']]), { say: '1600 W ≥ 8 × 120 W + 100 W' });
-  assert.deepEqual(say(power, [['120'], ['850']]), {
+  assert.deepEqual(describeWords(power, [['120'], ['1600']]), { say: '1600 W ≥ 8 × 120 W + 100 W' });
+  assert.deepEqual(describeWords(power, [['120'], ['850']]), {
     say: '850 W < 8 × 120 W + 100 W',
     advice: 'would have to be at least 1,060 W',
     sourceAdvice: 'would have to be at most 93.75 W',
   });
-  assert.deepEqual(say(power, [['120'], ['850']], 'de-DE'), {
+  assert.deepEqual(describeWords(power, [['120'], ['850']], 'de-DE'), {
     say: '850 W < 8 × 120 W + 100 W',
     advice: 'müsste mindestens 1.060 W sein',
     sourceAdvice: 'müsste höchstens 93,75 W sein',
   });
-  assert.deepEqual(say(power, [[], ['850']], 'de-DE'), {
+  assert.deepEqual(describeWords(power, [[], ['850']], 'de-DE'), {
     say: '850 W ≥? kein Wert',
     advice: 'kann das nicht erfüllen, solange TDP keinen Wert hat',
     sourceAdvice: 'müsste höchstens 93,75 W sein',
   });
   const more: Match = { ...power, operator: 'greater', target: { attribute: 'Power', times: 3 } };
-  assert.equal(say(more, [['850', '120'], ['0.1']]).advice, 'would have to be more than 0.3533334 kW');
+  assert.equal(
+    describeWords(more, [['850', '120'], ['0.1']]).advice,
+    'would have to be more than 0.3533334 kW',
+  );
 });
 
 test('the advice on a match with a table names values of the table (§12.6 rule 8)', () => {
   const socket: Match = { target: 'CPU socket', operator: 'equals', source: 'Family', table: 'texts' };
-  assert.deepEqual(say(socket, [['Raptor Lake'], ['LGA1700']]), {
+  assert.deepEqual(describeWords(socket, [['Raptor Lake'], ['LGA1700']]), {
     say: 'LGA1700 goes with Raptor Lake by the table texts',
   });
-  assert.deepEqual(say(socket, [['Raptor Lake'], ['AM5']]), {
+  assert.deepEqual(describeWords(socket, [['Raptor Lake'], ['AM5']]), {
     say: 'AM5 does not go with Raptor Lake by the table texts',
     advice: 'would have to be LGA1700',
     sourceAdvice: 'would have to be AM4',
   });
-  const { advice } = say(socket, [['LGA1700', 'Raptor Lake'], ['AM5']]);
+  const { advice } = describeWords(socket, [['LGA1700', 'Raptor Lake'], ['AM5']]);
   assert.equal(advice, 'would have to be one of Other 0, Other 1, Other 2, Other 3, Other 4 or 5 more');
-  assert.equal(say(socket, [['AM5'], ['AM5']]).say, 'AM5 = AM5');
-  const unlisted = say(socket, [['Zen'], ['AM5']], 'de-DE');
+  assert.equal(describeWords(socket, [['AM5'], ['AM5']]).say, 'AM5 = AM5');
+  const unlisted = describeWords(socket, [['Zen'], ['AM5']], 'de-DE');
   assert.equal(unlisted.advice, 'müsste Zen sein, weil die Tabelle texts kein Paar dafür enthält');
 });
 
 test('advice names the other side if no value of one side makes the match hold (§12.6 rule 8)', () => {
   const zero: Match = { target: { attribute: 'Count', times: 0 }, operator: 'greater', source: 'Slots' };
-  assert.deepEqual(say(zero, [['3'], ['7']]), {
+  assert.deepEqual(describeWords(zero, [['3'], ['7']]), {
     say: '0 × 7 ≤ 3',
     advice: 'cannot make it hold, because it is multiplied by 0',
     sourceAdvice: 'would have to be less than 0',
   });
   const element: MatchElement = { target: 'Silent', operator: 'greater', source: 'Quiet' };
   assert.equal(matchesOf(element).length, 1);
-  assert.deepEqual(say(element, [['true'], ['false']]), {
+  assert.deepEqual(describeWords(element, [['true'], ['false']]), {
     say: 'false ≤ true',
     advice: 'cannot make it hold: Quiet would have to change',
     sourceAdvice: 'cannot make it hold: Silent would have to change',

@@ -31,11 +31,11 @@ export interface MatchWords {
 }
 
 export function describeMatch(match: CompiledMatch, judgement: Judgement, texts: MatchTexts): MatchWords {
-  const say = sayMatch(match, judgement, texts);
-  if (judgement.truth === 1) return { say };
+  const statement = sayMatch(match, judgement, texts);
+  if (judgement.truth === 1) return { say: statement };
   const { source, target } = judgement.values;
   return {
-    say,
+    say: statement,
     advice: advise({ match, side: 'target', known: source }, texts),
     sourceAdvice: advise({ match, side: 'source', known: target }, texts),
   };
@@ -48,9 +48,9 @@ const LONGEST = 255;
 
 /** @returns `A, B or C`, or the first values and the number of the others */
 function join<Item>(list: readonly Item[], texts: MatchTexts, write: (item: Item) => string): string {
-  const rest = list.length - SHOWN;
+  const hidden = list.length - SHOWN;
   const written = list.slice(0, SHOWN).map(write);
-  const shown = rest > 0 ? [...written, texts.others(texts.writeNumber(String(rest), true))] : written;
+  const shown = hidden > 0 ? [...written, texts.others(texts.writeNumber(String(hidden), true))] : written;
   if (shown.length <= 1) return shown.join('');
   return `${shown.slice(0, -1).join(', ')} ${texts.or} ${shown.at(-1)}`;
 }
@@ -281,12 +281,12 @@ const MIRRORED: Readonly<Record<Ordering, Ordering>> = {
 
 /** Compares with the value of the other side that is easiest to reach. */
 function adviseOrder(request: Asked, operator: Ordering, texts: MatchTexts): string | undefined {
-  const seen = request.side === 'target' ? operator : MIRRORED[operator];
+  const ordering = request.side === 'target' ? operator : MIRRORED[operator];
   const sorted = request.known.toSorted((a, b) => compareValues(a.comparable, b.comparable));
-  const { text = '', comparable } = sorted.at(seen.startsWith('greater') ? 0 : -1) as RowedValue;
-  if (isNumeric(request)) return adviseNumber(request, { text, operator: seen }, texts);
-  if (seen === 'less' && comparable === '') return undefined;
-  return texts.wouldBe(texts.compared[seen](show(text, otherOf(request), texts)));
+  const { text = '', comparable } = sorted.at(ordering.startsWith('greater') ? 0 : -1) as RowedValue;
+  if (isNumeric(request)) return adviseNumber(request, { text, operator: ordering }, texts);
+  if (ordering === 'less' && comparable === '') return undefined;
+  return texts.wouldBe(texts.compared[ordering](show(text, otherOf(request), texts)));
 }
 
 /**

@@ -18,21 +18,21 @@ const surveyOf = (characters: number): RelationSurvey => ({
 
 test('a survey is cached for its catalog version, and all surveys together take bounded memory', async () => {
   const cache = new SurveyCache();
-  let made = 0;
+  let calls = 0;
   const read = (name: string, version: number, characters: number) =>
     cache.read(name, version, async () => {
-      made += 1;
+      calls += 1;
       return surveyOf(characters);
     });
   await read('1 1 1', 1, 1_000);
   await read('1 1 1', 1, 1_000);
-  assert.equal(made, 1);
+  assert.equal(calls, 1);
   await read('1 1 1', 2, 1_000);
-  assert.equal(made, 2);
+  assert.equal(calls, 2);
   for (let relation = 2; relation < 30; relation += 1) await read(`1 ${relation} 1`, 2, 900_000);
-  assert.equal(made, 30);
+  assert.equal(calls, 30);
   await read('1 1 1', 2, 1_000);
-  assert.equal(made, 31);
+  assert.equal(calls, 31);
   for (let again = 0; again < 2; again += 1) await read('2 1 1', 1, 2 * 1024 * 1024);
-  assert.equal(made, 33, 'a survey that is too long is not cached');
+  assert.equal(calls, 33, 'a survey that is too long is not cached');
 });

@@ -181,10 +181,10 @@ class ColumnView extends FetchedView implements RelationView {
       const list = this.known.lists.get(`${sideNumber(search.side)} ${text}`);
       return list === undefined ? [] : listInReach(list, conditions);
     });
-    let seen = 0;
+    let candidates = 0;
     for (const candidate of mergeRanked(lists)) {
-      seen += 1;
-      if (seen % CHECKED === 0) this.limit.check();
+      candidates += 1;
+      if (candidates % CHECKED === 0) this.limit.check();
       yield candidate;
     }
   }

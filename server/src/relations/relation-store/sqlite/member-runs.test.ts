@@ -63,7 +63,7 @@ for (const rankBytes of [2, 0]) {
     const members = new Map<number, Member>();
     let documents = 0;
 
-    function put(ids: readonly number[]): void {
+    function putProducts(ids: readonly number[]): void {
       const changed = ids.map((id): [number, Member] => {
         documents += 1;
         const others = [1, 2].map((bytes) => (random(3) === 0 ? null : hex(bytes, 200)));
@@ -77,22 +77,22 @@ for (const rankBytes of [2, 0]) {
         return { id, productId, group: groupOf(productId), memberships, added: memberships };
       });
       file.transaction(() => file.perform(extendIn(file)(extended)));
-      const gone = ids.flatMap((id) => members.get(id)?.document ?? []);
+      const removedDocuments = ids.flatMap((id) => members.get(id)?.document ?? []);
       const upsert = file.prepare(
         `insert into product values (?, ?, ?, x'', 1, 1, 1) on conflict (id) do update set document_id = excluded.document_id`,
       );
       file.transaction(() => {
         for (const [id, { document }] of changed) upsert.run(id, `p${id}`, document);
-        remove(file, gone);
+        remove(file, removedDocuments);
       });
       for (const [id, member] of changed) members.set(id, member);
     }
 
-    function take(ids: readonly number[]): void {
-      const gone = ids.flatMap((id) => members.get(id)?.document ?? []);
+    function removeProducts(ids: readonly number[]): void {
+      const removedDocuments = ids.flatMap((id) => members.get(id)?.document ?? []);
       file.transaction(() => {
         for (const id of ids) file.prepare('delete from product where id = ?').run(id);
-        remove(file, gone);
+        remove(file, removedDocuments);
       });
       for (const id of ids) members.delete(id);
     }
@@ -142,14 +142,14 @@ for (const rankBytes of [2, 0]) {
     }
 
     const series = (count: number, from: number) => Array.from({ length: count }, (_, index) => from + index);
-    for (const from of [1, 6_001, 12_001]) put(series(6_000, from));
+    for (const from of [1, 6_001, 12_001]) putProducts(series(6_000, from));
     check(300);
     for (let round = 0; round < 6; round += 1) {
       if (random(3) > 0) file.transaction(() => tidy(file));
-      put(series(1 + random(3_000), 1 + random(17_000)));
-      take(series(random(400), 1 + random(17_000)));
+      putProducts(series(1 + random(3_000), 1 + random(17_000)));
+      removeProducts(series(random(400), 1 + random(17_000)));
       // Changes of single members become separate rows.
-      for (let step = 0; step < 20; step += 1) put([1 + random(17_000)]);
+      for (let step = 0; step < 20; step += 1) putProducts([1 + random(17_000)]);
       // Checking the whole list takes seconds, so it happens only halfway and at the end.
       check(round === 3 ? 30_000 : 300);
     }
@@ -178,7 +178,7 @@ test('a merge step reads a bounded number of members, in however many lists', (t
   const { remove, tidy } = relationDerivation();
   const keys = ['01', '02', '03', '04', '05'].map((key) => Buffer.from(key, 'hex').toString('base64'));
   const upsert = file.prepare(`insert or replace into product values (?, ?, ?, x'', 1, 1, 1)`);
-  const put = (from: number, count: number, firstDocument: number) =>
+  const putProducts = (from: number, count: number, firstDocument: number) =>
     file.transaction(() => {
       const extended = Array.from({ length: count }, (_, index) => {
         const rank = ((index * 7_919) % 5_000).toString(16).padStart(4, '0');
@@ -203,13 +203,13 @@ test('a merge step reads a bounded number of members, in however many lists', (t
     return steps.filter((members) => members > 0);
   }
 
-  for (let batch = 0; batch < 3; batch += 1) put(batch * 2_000 + 1, 2_000, batch * 2_000 + 1);
+  for (let batch = 0; batch < 3; batch += 1) putProducts(batch * 2_000 + 1, 2_000, batch * 2_000 + 1);
   const steps = mergeAll();
   assert.equal(steps.length, 5, JSON.stringify(steps));
   assert.ok(Math.max(...steps) < 8_100, JSON.stringify(steps));
 
   // Members whose document may be gone count twice.
-  put(1, 3_000, 10_001);
+  putProducts(1, 3_000, 10_001);
   file.transaction(() =>
     remove(
       file,
@@ -292,9 +292,9 @@ test('a merge that an earlier version began still drops members whose document i
     before.perform(extendIn(before)(extended));
   });
   while (before.transaction(() => tidy(before))) {}
-  const gone = Array.from({ length: count / 2 }, (_, index) => 2 * index + 1);
+  const removedDocuments = Array.from({ length: count / 2 }, (_, index) => 2 * index + 1);
   before.transaction(() => {
-    remove(before, gone);
+    remove(before, removedDocuments);
     before.prepare('delete from product where id % 2 = 1').run();
   });
   before.transaction(() => tidy(before));

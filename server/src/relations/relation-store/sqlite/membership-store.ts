@@ -99,17 +99,17 @@ function writeColumns(file: CatalogFile, columns: MemberColumns, documents: read
   const hexAt = (position: number) => encoded[members[position] as number] ?? null;
   // The text of each product is written only once, because a product has several lines.
   const products = documents.map(writeProduct);
-  for (const { build, side, key, width, places: positions } of placeLists(columns, documents)) {
+  for (const { build, side, key, width, positions } of placeLists(columns, documents)) {
     const lines = positions.map((position): Line => {
       const row = members[position] as number;
       const { productId, id: document } = documents[row] as GroupedDocument;
       const rank = hexAt(position + 1) as string;
       const compared = position + MEMBER_NUMBERS;
       const first = width === 0 ? null : hexAt(compared);
-      let rest = products[row] as string;
+      let tail = products[row] as string;
       for (let column = compared + 1; column < compared + width; column += 1)
-        rest = addValue(rest, hexAt(column));
-      return { rank, productId, document, text: writeLine(first, rank, rest) };
+        tail = addValue(tail, hexAt(column));
+      return { rank, productId, document, text: writeLine(first, rank, tail) };
     });
     const findReach: FindReach = (start, end) =>
       Array.from({ length: width }, (_, column) => {
@@ -174,16 +174,16 @@ interface Line extends Pick<StoredRun, 'rank' | 'productId' | 'document'> {
 function lineOf({ rank: bytes, productId, document, group, compared }: MemberRow): Line {
   const rank = bytes.toString('hex');
   const [first = null, ...others] = compared.map((value) => value?.toString('hex') ?? null);
-  let rest = writeProduct({ id: document, productId, group });
-  for (const value of others) rest = addValue(rest, value);
-  return { rank, productId, document, text: writeLine(first, rank, rest) };
+  let tail = writeProduct({ id: document, productId, group });
+  for (const value of others) tail = addValue(tail, value);
+  return { rank, productId, document, text: writeLine(first, rank, tail) };
 }
 
 /**
  * Writes a `RunMember` in the form of `JSON.stringify`, in a third of the time. Hexadecimal needs no
  * escaping.
  */
-const writeLine = (first: string | null, rank: string, rest: string) => `[${quote(first)},"${rank}",${rest}]`;
+const writeLine = (first: string | null, rank: string, tail: string) => `[${quote(first)},"${rank}",${tail}]`;
 
 const writeProduct = ({ id, productId, group }: GroupedDocument) =>
   `${productId},${id},${JSON.stringify(group)}`;
@@ -359,13 +359,13 @@ export function* mergeRuns<Row extends RunMember>(
   const open: OpenRun[] = [];
   for (const row of rows) {
     if (open.length > 0) yield* takeBefore(open, row);
-    const rest = membersOf(row)?.[Symbol.iterator]();
-    if (rest === undefined) {
+    const iterator = membersOf(row)?.[Symbol.iterator]();
+    if (iterator === undefined) {
       yield row;
       continue;
     }
-    const { value: head } = rest.next();
-    if (head !== undefined) open.push({ rest, head });
+    const { value: head } = iterator.next();
+    if (head !== undefined) open.push({ rest: iterator, head });
   }
   if (open.length > 0) yield* takeBefore(open);
 }
@@ -446,7 +446,7 @@ export function removeRuns(file: CatalogFile): boolean {
  * and the rows of one product, may exceed it @returns how many members were read
  */
 function mergePart(file: CatalogFile, list: DueList, most: number): number {
-  const { found: partLines, next } = readPart(file, list, most);
+  const { partLines, next } = readPart(file, list, most);
   const isGone = list.gone === 0 ? new Set<Line>() : findGone(file, partLines);
   const lines = sortLines(isGone.size === 0 ? partLines : partLines.filter((line) => !isGone.has(line)));
   const ahead = next === undefined ? -1 : lines.findIndex((line) => isBehind(line, next));
@@ -539,7 +539,7 @@ function noteMerged(
  */
 function findGone(file: CatalogFile, lines: readonly Line[]): ReadonlySet<Line> {
   const ordered = lines.toSorted(compareProducts);
-  const gone = file
+  const goneRows = file
     .prepare(
       `select key as at from json_each(?) e
        where not exists (select 1 from product p where p.id = e.value ->> 0 and p.document_id = e.value ->> 1)
@@ -548,7 +548,7 @@ function findGone(file: CatalogFile, lines: readonly Line[]): ReadonlySet<Line> 
     .all(`[${ordered.map(({ productId, document }) => `[${productId},${document}]`).join()}]`) as {
     at: number;
   }[];
-  return new Set(gone.map(({ at: index }) => ordered[index] as Line));
+  return new Set(goneRows.map(({ at: index }) => ordered[index] as Line));
 }
 
 type ReadRow = StoredRun & { readonly compared: string };
@@ -575,10 +575,10 @@ function readPart(file: CatalogFile, list: DueList, most: number) {
   for (const each of file.prepare(sql).iterate(...valuesOf(list))) {
     const row = each as ReadRow;
     const isSamePlace = row.rank === last?.rank && row.productId === last.productId;
-    if (partLines.length >= most && !isSamePlace) return { found: partLines, next: row };
+    if (partLines.length >= most && !isSamePlace) return { partLines, next: row };
     const lines = row.run === null ? [readAlone(row)] : readRun(file, row.run).split('\n').map(toLine);
     for (const line of lines) partLines.push(line);
     last = row;
   }
-  return { found: partLines, next: undefined };
+  return { partLines, next: undefined };
 }

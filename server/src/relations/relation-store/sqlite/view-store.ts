@@ -117,15 +117,15 @@ export function followCatalog(file: CatalogFile, since: number) {
      * @returns a function that checks whether a list made now is still valid. A list without a basis is valid
      * only in this version.
      */
-    watch(made?: ListBasis): () => boolean {
-      let seen = version;
-      const before = made?.products.map(findDocument);
+    watch(basisOfList?: ListBasis): () => boolean {
+      let checkedVersion = version;
+      const before = basisOfList?.products.map(findDocument);
       return () => {
-        if (seen === version) return true;
+        if (checkedVersion === version) return true;
         const isSame =
-          made?.places.every((position) => (gained.get(position) ?? 0) <= seen) === true &&
-          made.products.every((id, index) => findDocument(id) === before?.[index]);
-        if (isSame) seen = version;
+          basisOfList?.places.every((position) => (gained.get(position) ?? 0) <= checkedVersion) === true &&
+          basisOfList.products.every((id, index) => findDocument(id) === before?.[index]);
+        if (isSame) checkedVersion = version;
         return isSame;
       };
     },
