@@ -33,7 +33,8 @@ interface ListenedAt {
 
 /**
  * Refuses browser pages of other origins. Through a name that leads to this machine (DNS rebinding), such a
- * page could reach a service that listens only on loopback. @throws origin_refused, host_refused
+ * page could reach a service that listens only on loopback.
+ * @throws origin_refused, host_refused
  */
 function refuseForeign(
   { origin, host = '' }: FastifyRequest['headers'],

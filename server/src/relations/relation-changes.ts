@@ -66,8 +66,9 @@ export class RelationChanges {
   }
 
   /**
-   * Replaces the whole list: deletes every relation that the list does not have. @returns the relations after
-   * the import @throws request_invalid for an id that two entries have
+   * Replaces the whole list: deletes every relation that the list does not have.
+   * @returns the relations after the import
+   * @throws request_invalid for an id that two entries have
    */
   async importAll(project: ChosenProject, sent: readonly SentRelation[]): Promise<readonly Relation[]> {
     refuseRepeatedIds(sent);

@@ -40,8 +40,8 @@ export function createRelationQuestions({ store, definitions, recallLocale, reca
     },
 
     /**
-     * @returns all relations of the project, and for each built one its results for the product @throws
-     * not_found
+     * @returns all relations of the project, and for each built one its results for the product
+     * @throws not_found
      */
     async relateProduct(request: InLocale<ProductRelationsInput>, signal: AbortSignal) {
       const related = await store.relateProduct(await withLocale(request), signal);

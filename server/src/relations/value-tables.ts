@@ -54,8 +54,8 @@ export class ValueTables {
   }
 
   /**
-   * Saves a table and builds the relations that use it again. @throws not_found, table_exists,
-   * changed_meanwhile
+   * Saves a table and builds the relations that use it again.
+   * @throws not_found, table_exists, changed_meanwhile
    */
   async save(project: ChosenProject, saved: Omit<SavedTable, 'at' | 'isFollowed'>): Promise<StoredTable> {
     const keep = (isFollowed: boolean) =>

@@ -112,8 +112,8 @@ function numberOf({ values }: ComparedProduct, { limit, side }: Compared): numbe
 
 /**
  * The keys of a match are all texts or all numbers, because only attributes of one kind are matched. Keys
- * therefore never collide. @returns each combination of the values that must be equal, usually one value;
- * none if a value is missing
+ * therefore never collide.
+ * @returns each combination of the values that must be equal, usually one value; none if a value is missing
  */
 function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterable<Comparable> {
   let keys: Comparable[] | undefined;

@@ -38,7 +38,7 @@ export type Suggestions = ReturnType<typeof createSuggestions>;
 /** Runs in the transaction of the change. */
 type RecordChange = (tx: ControlTransaction, suggestion: Suggestion | undefined) => Promise<void>;
 
-/** How many projects the suggestions are cached for; each project takes some 50 KB. */
+/** For how many projects suggestions are cached. Each project takes some 50 KB. */
 const FINDINGS = 100;
 
 export function createSuggestions(parts: SuggestionParts) {

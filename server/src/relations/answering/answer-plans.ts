@@ -17,8 +17,8 @@ export const SOURCES_PER_REQUEST = 1_000;
 const GROUPS_PER_REQUEST = 300_000;
 
 /**
- * @returns the identifiers without repetition @throws bad_request for too many identifiers; repeated ones
- * count too
+ * @returns the identifiers without repetition
+ * @throws bad_request for too many identifiers; repeated ones count too
  */
 export function checkSources(sent: readonly string[]): readonly string[] {
   if (sent.length <= SOURCES_PER_REQUEST) return [...new Set(sent)];
@@ -39,9 +39,7 @@ interface AnswerPlan {
   readonly groups: number;
 }
 
-/**
- * The most plans that are cached over all projects, and the most characters of the request of a cached plan.
- */
+/** The most cached plans over all projects, and the most characters in the request of a cached plan. */
 const PLANS = { most: 1_000, longest: 1_000 };
 
 /**

@@ -115,8 +115,8 @@ export class CatalogRelations {
   }
 
   /**
-   * Whether to prefetch the products of an answer. That is so if the answer probably needs many products that
-   * are not cached, or so few that reading them again costs little.
+   * Whether to prefetch the products of an answer. True if the answer probably needs many products that are
+   * not cached, or so few that reading them again costs little.
    */
   private needsProducts({ identifiers, tags, ...requested }: RelateInput): boolean {
     const limits = this.listAnswering(tags).reduce((sum, { limit }) => sum + limit, 0);
@@ -179,7 +179,7 @@ export class CatalogRelations {
   }
 }
 
-/** Joins with commas. `join` would copy all characters again on each level. */
+/** Joins with commas but without `join`, which would copy all characters again on each level. */
 const chain = (texts: readonly string[]) =>
   texts.reduce((joined, text) => (joined === '' ? text : `${joined},${text}`), '');
 

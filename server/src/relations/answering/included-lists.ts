@@ -9,8 +9,8 @@ const PHP_NAME = /^(includeRelations|includeTags)\[(\d{0,4})\]\[(\w{1,64})\]$/;
 const INTEGER = /^-?\d{1,15}$/;
 
 /**
- * Replaces parameters such as `includeTags[0][tag]=accessories` by the JSON list that they mean. @throws
- * query_invalid if the request has the list in both forms
+ * Replaces parameters such as `includeTags[0][tag]=accessories` by the JSON list that they mean.
+ * @throws query_invalid if the request has the list in both forms
  */
 export function joinPhpLists(sentQuery: unknown): void {
   const query = sentQuery as Record<string, unknown>;
@@ -45,7 +45,8 @@ const LIKE_ID = /^(id|ids|tags?|tagname|name|relation|relation[-_]?id)$/i;
 
 /**
  * Refuses entries with a mistaken member name. Before, `limit` in an entry of tags was ignored, and the
- * caller silently got 10 products. @throws the refusal with this code, which names the right member
+ * caller silently got 10 products.
+ * @throws the refusal with this code, which names the right member
  */
 export function refuseMixedUp(
   code: 'query_invalid' | 'request_invalid',

@@ -49,8 +49,8 @@ export async function joinSteps(steps: RelatedSteps): Promise<Uint8Array<SharedA
 }
 
 /**
- * Parses a whole answer, so call it in a thread. @returns the contents of an answer in the form single, by
- * relation
+ * Parses a whole answer, so call it in a thread.
+ * @returns the contents of an answer in the form single, by relation
  */
 export function readRelated(answer: Uint8Array): FoundRelation[] {
   const { tags } = JSON.parse(Buffer.from(answer).toString()) as {

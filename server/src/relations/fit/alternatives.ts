@@ -88,8 +88,8 @@ async function findInPlaceOf(replaced: OrderedProduct, catalog: AlternativeCatal
 type DescribedAlternative = ReturnType<typeof describeAlternative>;
 
 /**
- * Yields products with the category path that fit everything else, nearest in price first. @throws
- * search_too_long
+ * Yields products with the category path that fit everything else, nearest in price first.
+ * @throws search_too_long
  */
 async function* listSuitable(
   replaced: OrderedProduct,
@@ -141,7 +141,8 @@ interface CandidateSearch {
 
 /**
  * @returns identifiers of products with the category path that may fit, nearest in price first. Products
- * without a price are last, and ties are by id. @throws search_too_long
+ * without a price are last, and ties are by id.
+ * @throws search_too_long
  */
 function sortByPrice(
   { attributes, priceAttribute }: AlternativeCatalog,

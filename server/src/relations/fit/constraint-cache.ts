@@ -26,7 +26,7 @@ interface CatalogConstraints {
   readonly constraints: readonly Constraint[];
 }
 
-/** How many projects a thread caches constraints for. */
+/** For how many projects a thread caches constraints. */
 const CACHED_PROJECTS = 64;
 
 /**
@@ -52,8 +52,8 @@ export class ConstraintCache {
 }
 
 /**
- * Binds to the present ontology, because no index has to be built. @returns undefined for a relation that is
- * not a constraint
+ * Binds to the present ontology, because no index has to be built.
+ * @returns undefined for a relation that is not a constraint
  */
 function toConstraint(relation: Relation, attributes: readonly Attribute[], tables: readonly ValueTable[]) {
   const { id, definition } = relation;

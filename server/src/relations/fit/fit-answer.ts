@@ -72,7 +72,8 @@ async function readItems(
 }
 
 /**
- * @returns the answer as JSON @throws request_invalid for too many pairs, answer_too_large, search_too_long
+ * @returns the answer as JSON
+ * @throws request_invalid for too many pairs, answer_too_large, search_too_long
  */
 export async function answerFit(catalog: FitCatalog, input: FitInput, parts: FitParts): Promise<string> {
   const { version, attributes, constraints: all } = await parts.constraints.read(input.projectId, catalog);

@@ -91,7 +91,7 @@ export interface MissingValue {
   readonly attribute: string;
 }
 
-/** A product with the truth of being on a side, which may be unknown. */
+/** A product, and whether it is on a side. That may be unknown. */
 export interface Standing {
   readonly one: SetProduct;
   readonly truth: Truth;
@@ -180,7 +180,8 @@ export class SetJudge {
 
   /**
    * @returns a verdict for every product on the source side of a total, if any product may be on its target
-   * side @throws answer_too_large
+   * side
+   * @throws answer_too_large
    */
   judgeTotals(set: readonly SetProduct[], mayBeNegative: MayBeNegative) {
     return this.totals.flatMap((judge) =>
@@ -204,7 +205,8 @@ export class SetJudge {
 
   /**
    * @returns a verdict for every ordered pair on the two sides of a constraint, in the order of the set.
-   * Includes products that may be on a side. @throws answer_too_large
+   * Includes products that may be on a side.
+   * @throws answer_too_large
    */
   judgePairs(set: readonly SetProduct[], locale: string) {
     const positions = new Map(set.map(({ product }, index) => [product.identifier, index]));
@@ -220,8 +222,8 @@ export class SetJudge {
   }
 
   /**
-   * @param budget the part of the question's budget that the judging may use @returns functions that judge
-   * further products, each together with `others`
+   * @param budget the part of the question's budget that the judging may use
+   * @returns functions that judge further products, each together with `others`
    */
   judgeBeside(
     others: readonly SetProduct[],

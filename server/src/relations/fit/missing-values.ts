@@ -72,7 +72,7 @@ const judgeView = (view: JudgedProduct['view']): JudgedProduct => ({
 
 type Counts = Record<Side, number>;
 
-/** Counts the products that one constraint applies to, and those of them that lack a value it needs. */
+/** Counts the products on the sides of one constraint, and how many of them lack a needed value. */
 class ConstraintTally {
   readonly id: number;
   /** The keys are attribute names. */

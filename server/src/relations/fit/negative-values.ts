@@ -37,7 +37,7 @@ export interface SignedDocument {
   readonly raw: string;
 }
 
-/** What a thread has learned about a key. */
+/** The state of the search for one key in a thread. */
 interface Known {
   /** The catalog version that `isAny` belongs to. */
   version: number;

@@ -13,7 +13,7 @@ import {
  * them. Pure. Source: docs/interface §12.10 rule 11.
  */
 
-/** What a product adds to a sum, multiplied by its quantity. */
+/** The value that a product adds to a sum, multiplied by its quantity. */
 export interface Addend {
   /** As uploaded. Absent for a product without a value, which adds nothing unless `isMissing` is true. */
   readonly text?: string | undefined;

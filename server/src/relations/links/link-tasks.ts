@@ -161,8 +161,8 @@ export class RelationLinks {
   }
 
   /**
-   * Accepts a list for a relation, which a task puts in place. Stores nothing if it throws. @throws
-   * not_found, links_of_rule, every refusal of a list, delete_guard, deletes_not_exact
+   * Accepts a list for a relation, which a task puts in place. Stores nothing if it throws.
+   * @throws not_found, links_of_rule, every refusal of a list, delete_guard, deletes_not_exact
    */
   async accept(project: ChosenProject, { relationId, mode, body, allowDeletes, record }: AcceptedList) {
     const { tasks, store, maxMib, getSettings } = this.parts;
@@ -186,7 +186,8 @@ export class RelationLinks {
 
   /**
    * @returns the writes of a list that a long task, such as a run of a pipeline, will put in place: JSON
-   * lists of lines @throws not_found, links_of_rule
+   * lists of lines
+   * @throws not_found, links_of_rule
    */
   async gather(task: Task, relationId: number): Promise<GatheredWrites> {
     const { payloads, tasks } = this.parts;

@@ -26,7 +26,7 @@ interface ReadList {
 class Fetched<Key, Value> {
   /** Keys that the work requested and that are not fetched yet. */
   readonly missing = new Set<Key>();
-  /** How many requests found nothing fetched. */
+  /** The number of requests for keys that were not fetched. */
   misses = 0;
   private readonly known = new Map<Key, Value>();
   private readonly absent: (key: Key) => Value;

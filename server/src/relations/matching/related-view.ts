@@ -3,9 +3,9 @@ import type { Membership, PackedMembership } from '../memberships/memberships.ts
 import type { Side } from '../relation-definitions/relation-definitions.ts';
 
 /**
- * One state of a catalog, as answers read it. If a view has not fetched the requested part yet, it records
- * that part and returns the minimum: no candidates, no product. The caller then discards its result and
- * repeats the work after the fetch. Code that reads a view must therefore have no other effect than its
+ * One state of a catalog in the form that answers read. If a view has not fetched the requested part yet, it
+ * records that part and returns the minimum: no candidates, no product. The caller then discards its result
+ * and repeats the work after the fetch. Code that reads a view must therefore have no other effect than its
  * result.
  */
 export interface RelationView {
@@ -45,7 +45,7 @@ export interface RelationView {
   findUpload(identifier: string): StoredUpload | undefined;
 }
 
-/** What the caller has seen of a catalog before a thread reads it. */
+/** The state of a catalog that the caller has seen before a thread reads it. */
 export interface CatalogMark {
   readonly version: number;
   /**

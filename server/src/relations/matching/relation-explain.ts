@@ -203,7 +203,7 @@ export const explainFound = (
     ? explainLinked(view, relation, { ...pair, identifier: requested.identifier })
     : explainPair(relation.bound, orient(pair.matchType, requested, found), locale);
 
-/** A requested product and one that was found for it, or that may not be among its results. */
+/** A requested product, and another product that may be among its results. */
 interface LinkedPair {
   readonly identifier: string;
   readonly productId: number;

@@ -6,7 +6,7 @@ import { SharedLists } from './shared-lists.ts';
 /** @returns an object that represents a version of a catalog */
 const open = (version: number) => ({ version });
 
-test('each version of a catalog makes a shared list once', () => {
+test('a shared list is made once for each version of a catalog', () => {
   const lists = new SharedLists();
   const [present, next] = [open(1), open(2)];
   let calls = 0;

@@ -5,7 +5,7 @@ import { type GroupedDocument, sideNumber } from './membership.ts';
 import { type Encodings, NONE, Numbers } from './numbering.ts';
 
 /**
- * The members of a batch in index order (build, side, key, rank, product), packed for the way from the
+ * The members of a batch in index order (build, side, key, rank, product), packed for the transfer from the
  * deriving to the writing thread. A list is the members of one side with one key. Each list of the batch
  * occurs once.
  */
@@ -34,8 +34,9 @@ const LIST_NUMBERS = 5;
 export const MEMBER_NUMBERS = 2;
 
 /**
- * @param documents the documents by row; every row with members has one @returns the lists. `width` is the
- * number of compared columns, and `positions` are the start offsets of the members by rank and product.
+ * @param documents the documents by row; every row with members has one
+ * @returns the lists. `width` is the number of compared columns, and `positions` are the start offsets of the
+ * members by rank and product.
  */
 export function* placeLists({ lists, members }: MemberColumns, documents: readonly GroupedDocument[]) {
   let start = 0;
@@ -56,8 +57,8 @@ export function* placeLists({ lists, members }: MemberColumns, documents: readon
 }
 
 /**
- * @param documents the documents by row; every row with members has one @returns the members of each list by
- * rank and product
+ * @param documents the documents by row; every row with members has one
+ * @returns the members of each list by rank and product
  */
 export function* placeMembers(derived: DerivedColumns, documents: readonly GroupedDocument[]) {
   const columns = derived as MemberColumns;

@@ -39,8 +39,8 @@ export interface BuildRule {
 const MOST_NUMBERS = 100_000;
 
 /**
- * The rules of one catalog, prepared for many products. Derives which sides of which relations a product is
- * on, and what the join index must store about it. Pure: the same upload and rule always give the same
+ * The rules of one catalog, prepared for many products. They derive the sides of relations that a product is
+ * on, and the data that the join index stores about it. Pure: the same upload and rule always give the same
  * result.
  */
 export class Memberships {
@@ -166,7 +166,7 @@ class RuleSide implements DescribedMember {
   /** The key list of a member with a single key, which nearly all members have. */
   private readonly only = [0];
 
-  /** The member that `describe` described last. */
+  /** The member that `describe` derived last. */
   rank = 0;
   memberKeys: readonly number[] = NO_NUMBERS;
   memberCompared: readonly number[] = NO_NUMBERS;

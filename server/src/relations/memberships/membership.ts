@@ -25,8 +25,8 @@ export interface ServedRelation {
 }
 
 /**
- * A side of a relation that a product is on, and what the join index must store about it. Pure: the same
- * upload and rule always give the same membership.
+ * A side of a relation that a product is on, with the data that the join index stores about the product.
+ * Pure: the same upload and rule always give the same membership.
  */
 export interface Membership {
   readonly build: number;

@@ -1,6 +1,6 @@
 /**
- * The door of memberships: derives which products are on which sides of which relations, with keys whose
- * bytes sort like values.
+ * The door of memberships: derives the sides of relations that products are on, with keys whose bytes sort
+ * like values.
  */
 export { UNMATCHED_KEY } from './index-key.ts';
 export {

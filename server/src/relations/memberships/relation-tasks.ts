@@ -4,7 +4,10 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { ReportLine, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 
-/** A step of builds that run together, because reading a document takes longer than applying a rule to it. */
+/**
+ * A step of several builds. They run together because reading a document takes longer than applying a rule to
+ * it.
+ */
 export interface BuildOrder {
   readonly relationIds: readonly number[];
   readonly at: number;

@@ -18,15 +18,15 @@ import {
 /**
  * How the join index represents a rule with alternatives, rows or missing values that pass. A branch is the
  * rule with one choice of its alternatives. A product has an entry for each combination of its values. Its
- * key also says which values are missing, so that a search knows the assumptions of its results. What the
- * index cannot express is judged by the stored values. Pure.
+ * key also says which values are missing, so that a search knows the assumptions of its results. Conditions
+ * that the index cannot express are judged by the stored values. Pure.
  */
 export interface RuleIndex {
   readonly rule: CompiledRule;
   readonly branches: readonly Branch[];
   /** The number of columns in an entry. */
   readonly width: number;
-  /** Whether every result of a search without assumptions really holds. */
+  /** Whether every result of a search without assumptions holds. */
   readonly isExact: boolean;
   /** Whether a result may have assumptions that the keys do not show. */
   readonly hidesAssumptions: boolean;
@@ -55,8 +55,8 @@ interface Slot {
 }
 
 /**
- * The value of a match in an entry. Null stands for several values, one of which differs from any compared
- * value.
+ * The value of a match in an entry. Null stands for several values, because one of them always differs from
+ * the compared value.
  */
 type SlotValue = Comparable | null | undefined;
 
@@ -121,7 +121,7 @@ const listOf = ({ matches }: CompiledRule, side: Side) => [
   ...new Set(matches.map((match) => attributeOf(match, side))),
 ];
 
-/** The first columns are those that an index seek can answer and that require a value. */
+/** The first columns are comparisons that an index seek can answer and that require a value. */
 function createBranch(factors: readonly (readonly CompiledMatch[])[], no: number): Branch {
   const matches = factors.flat();
   const optional = matches.find(({ operator, passes }) => operator === 'equals' && passes);

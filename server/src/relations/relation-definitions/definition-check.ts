@@ -63,8 +63,9 @@ function checkValue(path: string, value: Match['source']): string[] {
 }
 
 /**
- * @param path the path of the definition within the body @returns the definition with its defaults @throws
- * request_invalid that names every mistake
+ * @param path the path of the definition within the body
+ * @returns the definition with its defaults
+ * @throws request_invalid that names every mistake
  */
 export function checkDefinition(sent: Sent<SentRelation>, path = ''): RelationDefinition {
   const errors = [...CHECKS[sent.kind ?? 'rule'](sent, path), ...checkTotal(sent, path)];

@@ -74,7 +74,7 @@ const WireElement = Type.Unsafe<MatchElement>(
 /** Language and country, in the form that projects have. */
 const LOCALE_PATTERN = '^[a-z]{2,3}-[A-Z]{2}$';
 
-/** The locale in which a request wants its sentences. */
+/** The locale of the sentences in the answer. */
 export const Locale = Type.String({
   pattern: LOCALE_PATTERN,
   description: 'locale of the sentences (`say`, `advice`), such as en-GB; default: the locale of the project',
@@ -265,7 +265,7 @@ export const Explanation = titled('RelationExplanation', {
 });
 export type Explanation = Sent<Static<typeof Explanation>>;
 
-/** A short form of a product, as in results with a reason. Source: docs/interface §12.7 rule 3. */
+/** A short form of a product for results with reasons. Source: docs/interface §12.7 rule 3. */
 const brief = {
   identifier: Type.String(),
   groupId: Type.String(),

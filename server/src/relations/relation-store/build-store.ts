@@ -72,7 +72,7 @@ export function* findMemberships(documents: readonly number[]): Program<Readonly
 /** A catalog with its join index, open for changes. */
 export interface ChangedIndex extends ChangedCatalog {
   readonly extend: ExtendIndex;
-  /** Removes some of the data that deleted rows had elsewhere. @returns whether more may remain */
+  /** Removes some of the data that deleted rows refer to. @returns whether more may remain */
   removeStray(): boolean;
 }
 
@@ -115,7 +115,9 @@ export interface PlannedBuild {
   readonly last: number;
 }
 
-/** @returns the builds of one walk: those that started it, or all unbuilt ones if `after` is undefined */
+/**
+ * @returns the builds of one walk: the builds that started it, or all unbuilt ones if `after` is undefined
+ */
 export const chooseWalked = (next: readonly PlannedBuild[], after: WalkedPlace | undefined): PlannedBuild[] =>
   next.filter((build) => isUnbuilt(build) && (after === undefined || after.builds.includes(build.next)));
 

@@ -23,8 +23,8 @@ export interface CatalogPass extends Pick<TriedCatalog, 'version' | 'findUploads
    */
   listUploads(after: number, limit: number): Promise<readonly StoredUpload[]>;
   /**
-   * @param products by ascending id @returns for each product and each requested relation, the products it
-   * leads to
+   * @param products by ascending id
+   * @returns for each product and each requested relation, the products it leads to
    */
   listRelated(
     products: readonly PassedProduct[],

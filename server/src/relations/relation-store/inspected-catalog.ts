@@ -34,7 +34,7 @@ const listReads = (perform: Perform) => ({
   findNewestDocument: () => perform(findNewestDocument()),
   listSigned: (page: SignedPage) => perform(listSigned(page)),
   hasAnyDocument: (documents: readonly number[]) => perform(hasAnyDocument(documents)),
-  /** @returns a well configured, built relation, also if it is disabled */
+  /** @returns a well configured, built relation, which may be disabled */
   findBuilt: async (id: number) => (await perform(listBuilt())).find((relation) => relation.id === id),
   listBuilt: () => perform(listBuilt()),
   countList: (build: number) => perform(countList(build)),

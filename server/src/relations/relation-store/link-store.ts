@@ -51,7 +51,8 @@ export function* freeLinks(build: number): Program<void> {
 
 /**
  * Releases the lists that earlier tasks and processes staged. That is safe because link tasks of a project
- * run one after another. @returns the new staged list; undefined if the relation does not exist
+ * run one after another.
+ * @returns the new staged list; undefined if the relation does not exist
  */
 export function* beginLinks(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
   yield* run`update relation_build set kind = 'links' where ${own()} and kind = 'staged'`;
@@ -69,9 +70,9 @@ function* requireStaged(build: number): Program<void> {
 }
 
 /**
- * Adds lines to a staged list. Further targets of a known source follow its earlier ones. @returns NDJSON: a
- * report line for each source with too many targets, whose further targets are omitted @throws not_ready if
- * the list was released
+ * Adds lines to a staged list. Further targets of a known source follow its earlier ones.
+ * @returns NDJSON: a report line for each source with too many targets, whose further targets are omitted
+ * @throws not_ready if the list was released
  */
 export function* stageLinks({ build, list }: StagedPiece): Program<string> {
   yield* requireStaged(build);
@@ -133,8 +134,8 @@ function* lastLine(build: number): Program<number> {
 }
 
 /**
- * Puts a staged list in place, or applies it to the present list. @throws not_ready if the staged list was
- * released
+ * Puts a staged list in place, or applies it to the present list.
+ * @throws not_ready if the staged list was released
  */
 export function* applyLinks(
   catalog: ChangedCatalog,

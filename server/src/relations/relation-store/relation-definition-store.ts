@@ -101,7 +101,7 @@ export function* listUnbuilt(): Program<number[]> {
   return (yield* listRows()).filter(isUnbuilt).map(({ id }) => id);
 }
 
-/** @returns well configured, built relations, also if they are disabled */
+/** @returns the well configured, built relations, including disabled ones */
 export function* listBuilt(): Program<ServedRelation[]> {
   const builtRows = yield* rows<
     Record<'id' | 'build' | 'twoWay' | 'excludeSameGroup', number> & Record<'definition' | 'rule', string>
@@ -204,7 +204,7 @@ export interface SavedTable {
   /** Whether to create the table. Otherwise the table of that name is replaced. */
   readonly isNew: boolean;
   /**
-   * Whether the caller builds the relations that name the table. If not, a table that relations name is not
+   * Whether the caller builds the relations that name the table. Otherwise a table that relations name is not
    * stored.
    */
   readonly isFollowed: boolean;
@@ -213,9 +213,10 @@ export interface SavedTable {
 }
 
 /**
- * Creates or replaces a table and binds the relations that name it again. @returns `isUsed` if relations name
- * the table and nothing was stored; no table if the one to replace does not exist @throws table_exists,
- * changed_meanwhile
+ * Creates or replaces a table and binds the relations that name it again.
+ * @returns `isUsed` if relations name the table and nothing was stored; no table if the one to replace does
+ * not exist
+ * @throws table_exists, changed_meanwhile
  */
 export function* saveTable(
   catalog: ChangedCatalog,
@@ -247,8 +248,9 @@ export interface GatheredTable {
 }
 
 /**
- * Creates or replaces a table. The caller builds its relations. @returns its number of pairs @throws
- * request_invalid
+ * Creates or replaces a table. The caller builds its relations.
+ * @returns its number of pairs
+ * @throws request_invalid
  */
 export function* replaceTable(
   catalog: ChangedCatalog,
@@ -357,8 +359,8 @@ function* insertBuild(
 }
 
 /**
- * Creates a list of links that will replace the list of a relation. @returns undefined if the relation has no
- * list
+ * Creates a list of links that will replace the list of a relation.
+ * @returns undefined if the relation has no list
  */
 export function* insertStagedList(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
   const relation = yield* findRow(relationId);

@@ -29,7 +29,7 @@ export interface RelationReads {
 /** The reads and changes of a writing thread. */
 export interface RelationWriter {
   read<Result>(projectId: number, program: Program<Result>): Result | Promise<Result>;
-  /** Runs the program in one transaction. The engine provides what it does in its own way. */
+  /** Runs the program in one transaction. The engine provides the parts that it implements in its own way. */
   transact<Result>(
     projectId: number,
     program: (index: Omit<ChangedIndex, keyof ChangedCatalog>) => Program<Result>,
@@ -46,7 +46,7 @@ export interface CatalogRules {
   hasTargets(build: number): boolean;
 }
 
-/** What answers prepare from the rules of a version. The engine caches it. */
+/** The data that answers prepare from the rules of a version. The engine caches it. */
 export interface PreparedRules {
   readonly version: number;
 }
@@ -54,7 +54,7 @@ export interface PreparedRules {
 /** `earlier` was prepared for another version of the same catalog. */
 export type PrepareRules<Prepared> = (rules: CatalogRules, earlier?: Prepared) => Prepared;
 
-/** What a remote catalog reads together, because an answer will probably need it. */
+/** The parts that a remote catalog reads together, because an answer will probably need them. */
 export interface Prefetch {
   readonly searches: readonly { readonly relation: SearchedRelation; readonly limit: number }[];
   /** Whether to prefetch the uploads of candidates for their served answers. */
@@ -80,8 +80,8 @@ export interface RelationCatalogs<Prepared> {
     work: (prepared: Prepared, view: RelationView) => Result,
   ): Promise<Result>;
   /**
-   * Runs the work on one state of the catalog, which lasts until the work ends. With `isFresh` it reads data
-   * that was just written, which a replica may lack.
+   * Runs the work on one state of the catalog, which lasts until the work ends. With `isFresh` it also reads
+   * data that was just written; a replica may not have it yet.
    */
   inspect<Result>(
     on: InProject & { readonly limit: Budget; readonly isFresh?: boolean },

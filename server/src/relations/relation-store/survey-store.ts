@@ -48,7 +48,9 @@ export function* countMembers(build: number, side: Side): Program<number> {
   return (yield* cell<number>`select count(*) as count from ${productsOf(build, side)}`) ?? 0;
 }
 
-/** @returns the products that have reached the limit of entries for a build and may have lost further ones */
+/**
+ * @returns the products that reached the limit of entries for a build, so that further entries may be missing
+ */
 export const listCut = (build: number): Program<string[]> =>
   column`select p.identifier from (select m.product_id as id from ${MEMBERS} m ${JOIN} product p
       on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
@@ -94,8 +96,9 @@ const productOf = (identifier: string): Sql =>
   });
 
 /**
- * @param more additional columns of the document `d` @returns the statement for one source or target. For a
- * source it lists the targets in order, for a target the sources in the order of the lines.
+ * @param more additional columns of the document `d`
+ * @returns the statement for one source or target. For a source it lists the targets in order, for a target
+ * the sources in the order of the lines.
  */
 export function describeLinked(
   { build, side, identifier }: { readonly build: Sql; readonly identifier: Sql; readonly side: Side },

@@ -101,7 +101,8 @@ async function relateProductToAll(catalog: InspectedCatalog, input: ProductRelat
   const results: ProductRelation[] = [];
   if ((await catalog.read((view) => view.findUpload(input.identifier))) === undefined) return undefined;
   for (const relation of await catalog.listBuilt()) {
-    // Prefetches both directions whatever `twoWay` is, like a two-way relation that finds nothing.
+    // Prefetches both directions, like a two-way relation that finds nothing, because the answer always has
+    // both.
     const searches = [{ relation: { ...relation, twoWay: true }, limit: input.limit }];
     const related = await catalog.read((view) => relateProduct(view, relation, input), searches);
     if (related !== undefined) results.push(related);

@@ -38,7 +38,7 @@ export interface RelationThreads {
 const SURVEY_TIMES = 8;
 /** Enough time for a list of links in a body of the largest size. */
 const ACCEPT_MS = 600_000;
-/** How many projects the serving thread caches the relations of. */
+/** For how many projects the serving thread caches relations. */
 const LISTED_PROJECTS = 1_000;
 
 /**
@@ -121,8 +121,9 @@ function questionsTo({ readers, surveyors, relationMs: limitMs }: RelationThread
     acceptLinks: (projectId: number, sent: SentLinks) =>
       accept(surveyors, 'acceptLinks')({ projectId, ...sent }),
     /**
-     * Tries a definition on the catalog. @returns its health, or the reason why it cannot work @throws
-     * search_too_long
+     * Tries a definition on the catalog.
+     * @returns its health, or the reason why it cannot work
+     * @throws search_too_long
      */
     tryDefinition: survey(surveyors, 'tryRelation'),
     /** @returns the health of a relation; undefined if it is not built */
@@ -133,13 +134,14 @@ function questionsTo({ readers, surveyors, relationMs: limitMs }: RelationThread
      */
     explain: ask(readers, 'explainRelation'),
     /**
-     * @returns what each built relation finds for a product; undefined if the product does not exist @throws
-     * search_too_long
+     * @returns what each built relation finds for a product; undefined if the product does not exist
+     * @throws search_too_long
      */
     relateProduct: ask(readers, 'relateProduct'),
     /**
-     * Surveying threads find the alternatives, because they cache the products that previews read. @returns
-     * the answer as JSON @throws request_invalid, search_too_long
+     * Surveying threads find the alternatives, because they cache the products that previews read.
+     * @returns the answer as JSON
+     * @throws request_invalid, search_too_long
      */
     judgeFit: (input: FitInput, signal: AbortSignal) =>
       ask(input.alternatives > 0 ? surveyors : readers, 'judgeFit')(input, signal),

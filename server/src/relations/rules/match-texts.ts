@@ -80,7 +80,7 @@ const GERMAN: Sentences = {
 
 /** The sentences of a language, with numbers in the form of the locale. */
 export interface MatchTexts extends Sentences {
-  /** @param plain a number in the form of a program */
+  /** @param plain a number in the notation of programs */
   writeNumber(plain: string, isGrouped: boolean): string;
 }
 

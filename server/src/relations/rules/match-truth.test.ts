@@ -23,7 +23,7 @@ const MOUNTS: ValueTable = { name: 'mounts', pairs: [['Sony E', 'M42']] };
 
 type Values = Readonly<Record<string, string | readonly (string | readonly [string, number | string])[]>>;
 
-/** A value is a text or `[text, row]`, which names the row of the value. */
+/** A value is a text, or `[text, row]` with the row of the value. */
 function upload(values: Values) {
   const attributes = Object.entries(values).flatMap(([key, list]) =>
     [list].flat().map((sentValue) => {
@@ -84,7 +84,7 @@ test('a side is computed with exact decimals in the unit of the attribute, `time
   );
 });
 
-test('a match without a value is unknown, and holds if missing values pass (§12.3 rule 9)', () => {
+test('a match without a value holds if missing values pass, and is unknown otherwise (§12.3 rule 9)', () => {
   const match = { target: 'Wattage', operator: 'greater', source: 'TDP' } as const;
   const { values, ...judged } = judge(match, { TDP: '1 W' }, {});
   assert.deepEqual(judged, { truth: 0, assumed: [], missing: [{ side: 'target', attribute: 'Wattage' }] });

@@ -101,7 +101,7 @@ export const isPair = (
 ): boolean =>
   COMPARISONS[operator](compareValues(target, source)) || partners?.get(source)?.includes(target) === true;
 
-/** A greater truth is better, and for the same truth, fewer assumptions are. */
+/** A judgement is better if its truth is greater, or if it has the same truth with fewer assumptions. */
 const isBetter = (a: Judgement, b: Judgement) =>
   a.truth > b.truth || (a.truth === b.truth && a.assumed.length < b.assumed.length);
 

@@ -80,7 +80,7 @@ function sayMatch(
   return say(write('target', target), write('source', source), match.table.name);
 }
 
-/** @returns the first value of each side that match */
+/** @returns one value of each side: the first pair that matches */
 function findPair(match: CompiledMatch, { source, target }: Judgement['values']): Judgement['values'] {
   for (const to of target) {
     const from = source.find((value) => isPair(match, value, to));
@@ -96,7 +96,7 @@ function isComparing(match: CompiledMatch, pair: Judgement['values'] | undefined
   return from !== undefined && to !== undefined && isPair(comparison, from, to);
 }
 
-/** @returns `8 × 120 W + 100 W` */
+/** @returns the computation on a value, such as `8 × 120 W + 100 W` */
 function writeTerm(value: string, { term }: ComparedAttribute, { writeNumber }: MatchTexts): string {
   const product = term?.times === undefined ? value : `${writeNumber(term.times, false)} × ${value}`;
   if (term?.plus === undefined) return product;
@@ -116,7 +116,7 @@ interface Asked {
 const ownOf = ({ match, side }: Asked) => attributeOf(match, side);
 const otherOf = ({ match, side }: Asked) => attributeOf(match, side === 'source' ? 'target' : 'source');
 
-/** Cached advice by side and by the values of the other side, which many products share. */
+/** Caches advice by side and by the values of the other side, which many products share. */
 const advised = new WeakMap<CompiledMatch, WeakMap<MatchTexts, BoundedMap<string, string>>>();
 const MOST_ADVICE = 1_000;
 
@@ -175,7 +175,7 @@ function adviseTruth(request: Asked, { wouldBe, wouldNeedValue }: MatchTexts): s
   return others.length > 0 ? wouldNeedValue : wouldBe(String(only));
 }
 
-/** Names the values of the table if it has any for this match, because the rule uses the table for them. */
+/** Names values of the table if it has any for this match, because such values are the purpose of a table. */
 function adviseEqual(request: Asked, texts: MatchTexts): string | undefined {
   const { table } = request.match;
   const listed = distinct(listPartners(request, texts));
@@ -245,7 +245,7 @@ const partnersOf = (match: CompiledMatch) =>
 
 const isNumeric = (request: Asked) => ownOf(request).type === 'NUMERIC_ATTRIBUTE';
 
-/** @returns the number that equals the known one after the computation on the advised side */
+/** @returns the number that equals `otherNumber` after the computation on the advised side */
 function toNumber(
   request: Asked,
   otherNumber: Parameters<typeof solveNumber>[0],

@@ -27,7 +27,7 @@ import {
 } from '../relation-definitions/relation-definitions.ts';
 
 /**
- * A rule with the attributes and tables of the time when it was bound. It always derives the same from the
+ * A rule with the attributes and tables that existed when it was bound. It always derives the same from the
  * same upload, even after the ontology changes, so nothing has to be derived again.
  */
 export interface BoundRule {
@@ -43,8 +43,8 @@ export const listTables = ({ match }: Pick<RelationRule, 'match'>): string[] => 
 ];
 
 /**
- * @param tables the existing tables; only those that the rule names are needed @returns the rule with its
- * attributes, or why it cannot work (docs/interface §12.4)
+ * @param tables the existing tables, or at least the tables that the rule names
+ * @returns the rule with its attributes, or why it cannot work (docs/interface §12.4)
  */
 export function bindRule(
   rule: RelationRule,
@@ -113,7 +113,7 @@ export interface CompiledRule {
    */
   readonly isPlain: boolean;
   readonly equalities: readonly CompiledMatch[];
-  /** All other matches. Those that an index seek can answer are first. */
+  /** All other matches. The first are matches that an index seek can answer. */
   readonly comparisons: readonly CompiledMatch[];
   /** The operators of the comparisons. */
   readonly operators: readonly Operator[];
@@ -212,8 +212,8 @@ function compileMatch(
 }
 
 /**
- * An attribute takes precedence over a field of the same name. @throws ComparisonProblem if the value cannot
- * be computed
+ * An attribute takes precedence over a field of the same name.
+ * @throws ComparisonProblem if the value cannot be computed
  */
 function findMatched(value: MatchedValue, { find, byName }: RuleNames): ComparedAttribute {
   if (typeof value === 'string')

@@ -111,8 +111,8 @@ export class CatalogColumns implements DerivedSource {
   }
 
   /**
-   * @returns the products one by one. It yields the same view each time, whose `row` is the index. @throws
-   * search_too_long
+   * @returns the products one by one. It yields the same view each time, whose `row` is the index.
+   * @throws search_too_long
    */
   *views(attributes: readonly ComparedAttribute[], budget: Budget): Generator<NumberedProduct, void> {
     const view = new NumberedProduct(attributes);

@@ -5,11 +5,11 @@ import type { TriedCatalog } from './surveyed-catalog.ts';
 import { covers, readPages, type UploadWords } from './upload-pages.ts';
 
 /**
- * The limit over all catalogs. 66,778 products with 442,510 values take 19 MiB and count as 24. For a larger
- * catalog, each preview reads the sides of its rule.
+ * The limit over all catalogs. 66,778 products with 442,510 values take 19 MiB and count as 24. For a catalog
+ * beyond the limit, each preview reads the sides of its rule.
  */
 export const MOST_BYTES = 64 * 1024 * 1024;
-/** The counted size of a catalog that is too large, of which only that fact is cached. */
+/** The counted size of a catalog that is too large. Only this fact is cached about it. */
 const MARK_BYTES = 200;
 /** The author of a rule usually tries it again sooner than this. */
 const IDLE_MS = 5 * 60_000;
@@ -39,8 +39,9 @@ export class ColumnCache {
   }
 
   /**
-   * @param words products without any of these words may be omitted @returns the products of this state of
-   * the catalog; undefined if there are too many @throws search_too_long
+   * @param words products without any of these words may be omitted
+   * @returns the products of this state of the catalog; undefined if there are too many
+   * @throws search_too_long
    */
   async read(
     projectId: number,

@@ -112,8 +112,8 @@ class Tally {
   }
 
   /**
-   * @returns some sources with results and the first ones without. The former are spread over the examples,
-   * because variants are adjacent.
+   * @returns some sources with results and the first ones without. The sources with results are spread over
+   * the examples, because variants are adjacent.
    */
   listShown(): ShownSource[] {
     const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };

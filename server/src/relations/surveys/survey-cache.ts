@@ -21,8 +21,8 @@ export class SurveyCache {
   });
 
   /**
-   * @param version the version of the catalog @returns the cached survey of this version, or a new one from
-   * `make`
+   * @param version the version of the catalog
+   * @returns the cached survey of this version, or a new one from `make`
    */
   async read(name: string, version: number, make: () => Promise<RelationSurvey>): Promise<RelationSurvey> {
     const cached = this.cached.get(name);

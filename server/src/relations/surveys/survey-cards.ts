@@ -22,8 +22,8 @@ import type { CardWords, SurveyedCatalog } from './surveyed-catalog.ts';
 /** Cards of a survey: some of its sources with their results, for a person. */
 
 /**
- * How many sources with results are shown, and how many without. The latter are shown with their nearest
- * product.
+ * How many sources with results are shown, and how many without. A source without results is shown with its
+ * nearest product.
  */
 export const CARDS = { with: 4, without: 2 } as const;
 /** How many products of the other side are compared to find the nearest; each takes 20 µs. */

@@ -6,8 +6,8 @@ import type { Side } from '../relation-definitions/relation-definitions.ts';
 export interface SurveyedCatalog {
   /**
    * Runs the work on a view, and repeats it after a fetch if parts were missing. `searches` are the searches
-   * that the work begins with. @throws search_too_long if the work exceeds `limit`; further work may still
-   * run
+   * that the work begins with.
+   * @throws search_too_long if the work exceeds `limit`; further work may still run
    */
   read<Result>(
     work: (view: RelationView) => Result,

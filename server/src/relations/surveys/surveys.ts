@@ -1,5 +1,5 @@
 /**
- * The door of surveys: examines how a relation performs on a whole catalog, and tries unstored rules on
+ * The door of surveys: examines the results of a relation on a whole catalog, and tries unstored rules on
  * products that a thread caches.
  */
 export { CatalogColumns } from './catalog-columns.ts';

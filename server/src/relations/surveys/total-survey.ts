@@ -10,8 +10,8 @@ import { CARDS, pickEvenly, RESULTS } from './survey-cards.ts';
 import type { CardWords, TriedCatalog } from './surveyed-catalog.ts';
 
 /**
- * The survey of a total, which counts products only, because a total has no related products. @throws
- * search_too_long
+ * The survey of a total, which counts products only, because a total has no related products.
+ * @throws search_too_long
  */
 export async function surveyTotal(
   catalog: TriedCatalog,

@@ -16,7 +16,7 @@ import { type ExtendIndex, type OpenedBuilds, openBuilds } from '../build-store.
 
 /** The join index in PostgreSQL, which is written beside the documents that it is derived from. */
 
-/** How many projects the compiled rules are cached for. */
+/** For how many projects compiled rules are cached. */
 const CACHED_PROJECTS = 64;
 
 /** The derivation that the catalog's threads run for relations. */

@@ -72,7 +72,7 @@ export const rowCatalogs =
       ),
   });
 
-/** How many projects the relations and items are cached for. */
+/** For how many projects relations and items are cached. */
 const CACHED_PROJECTS = 64;
 
 function answerFrom<Prepared extends PreparedRules>(

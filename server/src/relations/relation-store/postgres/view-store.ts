@@ -47,7 +47,8 @@ interface ReadOrder {
 
 /**
  * Runs the work on one state of the catalog: first on an empty view, then again after each fetch of the
- * missing parts. @throws CatalogMoved when a statement sees another version than `version`
+ * missing parts.
+ * @throws CatalogMoved when a statement sees another version than `version`
  */
 export async function readCatalog<Result>(order: ReadOrder, work: (view: RelationView) => Result) {
   const view = new FetchedView();
@@ -214,7 +215,7 @@ function readPage(row: FetchedRow | undefined) {
  * considers them rare. Otherwise it would compile the statement (`jit`) for half a second.
  */
 
-/** The kinds of rows, with what their columns `id`, `a`, `b` and `c` contain. */
+/** The kinds of rows, with the contents of their columns `id`, `a`, `b` and `c`. */
 const FETCHED = {
   /** id: the version of the catalog. */
   version: 0,
@@ -369,8 +370,9 @@ cross join lateral (select c.id from category c
   where c.project_id = $1 and md5(c.path) = md5(u.path) and c.path = u.path limit 1) c`;
 
 /**
- * Approximately the variants that will be shown: those on the side that have the key of the list that chose
- * their group. Grouped rather than joined, because such small estimates would make a join compare all pairs.
+ * Selects approximately the variants that will be shown. They are on the side of the list that chose their
+ * group, and have its key. Grouped rather than joined, because such small estimates would make a join compare
+ * all pairs.
  */
 const writeMatching = () => `select v.id from (
     select array_agg(x.tag) filter (where x.tag is not null) as tags,
@@ -428,8 +430,8 @@ const writeLists = (comparisons: number) => `select row_number() over () as no, 
 const IN_LIST = `m.project_id = $1 and m.build_id = l.build and m.side = l.side and m.match_key = k.key`;
 
 /**
- * The index of the first comparison has truncated values. The upper end has more bytes of 255 than any value
- * begins with.
+ * The index of the first comparison has truncated values. No value begins with as many bytes of 255 as the
+ * upper end.
  */
 const IN_REACH = `m.c1 is not null
   and substring(m.c1 for 512) >= coalesce(substring(l.from1 for 512), ''::bytea)

@@ -56,7 +56,7 @@ export const extendIn =
     });
 
 /**
- * Not `or replace`: to be able to undo a row, that would copy a page of 16 KiB, and take 8 instead of 2 µs.
+ * Avoids `or replace`, which copies a page of 16 KiB to be able to undo the row and takes 8 instead of 2 µs.
  */
 function writeDocument(file: CatalogFile, { id, productId, group }: GroupedDocument, packed: string): void {
   file
@@ -115,8 +115,7 @@ function writeColumns(file: CatalogFile, columns: MemberColumns, documents: read
       Array.from({ length: width }, (_, column) => {
         const offset = MEMBER_NUMBERS + column;
         const numbers = positions.slice(start, end).map((position) => members[position + offset] as number);
-        // Numbers of values sort like the values. The minimum and maximum of no numbers are infinite and have
-        // no value.
+        // Numbers of values sort like the values. The extremes of an empty list are infinite and have
         const present = numbers.filter((number) => number !== NO_VALUE);
         return [encoded[Math.min(...present)] ?? null, encoded[Math.max(...present)] ?? null];
       }).flat();
@@ -276,8 +275,9 @@ type StoredRun = {
 };
 
 /**
- * Parses line by line, because most runs need only a few of their members. @param comparisons in the order of
- * their columns. They are judged on the text, because parsing a line takes as long as judging ten.
+ * Parses line by line, because most runs need only a few of their members.
+ * @param comparisons in the order of their columns. They are judged on the text, because parsing a line takes
+ * as long as judging ten.
  */
 export function* parseRun(members: string, comparisons: readonly Comparison[] = []) {
   for (let position = 0; position < members.length; ) {
@@ -349,8 +349,8 @@ function isEscaped(members: string, position: number): boolean {
 }
 
 /**
- * @param membersOf returns undefined for a row that is a single member @returns the members of the ordered
- * rows, in order
+ * @param membersOf returns undefined for a row that is a single member
+ * @returns the members of the ordered rows, in order
  */
 export function* mergeRuns<Row extends RunMember>(
   rows: Iterable<Row>,
@@ -400,14 +400,14 @@ export const readRun = (file: CatalogFile, run: number): string =>
   String(file.prepare('select members from relation_run where id = ?').get(run)?.members);
 
 /**
- * How many members a merge step reads. It takes 13 ms of processor time, for which an update of the project
- * waits.
+ * How many members a merge step reads. That takes 13 ms of processor time, and an update of the project waits
+ * for it.
  */
 const MERGED_AT_ONCE = 8_000;
 /** The cost of a member whose document must be looked up, in members without a lookup. */
 const LOOKED_UP = 2;
 
-/** A list that is due: a quarter of it was added or removed in runs since its last merge. */
+/** A list that is due for a merge: a quarter of it was added or removed in runs since the last one. */
 interface DueList extends List {
   readonly size: number;
   /** The number of members whose document may be gone. */
@@ -442,8 +442,9 @@ export function removeRuns(file: CatalogFile): boolean {
 }
 
 /**
- * Merges a part of a list without the members whose document is gone. @param most the members to read; a run,
- * and the rows of one product, may exceed it @returns how many members were read
+ * Merges a part of a list without the members whose document is gone.
+ * @param most the members to read; a run, and the rows of one product, may exceed it
+ * @returns how many members were read
  */
 function mergePart(file: CatalogFile, list: DueList, most: number): number {
   const { partLines, next } = readPart(file, list, most);

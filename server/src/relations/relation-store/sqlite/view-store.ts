@@ -28,8 +28,8 @@ import { mergeRuns, parseRun, type RunMember, readRun } from './membership-store
 
 /**
  * @param parts `limit` is checked before statements that may take long, because a running statement cannot be
- * stopped. `share` caches lists of this version of the catalog. @returns a view of the caller's snapshot,
- * which is always complete
+ * stopped. `share` caches lists of this version of the catalog.
+ * @returns a view of the caller's snapshot, which is always complete
  */
 export function createFileView(
   file: CatalogFile,
@@ -280,8 +280,8 @@ function describeList(
 }
 
 /**
- * How many runs within reach of a comparison are sorted. More are read by rank; with a million members that
- * takes 16,000 rows of 0.2 µs.
+ * How many runs within reach of a comparison are sorted. If there are more, runs are read by rank; with a
+ * million members that takes 16,000 rows of 0.2 µs.
  */
 const RUNS_SORTED_AT_MOST = 32;
 /**
