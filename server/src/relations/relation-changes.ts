@@ -41,7 +41,7 @@ export class RelationChanges {
   ): Promise<Relation> {
     const { store, builds, clock } = this;
     const present = id === undefined ? undefined : await this.getExpected(project.id, { id, expected });
-    const keep = () => store.saveRelation(project.id, { id, expected, definition, at: clock.now() });
+    const keep = () => store.saveRelation(project.id, { id, expected, definition, now: clock.now() });
     if (present !== undefined) refuseOtherKind(present.definition, definition);
     const saved = await (isBuilt(present, definition) ? keep() : builds.changeAndBuild(project, keep));
     if (saved === undefined) throw new ServiceError('not_found');
@@ -60,7 +60,7 @@ export class RelationChanges {
 
   /** @throws not_found, changed_meanwhile */
   async remove(projectId: number, removed: RemovedRelation): Promise<void> {
-    if (!(await this.store.deleteRelation(projectId, { ...removed, at: this.clock.now() })))
+    if (!(await this.store.deleteRelation(projectId, { ...removed, now: this.clock.now() })))
       throw new ServiceError('not_found');
     void this.builds.dropOld(projectId);
   }
@@ -80,7 +80,7 @@ export class RelationChanges {
     for (const [index, { definition }] of sent.entries())
       await this.save(project, definition, { id: matched[index]?.relationId });
     for (const { relationId: id } of missing)
-      await this.store.deleteRelation(project.id, { id, at: this.clock.now() });
+      await this.store.deleteRelation(project.id, { id, now: this.clock.now() });
     void this.builds.dropOld(project.id);
     return this.store.list(project.id);
   }

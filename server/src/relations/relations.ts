@@ -37,7 +37,7 @@ export function createRelations(parts: RelationParts) {
     tasks,
     payloads: parts.payloads,
     follow,
-    replace: (projectId, table) => store.replaceTable(projectId, { ...table, at: clock.now() }),
+    replace: (projectId, table) => store.replaceTable(projectId, { ...table, now: clock.now() }),
   });
   const dropOld = (projectId: number) => builds.dropOld(projectId);
   const definitions = new RelationChanges({ store, builds, clock });

@@ -57,9 +57,9 @@ export class ValueTables {
    * Saves a table and builds the relations that use it again.
    * @throws not_found, table_exists, changed_meanwhile
    */
-  async save(project: ChosenProject, saved: Omit<SavedTable, 'at' | 'isFollowed'>): Promise<StoredTable> {
+  async save(project: ChosenProject, saved: Omit<SavedTable, 'now' | 'isFollowed'>): Promise<StoredTable> {
     const keep = (isFollowed: boolean) =>
-      this.store.saveTable(project.id, { ...saved, isFollowed, at: this.clock.now() });
+      this.store.saveTable(project.id, { ...saved, isFollowed, now: this.clock.now() });
     const { isUsed, table } = await keep(false);
     const stored = isUsed ? (await this.builds.changeAndBuild(project, () => keep(true))).table : table;
     if (stored === undefined) throw new ServiceError('not_found');

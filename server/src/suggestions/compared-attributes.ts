@@ -194,7 +194,7 @@ function findLimited(
   if (isOthers) return undefined;
   const named =
     measured.find(({ name }) => foldName(name) === of) ??
-    measured.find((candidate) => isLimitedPart({ one: candidate, of }, target, profiles));
+    measured.find((candidate) => isLimitedPart({ candidate, of }, target, profiles));
   const hasUnit = limiting.unitName !== undefined;
   return named ?? (isNamed && hasUnit && measured.length === 1 ? measured[0] : undefined);
 }
@@ -203,8 +203,12 @@ function findLimited(
  * The other words of the limit must name the category. Otherwise no category may have that name, and only
  * this category may have the attribute.
  */
-function isLimitedPart({ one, of }: { one: Attribute; of: string }, target: Category, profiles: Profiles) {
-  const own = new Set(wordsOf(one.name));
+function isLimitedPart(
+  { candidate, of }: { candidate: Attribute; of: string },
+  target: Category,
+  profiles: Profiles,
+) {
+  const own = new Set(wordsOf(candidate.name));
   const words = new Set(of.split(' '));
   if (own.size === 0 || !own.isSubsetOf(words)) return false;
   const others = [...words.difference(own)].map(singular);
@@ -216,7 +220,7 @@ function isLimitedPart({ one, of }: { one: Attribute; of: string }, target: Cate
       .map(singular)
       .some((word) => others.includes(word)),
   );
-  return !isCalled && all.filter(([, { often }]) => often.has(one)).length === 1;
+  return !isCalled && all.filter(([, { often }]) => often.has(candidate)).length === 1;
 }
 
 const nameOfCategory = ({ path }: Category): string => singular(foldName(path.at(-1) ?? ''));

@@ -26,11 +26,11 @@ export async function listDismissed(rows: Rows, projectId: number): Promise<Read
 /** @returns whether the suggestion was not dismissed before */
 export async function insertDismissal(
   tx: ControlTransaction,
-  { projectId, suggestionId, at }: Dismissal & { readonly at: number },
+  { projectId, suggestionId, dismissedAt }: Dismissal & { readonly dismissedAt: number },
 ): Promise<boolean> {
   const inserted = await tx
     .insertInto('dismissed_suggestion')
-    .values({ project_id: projectId, suggestion_id: suggestionId, dismissed_at: at })
+    .values({ project_id: projectId, suggestion_id: suggestionId, dismissed_at: dismissedAt })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
   const [, ...oldest] = [...(await listDismissed(tx, projectId))].slice(DISMISSALS - 1);

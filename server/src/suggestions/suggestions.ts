@@ -66,7 +66,7 @@ export function createSuggestions(parts: SuggestionParts) {
       const suggestion = suggestions.find(({ id }) => id === dismissal.suggestionId);
       if (suggestion === undefined) throw new ServiceError('not_found');
       await database.write('all', async (tx) => {
-        const isNew = await insertDismissal(tx, { ...dismissal, at: clock.now() });
+        const isNew = await insertDismissal(tx, { ...dismissal, dismissedAt: clock.now() });
         await record(tx, isNew ? suggestion : undefined);
       });
     },
@@ -88,7 +88,7 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
   /** By project. `mark` identifies the state of the catalog and of the ontology. */
   const findings = new BoundedMap<
     number,
-    { readonly mark: string; readonly found: Promise<FoundSuggestions> }
+    { readonly mark: string; readonly counting: Promise<FoundSuggestions> }
   >({ most: FINDINGS });
 
   async function count(projectId: number, catalogVersion: number): Promise<FoundSuggestions> {
@@ -108,12 +108,12 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
     const { revision } = await catalog.store.getOntology(projectId);
     const mark = `${catalogVersion} ${revision}`;
     const last = findings.get(projectId);
-    if (last?.mark === mark) return last.found;
-    const counting = (last?.found ?? Promise.resolve())
+    if (last?.mark === mark) return last.counting;
+    const counting = (last?.counting ?? Promise.resolve())
       // The previous count was for another state. Its caller gets its failure; this call only waits for it.
       .catch(() => undefined)
       .then(() => count(projectId, catalogVersion));
-    const finding = { mark, found: counting };
+    const finding = { mark, counting };
     findings.set(projectId, finding);
     // The caller gets the rejection of `counting`. Here a failed count is only dropped, so that the next
     // question counts again.

@@ -47,7 +47,7 @@ const PLANS = { most: 1_000, longest: 1_000 };
  * Planning each request again took a tenth of the time of a cached answer.
  */
 export class AnswerPlans {
-  private readonly known = new BoundedMap<string, AnswerPlan & { readonly relations: readonly Relation[] }>({
+  private readonly plans = new BoundedMap<string, AnswerPlan & { readonly relations: readonly Relation[] }>({
     most: PLANS.most,
   });
 
@@ -59,11 +59,11 @@ export class AnswerPlans {
   ): AnswerPlan {
     const included = { includeTags, includeRelations };
     const requested = JSON.stringify([projectId, includeTags, includeRelations]);
-    const cached = this.known.get(requested);
+    const cached = this.plans.get(requested);
     if (cached?.relations === relations) return cached;
     const plan = planAnswer(included, relations);
     if (requested.length > PLANS.longest) return plan;
-    this.known.set(requested, { ...plan, relations });
+    this.plans.set(requested, { ...plan, relations });
     return plan;
   }
 }

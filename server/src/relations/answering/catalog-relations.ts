@@ -97,7 +97,7 @@ export class CatalogRelations {
         // variants.
         const isBestEnough = input.form !== 'bulk' && view.share !== undefined;
         const related = search(view, relation, { ...requested, limit, isBestEnough });
-        return [this.describeRelation(view, relation, { requested, found: related, input })];
+        return [this.describeRelation(view, relation, { requested, related, input })];
       });
       return answered.length === 0 ? [] : [`{"tag":${JSON.stringify(tag)},"relations":[${chain(answered)}]}`];
     });
@@ -132,9 +132,9 @@ export class CatalogRelations {
   private describeRelation(
     view: RelationView,
     relation: AnsweringRelation,
-    { requested, found, input }: { requested: Requested; found: FoundGroups; input: RelateInput },
+    { requested, related, input }: { requested: Requested; related: FoundGroups; input: RelateInput },
   ): string {
-    const { matchType, groups, assumed } = found;
+    const { matchType, groups, assumed } = related;
     let relevance = HIGHEST_RELEVANCE;
     const now = { version: this.version, findDocument: view.findDocument };
     const describe = (productId: number) => {
@@ -212,7 +212,5 @@ function explainItem(
   if (relation.isListed) return explainLinked(view, relation, pair);
   const raws = [view.findUpload(pair.identifier)?.raw, view.findRaw(pair.productId)];
   const [requested, result] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
-  return requested && result
-    ? explainFound(view, relation, { ...pair, requested, found: result })
-    : undefined;
+  return requested && result ? explainFound(view, relation, { ...pair, requested, result }) : undefined;
 }

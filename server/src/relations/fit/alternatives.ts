@@ -51,7 +51,7 @@ export async function listAlternatives(catalog: AlternativeCatalog, order: Alter
   for (const unfit of order.set) {
     const { identifier } = unfit.product;
     if (!order.unfit.has(identifier)) continue;
-    alternatives.push({ insteadOf: identifier, ...(await findInPlaceOf(unfit, catalog, order)) });
+    alternatives.push({ insteadOf: identifier, ...(await findReplacements(unfit, catalog, order)) });
   }
   return alternatives;
 }
@@ -63,7 +63,11 @@ const REASONS = {
   none: 'no other product of its category fits everything else',
 };
 
-async function findInPlaceOf(replaced: OrderedProduct, catalog: AlternativeCatalog, order: AlternativeOrder) {
+async function findReplacements(
+  replaced: OrderedProduct,
+  catalog: AlternativeCatalog,
+  order: AlternativeOrder,
+) {
   const path = mainPathOf(replaced.upload);
   if (path === undefined) return { products: [], reason: REASONS.category };
   if (catalog.columns === undefined) return { products: [], reason: REASONS.large };
@@ -75,7 +79,7 @@ async function findInPlaceOf(replaced: OrderedProduct, catalog: AlternativeCatal
       { ...catalog, columns: catalog.columns },
       { path, ...order },
     )) {
-      products.push(limit.measure(describeAlternative(catalog, { ...candidate, place: products.length })));
+      products.push(limit.measure(describeAlternative(catalog, { ...candidate, position: products.length })));
       if (products.length === most) break;
     }
   } catch (error) {
@@ -99,7 +103,7 @@ async function* listSuitable(
   const others = set.filter((other) => other !== replaced);
   const judge = judging.judgeBeside(others, { mayBeNegative, budget: limit });
   const named = new Set(set.map(({ product }) => product.identifier));
-  const search = { path, one: replaced, judged: judging.attributes, mayFit: judge.mayFit, limit };
+  const search = { path, replaced, judged: judging.attributes, mayFit: judge.mayFit, limit };
   for await (const candidate of readProducts(catalog, sortByPrice(catalog, catalog.columns, search))) {
     limit.charge();
     const { product } = candidate;
@@ -125,15 +129,15 @@ async function* readProducts({ findUploads }: AlternativeCatalog, identifiers: r
     const chunk = identifiers.slice(start, start + UPLOADS_AT_ONCE);
     const uploads = await findUploads(chunk);
     const orders = new Map(chunk.map((identifier, order) => [identifier, order]));
-    const placeOf = ({ raw }: PresentUpload) => orders.get(new StoredUpload(raw).identifier) ?? 0;
-    for (const { productId, raw } of uploads.toSorted((a, b) => placeOf(a) - placeOf(b)))
+    const orderOf = ({ raw }: PresentUpload) => orders.get(new StoredUpload(raw).identifier) ?? 0;
+    for (const { productId, raw } of uploads.toSorted((a, b) => orderOf(a) - orderOf(b)))
       yield { productId, product: JSON.parse(raw) as UploadedProduct } satisfies Candidate;
   }
 }
 
 interface CandidateSearch {
   readonly path: string;
-  readonly one: OrderedProduct;
+  readonly replaced: OrderedProduct;
   readonly judged: readonly ComparedAttribute[];
   readonly limit: Budget;
   mayFit(product: SetProduct): boolean;
@@ -147,13 +151,13 @@ interface CandidateSearch {
 function sortByPrice(
   { attributes, priceAttribute }: AlternativeCatalog,
   columns: CatalogColumns,
-  { path, one: replaced, judged, mayFit, limit }: CandidateSearch,
+  { path, replaced, judged, mayFit, limit }: CandidateSearch,
 ): string[] {
   const { quantity } = replaced;
   const price = findPrice(attributes, priceAttribute);
   const own = price && leastOf(readComparables(replaced.upload, price).map(({ comparable }) => comparable));
   const isPath = new Map<unknown, boolean>();
-  const placed: { readonly place: number; readonly distance: number }[] = [];
+  const priced: { readonly index: number; readonly distance: number }[] = [];
   for (const view of columns.views([...judged, ...(price ? [price] : [])], limit)) {
     const { row: index } = view;
     const categories = columns.categoriesOf(index);
@@ -164,11 +168,11 @@ function sortByPrice(
     const groupIdentifier = columns.groupAt(index);
     const product = { identifier: view.identifier, groupIdentifier, view, read: readFrom(view) };
     if (!mayFit({ product, quantity })) continue;
-    placed.push({ place: index, distance: distanceOf(own, price && leastOf(view.valuesOf(price))) });
+    priced.push({ index, distance: distanceOf(own, price && leastOf(view.valuesOf(price))) });
   }
-  return placed
-    .sort((a, b) => a.distance - b.distance || a.place - b.place)
-    .map(({ place: index }) => columns.identifierAt(index));
+  return priced
+    .sort((a, b) => a.distance - b.distance || a.index - b.index)
+    .map(({ index }) => columns.identifierAt(index));
 }
 
 const distanceOf = (a: number | undefined, b: number | undefined) =>
@@ -189,9 +193,9 @@ export function findPrice(attributes: readonly Attribute[], name: string): Compa
 /** The same description that an answer for one product has. */
 function describeAlternative(
   { attributes, brandAttribute }: AlternativeCatalog,
-  { productId, product, place }: { productId: number; product: UploadedProduct; place: number },
+  { productId, product, position }: { productId: number; product: UploadedProduct; position: number },
 ) {
   const settings = { brandAttribute, attributes: indexByKey(attributes), categoryIdOf: () => 0 };
   const item = makeItem(productId, product, { ...settings, form: 'single' });
-  return { ...item, relevance: HIGHEST_RELEVANCE - place } as Static<typeof SingleProduct>;
+  return { ...item, relevance: HIGHEST_RELEVANCE - position } as Static<typeof SingleProduct>;
 }

@@ -197,7 +197,7 @@ const listUnfit = (pairs: readonly JudgedPair[]): ReadonlySet<string> =>
 
 /** Which attributes may have negative values. Each attribute is looked up only once. */
 class Signs {
-  private readonly known = new Map<ComparedAttribute, boolean>();
+  private readonly signs = new Map<ComparedAttribute, boolean>();
   private readonly find: (attribute: ComparedAttribute) => Promise<boolean>;
 
   constructor(find: (attribute: ComparedAttribute) => Promise<boolean>) {
@@ -210,9 +210,9 @@ class Signs {
    */
   async of(attributes: readonly ComparedAttribute[]): Promise<MayBeNegative> {
     for (const comparedAttribute of attributes)
-      if (!this.known.has(comparedAttribute))
-        this.known.set(comparedAttribute, await this.find(comparedAttribute));
-    return (attribute) => this.known.get(attribute) ?? true;
+      if (!this.signs.has(comparedAttribute))
+        this.signs.set(comparedAttribute, await this.find(comparedAttribute));
+    return (attribute) => this.signs.get(attribute) ?? true;
   }
 }
 

@@ -92,8 +92,8 @@ export interface MissingValue {
 }
 
 /** A product, and whether it is on a side. That may be unknown. */
-export interface Standing {
-  readonly one: SetProduct;
+export interface PossibleMember {
+  readonly setProduct: SetProduct;
   readonly truth: Truth;
 }
 
@@ -102,9 +102,9 @@ export class Judge {
   readonly constraint: Constraint;
   private readonly find: FindAttribute;
   private readonly judgeSide: Readonly<Record<Side, (product: ProductView) => Truth>>;
-  private readonly known = {
-    source: new WeakMap<SetProduct, Standing>(),
-    target: new WeakMap<SetProduct, Standing>(),
+  private readonly members = {
+    source: new WeakMap<SetProduct, PossibleMember>(),
+    target: new WeakMap<SetProduct, PossibleMember>(),
   };
 
   constructor(constraint: Constraint) {
@@ -115,11 +115,11 @@ export class Judge {
   }
 
   /** @returns the products that are, or may be, on the side */
-  list(side: Side, set: readonly SetProduct[]): Standing[] {
-    return set.map((product) => this.stand(side, product)).filter(({ truth }) => truth >= 0);
+  list(side: Side, set: readonly SetProduct[]): PossibleMember[] {
+    return set.map((product) => this.judgeMember(side, product)).filter(({ truth }) => truth >= 0);
   }
 
-  listMissing(side: Side, { one: { product }, truth }: Standing): MissingValue[] {
+  listMissing(side: Side, { setProduct: { product }, truth }: PossibleMember): MissingValue[] {
     if (truth !== 0) return [];
     const missing = listUnknown(this.constraint.bound.rule[side], this.find, product.view);
     return missing.map((attribute) => ({ identifier: product.identifier, attribute }));
@@ -129,15 +129,15 @@ export class Judge {
     return isApart(first.product, second.product, this.constraint.excludeSameGroup);
   }
 
-  stand(side: Side, setProduct: SetProduct): Standing {
-    return this.known[side].getOrInsertComputed(setProduct, () => ({
-      one: setProduct,
+  judgeMember(side: Side, setProduct: SetProduct): PossibleMember {
+    return this.members[side].getOrInsertComputed(setProduct, () => ({
+      setProduct,
       truth: this.judgeSide[side](setProduct.product.view),
     }));
   }
 }
 
-type Pair = Readonly<Record<Side, Standing>>;
+type Pair = Readonly<Record<Side, PossibleMember>>;
 
 /** Whether a missing value of a numeric attribute may be negative. */
 export type MayBeNegative = (attribute: ComparedAttribute) => boolean;
@@ -169,8 +169,8 @@ export class SetJudge {
       const sources = judge.list('source', set);
       const targets = sources.length === 0 ? [] : judge.list('target', set);
       const isTotal = judge.constraint.total !== undefined;
-      const countApart = ({ one: setProduct }: Standing) =>
-        targets.filter((other) => judge.isApart(setProduct, other.one)).length;
+      const countApart = ({ setProduct }: PossibleMember) =>
+        targets.filter((other) => judge.isApart(setProduct, other.setProduct)).length;
       pairs += isTotal
         ? sources.length * targets.length
         : sources.reduce((sum, source) => sum + countApart(source), 0);
@@ -210,7 +210,7 @@ export class SetJudge {
    */
   judgePairs(set: readonly SetProduct[], locale: string) {
     const positions = new Map(set.map(({ product }, index) => [product.identifier, index]));
-    const placeOf = (identifier: string) => positions.get(identifier) as number;
+    const positionOf = (identifier: string) => positions.get(identifier) as number;
     return this.judges
       .flatMap((judge) =>
         listPairs(judge, set).map((pair) => {
@@ -218,7 +218,9 @@ export class SetJudge {
           return this.budget.measure(judgePair(judge, pair, locale));
         }),
       )
-      .sort((a, b) => placeOf(a.source) - placeOf(b.source) || placeOf(a.target) - placeOf(b.target));
+      .sort(
+        (a, b) => positionOf(a.source) - positionOf(b.source) || positionOf(a.target) - positionOf(b.target),
+      );
   }
 
   /**
@@ -246,7 +248,9 @@ export class SetJudge {
     const weighTotals = (candidate: SetProduct) =>
       this.totals
         .flatMap((judge) => totalsOf(judge, candidate))
-        .filter(({ source, targets }) => [source, ...targets].some((standing) => standing.one === candidate))
+        .filter(({ source, targets }) =>
+          [source, ...targets].some((member) => member.setProduct === candidate),
+        )
         .map(({ truth }) => truth);
     return {
       /** Whether no constraint forbids the product beside another one. Totals are ignored. */
@@ -271,33 +275,35 @@ interface Facing {
   /** The side that the judged product would be on. */
   readonly side: Side;
   /** The products on the opposite side. */
-  readonly across: readonly Standing[];
+  readonly across: readonly PossibleMember[];
 }
 
 function pairAcross({ judge, side, across }: Facing, candidate: SetProduct): Pair[] {
-  const standing = judge.stand(side, candidate);
-  if (standing.truth < 0) return [];
+  const member = judge.judgeMember(side, candidate);
+  if (member.truth < 0) return [];
   return across
-    .filter((other) => judge.isApart(candidate, other.one))
+    .filter((other) => judge.isApart(candidate, other.setProduct))
     .map((other) =>
-      side === 'source' ? { source: standing, target: other } : { source: other, target: standing },
+      side === 'source' ? { source: member, target: other } : { source: other, target: member },
     );
 }
 
 /** The same as the verdict `fits`, but stops at the first element that does not hold. */
 function isFit({ constraint }: Judge, { source, target }: Pair): boolean {
   if (least([source.truth, target.truth]) < 1) return false;
-  const read = { source: source.one.product.read, target: target.one.product.read };
+  const read = { source: source.setProduct.product.read, target: target.setProduct.product.read };
   const { elements } = compileRule(constraint.bound);
   return elements.every((element) => judgeElement(element, read).truth === 1);
 }
 
 function listPairs(judge: Judge, set: readonly SetProduct[]): Pair[] {
-  const standing = judge.list('source', set);
-  if (standing.length === 0) return [];
+  const sources = judge.list('source', set);
+  if (sources.length === 0) return [];
   const others = judge.list('target', set);
-  return standing.flatMap((source) =>
-    others.filter((target) => judge.isApart(source.one, target.one)).map((target) => ({ source, target })),
+  return sources.flatMap((source) =>
+    others
+      .filter((target) => judge.isApart(source.setProduct, target.setProduct))
+      .map((target) => ({ source, target })),
   );
 }
 
@@ -327,7 +333,10 @@ function judgePair(judge: Judge, pair: Pair, locale: string) {
   };
 }
 
-const productsOf = ({ source, target }: Pair) => ({ source: source.one.product, target: target.one.product });
+const productsOf = ({ source, target }: Pair) => ({
+  source: source.setProduct.product,
+  target: target.setProduct.product,
+});
 
 /** A match that fails makes the pair false, even if the sides of the products are unknown. */
 function weigh(judge: Judge, pair: Pair) {
@@ -342,8 +351,8 @@ function weigh(judge: Judge, pair: Pair) {
 
 /** A sum over the target side, for one product on the source side. */
 interface Total {
-  readonly source: Standing;
-  readonly targets: readonly Standing[];
+  readonly source: PossibleMember;
+  readonly targets: readonly PossibleMember[];
   readonly sum: ComparableValue;
   readonly limits: readonly RowedValue[];
   /** Products without a value for the sum. */
@@ -358,22 +367,22 @@ function listTotals(judge: Judge, set: readonly SetProduct[], mayBeNegative: May
   const targets = judge.list('target', set);
   if (targets.length === 0) return [];
   const comparison = comparisonOf(judge);
-  const counted = targets.map(({ one: setProduct, truth }) => ({
-    one: setProduct,
+  const counted = targets.map(({ setProduct, truth }) => ({
+    setProduct,
     truth,
     value: chooseCounted(setProduct, comparison)?.text,
   }));
-  const added = counted.flatMap(({ one: setProduct, value: text }) =>
+  const added = counted.flatMap(({ setProduct, value: text }) =>
     text === undefined ? [] : [{ text, times: setProduct.quantity }],
   );
   const sum = sumComparables(added, comparison.target);
   const isCounted = judge.constraint.total?.total?.missing === 'passes';
   const incomplete = isCounted
     ? []
-    : counted.flatMap(({ one: setProduct, value }) => (value === undefined ? [setProduct.product] : []));
+    : counted.flatMap(({ setProduct, value }) => (value === undefined ? [setProduct.product] : []));
   const summed = {
     attribute: comparison.target,
-    addends: counted.map(({ one: setProduct, truth, value: text }) => ({
+    addends: counted.map(({ setProduct, truth, value: text }) => ({
       text,
       isMissing: text === undefined && !isCounted,
       times: setProduct.quantity,
@@ -382,11 +391,18 @@ function listTotals(judge: Judge, set: readonly SetProduct[], mayBeNegative: May
     mayBeNegative: incomplete.length > 0 && mayBeNegative(comparison.target),
   };
   return judge.list('source', set).map((source) => {
-    const limits = source.one.product.read(comparison.source);
+    const limits = source.setProduct.product.read(comparison.source);
     const compared = { operator: comparison.operator, limits: limits.map(({ comparable }) => comparable) };
     const truth = compareSum(summed, compared);
-    const standing = least([source.truth, ...targets.map((target) => target.truth)]);
-    return { source, targets, sum, limits, incomplete, truth: truth < 0 ? truth : least([truth, standing]) };
+    const membership = least([source.truth, ...targets.map((target) => target.truth)]);
+    return {
+      source,
+      targets,
+      sum,
+      limits,
+      incomplete,
+      truth: truth < 0 ? truth : least([truth, membership]),
+    };
   });
 }
 
@@ -407,14 +423,14 @@ export type TotalVerdict = ReturnType<typeof describeTotal>;
 function describeTotal(judge: Judge, { source, targets, sum, limits, incomplete, truth }: Total) {
   const { relation, total: { total, operator, limit } = {} } = judge.constraint;
   const comparison = comparisonOf(judge);
-  const { identifier } = source.one.product;
+  const { identifier } = source.setProduct.product;
   const missing = [
     ...judge.listMissing('source', source),
     ...targets.flatMap((target) => judge.listMissing('target', target)),
     ...incomplete.map((product) => ({ identifier: product.identifier, attribute: comparison.target.name })),
     ...(limits.length === 0 ? [{ identifier, attribute: comparison.source.name }] : []),
   ];
-  const parts = targets.map(({ one: setProduct }) => {
+  const parts = targets.map(({ setProduct }) => {
     const value = chooseCounted(setProduct, comparison)?.text;
     return {
       identifier: setProduct.product.identifier,

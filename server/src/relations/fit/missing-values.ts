@@ -77,7 +77,7 @@ class ConstraintTally {
   readonly id: number;
   /** The keys are attribute names. */
   readonly missing = new Map<string, Counts>();
-  private readonly standing: Counts = { source: 0, target: 0 };
+  private readonly members: Counts = { source: 0, target: 0 };
   private readonly judge: Judge;
   private readonly needs: Readonly<Record<Side, ReturnType<typeof listNeeds>>>;
 
@@ -91,11 +91,11 @@ class ConstraintTally {
   add(product: JudgedProduct): string[] {
     const setProduct = { product, quantity: 1 };
     return SIDES.flatMap((side) => {
-      const standing = this.judge.stand(side, setProduct);
-      if (standing.truth < 0) return [];
-      this.standing[side] += 1;
+      const member = this.judge.judgeMember(side, setProduct);
+      if (member.truth < 0) return [];
+      this.members[side] += 1;
       const lacking = this.needs[side].filter((attribute) => product.view.valuesOf(attribute).length === 0);
-      const ofSide = this.judge.listMissing(side, standing).map(({ attribute }) => attribute);
+      const ofSide = this.judge.listMissing(side, member).map(({ attribute }) => attribute);
       const names = [...new Set([...ofSide, ...lacking.map(({ name }) => name)])];
       for (const name of names) {
         const counts = this.missing.getOrInsertComputed(name, () => ({ source: 0, target: 0 }));
@@ -108,7 +108,7 @@ class ConstraintTally {
   /** @returns the number of pairs in which at least one product has no value */
   countPairs(name: string): number {
     const { source, target } = this.missing.get(name) ?? { source: 0, target: 0 };
-    return source * this.standing.target + target * this.standing.source - source * target;
+    return source * this.members.target + target * this.members.source - source * target;
   }
 }
 

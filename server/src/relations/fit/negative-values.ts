@@ -38,7 +38,7 @@ export interface SignedDocument {
 }
 
 /** The state of the search for one key in a thread. */
-interface Known {
+interface KeyState {
   /** The catalog version that `isAny` belongs to. */
   version: number;
   isAny: boolean;
@@ -64,7 +64,7 @@ const MOST_DOCUMENTS = 5_000;
 
 /** Caches results by catalog version. A document never changes, so each document is read only once. */
 export class NegativeValues {
-  private readonly known = new BoundedMap<string, Known>({ most: MOST_KEYS });
+  private readonly states = new BoundedMap<string, KeyState>({ most: MOST_KEYS });
 
   /** @throws search_too_long */
   async has(
@@ -85,7 +85,7 @@ export class NegativeValues {
 
   private async hasUnder(name: string, catalog: SearchedVersions, search: KeySearch): Promise<boolean> {
     const { version } = catalog;
-    const state = this.known.getOrInsertComputed(name, () => ({
+    const state = this.states.getOrInsertComputed(name, () => ({
       version: -1,
       isAny: false,
       readUpTo: 0,
@@ -95,7 +95,7 @@ export class NegativeValues {
     const isAny =
       (state.documents.size > 0 && (await catalog.hasAnyDocument([...state.documents]))) ||
       (await readOn(state, catalog, search));
-    if (state.documents.size > MOST_DOCUMENTS) this.known.delete(name);
+    if (state.documents.size > MOST_DOCUMENTS) this.states.delete(name);
     state.version = version;
     state.isAny = isAny;
     return isAny;
@@ -110,7 +110,7 @@ interface KeySearch {
 
 /** Reads documents until a present product with a negative value is found, or all documents are read. */
 async function readOn(
-  state: Known,
+  state: KeyState,
   catalog: SearchedVersions,
   { attribute, key, limit }: KeySearch,
 ): Promise<boolean> {

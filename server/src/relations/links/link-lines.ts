@@ -30,7 +30,7 @@ export class LinkReader {
   private rest: Uint8Array[] = [];
   private restBytes = 0;
   private line = 0;
-  private found = 0;
+  private lineCount = 0;
   private readonly problems: string[] = [];
   private readonly decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -52,7 +52,7 @@ export class LinkReader {
   end(): void {
     // A trailing line break does not begin another line.
     if (this.restBytes > 0) this.endLine(new Uint8Array());
-    if (this.found === 0 && this.problems.length === 0)
+    if (this.lineCount === 0 && this.problems.length === 0)
       this.problems.push('the body must have at least one line, such as {"source":"A1","targets":["B1"]}');
     if (this.problems.length > 0) this.refuse();
   }
@@ -100,7 +100,7 @@ export class LinkReader {
       // The bytes are not UTF-8 or not JSON. The refusal names the line together with all other mistakes.
       return [`is not JSON: ${(error as Error).message.slice(0, 200)}`];
     }
-    this.found += 1;
+    this.lineCount += 1;
     const problems = listLinkProblems(value);
     if (problems.length === 0) this.take(value as LinkLine);
     return problems;

@@ -28,7 +28,7 @@ class Fetched<Key, Value> {
   readonly missing = new Set<Key>();
   /** The number of requests for keys that were not fetched. */
   misses = 0;
-  private readonly known = new Map<Key, Value>();
+  private readonly values = new Map<Key, Value>();
   private readonly absent: (key: Key) => Value;
 
   /** @param absent returns the value for a key that the catalog does not have */
@@ -37,19 +37,19 @@ class Fetched<Key, Value> {
   }
 
   add(key: Key, value: Value): void {
-    this.known.set(key, value);
+    this.values.set(key, value);
   }
 
   find(key: Key): Value | undefined {
-    const value = this.known.get(key);
-    if (value !== undefined || this.known.has(key)) return value;
+    const value = this.values.get(key);
+    if (value !== undefined || this.values.has(key)) return value;
     this.missing.add(key);
     this.misses += 1;
     return undefined;
   }
 
   settle(): void {
-    for (const key of this.missing) if (!this.known.has(key)) this.known.set(key, this.absent(key));
+    for (const key of this.missing) if (!this.values.has(key)) this.values.set(key, this.absent(key));
     this.missing.clear();
   }
 }
@@ -74,14 +74,14 @@ export class FetchedView implements RelationView {
   /** The next pages of lists that the work has read to the end. */
   readonly pages = new Map<Membership, VariantSearch>();
   private readonly lists = new Map<Membership, ReadList>();
-  private readonly made = new Map<string, unknown>();
+  private readonly results = new Map<string, unknown>();
   private missedPages = 0;
 
   once<Result>(key: string, make: () => Result): Result {
-    if (this.made.has(key)) return this.made.get(key) as Result;
+    if (this.results.has(key)) return this.results.get(key) as Result;
     const before = this.misses;
     const result = make();
-    if (this.misses === before) this.made.set(key, result);
+    if (this.misses === before) this.results.set(key, result);
     return result;
   }
 

@@ -27,7 +27,7 @@ export {
   type ListBasis,
   listComparisons,
   mergeRanked,
-  placeOf,
+  positionOf,
   type RelationView,
   type ShareLists,
   SORTED_AT_MOST,

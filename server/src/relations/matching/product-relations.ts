@@ -46,7 +46,7 @@ export function relateProduct(
       const result = JSON.parse(raw) as UploadedProduct;
       const explain = explainFound(view, relation, {
         requested: product,
-        found: result,
+        result,
         productId,
         matchType,
         locale,

@@ -18,7 +18,7 @@ import {
   type CandidateSearch,
   type FoundSource,
   mergeRanked,
-  placeOf,
+  positionOf,
   type RelationView,
   type Variant,
 } from './related-view.ts';
@@ -66,7 +66,7 @@ export function searchRelated(
   searched: SearchedProduct,
 ): FoundGroups {
   const find = (side: Side) => searchSide(view, relation, { ...searched, side });
-  const { side, found: results } = findEitherWay(relation, find, ({ groups }) => groups.length > 0);
+  const { side, results } = findEitherWay(relation, find, ({ groups }) => groups.length > 0);
   return {
     matchType: side === 'source' && results.groups.length > 0 ? 'SECOND_WAY' : 'FIRST_WAY',
     ...results,
@@ -77,10 +77,10 @@ function findEitherWay<Found>(
   { twoWay }: SearchedRelation,
   find: (side: Side) => Found,
   isFound: (results: Found) => boolean,
-): { side: Side; found: Found } {
+): { side: Side; results: Found } {
   const forward = find('target');
-  if (isFound(forward) || !twoWay) return { side: 'target', found: forward };
-  return { side: 'source', found: find('source') };
+  if (isFound(forward) || !twoWay) return { side: 'target', results: forward };
+  return { side: 'source', results: find('source') };
 }
 
 /** @param searched its `side` is the side of the related products */
@@ -161,7 +161,7 @@ function describeSearch({ build, side, limit, opposite }: CandidateSearch): stri
  */
 const basisOf = ({ index, opposite, ...side }: SideSearch, products: readonly number[]) => ({
   products,
-  places: (index === undefined ? opposite.keys : ['']).map((key) => placeOf(side, key)),
+  positions: (index === undefined ? opposite.keys : ['']).map((key) => positionOf(side, key)),
 });
 
 interface ListedGroup {
@@ -419,7 +419,7 @@ export const listRelated = (
       return requested.map(({ relation, limit, direction }) => {
         const list = (side: Side) => listSide(view, relation, { identifier, source, limit, side });
         if (direction === 'to') return list('source');
-        return findEitherWay(relation, list, ({ identifiers }) => identifiers.length > 0).found;
+        return findEitherWay(relation, list, ({ identifiers }) => identifiers.length > 0).results;
       });
     }),
   );

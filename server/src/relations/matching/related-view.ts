@@ -71,11 +71,11 @@ export type ShareLists = <Item>(
  */
 export interface ListBasis {
   readonly products: readonly number[];
-  readonly places: readonly string[];
+  readonly positions: readonly string[];
 }
 
 /** @param key '' means any key on the side */
-export const placeOf = ({ build, side }: Pick<Membership, 'build' | 'side'>, key: string) =>
+export const positionOf = ({ build, side }: Pick<Membership, 'build' | 'side'>, key: string) =>
   `${build} ${side} ${key}`;
 
 /** A requested product with its memberships. */
@@ -139,12 +139,12 @@ function* mergeAll<Ranked extends Candidate>(lists: readonly Iterable<Ranked>[])
   const heads = lists.flatMap((list) => {
     const iterator = list[Symbol.iterator]();
     const { value: next } = iterator.next();
-    return next === undefined ? [] : [{ rest: iterator, next: next as Ranked }];
+    return next === undefined ? [] : [{ iterator, next: next as Ranked }];
   });
   while (heads.length > 0) {
     const best = heads.reduce((first, head) => (compareRanked(head.next, first.next) < 0 ? head : first));
     yield best.next;
-    const { value: next } = best.rest.next();
+    const { value: next } = best.iterator.next();
     if (next === undefined) heads.splice(heads.indexOf(best), 1);
     else best.next = next as Ranked;
   }
@@ -198,7 +198,7 @@ export const SQL_OPERATORS: Readonly<Record<Exclude<Operator, 'equals'>, Readonl
 /** A condition on members of a list, with its value encoded as in the store. */
 export interface Comparison {
   /** The index of the comparison within the rule, from 0. */
-  readonly at: number;
+  readonly index: number;
   /** The operator. The value of the member is on its left, and this value is on its right. */
   readonly sql: string;
   readonly value: Uint8Array;
@@ -213,7 +213,7 @@ export const listComparisons = ({ side, opposite, operators }: CandidateSearch, 
     if (base64 === null) return [];
     const value = Buffer.from(base64, 'base64');
     const sql = SQL_OPERATORS[operator as 'less'][side];
-    return [{ at: index, sql, value, text: value.toString(encoding) }];
+    return [{ index, sql, value, text: value.toString(encoding) }];
   });
 
 /** @param value null for an inequality whose member has several values, because one of them always differs */

@@ -188,7 +188,7 @@ export const orient = <Product>(matchType: MatchType, requested: Product, result
 
 interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
   readonly requested: UploadedProduct;
-  readonly found: UploadedProduct;
+  readonly result: UploadedProduct;
   /** The locale of the sentences. */
   readonly locale: string;
 }
@@ -197,11 +197,11 @@ interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
 export const explainFound = (
   view: RelationView,
   relation: SearchedRelation,
-  { requested, found, locale, ...pair }: FoundProducts,
+  { requested, result, locale, ...pair }: FoundProducts,
 ): RelatedReason =>
   relation.isListed
     ? explainLinked(view, relation, { ...pair, identifier: requested.identifier })
-    : explainPair(relation.bound, orient(pair.matchType, requested, found), locale);
+    : explainPair(relation.bound, orient(pair.matchType, requested, result), locale);
 
 /** A requested product, and another product that may be among its results. */
 interface LinkedPair {
@@ -256,7 +256,7 @@ export function explainRelation(
   const result = JSON.parse(to.raw) as UploadedProduct;
   const excluded = describeExclusion(requested, result, relation.excludeSameGroup);
   const explained = explainFound(view, relation, {
-    ...{ requested, found: result, locale },
+    ...{ requested, result, locale },
     ...{ productId: to.productId, matchType },
   });
   const isBehind = groups.length === SEARCHED_GROUPS && excluded === null && holdsThroughout(explained);

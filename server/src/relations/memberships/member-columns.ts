@@ -143,10 +143,10 @@ export class SideMembers {
     const { numbers } = this;
     const { width, ranks, keys, compared } = this.of;
     for (let position = 0; position < numbers.length; ) {
-      ranks.use(numbers.at(position + 1));
-      keys.use(numbers.at(position + 2));
+      ranks.use(numbers.get(position + 1));
+      keys.use(numbers.get(position + 2));
       position += COLLECTED_NUMBERS;
-      for (const end = position + width; position < end; position += 1) compared.use(numbers.at(position));
+      for (const end = position + width; position < end; position += 1) compared.use(numbers.get(position));
     }
   }
 
@@ -154,8 +154,8 @@ export class SideMembers {
     const { numbers, count } = this;
     const { build, side, width, ranks, keys, compared } = this.of;
     const size = COLLECTED_NUMBERS + width;
-    const rankOf = (member: number) => ranks.places.at(numbers.at(member * size + 1));
-    const keyOf = (member: number) => keys.places.at(numbers.at(member * size + 2));
+    const rankOf = (member: number) => ranks.positions.get(numbers.get(member * size + 1));
+    const keyOf = (member: number) => keys.positions.get(numbers.get(member * size + 2));
     const all = Uint32Array.from({ length: count }, (_, member) => member);
     const byRank = sortStable(all, rankOf, ranks);
     let last = 0;
@@ -165,27 +165,31 @@ export class SideMembers {
         for (const number of [build, sideNumber(side), key, width, 0]) lists.push(number);
         last = key;
       }
-      lists.set(lists.length - 1, lists.at(lists.length - 1) + 1);
-      members.push(numbers.at(member * size));
+      lists.set(lists.length - 1, lists.get(lists.length - 1) + 1);
+      members.push(numbers.get(member * size));
       members.push(rankOf(member));
       for (let position = member * size + COLLECTED_NUMBERS; position < (member + 1) * size; position += 1)
-        members.push(compared.places.at(numbers.at(position)));
+        members.push(compared.positions.get(numbers.get(position)));
     }
   }
 }
 
 /** A counting sort by position; the positions of `encodings` are consecutive from `first`. */
-function sortStable(members: Uint32Array, placeOf: (member: number) => number, { first, used }: Encodings) {
+function sortStable(
+  members: Uint32Array,
+  positionOf: (member: number) => number,
+  { first, used }: Encodings,
+) {
   const starts = new Uint32Array(used.length + 1);
   for (const member of members) {
-    const offset = placeOf(member) - first + 1;
+    const offset = positionOf(member) - first + 1;
     starts[offset] = (starts[offset] as number) + 1;
   }
   for (let slot = 1; slot < starts.length; slot += 1)
     starts[slot] = (starts[slot] as number) + (starts[slot - 1] as number);
   const sorted = new Uint32Array(members.length);
   for (const member of members) {
-    const bucket = placeOf(member) - first;
+    const bucket = positionOf(member) - first;
     const target = starts[bucket] as number;
     sorted[target] = member;
     starts[bucket] = target + 1;

@@ -45,7 +45,7 @@ const MOST_NUMBERS = 100_000;
  */
 export class Memberships {
   private readonly rules: readonly CompiledBuild[];
-  private made: NumberedRules | undefined;
+  private current: NumberedRules | undefined;
 
   constructor(builds: readonly BuildRule[]) {
     const shared = new Map<string, ComparedAttribute>();
@@ -82,8 +82,9 @@ export class Memberships {
 
   /** Replaced only between batches, because a batch needs the same numbers until its end. */
   private get numbered(): NumberedRules {
-    if (this.made === undefined || this.made.size > MOST_NUMBERS) this.made = new NumberedRules(this.rules);
-    return this.made;
+    if (this.current === undefined || this.current.size > MOST_NUMBERS)
+      this.current = new NumberedRules(this.rules);
+    return this.current;
   }
 }
 

@@ -60,7 +60,7 @@ export class ReadAttribute {
 
   /** @param encodings the same object in every call @returns the number of the encoded value */
   encode(number: number, encodings: Encodings): number {
-    const cached = this.encoded.at(number);
+    const cached = this.encoded.get(number);
     if (cached !== UNKNOWN) return cached;
     const encoded = encodings.add(encodeValue(this.values[number] as Comparable));
     this.encoded.set(number, encoded);
@@ -156,7 +156,7 @@ export class NumberedProduct implements ProductView {
     );
     const visit = (key: number, text: number, row: string | number | undefined) => {
       for (const { read, numbers } of readers[key] as readonly Reader[]) {
-        let number = numbers.at(text);
+        let number = numbers.get(text);
         if (number === UNKNOWN) {
           const spelled = source.textOf(key, text);
           number = read.read(spelled);

@@ -30,7 +30,7 @@ export class Numbers {
   }
 
   /** @returns the filling for NONE, which is not a position */
-  at(index: number): number {
+  get(index: number): number {
     return index >= 0 && index < this.ints.length ? (this.ints[index] as number) : this.filling;
   }
 
@@ -61,7 +61,7 @@ const RADIX = 2 ** 26;
 /** A result for each list of numbers. All lists have the same length. */
 export class Tuples {
   private readonly levels: Map<number, number>[] = [];
-  private readonly made = new Numbers(UNKNOWN);
+  private readonly results = new Numbers(UNKNOWN);
   private last = 0;
 
   /** @returns UNKNOWN for a new list; the caller then calls `keep` */
@@ -75,12 +75,12 @@ export class Tuples {
       if (node === level.size) level.set(pair, node);
     }
     this.last = node;
-    return this.made.at(node);
+    return this.results.get(node);
   }
 
   /** @returns `number`, which is now the result of the last list */
   keep(number: number): number {
-    this.made.set(this.last, number);
+    this.results.set(this.last, number);
     return number;
   }
 }
@@ -91,7 +91,7 @@ export class Encodings {
   /** The numbers that a batch uses, see `use`. */
   readonly used: number[] = [];
   /** The position of each number among all that the batch uses, after `listUsed`; 0 if it is not used. */
-  readonly places = new Numbers();
+  readonly positions = new Numbers();
   /** The first of these positions. */
   first = 0;
   /** One character for each byte, so that the texts sort like the bytes. */
@@ -99,27 +99,27 @@ export class Encodings {
   /** Where the JSON text of each number begins in `texts`; it ends where the next one begins. */
   private readonly quoted = new Numbers();
   private texts = Buffer.alloc(1_024);
-  private readonly known = new Map<string, number>();
+  private readonly numbers = new Map<string, number>();
 
   add(encoded: Buffer): number {
     const bytes = encoded.toString('latin1');
-    const present = this.known.get(bytes);
+    const present = this.numbers.get(bytes);
     if (present !== undefined) return present;
     const number = this.bytes.push(bytes) - 1;
-    const start = this.quoted.at(number);
+    const start = this.quoted.get(number);
     const text = `"${encoded.toString('base64')}"`;
     const end = start + text.length;
     if (end > this.texts.length) this.texts = Buffer.concat([this.texts], 2 * end);
     this.texts.write(text, start, 'latin1');
     this.quoted.set(number + 1, end);
-    this.known.set(bytes, number);
+    this.numbers.set(bytes, number);
     this.size += weigh(text);
     return number;
   }
 
   use(number: number): void {
-    if (number === NONE || this.places.at(number) > 0) return;
-    this.places.set(number, 1);
+    if (number === NONE || this.positions.get(number) > 0) return;
+    this.positions.set(number, 1);
     this.used.push(number);
   }
 
@@ -128,22 +128,22 @@ export class Encodings {
     const { bytes, used } = this;
     this.first = first;
     used.sort((a, b) => ((bytes[a] as string) < (bytes[b] as string) ? -1 : 1));
-    for (const [index, number] of used.entries()) this.places.set(number, first + index);
+    for (const [index, number] of used.entries()) this.positions.set(number, first + index);
     return used.map((number) => bytes[number] as string);
   }
 
   forgetUsed(): void {
-    for (const number of this.used) this.places.set(number, 0);
+    for (const number of this.used) this.positions.set(number, 0);
     this.used.length = 0;
   }
 
   /** @returns the base64 text that a `Membership` has */
   base64(number: number): string {
-    return this.texts.toString('latin1', this.quoted.at(number) + 1, this.quoted.at(number + 1) - 1);
+    return this.texts.toString('latin1', this.quoted.get(number) + 1, this.quoted.get(number + 1) - 1);
   }
 
   /** Adds the base64 text with its quotes, without creating a string. */
   quote(number: number, into: ProductPacker): void {
-    into.addBytes(this.texts, this.quoted.at(number), this.quoted.at(number + 1));
+    into.addBytes(this.texts, this.quoted.get(number), this.quoted.get(number + 1));
   }
 }

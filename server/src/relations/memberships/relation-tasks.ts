@@ -10,7 +10,7 @@ import type { ReportLine, TaskDefinition, TaskRun, Tasks } from '../../tasks/tas
  */
 export interface BuildOrder {
   readonly relationIds: readonly number[];
-  readonly at: number;
+  readonly now: number;
   /** The end of the previous page; absent for the first page. */
   readonly after?: WalkedPlace | undefined;
   readonly limit: number;
@@ -88,7 +88,7 @@ export class RelationBuilds {
     let after: WalkedPlace | undefined;
     do {
       run.signal.throwIfAborted();
-      const page = await store.buildPage(run.task.projectId, { relationIds, after, at: clock.now(), limit });
+      const page = await store.buildPage(run.task.projectId, { relationIds, after, now: clock.now(), limit });
       await run.progress(page.progress);
       for (const line of page.report ?? []) run.report(line);
       after = page.next;

@@ -51,7 +51,7 @@ interface Branch {
  */
 interface Slot {
   readonly match: CompiledMatch;
-  readonly place: 'key' | 'optional' | 'none' | number;
+  readonly position: 'key' | 'optional' | 'none' | number;
 }
 
 /**
@@ -100,7 +100,7 @@ function createIndex(rule: CompiledRule): RuleIndex {
   const hidden = [
     ...open.flatMap(compiledOf),
     ...branches.flatMap(({ slots }) =>
-      slots.filter(({ place: position }) => position === 'none').map(({ match }) => match),
+      slots.filter(({ position }) => position === 'none').map(({ match }) => match),
     ),
   ];
   return {
@@ -131,7 +131,7 @@ function createBranch(factors: readonly (readonly CompiledMatch[])[], no: number
     .sort((a, b) => weigh(a) - weigh(b));
   const strict = compared.filter(({ passes }) => !passes).length;
   const columns = compared.slice(0, strict + MARKED_COLUMNS);
-  const placeOf = (match: CompiledMatch): Slot['place'] => {
+  const positionOf = (match: CompiledMatch): Slot['position'] => {
     if (match === optional) return 'optional';
     if (match.operator === 'equals') return match.passes ? 'none' : 'key';
     const column = columns.indexOf(match);
@@ -140,7 +140,7 @@ function createBranch(factors: readonly (readonly CompiledMatch[])[], no: number
   return {
     no,
     factors,
-    slots: matches.map((match) => ({ match, place: placeOf(match) })),
+    slots: matches.map((match) => ({ match, position: positionOf(match) })),
     operators: columns.map(({ operator }) => operator),
   };
 }
@@ -236,18 +236,15 @@ function describeEntries(branch: Branch, slotValues: readonly SlotValue[]): Inde
     .flatMap((slot, index) => (isMarked(slot) ? [slotValues[index] === undefined ? '0' : '1'] : []))
     .join('');
   const columns = listColumns(branch, slotValues);
-  const optional = slots.findIndex(({ place: position }) => position === 'optional');
+  const optional = slots.findIndex(({ position }) => position === 'optional');
   const states: State[] = optional < 0 ? [''] : [slotValues[optional] === undefined ? 'm' : 'v', 'a'];
   return states.map((state) => ({ key: describeKey(branch, slotValues, `${state}${marks}`), columns }));
 }
 
-const isMarked = ({ match: { passes }, place: position }: Slot) =>
-  passes === true && typeof position === 'number';
+const isMarked = ({ match: { passes }, position }: Slot) => passes === true && typeof position === 'number';
 
 const listColumns = ({ slots, operators }: Branch, slotValues: readonly SlotValue[]): (Comparable | null)[] =>
-  operators.map(
-    (_, column) => slotValues[slots.findIndex(({ place: position }) => position === column)] ?? null,
-  );
+  operators.map((_, column) => slotValues[slots.findIndex(({ position }) => position === column)] ?? null);
 
 /** @param pattern describes which values follow, so that no two keys coincide */
 const describeKey = (
@@ -256,7 +253,7 @@ const describeKey = (
   pattern: string,
 ): Comparable[] => [
   `${no} ${pattern}`,
-  ...slots.flatMap(({ place: position }, index) =>
+  ...slots.flatMap(({ position }, index) =>
     position === 'key' || (position === 'optional' && pattern.startsWith('v'))
       ? [slotValues[index] as Comparable]
       : [],
@@ -292,7 +289,7 @@ export function listProbes(index: RuleIndex, side: Side, read: ReadValues): Prob
 
 function describeProbes(branch: Branch, slotValues: readonly SlotValue[]): (Probe & { isStrict: boolean })[] {
   const { slots, operators } = branch;
-  const optional = slots.findIndex(({ place: position }) => position === 'optional');
+  const optional = slots.findIndex(({ position }) => position === 'optional');
   const marked = slots.flatMap((slot, index) => (isMarked(slot) ? [index] : []));
   const isWhole = slots.every((_, index) => slotValues[index] !== undefined);
   const states = (optional < 0 ? [''] : slotValues[optional] === undefined ? ['a'] : ['v', 'm']) as State[];
@@ -304,7 +301,7 @@ function describeProbes(branch: Branch, slotValues: readonly SlotValue[]): (Prob
       key: describeKey(branch, slotValues, `${state}${marks}`),
       // Without a value on the other side, the column is not compared.
       columns: columns.map((value, column) => {
-        const mark = marked.findIndex((slotIndex) => slots[slotIndex]?.place === column);
+        const mark = marked.findIndex((slotIndex) => slots[slotIndex]?.position === column);
         return marks[mark] === '0' ? null : value;
       }),
       operators,

@@ -34,7 +34,7 @@ export interface SavedRelation extends Pick<RemovedRelation, 'expected'> {
   /** The id of the relation to replace. */
   readonly id: number | undefined;
   readonly definition: RelationDefinition;
-  readonly at: number;
+  readonly now: number;
 }
 
 export const isConstraint = ({ kind, constraint = false }: Pick<RelationDefinition, 'kind' | 'constraint'>) =>

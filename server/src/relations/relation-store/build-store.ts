@@ -82,7 +82,7 @@ export interface ChangedIndex extends ChangedCatalog {
  */
 export function* buildPage(
   catalog: ChangedIndex,
-  { relationIds, after, at: now, limit }: BuildOrder,
+  { relationIds, after, now, limit }: BuildOrder,
 ): Program<BuildPage> {
   const walked = chooseWalked(yield* listPlannedBuilds(relationIds), after);
   if (walked.length === 0) return { next: undefined, progress: 100 };

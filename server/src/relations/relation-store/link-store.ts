@@ -81,7 +81,7 @@ export function* stageLinks({ build, list }: StagedPiece): Program<string> {
   const added: [number, number, string, number | null][] = [];
   const tooMany: string[] = [];
   for (const [source, targets] of merged) {
-    const { line, known: knownTargets } = sources.get(source) as KnownSource;
+    const { line, knownTargets } = sources.get(source) as KnownSource;
     const fresh = [...targets].filter(([target]) => !knownTargets.has(target));
     const room = TARGETS_PER_SOURCE - knownTargets.size;
     if (fresh.length > room) tooMany.push(source);
@@ -103,7 +103,7 @@ function reportTooMany(identifier: string): string {
 interface KnownSource {
   readonly line: number;
   /** The targets that the source already has. */
-  readonly known: ReadonlySet<string>;
+  readonly knownTargets: ReadonlySet<string>;
 }
 
 /** @returns each source with its line; new sources get the next lines */
@@ -117,13 +117,13 @@ function* openSources(build: number, names: readonly string[]): Program<Map<stri
   const targets = Map.groupBy(present, ({ line }) => line);
   const sources = new Map<string, KnownSource>();
   for (const { source, line } of sourceRows)
-    sources.set(source, { line, known: new Set(targets.get(line)?.map(({ target }) => target)) });
+    sources.set(source, { line, knownTargets: new Set(targets.get(line)?.map(({ target }) => target)) });
   const last = yield* lastLine(build);
   const fresh = names.filter((name) => !sources.has(name));
   const added = fresh.map((name, index): [number, string] => [last + 1 + index, name]);
   yield* run`${insertInto('relation_link_source', 'build_id, line, source')}
     ${build}, w.line, w.source from ${tabled('w', { line: 'bigint', source: 'text' }, added)} where true`;
-  for (const [line, name] of added) sources.set(name, { line, known: new Set() });
+  for (const [line, name] of added) sources.set(name, { line, knownTargets: new Set() });
   return sources;
 }
 

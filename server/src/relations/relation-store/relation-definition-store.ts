@@ -143,7 +143,7 @@ export function* listBuildNumbers(): Program<string> {
 /** Creates or replaces a relation. @returns undefined if the relation to replace does not exist */
 export function* saveRelation(
   catalog: ChangedCatalog,
-  { id, expected, definition, at: now }: SavedRelation,
+  { id, expected, definition, now }: SavedRelation,
 ): Program<Relation | undefined> {
   const present = id === undefined ? undefined : yield* findRelation(id);
   if (id !== undefined && present === undefined) return undefined;
@@ -164,12 +164,12 @@ export function* saveRelation(
 /** @returns whether the relation existed */
 export function* deleteRelation(
   catalog: ChangedCatalog,
-  { id, expected, at }: RemovedRelation & { readonly at: number },
+  { id, expected, now }: RemovedRelation & { readonly now: number },
 ): Program<boolean> {
   const present = yield* findRelation(id);
   if (present === undefined) return false;
   refuseOtherState(expected, markOfRelation(present));
-  yield* announceRelation(id, at, { change: 'deleted' });
+  yield* announceRelation(id, now, { change: 'deleted' });
   yield* run`delete from relation where ${own()} and id = ${id}`;
   catalog.affect('answers');
   return true;
@@ -209,7 +209,7 @@ export interface SavedTable {
    */
   readonly isFollowed: boolean;
   readonly expected?: ExpectedStates | undefined;
-  readonly at: number;
+  readonly now: number;
 }
 
 /**
@@ -220,7 +220,7 @@ export interface SavedTable {
  */
 export function* saveTable(
   catalog: ChangedCatalog,
-  { table: { name, description, pairs }, isNew, isFollowed, expected, at: now }: SavedTable,
+  { table: { name, description, pairs }, isNew, isFollowed, expected, now }: SavedTable,
 ): Program<{ readonly isUsed?: true; readonly table?: StoredTable | undefined }> {
   const present = yield* findTable(name);
   if (isNew && present !== undefined) throw new ServiceError('table_exists', { values: [name] });
@@ -244,7 +244,7 @@ export interface GatheredTable {
   readonly name: string;
   /** JSON lists of lines, in order. A line has a value of the source and the values that go with it. */
   readonly lists: readonly Uint8Array[];
-  readonly at: number;
+  readonly now: number;
 }
 
 /**
@@ -252,10 +252,7 @@ export interface GatheredTable {
  * @returns its number of pairs
  * @throws request_invalid
  */
-export function* replaceTable(
-  catalog: ChangedCatalog,
-  { name, lists, at: now }: GatheredTable,
-): Program<number> {
+export function* replaceTable(catalog: ChangedCatalog, { name, lists, now }: GatheredTable): Program<number> {
   const pairs = readPairs(lists);
   if (pairs.length > PAIRS_PER_TABLE)
     throw new ServiceError(
@@ -265,7 +262,7 @@ export function* replaceTable(
   const present = yield* findTable(name);
   const { description } = present ?? {};
   const table = { name, ...(description !== undefined && { description }), pairs };
-  yield* saveTable(catalog, { table, isNew: present === undefined, isFollowed: true, at: now });
+  yield* saveTable(catalog, { table, isNew: present === undefined, isFollowed: true, now });
   return pairs.length;
 }
 

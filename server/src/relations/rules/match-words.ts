@@ -36,8 +36,8 @@ export function describeMatch(match: CompiledMatch, judgement: Judgement, texts:
   const { source, target } = judgement.values;
   return {
     say: statement,
-    advice: advise({ match, side: 'target', known: source }, texts),
-    sourceAdvice: advise({ match, side: 'source', known: target }, texts),
+    advice: advise({ match, side: 'target', otherValues: source }, texts),
+    sourceAdvice: advise({ match, side: 'source', otherValues: target }, texts),
   };
 }
 
@@ -107,29 +107,30 @@ function writeTerm(value: string, { term }: ComparedAttribute, { writeNumber }: 
 }
 
 /** The side that the advice is about, with the values of the other side. */
-interface Asked {
+interface AdviceRequest {
   readonly match: CompiledMatch;
   readonly side: Side;
-  readonly known: readonly RowedValue[];
+  readonly otherValues: readonly RowedValue[];
 }
 
-const ownOf = ({ match, side }: Asked) => attributeOf(match, side);
-const otherOf = ({ match, side }: Asked) => attributeOf(match, side === 'source' ? 'target' : 'source');
+const ownOf = ({ match, side }: AdviceRequest) => attributeOf(match, side);
+const otherOf = ({ match, side }: AdviceRequest) =>
+  attributeOf(match, side === 'source' ? 'target' : 'source');
 
 /** Caches advice by side and by the values of the other side, which many products share. */
 const advised = new WeakMap<CompiledMatch, WeakMap<MatchTexts, BoundedMap<string, string>>>();
 const MOST_ADVICE = 1_000;
 
-function advise(request: Asked, texts: MatchTexts): string {
-  const { match, side, known: otherValues } = request;
+function advise(request: AdviceRequest, texts: MatchTexts): string {
+  const { match, side, otherValues } = request;
   const ofMatch = advised.getOrInsertComputed(match, () => new WeakMap());
   const advice = ofMatch.getOrInsertComputed(texts, () => new BoundedMap({ most: MOST_ADVICE }));
   const key = `${side} ${JSON.stringify(otherValues.map(({ text }) => text))}`;
   return advice.getOrInsertComputed(key, () => makeAdvice(request, texts));
 }
 
-function makeAdvice(request: Asked, texts: MatchTexts): string {
-  if (request.known.length === 0) return texts.whileMissing(otherOf(request).name);
+function makeAdvice(request: AdviceRequest, texts: MatchTexts): string {
+  if (request.otherValues.length === 0) return texts.whileMissing(otherOf(request).name);
   const advice = findAdvice(request, texts);
   if (advice !== undefined) return advice;
   if (request.match.passes) return texts.wouldHaveNone;
@@ -140,7 +141,7 @@ function makeAdvice(request: Asked, texts: MatchTexts): string {
 const isConstant = ({ term }: Compared): boolean => Number(term?.times ?? 1) === 0;
 
 /** @returns undefined if no value makes the match hold */
-function findAdvice(request: Asked, texts: MatchTexts): string | undefined {
+function findAdvice(request: AdviceRequest, texts: MatchTexts): string | undefined {
   const { match } = request;
   const own = ownOf(request);
   if (own.type === 'BOOLEAN_ATTRIBUTE') return adviseTruth(request, texts);
@@ -162,21 +163,21 @@ interface Candidate {
 
 /** Whether the candidate makes the match hold. */
 const suffices = (
-  { match, side, known: otherValues }: Asked,
+  { match, side, otherValues }: AdviceRequest,
   candidate: Pick<Candidate, 'comparable'>,
 ): boolean =>
   otherValues.some((other) =>
     side === 'target' ? isPair(match, other, candidate) : isPair(match, candidate, other),
   );
 
-function adviseTruth(request: Asked, { wouldBe, wouldNeedValue }: MatchTexts): string | undefined {
+function adviseTruth(request: AdviceRequest, { wouldBe, wouldNeedValue }: MatchTexts): string | undefined {
   const [only, ...others] = [true, false].filter((truth) => suffices(request, { comparable: Number(truth) }));
   if (only === undefined) return undefined;
   return others.length > 0 ? wouldNeedValue : wouldBe(String(only));
 }
 
 /** Names values of the table if it has any for this match, because such values are the purpose of a table. */
-function adviseEqual(request: Asked, texts: MatchTexts): string | undefined {
+function adviseEqual(request: AdviceRequest, texts: MatchTexts): string | undefined {
   const { table } = request.match;
   const listed = distinct(listPartners(request, texts));
   const chosen = listed.length > 0 ? listed : distinct(listEqual(request, texts));
@@ -193,9 +194,9 @@ const distinct = (list: readonly Candidate[]): Candidate[] => [
 ];
 
 /** @returns the values that equal values of the other side */
-function listEqual(request: Asked, texts: MatchTexts): Candidate[] {
+function listEqual(request: AdviceRequest, texts: MatchTexts): Candidate[] {
   const other = otherOf(request);
-  return request.known.flatMap(({ text = '', comparable }) => {
+  return request.otherValues.flatMap(({ text = '', comparable }) => {
     if (!isNumeric(request)) return [{ shown: show(text, other, texts), comparable }];
     const measure = readNumber(text, other);
     const equal = measure && toNumber(request, { measure, term: other.term }, texts);
@@ -206,10 +207,10 @@ function listEqual(request: Asked, texts: MatchTexts): Candidate[] {
 type Compared = ComparedAttribute;
 
 /** @returns the values that the table pairs with values of the other side */
-function listPartners(request: Asked, texts: MatchTexts): Candidate[] {
+function listPartners(request: AdviceRequest, texts: MatchTexts): Candidate[] {
   const own = withoutTerm(ownOf(request));
   const partners = partnersOf(request.match)[request.side];
-  const comparables = new Set(request.known.map(({ comparable }) => comparable));
+  const comparables = new Set(request.otherValues.map(({ comparable }) => comparable));
   return [...comparables].flatMap((otherComparable) =>
     (partners.get(otherComparable) ?? []).flatMap((text): Candidate[] => {
       const comparable = readOperand(text, own);
@@ -243,11 +244,11 @@ const partnersOf = (match: CompiledMatch) =>
     return values;
   });
 
-const isNumeric = (request: Asked) => ownOf(request).type === 'NUMERIC_ATTRIBUTE';
+const isNumeric = (request: AdviceRequest) => ownOf(request).type === 'NUMERIC_ATTRIBUTE';
 
 /** @returns the number that equals `otherNumber` after the computation on the advised side */
 function toNumber(
-  request: Asked,
+  request: AdviceRequest,
   otherNumber: Parameters<typeof solveNumber>[0],
   texts: MatchTexts,
 ): Candidate | undefined {
@@ -262,8 +263,8 @@ const writeMeasure = (plain: string, { unitName }: Compared, { writeNumber }: Ma
   `${writeNumber(plain, true)}${unitName === undefined ? '' : ` ${unitName}`}`;
 
 /** Inequality fails only if all values of both sides are equal, so every other value suffices. */
-function adviseOther(request: Asked, texts: MatchTexts): string {
-  const [first, ...others] = new Set(request.known.map(({ comparable }) => comparable));
+function adviseOther(request: AdviceRequest, texts: MatchTexts): string {
+  const [first, ...others] = new Set(request.otherValues.map(({ comparable }) => comparable));
   const [equal] = listEqual(request, texts);
   const isNamed = first !== undefined && others.length === 0 && equal?.comparable === first;
   return isNamed ? texts.wouldBe(texts.compared.notEquals(equal.shown)) : texts.wouldNeedValue;
@@ -280,9 +281,9 @@ const MIRRORED: Readonly<Record<Ordering, Ordering>> = {
 };
 
 /** Compares with the value of the other side that is easiest to reach. */
-function adviseOrder(request: Asked, operator: Ordering, texts: MatchTexts): string | undefined {
+function adviseOrder(request: AdviceRequest, operator: Ordering, texts: MatchTexts): string | undefined {
   const ordering = request.side === 'target' ? operator : MIRRORED[operator];
-  const sorted = request.known.toSorted((a, b) => compareValues(a.comparable, b.comparable));
+  const sorted = request.otherValues.toSorted((a, b) => compareValues(a.comparable, b.comparable));
   const { text = '', comparable } = sorted.at(ordering.startsWith('greater') ? 0 : -1) as RowedValue;
   if (isNumeric(request)) return adviseNumber(request, { text, operator: ordering }, texts);
   if (ordering === 'less' && comparable === '') return undefined;
@@ -294,7 +295,7 @@ function adviseOrder(request: Asked, operator: Ordering, texts: MatchTexts): str
  * holds.
  */
 function adviseNumber(
-  request: Asked,
+  request: AdviceRequest,
   { text, operator }: { readonly text: string; readonly operator: Ordering },
   texts: MatchTexts,
 ): string | undefined {

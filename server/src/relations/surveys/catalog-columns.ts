@@ -9,7 +9,7 @@ import { NumberedProduct, Numbers } from '../memberships/memberships.ts';
 const TEXT_BYTES = 24;
 const ENTRY_BYTES = 48;
 /**
- * The memory of a product besides its texts and values: its numbers, and its places by identifier and by
+ * The memory of a product besides its texts and values: its numbers, and its indexes by identifier and by
  * group.
  */
 const PRODUCT_BYTES = 140;
@@ -29,8 +29,8 @@ export class CatalogColumns implements DerivedSource {
   private readonly only: ReadonlySet<string> | undefined;
   private readonly ids: number[] = [];
   private readonly own: Record<OwnField, string[]> = { identifier: [], groupIdentifier: [], name: [] };
-  private readonly places = new Map<string, number>();
-  private readonly groupPlaces = new Map<string, number[]>();
+  private readonly indexByIdentifier = new Map<string, number>();
+  private readonly indexesByGroup = new Map<string, number[]>();
   private readonly categories: Categories[] = [];
   /** Equal category lists share the first one. */
   private readonly byPaths = new Map<string, Categories>();
@@ -58,7 +58,7 @@ export class CatalogColumns implements DerivedSource {
     const { identifier, groupIdentifier, name } = product;
     const { only, own, values } = this;
     const index = this.ids.push(productId) - 1;
-    this.places.set(identifier, index);
+    this.indexByIdentifier.set(identifier, index);
     own.identifier.push(identifier);
     own.name.push(name);
     this.bytes += PRODUCT_BYTES + weigh(identifier) + weigh(name);
@@ -96,18 +96,18 @@ export class CatalogColumns implements DerivedSource {
     return this.own.groupIdentifier[index] as string;
   }
 
-  placeOf(identifier: string): number | undefined {
-    return this.places.get(identifier);
+  indexOf(identifier: string): number | undefined {
+    return this.indexByIdentifier.get(identifier);
   }
 
-  placeOfId(productId: number): number {
+  indexOfId(productId: number): number {
     const index = findEdge(this.ids, (id) => id < productId);
     if (this.ids[index] === productId) return index;
     throw new Error(`the product ${productId} is not in the columns`);
   }
 
-  placesOfGroup(group: string): readonly number[] {
-    return this.groupPlaces.get(group) ?? [];
+  indexesOfGroup(group: string): readonly number[] {
+    return this.indexesByGroup.get(group) ?? [];
   }
 
   /**
@@ -136,8 +136,8 @@ export class CatalogColumns implements DerivedSource {
     const { values, rows } = this;
     const end = this.starts[index + 1] as number;
     for (let valueIndex = this.starts[index] as number; valueIndex < end; valueIndex += 2) {
-      const key = values.at(valueIndex);
-      if (isVisited?.[key] !== false) visit(key, values.at(valueIndex + 1), rows.get(valueIndex));
+      const key = values.get(valueIndex);
+      if (isVisited?.[key] !== false) visit(key, values.get(valueIndex + 1), rows.get(valueIndex));
     }
   }
 
@@ -146,7 +146,7 @@ export class CatalogColumns implements DerivedSource {
   }
 
   private addToGroup(group: string, index: number): void {
-    const indexes = this.groupPlaces.getOrInsert(group, []);
+    const indexes = this.indexesByGroup.getOrInsert(group, []);
     if (indexes.length === 0) this.bytes += weigh(group) + ENTRY_BYTES;
     // All products of a group share the text of the first one.
     this.own.groupIdentifier.push(indexes.length === 0 ? group : this.groupAt(indexes[0] as number));

@@ -92,7 +92,7 @@ class Tally {
   /** The indexes of sources without results. */
   private readonly without: number[] = [];
   /** The sources with the lowest indexes that have results. */
-  private examples: { place: number; found: FoundGroups }[] = [];
+  private examples: { index: number; related: FoundGroups }[] = [];
   readonly resultCounts: number[] = Array.from({ length: LIMIT + 1 }, () => 0);
 
   constructor(identifiers: readonly string[]) {
@@ -105,8 +105,8 @@ class Tally {
     this.resultCounts[groups.length] = (this.resultCounts[groups.length] ?? 0) + 1;
     for (const id of groups.flat()) this.returned.set(id, (this.returned.get(id) ?? 0) + 1);
     if (groups.length === 0) this.without.push(index);
-    else if (this.examples.length < EXAMPLES || index < (this.examples.at(-1)?.place ?? 0)) {
-      const examples = [...this.examples, { place: index, found: related }].sort((a, b) => a.place - b.place);
+    else if (this.examples.length < EXAMPLES || index < (this.examples.at(-1)?.index ?? 0)) {
+      const examples = [...this.examples, { index, related }].sort((a, b) => a.index - b.index);
       this.examples = examples.slice(0, EXAMPLES);
     }
   }
@@ -117,11 +117,11 @@ class Tally {
    */
   listShown(): ShownSource[] {
     const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };
-    const without = this.without.toSorted((a, b) => a - b).map((index) => ({ place: index, found: nothing }));
+    const without = this.without.toSorted((a, b) => a - b).map((index) => ({ index, related: nothing }));
     return [...pickEvenly(this.examples, CARDS.with), ...without.slice(0, CARDS.without)].map(
-      ({ place: index, found: related }) => ({
+      ({ index, related }) => ({
         identifier: this.identifiers[index] as string,
-        found: related,
+        related,
       }),
     );
   }
@@ -141,7 +141,7 @@ class Tally {
         .sort(([a, countOfA], [b, countOfB]) => countOfB - countOfA || a - b)
         .slice(0, 10)
         .map(([id, count]) => ({ identifier: view.findIdentifier(id), count })),
-      examples: this.examples.map(({ place: index, found: related }) => ({
+      examples: this.examples.map(({ index, related }) => ({
         source: identifiers[index] as string,
         results: related.groups.map((group) => group.map((id) => view.findIdentifier(id))),
       })),

@@ -38,7 +38,7 @@ export const pickEvenly = <Item>(list: readonly Item[], most: number): Item[] =>
 /** A source that is shown on a card. */
 export interface ShownSource {
   readonly identifier: string;
-  readonly found: FoundGroups;
+  readonly related: FoundGroups;
 }
 
 export async function readCards(
@@ -48,15 +48,15 @@ export async function readCards(
 ): Promise<readonly SurveyCard[]> {
   // A list of links has no cards, because neither the reasons nor the nearest product are known.
   if (isListed) return [];
-  const isAnyWithout = shown.some(({ found: related }) => related.groups.length === 0);
+  const isAnyWithout = shown.some(({ related }) => related.groups.length === 0);
   const every = Math.max(1, Math.ceil(count / NEAREST_AMONG));
   const targets = isAnyWithout ? await catalog.sampleMembers(build, 'target', every) : [];
   return catalog.read((view) => {
     const others = targets.flatMap((identifier) => readUpload(view, identifier) ?? []);
-    return shown.flatMap(({ identifier, found: related }) => {
+    return shown.flatMap(({ identifier, related }) => {
       const source = readUpload(view, identifier);
       const far = source ? others.filter((other) => isApart(source, other, excludeSameGroup)) : [];
-      return source ? [describeCard(view, bound, { source, found: related, others: far, locale })] : [];
+      return source ? [describeCard(view, bound, { source, related, others: far, locale })] : [];
     });
   });
 }
@@ -64,7 +64,7 @@ export async function readCards(
 /** How many groups a card has. */
 export const RESULTS = 3;
 
-interface OpenCard extends CardWords, Pick<ShownSource, 'found'> {
+interface OpenCard extends CardWords, Pick<ShownSource, 'related'> {
   readonly source: UploadedProduct;
   /** Products of the other side. The nearest of them is shown for a source without results. */
   readonly others: readonly UploadedProduct[];
@@ -73,7 +73,7 @@ interface OpenCard extends CardWords, Pick<ShownSource, 'found'> {
 function describeCard(
   view: RelationView,
   bound: BoundRule,
-  { source, found: related, others, locale }: OpenCard,
+  { source, related, others, locale }: OpenCard,
 ): SurveyCard {
   const toCard = (other: UploadedProduct, variants: number): CardProduct => ({
     ...describeBriefly(other),

@@ -59,9 +59,9 @@ export async function tryOnColumns(
 function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: Budget): SurveyedCatalog {
   const { columns, catalog } = read;
   const members = deriveMembers(columns, bound, whole);
-  const { places: indexes, cut } = members;
+  const { indexes, cut } = members;
   const { counts = { source: indexes.source.length, target: indexes.target.length } } = read;
-  const membersInMemory: Known = { ...read, ...members, variants: new Map() };
+  const membersInMemory: TriedMembers = { ...read, ...members, variants: new Map() };
   return {
     async read(work, _, limit = whole) {
       const view = new ColumnView(membersInMemory, limit);
@@ -69,7 +69,7 @@ function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: Budget): Surv
         const result = work(view);
         if (view.isComplete) return result;
         for (const upload of await catalog.findUploads([...view.uploads.missing]))
-          view.uploads.add(columns.identifierAt(columns.placeOfId(upload.productId)), upload);
+          view.uploads.add(columns.identifierAt(columns.indexOfId(upload.productId)), upload);
         view.settle();
       }
     },
@@ -86,15 +86,15 @@ function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: Budget): Surv
 
 /** The join index of one rule in memory, with the same lists as in the tables of a store. */
 interface Members {
-  readonly places: Readonly<Record<Side, number[]>>;
-  /** By place, the memberships in the form stored beside a document; '' for a product on no side. */
+  readonly indexes: Readonly<Record<Side, number[]>>;
+  /** By index, the memberships in the form stored beside a document; '' for a product on no side. */
   readonly packed: readonly string[];
   /** The identifiers of products with more combinations of values than the limit. */
   readonly cut: readonly string[];
   readonly lists: ReadonlyMap<string, KeyedList>;
 }
 
-interface Known extends ReadCatalog, Members {
+interface TriedMembers extends ReadCatalog, Members {
   /** Variants by group, because many sources lead to the same groups. */
   readonly variants: Map<string, readonly Variant[]>;
 }
@@ -122,7 +122,7 @@ function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: Budget)
   const indexes = { source: listOn('source'), target: listOn('target') };
   const derived = batch.finish();
   return {
-    places: indexes,
+    indexes,
     packed,
     cut,
     lists: listByKey(derived ? placeMembers(derived, documents) : [], limit),
@@ -155,20 +155,20 @@ const toLatin1 = (bytes: Buffer): string => bytes.toString('latin1');
 /** A view in which only uploads are fetched; everything else is in memory. */
 class ColumnView extends FetchedView implements RelationView {
   readonly share: ShareLists;
-  private readonly known: Known;
+  private readonly tried: TriedMembers;
   private readonly limit: Budget;
 
-  constructor(tried: Known, limit: Budget) {
+  constructor(tried: TriedMembers, limit: Budget) {
     super();
-    this.known = tried;
+    this.tried = tried;
     this.limit = limit;
     this.share = tried.share;
   }
 
   override findSource(identifier: string): FoundSource | undefined {
     this.limit.check();
-    const { columns, packed } = this.known;
-    const index = columns.placeOf(identifier);
+    const { columns, packed } = this.tried;
+    const index = columns.indexOf(identifier);
     if (index === undefined) return undefined;
     const memberships = unpackMemberships(packed[index] || '[]');
     return { productId: columns.idAt(index), group: columns.groupAt(index), memberships };
@@ -178,7 +178,7 @@ class ColumnView extends FetchedView implements RelationView {
     const conditions = listComparisons(search, 'latin1');
     const lists = search.opposite.keys.map((key) => {
       const text = Buffer.from(key, 'base64').toString('latin1');
-      const list = this.known.lists.get(`${sideNumber(search.side)} ${text}`);
+      const list = this.tried.lists.get(`${sideNumber(search.side)} ${text}`);
       return list === undefined ? [] : listInReach(list, conditions);
     });
     let candidates = 0;
@@ -190,17 +190,17 @@ class ColumnView extends FetchedView implements RelationView {
   }
 
   override listVariants(group: string): readonly Variant[] {
-    const { columns, packed, variants } = this.known;
+    const { columns, packed, variants } = this.tried;
     return variants.getOrInsertComputed(group, () =>
       columns
-        .placesOfGroup(group)
+        .indexesOfGroup(group)
         .map((index) => ({ productId: columns.idAt(index), packed: JSON.parse(packed[index] || '[]') })),
     );
   }
 
   override findIdentifier(productId: number): string {
-    const { columns } = this.known;
-    return columns.identifierAt(columns.placeOfId(productId));
+    const { columns } = this.tried;
+    return columns.identifierAt(columns.indexOfId(productId));
   }
 
   override findRaw(productId: number): string | undefined {
@@ -230,7 +230,8 @@ function* listInReach(list: KeyedList, conditions: readonly Comparison[]): Gener
   const near = first === undefined ? undefined : findNear(list, first);
   const rest = near === undefined ? conditions : others;
   for (const member of near ?? list.members)
-    if (rest.every((condition) => holdsFor(condition, member.compared[condition.at] ?? null))) yield member;
+    if (rest.every((condition) => holdsFor(condition, member.compared[condition.index] ?? null)))
+      yield member;
 }
 
 /**
@@ -238,7 +239,7 @@ function* listInReach(list: KeyedList, conditions: readonly Comparison[]): Gener
  * help.
  */
 function findNear(list: KeyedList, comparison: Comparison): ListedMember[] | undefined {
-  if (comparison.at !== 0 || comparison.sql === '<>') return undefined;
+  if (comparison.index !== 0 || comparison.sql === '<>') return undefined;
   list.byFirst ??= list.members.toSorted((a, b) => compare(firstOf(a), firstOf(b)));
   const { byFirst } = list;
   const isBelow = comparison.sql.startsWith('<');

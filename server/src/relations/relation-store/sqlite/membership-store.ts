@@ -292,7 +292,7 @@ export function* parseRun(members: string, comparisons: readonly Comparison[] = 
 function isMatching(members: string, line: number, comparisons: readonly Comparison[]): boolean {
   let [position, column] = [line, 0];
   for (const comparison of comparisons) {
-    for (; column < comparison.at; column += 1)
+    for (; column < comparison.index; column += 1)
       position = column === 0 ? passGroup(members, position) : passValue(members, position);
     if (!holdsAt(members, position, comparison)) return false;
   }
@@ -365,12 +365,12 @@ export function* mergeRuns<Row extends RunMember>(
       continue;
     }
     const { value: head } = iterator.next();
-    if (head !== undefined) open.push({ rest: iterator, head });
+    if (head !== undefined) open.push({ iterator, head });
   }
   if (open.length > 0) yield* takeBefore(open);
 }
 
-type OpenRun = { readonly rest: Iterator<RunMember>; head: RunMember };
+type OpenRun = { readonly iterator: Iterator<RunMember>; head: RunMember };
 
 /** Compares by index, because destructuring the arrays would cost as much as parsing a line. */
 function isBefore(a: RunMember, b: RunMember): boolean {
@@ -389,7 +389,7 @@ function* takeBefore(open: OpenRun[], end?: RunMember): Generator<RunMember, voi
     const first = firstOf(open);
     if (end !== undefined && !isBefore(first.head, end)) return;
     yield first.head;
-    const { value: next } = first.rest.next();
+    const { value: next } = first.iterator.next();
     if (next === undefined) open.splice(open.indexOf(first), 1);
     else first.head = next;
   }

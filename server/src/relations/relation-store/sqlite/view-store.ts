@@ -12,7 +12,7 @@ import {
   type ListBasis,
   listComparisons,
   mergeRanked,
-  placeOf,
+  positionOf,
   type RelationView,
   type ShareLists,
   SORTED_AT_MOST,
@@ -108,7 +108,7 @@ export function followCatalog(file: CatalogFile, since: number) {
       [newest, basis] = readState();
       if (basis === null || basis !== before || added.length > MOST_ADDED) return false;
       for (const membership of added.flatMap(([packed]) => unpackMemberships(packed)))
-        for (const key of ['', ...membership.keys]) gained.set(placeOf(membership, key), next);
+        for (const key of ['', ...membership.keys]) gained.set(positionOf(membership, key), next);
       documents.clear();
       version = next;
       return gained.size <= MOST_KNOWN;
@@ -123,8 +123,8 @@ export function followCatalog(file: CatalogFile, since: number) {
       return () => {
         if (checkedVersion === version) return true;
         const isSame =
-          basisOfList?.places.every((position) => (gained.get(position) ?? 0) <= checkedVersion) === true &&
-          basisOfList.products.every((id, index) => findDocument(id) === before?.[index]);
+          basisOfList?.positions.every((position) => (gained.get(position) ?? 0) <= checkedVersion) ===
+            true && basisOfList.products.every((id, index) => findDocument(id) === before?.[index]);
         if (isSame) checkedVersion = version;
         return isSame;
       };
@@ -238,17 +238,17 @@ function describeList(
 ): Omit<ReadList, 'limit'> {
   // Only the first comparison has indexes for ranges.
   const [first] = comparisons;
-  const range = first?.at === 0 && first.sql !== '<>' ? first : undefined;
+  const range = first?.index === 0 && first.sql !== '<>' ? first : undefined;
   const others = range === undefined ? comparisons : comparisons.slice(1);
   const conditions = [
     'true',
-    ...others.map(({ at: index, sql }) =>
+    ...others.map(({ index, sql }) =>
       sql === '<>' ? `(m.c${index + 1} is null or m.c${index + 1} <> ?)` : `m.c${index + 1} ${sql} ?`,
     ),
   ].join(' and ');
   const values = others.map(({ value }) => value);
   const far = others.filter(({ sql }) => sql !== '<>');
-  const extremeOf = ({ at: index, sql }: Comparison) =>
+  const extremeOf = ({ index, sql }: Comparison) =>
     `m.others ->> ${2 * index - (sql.startsWith('<') ? 2 : 1)} ${sql} ?`;
   const reach = far.length === 0 ? 'true' : `(m.others is null or (${far.map(extremeOf).join(' and ')}))`;
   const texts = far.map(({ text }) => text);
