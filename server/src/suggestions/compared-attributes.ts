@@ -101,7 +101,7 @@ function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
   if (wordsOfA.isSubsetOf(wordsOfB) || wordsOfB.isSubsetOf(wordsOfA)) return true;
   const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
   const shared = [...ofSource.intersection(ofTarget)];
-  // A list of what something fits has values of products that the shop does not have.
+  // A list of compatible values also has values of products that the shop does not sell.
   const isFit = [a, b].some(({ name }) => wordsOf(name).some((word) => FITS.test(word)));
   const most = isFit ? Math.min(ofSource.size, ofTarget.size) : Math.max(ofSource.size, ofTarget.size);
   if (shared.length < 0.8 * most) return false;
@@ -128,7 +128,7 @@ export function isStandard({ values }: Category, attribute: Attribute): boolean 
 const areCodes = (shared: readonly Comparable[], isWhole: boolean) =>
   shared.length >= 3 || (shared.length === 2 && isWhole && shared.every((code) => String(code).length > 4));
 
-/** Words with which a name refers to the other product. */
+/** Words in a name that refer to the other product. */
 const FITS =
   /^(?:fits?|compatible|compatibility|accepts?|suitable|geeignet|works|stackable|mountable|kompatibel|kompatibilität|passt|passend)$/;
 const SIZES = /^(?:size|diameter|größe|grösse|durchmesser)$/;
