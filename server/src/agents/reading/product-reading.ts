@@ -79,13 +79,13 @@ async function searchWith<Answer>(
 async function findPage(order: SearchOrder, search: (order: SearchOrder) => Promise<SearchAnswer>) {
   const { question } = order;
   const find = (limit: number) => search({ ...order, question: { ...question, limit } });
-  const found = await find(question.limit);
-  const facets = question.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
-  const products = found.items.map(describeFound);
+  const answer = await find(question.limit);
+  const facets = question.cursor === undefined ? answer.facets.slice(0, FACETS).map(describeFacet) : [];
+  const products = answer.items.map(describeFound);
   const fitting = fitPage(products, countTokens(JSON.stringify(facets)));
-  const { total, isTotalExact, partial, facetsOf } = found;
+  const { total, isTotalExact, partial, facetsOf } = answer;
   const isOfSome = facets.length > 0 && facetsOf < total;
-  const { nextCursor } = fitting.length < products.length ? await find(fitting.length) : found;
+  const { nextCursor } = fitting.length < products.length ? await find(fitting.length) : answer;
   return {
     products: fitting,
     total,
@@ -105,8 +105,8 @@ async function findNamed(
   const named: { readonly name: string; readonly identifier: string }[] = [];
   for (const name of names.slice(0, NAMES)) {
     const { items } = await search({ ...order, question: { q: name, limit: NAMESAKES } });
-    const [found, another] = items.filter((one) => one.name.toLowerCase() === name.toLowerCase());
-    if (found !== undefined && another === undefined) named.push({ name, identifier: found.identifier });
+    const [match, another] = items.filter((product) => product.name.toLowerCase() === name.toLowerCase());
+    if (match !== undefined && another === undefined) named.push({ name, identifier: match.identifier });
   }
   return named;
 }
@@ -136,15 +136,15 @@ async function showProducts(
   read: AsyncGenerator<ReadProduct, void>,
   { identifiers, offset = 0 }: ProductOrder,
 ) {
-  const found: ReturnType<typeof describeProduct>[] = [];
-  for await (const product of read) found.push(describeProduct(product));
-  const otherTokens = TOKENS - Math.floor(ATTRIBUTE_TOKENS / Math.max(1, found.length));
-  const described = found.map(({ values, ...product }) => {
+  const present: ReturnType<typeof describeProduct>[] = [];
+  for await (const product of read) present.push(describeProduct(product));
+  const otherTokens = TOKENS - Math.floor(ATTRIBUTE_TOKENS / Math.max(1, present.length));
+  const described = present.map(({ values, ...product }) => {
     const { page, nextOffset } = fitFrom(values, offset, otherTokens);
     return { ...product, attributes: page, nextOffset };
   });
   const products = fitPage(described);
-  const existing = new Set(found.map(({ identifier }) => identifier));
+  const existing = new Set(present.map(({ identifier }) => identifier));
   return {
     products,
     unknown: identifiers.filter((identifier) => !existing.has(identifier)),
