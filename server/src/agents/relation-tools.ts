@@ -43,7 +43,8 @@ export const listRelations = defineTool({
         tag: Type.String(),
         description: optional.text(),
         kind: Type.String({
-          description: 'rule: attributes decide; links: a person or a file listed the pairs; total: a limit on a sum',
+          description:
+            'rule: attributes decide; links: a person or a file listed the pairs; total: a limit on a sum',
         }),
         twoWay: Type.Boolean(),
         enabled: Type.Boolean(),
@@ -297,7 +298,9 @@ export const checkFit = defineTool({
     verdict: Verdict,
     pairs: Type.Array(Type.Object({ target: Type.String(), ...Judged.properties })),
     totals: Type.Array(Judged, { description: 'verdicts on sums over all products' }),
-    morePairs: Type.Integer({ description: 'the number of pairs that did not fit into the answer; pairs with does_not_fit come first' }),
+    morePairs: Type.Integer({
+      description: 'the number of pairs that did not fit into the answer; pairs with does_not_fit come first',
+    }),
     withoutRule: Type.Array(Type.Array(Type.String()), { description: 'pairs that no rule judges' }),
     unknownIdentifiers: Type.Array(Type.String()),
     namedProducts: Type.Array(Type.Object({ name: Type.String(), identifier: Type.String() }), {

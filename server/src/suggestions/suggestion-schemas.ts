@@ -32,7 +32,9 @@ const about = <const Kind extends string>(kind: Kind) => ({
 const Side = Type.Object({
   category: Type.Array(Type.String()),
   products: Type.Integer(),
-  withPartner: Type.Integer({ description: 'the number of products that the relation would have results for' }),
+  withPartner: Type.Integer({
+    description: 'the number of products that the relation would have results for',
+  }),
 });
 
 const RelationSuggestionSchema = titled('RelationSuggestion', {
@@ -73,7 +75,10 @@ const CountedValues = Type.Array(
 const AttributeDraftSchema = Type.Object(
   {
     attribute: AttributeSchema,
-    deleted: optional.list(Type.Integer(), 'ids of the deleted attributes, whose keys the attribute takes over'),
+    deleted: optional.list(
+      Type.Integer(),
+      'ids of the deleted attributes, whose keys the attribute takes over',
+    ),
   },
   { title: 'AttributeDraft', description: 'the body of POST …/ontology/preview' },
 );
@@ -105,7 +110,9 @@ const DuplicateSuggestionSchema = titled('DuplicateSuggestion', {
     kept: NamedAttribute,
     dropped: NamedAttribute,
     withBoth: Type.Integer({ description: 'the number of products that have both attributes' }),
-    sharedValues: Type.Integer({ description: 'how many values of the dropped attribute the kept one has too' }),
+    sharedValues: Type.Integer({
+      description: 'how many values of the dropped attribute the kept one has too',
+    }),
     values: Type.Integer({ description: 'the number of values of the dropped attribute' }),
     examples: Type.Array(
       Type.Object({ value: Type.String(), kept: Type.Integer(), dropped: Type.Integer() }),

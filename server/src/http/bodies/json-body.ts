@@ -383,7 +383,7 @@ function refuseList({ most, code }: NonNullable<JsonLimits['list']>): ServiceErr
   const more = `more than ${most}`;
   return code === 'too_many_identifiers'
     ? new ServiceError(code, { values: [more, most] })
-    : new ServiceError(code, `${more} identifiers, at most ${most} are answered at once`);
+    : new ServiceError(code, `${more} identifiers are too many: at most ${most} are answered at once`);
 }
 
 /**

@@ -35,7 +35,9 @@ const included = {
   includeRelations: optional.text('JSON list of {"id": relation id, "limit": 1 to 100, default 10}'),
   includeTags: optional.text('JSON list of {"tag", "limitPerRelation": 1 to 100, default 10}'),
   explain: optional.flag('adds to each product the conditions that held, with their values'),
-  assumed: optional.flag('adds to each product the attributes without a value that it was assumed to match by'),
+  assumed: optional.flag(
+    'adds to each product the attributes without a value that it was assumed to match by',
+  ),
   locale: Type.Optional(Locale),
 };
 
@@ -76,7 +78,10 @@ const DataPoint = titled('DataPoint', {
   unit: optional.text(),
 });
 const explained = {
-  assumed: optional.list(Type.String(), 'attributes without a value that the product was assumed to match by (§12.3)'),
+  assumed: optional.list(
+    Type.String(),
+    'attributes without a value that the product was assumed to match by (§12.3)',
+  ),
   explain: Type.Optional(RelatedReason),
 };
 const { relevance } = SingleProduct.properties;

@@ -24,7 +24,10 @@ export const FitQuestion = closedAs('FitQuestion', {
     { minItems: 1, maxItems: 100, description: 'the quantities of a repeated identifier are added up' },
   ),
   tags: Type.Optional(
-    orNull(Type.Array(Type.String(), { maxItems: 1_000 }), 'judge only by constraints with one of these tags'),
+    orNull(
+      Type.Array(Type.String(), { maxItems: 1_000 }),
+      'judge only by constraints with one of these tags',
+    ),
   ),
   relations: Type.Optional(
     orNull(Type.Array(Type.Integer(), { maxItems: 1_000 }), 'judge only by the constraints with these ids'),
@@ -117,7 +120,8 @@ export const FitAnswer = titled('FitAnswer', {
       Type.Object({ id: Type.Integer(), revision: Type.String({ description: 'the ETag of the relation' }) }),
     ),
     hash: Type.String({
-      description: 'SHA-256 of the answer as JSON without this member, with members sorted by name and no white space',
+      description:
+        'SHA-256 of the answer as JSON without this member, with members sorted by name and no white space',
     }),
   }),
 });
@@ -131,7 +135,9 @@ export const MissingValues = titled('MissingValues', {
         description: 'products on a side of a constraint that lack a value it needs',
       }),
       verdicts: Type.Integer({ description: 'pairs whose verdict may be unknown because of missing values' }),
-      relations: Type.Array(Type.Integer(), { description: 'ids of the constraints that need the attribute' }),
+      relations: Type.Array(Type.Integer(), {
+        description: 'ids of the constraints that need the attribute',
+      }),
     }),
     { description: 'attributes with the most verdicts first' },
   ),

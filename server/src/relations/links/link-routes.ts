@@ -41,7 +41,11 @@ export const linkRoutes =
       config: { guard: 'management', access: 'write', role: 'viewer', isPatient: true },
       summary: 'Export the links of a relation as lines, in their order',
       query: Type.Object({
-        source: optional.text({ minLength: 1, maxLength: 255, description: 'export only the line of this source' }),
+        source: optional.text({
+          minLength: 1,
+          maxLength: 255,
+          description: 'export only the line of this source',
+        }),
       }),
       produces: NDJSON,
       why: 'lines are streamed',
@@ -57,7 +61,8 @@ export const linkRoutes =
       consumes: [NDJSON],
       body: Type.Unsafe<undefined>({
         type: 'string',
-        description: 'a line for each source, such as {"source":"A1","targets":["B1",{"identifier":"B2","quantity":2}]}',
+        description:
+          'a line for each source, such as {"source":"A1","targets":["B1",{"identifier":"B2","quantity":2}]}',
       }),
       answer: { 200: LinksAnswer },
       answerOnce,
@@ -67,7 +72,8 @@ export const linkRoutes =
       ...write,
       query: AllowDeletes,
       summary: 'Replace all links of a relation, in a task',
-      description: 'Links that the list does not have are deleted. The delete guard counts the deleted pairs.',
+      description:
+        'Links that the list does not have are deleted. The delete guard counts the deleted pairs.',
       handle: (request, record) =>
         accept(parts, request, { mode: 'replace', allowDeletes: request.query.allowDeletes, record }),
     });
@@ -75,7 +81,8 @@ export const linkRoutes =
     serveOnce(server, `PATCH ${PATH}`, {
       ...write,
       summary: 'Replace the links of the sources that are sent, in a task',
-      description: 'A source without targets is removed. Sources that the list does not name keep their links.',
+      description:
+        'A source without targets is removed. Sources that the list does not name keep their links.',
       handle: (request, record) =>
         accept(parts, request, { mode: 'change', allowDeletes: undefined, record }),
     });

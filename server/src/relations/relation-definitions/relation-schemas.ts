@@ -10,7 +10,8 @@ const AttributeName = Type.String(named);
 const plus = {
   type: ['number', 'string'],
   ...named,
-  description: 'added after the factor: a number in the unit of the attribute, or a text with another unit of its dimension',
+  description:
+    'added after the factor: a number in the unit of the attribute, or a text with another unit of its dimension',
 };
 const computed = {
   attribute: AttributeName,
@@ -33,7 +34,10 @@ const MatchedValue = Type.Unsafe<MatchedValue>({
   properties: {
     field: { type: 'string', enum: Object.keys(OWN) },
     attribute: { type: 'string', ...named },
-    times: { type: 'number', description: 'only for a numeric attribute: a factor, used as an exact decimal' },
+    times: {
+      type: 'number',
+      description: 'only for a numeric attribute: a factor, used as an exact decimal',
+    },
     plus,
   },
   description:
@@ -93,7 +97,8 @@ export const WireFilter = Type.Unsafe<Filter>({
 export const MatchElements = Type.Unsafe<MatchElement[]>(
   Type.Array(WireElement, {
     maxItems: 16,
-    description: 'each element is a match (value of the target, operator, value of the source), a list of alternatives, or matches of one row',
+    description:
+      'each element is a match (value of the target, operator, value of the source), a list of alternatives, or matches of one row',
   }),
 );
 
@@ -128,7 +133,9 @@ const definition = {
     maxItems: 100,
   }),
   excludeSameGroup: optional.flag('default true'),
-  constraint: optional.flag('default false; true: products on the two sides must satisfy the relation to fit (§12.10)'),
+  constraint: optional.flag(
+    'default false; true: products on the two sides must satisfy the relation to fit (§12.10)',
+  ),
   total: optional.object(total, {
     additionalProperties: false,
     description: 'only of a total: the numeric attribute whose sum over the target side is compared',
@@ -223,9 +230,13 @@ const explainedMatch = {
   table: optional.text(),
   targetValues: Type.Array(Type.String()),
   sourceValues: Type.Array(Type.String()),
-  say: Type.String({ description: 'the comparison as a sentence in the locale, such as 1600 W ≥ 8 × 120 W + 100 W' }),
+  say: Type.String({
+    description: 'the comparison as a sentence in the locale, such as 1600 W ≥ 8 × 120 W + 100 W',
+  }),
   advice: optional.text('of a match that fails: the value that the target would need'),
-  sourceAdvice: optional.text('of a match that fails: the value that the source would need; changing one of the two suffices'),
+  sourceAdvice: optional.text(
+    'of a match that fails: the value that the source would need; changing one of the two suffices',
+  ),
 };
 const holds = Type.Boolean();
 const ExplainedMatch = Type.Object({ ...explainedMatch, holds }, { title: 'ExplainedMatch' });
@@ -300,7 +311,10 @@ const RelationSurvey = Type.Object({
   endedEarly: Type.Optional(
     Type.Literal(true, { description: 'the time ended before the whole sample was searched' }),
   ),
-  cut: optional.object(counted, 'products that have more combinations of values than the limit (§12.2 rule 11)'),
+  cut: optional.object(
+    counted,
+    'products that have more combinations of values than the limit (§12.2 rule 11)',
+  ),
   withResults: Type.Integer(),
   share: Type.Number({ description: 'the share of the searched sources that have results, from 0 to 1' }),
   withoutResults: Type.Object(counted),
@@ -347,5 +361,7 @@ export const SingleProduct = Type.Object({
   category: Type.String(),
   image: Type.String(),
   link: Type.String(),
-  relevance: Type.Integer({ description: '1,000,000 for the best product, and one less for each following product' }),
+  relevance: Type.Integer({
+    description: '1,000,000 for the best product, and one less for each following product',
+  }),
 });

@@ -87,12 +87,10 @@ const cases: fc.Arbitrary<Case> = fc.constantFrom(...KINDS).chain(({ names, valu
       )
     : plain;
   const list = fc.uniqueArray(fc.constantFrom(...values), { maxLength: 3 });
-  return fc
-    .record({ match, source: list, target: list })
-    .map(({ match: drawnMatch, source, target }) => ({
-      match: drawnMatch as Match,
-      values: { source, target },
-    }));
+  return fc.record({ match, source: list, target: list }).map(({ match: drawnMatch, source, target }) => ({
+    match: drawnMatch as Match,
+    values: { source, target },
+  }));
 });
 
 const nameOf = (value: Match['source']) => {
