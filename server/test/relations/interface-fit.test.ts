@@ -444,7 +444,7 @@ test('a total relates no products, follows the ontology, and reports faults with
     [{ ...POWER, total: { attribute: 'TDP', time: 2 } }, /\/total/],
     [
       { ...TYRES, total: { attribute: 'TDP' } },
-      /\/total must be left out but in a relation of the kind total/,
+      /\/total must be left out except in a relation of the kind total/,
     ],
   ];
   for (const [definition, details] of refusals) {

@@ -189,18 +189,18 @@ const MISTAKES: readonly [string, RegExp][] = [
   ['\n{"source":"","targets":["B1"]}', /^line 2: \/source must be an identifier/],
   ['{"source":"A1","targets":["B1",2]}', /^line 1: \/targets\/1 must be an identifier/],
   ['{"source":"A1","targets":"B1"}', /^line 1: \/targets must be a list/],
-  ['{"source":"A1","targets":[],"other":1}', /^line 1: \/other is not known/],
+  ['{"source":"A1","targets":[],"other":1}', /^line 1: \/other is unknown/],
   [
     '{"source":"A1","targets":[{"identifier":"B1","quantity":0}]}',
     /^line 1: \/targets\/0\/quantity must be an integer/,
   ],
-  ['{"source":"A1","targets":[{"quantity":1,"n":2}]}', /^line 1: \/targets\/0\/n is not known/],
+  ['{"source":"A1","targets":[{"quantity":1,"n":2}]}', /^line 1: \/targets\/0\/n is unknown/],
   ['{"source":"A1","targets":[[1,1]]}', /^line 1: \/targets\/0 must be an identifier/],
   ['["A1"]', /^line 1 must be an object/],
   [`{"source":"A1","targets":["${'x'.repeat(256)}"]}`, /^line 1: \/targets\/0 must be an identifier/],
   ['{"source":"A\\u0000","targets":[]}', /^line 1: \/source must be an identifier/],
-  [`{"source":"A1","targets":[${Array(1_001).fill('"B"').join()}]}`, /targets must not hold more than 1000/],
-  ['\n'.repeat(1_100_000), /^line 1000001 is one more/],
+  [`{"source":"A1","targets":[${Array(1_001).fill('"B"').join()}]}`, /targets must have at most 1000/],
+  ['\n'.repeat(1_100_000), /^line 1000001 is too many/],
   [`{"source":"A1","targets":[${' '.repeat(2 * 1024 * 1024)}]}`, /^line 1 must not be longer/],
 ];
 
