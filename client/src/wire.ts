@@ -70,7 +70,7 @@ export type AttributeCoverage = {
 
 export type AttributeDraft = {
   attribute: Attribute;
-  /** ids of attributes whose keys the attribute takes over */
+  /** ids of the deleted attributes, whose keys the attribute takes over */
   deleted?: Array<number>;
 };
 
@@ -116,12 +116,12 @@ export type AttributeEffect = {
 };
 
 export type AttributeSuggestion = {
-  /** the same as long as the same is suggested */
+  /** derived from the subject, so the same suggestion always has the same id */
   id: string;
   kind: "attribute";
   dismissed: boolean;
   evidence: {
-    /** null: the ontology does not know the key */
+    /** null if the ontology does not have the key */
     typeNow: string | null;
     /** with a value */
     products: number;
@@ -131,13 +131,13 @@ export type AttributeSuggestion = {
     distinctMisfits: number;
     misfits: Array<{
       value: string;
-      /** of products */
+      /** number of products */
       count: number;
       identifiers: Array<string>;
     }>;
     examples: Array<{
       value: string;
-      /** of products */
+      /** number of products */
       count: number;
       identifiers: Array<string>;
     }>;
@@ -461,7 +461,7 @@ export type Coverage = {
 };
 
 export type DataPoint = {
-  /** up to 53 bits */
+  /** an integer of up to 53 bits */
   id: number;
   conceptIdName: string;
   key: string;
@@ -506,7 +506,7 @@ export type DirectorySource = {
 };
 
 export type DuplicateSuggestion = {
-  /** the same as long as the same is suggested */
+  /** derived from the subject, so the same suggestion always has the same id */
   id: string;
   kind: "duplicate";
   dismissed: boolean;
@@ -523,11 +523,11 @@ export type DuplicateSuggestion = {
       type: string | null;
       products: number;
     };
-    /** products with both */
+    /** the number of products that have both attributes */
     withBoth: number;
-    /** values of the dropped one that the kept one has, too */
+    /** how many values of the dropped attribute the kept one has too */
     sharedValues: number;
-    /** of the dropped one */
+    /** the number of values of the dropped attribute */
     values: number;
     examples: Array<{
       value: string;
@@ -536,7 +536,7 @@ export type DuplicateSuggestion = {
     }>;
     misfits: Array<{
       value: string;
-      /** of products */
+      /** number of products */
       count: number;
       identifiers: Array<string>;
     }>;
@@ -562,19 +562,19 @@ export type ExplainedMatch = {
   target: string;
   operator: string;
   source: string;
-  /** what is computed of the values, as written */
+  /** the computation on the values, as defined */
   targetTerm?: Computation;
-  /** what is computed of the values, as written */
+  /** the computation on the values, as defined */
   sourceTerm?: Computation;
   missing?: string;
   table?: string;
   targetValues: Array<string>;
   sourceValues: Array<string>;
-  /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+  /** the comparison as a sentence in the locale, such as 1600 W ≥ 8 × 120 W + 100 W */
   say: string;
-  /** of a match that fails: what the value of the target would have to be */
+  /** of a match that fails: the value that the target would need */
   advice?: string;
-  /** the same for the value of the source; changing one of the two suffices */
+  /** of a match that fails: the value that the source would need; changing one of the two suffices */
   sourceAdvice?: string;
   holds: boolean;
 };
@@ -633,23 +633,23 @@ export type FitAnswer = {
       category: string;
       image: string;
       link: string;
-      /** 1,000,000 for the best, one less for each behind it */
+      /** 1,000,000 for the best product, and one less for each following product */
       relevance: number;
     }>;
-    /** why there are none, or the search ended early */
+    /** why there are no alternatives, or why the search ended early */
     reason?: string;
   }>;
-  /** epoch milliseconds: the latest change to one of the products */
+  /** epoch milliseconds: the latest change of any of the products */
   lastUpdateTs: number | null;
   receipt: {
-    /** of the catalog */
+    /** version of the catalog */
     version: number;
     relations: Array<{
       id: number;
-      /** its ETag */
+      /** the ETag of the relation */
       revision: string;
     }>;
-    /** SHA-256 of the JSON of the answer without this member, members by name, no white space */
+    /** SHA-256 of the answer as JSON without this member, with members sorted by name and no white space */
     hash: string;
   };
 };
@@ -657,17 +657,17 @@ export type FitAnswer = {
 export type FitQuestion = {
   /** the project; not needed by a key that can access exactly one */
   projectId?: number;
-  /** quantities of an identifier that repeats are added up */
+  /** the quantities of a repeated identifier are added up */
   items: Array<{
     identifier: string;
     /** default 1 */
     quantity?: number;
   }>;
-  /** only the constraints with one of these tags */
+  /** judge only by constraints with one of these tags */
   tags?: Array<string> | null;
-  /** only these constraints, by id */
+  /** judge only by the constraints with these ids */
   relations?: Array<number> | null;
-  /** products to propose in place of each one that does not fit; default 0 */
+  /** how many alternatives to return for each product that does not fit; default 0 */
   alternatives?: number | null;
   locale?: string | null;
 };
@@ -1121,39 +1121,39 @@ export type Mapping = {
 };
 
 export type Match = {
-  /** an attribute; {"field":…}, a field that every product has, which its name means too if no attribute has it; or {"attribute","times"?,"plus"?} */
+  /** the name of an attribute; or {"field":…} for a field that every product has (its name alone suffices if no attribute has that name); or {"attribute","times"?,"plus"?} for a computed value */
   target: MatchedValue;
   operator: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
-  /** an attribute; {"field":…}, a field that every product has, which its name means too if no attribute has it; or {"attribute","times"?,"plus"?} */
+  /** the name of an attribute; or {"field":…} for a field that every product has (its name alone suffices if no attribute has that name); or {"attribute","times"?,"plus"?} for a computed value */
   source: MatchedValue;
-  /** default fails; passes: it holds where the target or the source has no value */
+  /** fails (default): the match fails if the target or the source has no value; passes: it holds then */
   missing?: "fails" | "passes";
-  /** of equals: a table whose pairs hold too (§12.9) */
+  /** only with equals: a table whose pairs also match (§12.9) */
   table?: string;
 };
 
 export type MatchElement = {
-  /** an attribute; {"field":…}, a field that every product has, which its name means too if no attribute has it; or {"attribute","times"?,"plus"?} */
+  /** the name of an attribute; or {"field":…} for a field that every product has (its name alone suffices if no attribute has that name); or {"attribute","times"?,"plus"?} for a computed value */
   target?: MatchedValue;
   operator?: "equals" | "notEquals" | "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
-  /** an attribute; {"field":…}, a field that every product has, which its name means too if no attribute has it; or {"attribute","times"?,"plus"?} */
+  /** the name of an attribute; or {"field":…} for a field that every product has (its name alone suffices if no attribute has that name); or {"attribute","times"?,"plus"?} for a computed value */
   source?: MatchedValue;
-  /** default fails; passes: it holds where the target or the source has no value */
+  /** fails (default): the match fails if the target or the source has no value; passes: it holds then */
   missing?: "fails" | "passes";
-  /** of equals: a table whose pairs hold too (§12.9) */
+  /** only with equals: a table whose pairs also match (§12.9) */
   table?: string;
-  /** 2 to 8 matches, of which one must hold */
+  /** 2 to 8 matches; one of them must hold */
   any?: Array<Match>;
-  /** 2 to 6 matches that one row of the target satisfies with one row of the source */
+  /** 2 to 6 matches; one row of the target must satisfy all of them with one row of the source */
   together?: Array<Match>;
 };
 
 export type MatchedValue = string | {
   field?: "identifier" | "groupIdentifier" | "name";
   attribute?: string;
-  /** of a numeric attribute: a factor, exact as a decimal */
+  /** only for a numeric attribute: a factor, used as an exact decimal */
   times?: number;
-  /** added after that: a number in the unit of the attribute, or with a unit of its dimension */
+  /** added after the factor: a number in the unit of the attribute, or a text with another unit of its dimension */
   plus?: number | string;
 };
 
@@ -1172,14 +1172,14 @@ export type McpMessage = {
 };
 
 export type MissingValues = {
-  /** by the number of verdicts */
+  /** attributes with the most verdicts first */
   items: Array<{
     attribute: string;
-    /** products that a constraint is about, without a value that it needs */
+    /** products on a side of a constraint that lack a value it needs */
     products: number;
-    /** pairs whose verdict may be unknown for that */
+    /** pairs whose verdict may be unknown because of missing values */
     verdicts: number;
-    /** constraints that need it, by id */
+    /** ids of the constraints that need the attribute */
     relations: Array<number>;
   }>;
 };
@@ -1300,38 +1300,38 @@ export type PairVerdict = {
     target?: string;
     operator?: string;
     source?: string;
-    /** what is computed of the values, as written */
+    /** the computation on the values, as defined */
     targetTerm?: Computation;
-    /** what is computed of the values, as written */
+    /** the computation on the values, as defined */
     sourceTerm?: Computation;
     missing?: string;
     table?: string;
     targetValues?: Array<string>;
     sourceValues?: Array<string>;
-    /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+    /** the comparison as a sentence in the locale, such as 1600 W ≥ 8 × 120 W + 100 W */
     say?: string;
-    /** of a match that fails: what the value of the target would have to be */
+    /** of a match that fails: the value that the target would need */
     advice?: string;
-    /** the same for the value of the source; changing one of the two suffices */
+    /** of a match that fails: the value that the source would need; changing one of the two suffices */
     sourceAdvice?: string;
     holds: boolean;
     any?: Array<{
       target: string;
       operator: string;
       source: string;
-      /** what is computed of the values, as written */
+      /** the computation on the values, as defined */
       targetTerm?: Computation;
-      /** what is computed of the values, as written */
+      /** the computation on the values, as defined */
       sourceTerm?: Computation;
       missing?: string;
       table?: string;
       targetValues: Array<string>;
       sourceValues: Array<string>;
-      /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+      /** the comparison as a sentence in the locale, such as 1600 W ≥ 8 × 120 W + 100 W */
       say: string;
-      /** of a match that fails: what the value of the target would have to be */
+      /** of a match that fails: the value that the target would need */
       advice?: string;
-      /** the same for the value of the source; changing one of the two suffices */
+      /** of a match that fails: the value that the source would need; changing one of the two suffices */
       sourceAdvice?: string;
       holds: boolean;
       verdict: "fits" | "does_not_fit" | "unknown";
@@ -1340,26 +1340,26 @@ export type PairVerdict = {
       target: string;
       operator: string;
       source: string;
-      /** what is computed of the values, as written */
+      /** the computation on the values, as defined */
       targetTerm?: Computation;
-      /** what is computed of the values, as written */
+      /** the computation on the values, as defined */
       sourceTerm?: Computation;
       missing?: string;
       table?: string;
       targetValues: Array<string>;
       sourceValues: Array<string>;
-      /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+      /** the comparison as a sentence in the locale, such as 1600 W ≥ 8 × 120 W + 100 W */
       say: string;
-      /** of a match that fails: what the value of the target would have to be */
+      /** of a match that fails: the value that the target would need */
       advice?: string;
-      /** the same for the value of the source; changing one of the two suffices */
+      /** of a match that fails: the value that the source would need; changing one of the two suffices */
       sourceAdvice?: string;
       holds: boolean;
       verdict: "fits" | "does_not_fit" | "unknown";
     }>;
     verdict: "fits" | "does_not_fit" | "unknown";
   }>;
-  /** values without which it is unknown */
+  /** missing values that leave the verdict unknown */
   missing: Array<{
     identifier: string;
     attribute: string;
@@ -1725,28 +1725,28 @@ export type ProductRelations = {
     enabled: boolean;
     state: "building" | "ready" | "misconfigured";
     asSource: {
-      /** whether the product is on this side */
+      /** whether the product is on this side of the relation */
       stands: boolean;
       results: Array<{
         identifier: string;
         groupId: string;
         name: string;
         image: string;
-        /** the first THUMB or SMALL one, else as `image` */
+        /** the first THUMB or SMALL image, otherwise the same as `image` */
         thumbnail: string;
         category: Array<string>;
         explain: RelatedReason;
       }>;
     } | null;
     asTarget: {
-      /** whether the product is on this side */
+      /** whether the product is on this side of the relation */
       stands: boolean;
       results: Array<{
         identifier: string;
         groupId: string;
         name: string;
         image: string;
-        /** the first THUMB or SMALL one, else as `image` */
+        /** the first THUMB or SMALL image, otherwise the same as `image` */
         thumbnail: string;
         category: Array<string>;
         explain: RelatedReason;
@@ -1837,9 +1837,9 @@ export type RelatedProducts = {
         category: string;
         image: string;
         link: string;
-        /** 1,000,000 for the best, one less for each behind it */
+        /** 1,000,000 for the best product, and one less for each following product */
         relevance: number;
-        /** attributes without a value that it is there by (§12.3) */
+        /** attributes without a value that the product was assumed to match by (§12.3) */
         assumed?: Array<string>;
         explain?: RelatedReason;
       }>;
@@ -1873,9 +1873,9 @@ export type RelatedProductsOfMany = {
         }>;
         link: string;
         head: boolean;
-        /** 1,000,000 for the best, one less for each behind it */
+        /** 1,000,000 for the best product, and one less for each following product */
         relevance: number;
-        /** attributes without a value that it is there by (§12.3) */
+        /** attributes without a value that the product was assumed to match by (§12.3) */
         assumed?: Array<string>;
         explain?: RelatedReason;
       }>>;
@@ -1911,27 +1911,27 @@ export type RelatedReason = {
     target?: string;
     operator?: string;
     source?: string;
-    /** what is computed of the values, as written */
+    /** the computation on the values, as defined */
     targetTerm?: Computation;
-    /** what is computed of the values, as written */
+    /** the computation on the values, as defined */
     sourceTerm?: Computation;
     missing?: string;
     table?: string;
     targetValues?: Array<string>;
     sourceValues?: Array<string>;
-    /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+    /** the comparison as a sentence in the locale, such as 1600 W ≥ 8 × 120 W + 100 W */
     say?: string;
-    /** of a match that fails: what the value of the target would have to be */
+    /** of a match that fails: the value that the target would need */
     advice?: string;
-    /** the same for the value of the source; changing one of the two suffices */
+    /** of a match that fails: the value that the source would need; changing one of the two suffices */
     sourceAdvice?: string;
     holds: boolean;
     any?: Array<ExplainedMatch>;
     together?: Array<ExplainedMatch>;
   }>;
-  /** attributes without a value that it holds by */
+  /** attributes without a value; the pair is assumed to match by them */
   assumed?: Array<string>;
-  /** in a relation of links: which product lists the other one, at which position from 1, and how many of it */
+  /** only in a relation of links: the product that lists the other one, the position in its list from 1, and the quantity */
   listed?: {
     by: string;
     position: number;
@@ -1940,7 +1940,7 @@ export type RelatedReason = {
 };
 
 export type Relation = {
-  /** default rule; links: the pairs are listed (§12.8); total: a constraint over a sum (§12.10) */
+  /** rule (default): attributes decide; links: a list decides (§12.8); total: a constraint on a sum (§12.10) */
   kind?: "rule" | "links" | "total";
   name: string;
   tag: string;
@@ -1953,7 +1953,7 @@ export type Relation = {
   source: Filter;
   /** {"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]} */
   target: Filter;
-  /** value of the target, operator, value of the source; or alternatives, or matches of one row */
+  /** each element is a match (value of the target, operator, value of the source), a list of alternatives, or matches of one row */
   match?: Array<MatchElement>;
   sort?: Array<{
     attribute: string;
@@ -1965,30 +1965,30 @@ export type Relation = {
   }>;
   /** default true */
   excludeSameGroup?: boolean;
-  /** default false; products on its two sides must satisfy it to fit (§12.10) */
+  /** default false; true: products on the two sides must satisfy the relation to fit (§12.10) */
   constraint?: boolean;
-  /** of a total: the numeric attribute whose sum over the target side is compared */
+  /** only of a total: the numeric attribute whose sum over the target side is compared */
   total?: {
     attribute: string;
-    /** a factor, exact as a decimal */
+    /** a factor, used as an exact decimal */
     times?: number;
-    /** added after that: a number in the unit of the attribute, or with a unit of its dimension */
+    /** added after the factor: a number in the unit of the attribute, or a text with another unit of its dimension */
     plus?: number | string;
     missing?: "fails" | "passes";
   };
   operator?: "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
-  /** of a total: what the sum is compared with, of the source side */
+  /** only of a total: the attribute of the source side that the sum is compared with */
   limit?: {
     attribute: string;
-    /** a factor, exact as a decimal */
+    /** a factor, used as an exact decimal */
     times?: number;
-    /** added after that: a number in the unit of the attribute, or with a unit of its dimension */
+    /** added after the factor: a number in the unit of the attribute, or a text with another unit of its dimension */
     plus?: number | string;
   };
   id: number;
   state: "building" | "ready" | "misconfigured";
   misconfigured: boolean;
-  /** why it cannot work */
+  /** why the relation cannot work */
   problem?: string;
   /** epoch milliseconds */
   createdAt: number;
@@ -1997,7 +1997,7 @@ export type Relation = {
 };
 
 export type RelationDefinition = {
-  /** default rule; links: the pairs are listed (§12.8); total: a constraint over a sum (§12.10) */
+  /** rule (default): attributes decide; links: a list decides (§12.8); total: a constraint on a sum (§12.10) */
   kind?: "rule" | "links" | "total";
   name: string;
   tag: string;
@@ -2006,11 +2006,11 @@ export type RelationDefinition = {
   twoWay?: boolean;
   /** default true */
   enabled?: boolean;
-  /** needed in a rule */
+  /** required in a rule */
   source?: Filter;
-  /** needed in a rule */
+  /** required in a rule */
   target?: Filter;
-  /** value of the target, operator, value of the source; or alternatives, or matches of one row */
+  /** each element is a match (value of the target, operator, value of the source), a list of alternatives, or matches of one row */
   match?: Array<MatchElement>;
   sort?: Array<{
     attribute: string;
@@ -2022,24 +2022,24 @@ export type RelationDefinition = {
   }>;
   /** default true */
   excludeSameGroup?: boolean;
-  /** default false; products on its two sides must satisfy it to fit (§12.10) */
+  /** default false; true: products on the two sides must satisfy the relation to fit (§12.10) */
   constraint?: boolean;
-  /** of a total: the numeric attribute whose sum over the target side is compared */
+  /** only of a total: the numeric attribute whose sum over the target side is compared */
   total?: {
     attribute: string;
-    /** a factor, exact as a decimal */
+    /** a factor, used as an exact decimal */
     times?: number;
-    /** added after that: a number in the unit of the attribute, or with a unit of its dimension */
+    /** added after the factor: a number in the unit of the attribute, or a text with another unit of its dimension */
     plus?: number | string;
     missing?: "fails" | "passes";
   };
   operator?: "less" | "lessOrEqual" | "greater" | "greaterOrEqual";
-  /** of a total: what the sum is compared with, of the source side */
+  /** only of a total: the attribute of the source side that the sum is compared with */
   limit?: {
     attribute: string;
-    /** a factor, exact as a decimal */
+    /** a factor, used as an exact decimal */
     times?: number;
-    /** added after that: a number in the unit of the attribute, or with a unit of its dimension */
+    /** added after the factor: a number in the unit of the attribute, or a text with another unit of its dimension */
     plus?: number | string;
   };
   id?: number;
@@ -2084,27 +2084,27 @@ export type RelationExplanation = {
     target?: string;
     operator?: string;
     source?: string;
-    /** what is computed of the values, as written */
+    /** the computation on the values, as defined */
     targetTerm?: Computation;
-    /** what is computed of the values, as written */
+    /** the computation on the values, as defined */
     sourceTerm?: Computation;
     missing?: string;
     table?: string;
     targetValues?: Array<string>;
     sourceValues?: Array<string>;
-    /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+    /** the comparison as a sentence in the locale, such as 1600 W ≥ 8 × 120 W + 100 W */
     say?: string;
-    /** of a match that fails: what the value of the target would have to be */
+    /** of a match that fails: the value that the target would need */
     advice?: string;
-    /** the same for the value of the source; changing one of the two suffices */
+    /** of a match that fails: the value that the source would need; changing one of the two suffices */
     sourceAdvice?: string;
     holds: boolean;
     any?: Array<ExplainedMatch>;
     together?: Array<ExplainedMatch>;
   }>;
-  /** attributes without a value that it holds by */
+  /** attributes without a value; the pair is assumed to match by them */
   assumed?: Array<string>;
-  /** in a relation of links: which product lists the other one, at which position from 1, and how many of it */
+  /** only in a relation of links: the product that lists the other one, the position in its list from 1, and the quantity */
   listed?: {
     by: string;
     position: number;
@@ -2113,7 +2113,7 @@ export type RelationExplanation = {
 };
 
 export type RelationSuggestion = {
-  /** the same as long as the same is suggested */
+  /** derived from the subject, so the same suggestion always has the same id */
   id: string;
   kind: "relation";
   dismissed: boolean;
@@ -2121,20 +2121,20 @@ export type RelationSuggestion = {
     source: {
       category: Array<string>;
       products: number;
-      /** products that the relation would have results for */
+      /** the number of products that the relation would have results for */
       withPartner: number;
     };
     target: {
       category: Array<string>;
       products: number;
-      /** products that the relation would have results for */
+      /** the number of products that the relation would have results for */
       withPartner: number;
     };
-    /** what kind of constraint it seems to be: a limit (length up to the maximum length), a standard that both follow (DDR5), or values that are only equal */
+    /** the likely kind of constraint: a limit (length up to the maximum length), a standard that both sides follow (DDR5), or merely equal values */
     constraint: "limit" | "standard" | "equal";
-    /** on average, of sources with any */
+    /** the average number of targets, of sources that have any */
     targetsPerSource: number;
-    /** the most frequent that both sides have */
+    /** the most frequent values that both sides have */
     values: Array<{
       attribute: string;
       value: string;
@@ -2163,18 +2163,18 @@ export type RelationSurvey = {
   target?: {
     products: number;
   };
-  /** true: only some of the sources were looked at */
+  /** true: only some of the sources were searched */
   sampled?: boolean;
   sampledSources?: number;
-  /** the time was used up before the whole sample was looked at */
+  /** the time ended before the whole sample was searched */
   endedEarly?: true;
-  /** products with more combinations of values than count (§12.2 rule 11) */
+  /** products that have more combinations of values than the limit (§12.2 rule 11) */
   cut?: {
     count: number;
     identifiers: Array<string>;
   };
   withResults?: number;
-  /** of the sources that were looked at, from 0 to 1 */
+  /** the share of the searched sources that have results, from 0 to 1 */
   share?: number;
   withoutResults?: {
     count: number;
@@ -2188,12 +2188,12 @@ export type RelationSurvey = {
     source: string;
     results: Array<Array<string>>;
   }>;
-  /** of a relation of links: its size, with pairs of products that are not there */
+  /** only of a relation of links: its size, including pairs of products that do not exist */
   links?: {
     sources: number;
     pairs: number;
   };
-  /** how many sources have 0, 1, … 9, and 10 or more groups of results */
+  /** the number of sources with 0, 1, … 9, and 10 or more groups of results */
   resultCounts?: Array<number>;
   cards?: Array<SurveyCard>;
 };
@@ -2491,13 +2491,13 @@ export type Statistics = {
 
 export type Suggestions = {
   catalogVersion: number;
-  /** in the catalog */
+  /** the number of products in the catalog */
   products: number;
   /** true: only a sample of the products was counted */
   sampled: boolean;
-  /** products that were counted */
+  /** the number of products that were counted */
   sampledProducts: number;
-  /** by kind, of each the best first; at most 20 of a kind */
+  /** ordered by kind, the best of each kind first; at most 20 of each kind */
   items: Array<RelationSuggestion | AttributeSuggestion | DuplicateSuggestion>;
 };
 
@@ -2507,7 +2507,7 @@ export type SurveyCard = {
     groupId: string;
     name: string;
     image: string;
-    /** the first THUMB or SMALL one, else as `image` */
+    /** the first THUMB or SMALL image, otherwise the same as `image` */
     thumbnail: string;
     category: Array<string>;
   };
@@ -2516,7 +2516,7 @@ export type SurveyCard = {
     groupId: string;
     name: string;
     image: string;
-    /** the first THUMB or SMALL one, else as `image` */
+    /** the first THUMB or SMALL image, otherwise the same as `image` */
     thumbnail: string;
     category: Array<string>;
     explain: RelatedReason;
@@ -2527,7 +2527,7 @@ export type SurveyCard = {
     groupId: string;
     name: string;
     image: string;
-    /** the first THUMB or SMALL one, else as `image` */
+    /** the first THUMB or SMALL image, otherwise the same as `image` */
     thumbnail: string;
     category: Array<string>;
     explain: RelatedReason;
@@ -2595,7 +2595,7 @@ export type TotalVerdict = {
     times?: number;
     plus?: number | string;
     missing?: "fails" | "passes";
-    /** of what is known, before anything is computed of it */
+    /** the sum of the known values, before `times` and `plus` */
     sum: string;
     parts: Array<{
       identifier: string;
@@ -2609,7 +2609,7 @@ export type TotalVerdict = {
     plus?: number | string;
     values: Array<string>;
   };
-  /** values without which it is unknown */
+  /** missing values that leave the verdict unknown */
   missing: Array<{
     identifier: string;
     attribute: string;
@@ -2656,7 +2656,7 @@ export type User = {
 export type ValueTable = {
   name: string;
   description?: string;
-  /** value of the source, value of the target; numbers with their unit */
+  /** each pair is a value of the source and a value of the target; numbers have their unit */
   pairs: Array<Array<string>>;
   createdAt: number;
   updatedAt: number;
@@ -2665,7 +2665,7 @@ export type ValueTable = {
 export type ValueTableDefinition = {
   name: string;
   description?: string;
-  /** value of the source, value of the target; numbers with their unit */
+  /** each pair is a value of the source and a value of the target; numbers have their unit */
   pairs: Array<Array<string>>;
   createdAt?: number;
   updatedAt?: number;
@@ -3700,12 +3700,12 @@ export interface Operations {
       projectId?: number;
       includeRelations?: Array<{
         id: number;
-        /** groups to answer, default 10 */
+        /** the most groups to return, default 10 */
         limit?: number;
       }> | null;
       includeTags?: Array<{
         tag: string;
-        /** groups to answer of each relation, default 10 */
+        /** the most groups to return for each relation, default 10 */
         limitPerRelation?: number;
       }> | null;
       explain?: boolean | null;
@@ -3728,12 +3728,12 @@ export interface Operations {
       projectId?: number;
       includeRelations?: Array<{
         id: number;
-        /** groups to answer, default 10 */
+        /** the most groups to return, default 10 */
         limit?: number;
       }> | null;
       includeTags?: Array<{
         tag: string;
-        /** groups to answer of each relation, default 10 */
+        /** the most groups to return for each relation, default 10 */
         limitPerRelation?: number;
       }> | null;
       explain?: boolean | null;
@@ -3742,19 +3742,19 @@ export interface Operations {
     };
     answer: RelatedProducts;
   };
-  /** What a product leads to and what leads to it, relation by relation, with the reason */
+  /** List the results and the sources of a product in every relation, with the reasons */
   getManagementProjectsByIdProductsByIdentifierRelations: {
     path: { id: number; identifier: string; };
     query?: { limit?: number; locale?: string; };
     answer: ProductRelations;
   };
-  /** Whether products can be used together, and why */
+  /** Judge whether products can be used together, and explain why */
   postSearchRelationsFit: {
     query?: { projectId?: number; };
     body: FitQuestion;
     answer: FitAnswer;
   };
-  /** Which missing values leave most verdicts unknown */
+  /** List the missing values that leave the most verdicts unknown */
   getManagementProjectsByIdRelationsMissingValues: {
     path: { id: number; };
     answer: MissingValues;
@@ -3779,7 +3779,7 @@ export interface Operations {
     path: { id: number; };
     answer: {
       relations: Array<RelationDefinition>;
-      /** those that the relations name */
+      /** the tables that the relations name */
       tables?: Array<ValueTableDefinition>;
     };
   };
@@ -3788,7 +3788,7 @@ export interface Operations {
     path: { id: number; };
     body: {
       relations: Array<RelationDefinition>;
-      /** those that the relations name */
+      /** the tables that the relations name */
       tables?: Array<ValueTableDefinition>;
     };
     answer: {
@@ -3801,7 +3801,7 @@ export interface Operations {
     path: { id: number; relationId: number; };
     answer: Relation;
   };
-  /** Replace a relation; the old answers stay until the new ones are complete */
+  /** Replace a relation; it gives its old answers until its new index is complete */
   putManagementProjectsByIdRelationsByRelationId: {
     path: { id: number; relationId: number; };
     body: RelationDefinition;
@@ -3821,18 +3821,18 @@ export interface Operations {
     body: RelationDefinition;
     answer: RelationSurvey;
   };
-  /** How a relation does on the catalog */
+  /** Survey the results of a relation on the catalog */
   getManagementProjectsByIdRelationsByRelationIdHealth: {
     path: { id: number; relationId: number; };
     answer: RelationSurvey;
   };
-  /** Why a product is among the results of another, or is not */
+  /** Explain why a product is, or is not, among the results of another */
   postManagementProjectsByIdRelationsByRelationIdExplain: {
     path: { id: number; relationId: number; };
     body: {
       source: string;
       target: string;
-      /** of sentences (`say`, `advice`), such as en-GB; default: the locale of the project */
+      /** locale of the sentences (`say`, `advice`), such as en-GB; default: the locale of the project */
       locale?: string;
     };
     answer: RelationExplanation;
@@ -3885,7 +3885,7 @@ export interface Operations {
     path: { id: number; name: string; };
     answer: ValueTable;
   };
-  /** Replace a table; relations that use it are built anew */
+  /** Replace a table; relations that use it are built again */
   putManagementProjectsByIdTablesByName: {
     path: { id: number; name: string; };
     body: ValueTableDefinition;
@@ -3898,20 +3898,20 @@ export interface Operations {
       status: "success";
     };
   };
-  /** What the data shows: relations, types of attributes, attributes that mean one */
+  /** List suggestions from the data: relations, types of attributes, duplicates */
   getManagementProjectsByIdSuggestions: {
     path: { id: number; };
     query?: { kind?: "relation" | "attribute" | "duplicate"; dismissed?: boolean | string; };
     answer: Suggestions;
   };
-  /** Dismiss a suggestion for good */
+  /** Dismiss a suggestion permanently */
   putManagementProjectsByIdSuggestionsBySuggestionIdDismissal: {
     path: { id: number; suggestionId: string; };
     answer: {
       status: "success";
     };
   };
-  /** Take the dismissal of a suggestion back */
+  /** Undo the dismissal of a suggestion */
   deleteManagementProjectsByIdSuggestionsBySuggestionIdDismissal: {
     path: { id: number; suggestionId: string; };
     answer: {
@@ -4203,7 +4203,7 @@ export interface Operations {
     path: { id: number; };
     answer: WebhookDelivery;
   };
-  /** Tools for agents, by the Model Context Protocol (Streamable HTTP, stateless) */
+  /** Call tools for agents by the Model Context Protocol (Streamable HTTP, stateless) */
   postMcp: {
     query?: { projectId?: number; };
     body: McpMessage;
