@@ -217,9 +217,8 @@ function translateReason(reason = ''): string {
   const textByReason: Readonly<Record<string, string>> = {
     'the product has no category to search for alternatives': t('it has no category'),
     'the catalog is too large to search for alternatives': t('the catalog is too large to search'),
-    'the time limit ended the search before all products of its category were checked': t(
-      'the search took too long',
-    ),
+    'the time limit ended the search before all products of its category were checked':
+      t('the search took too long'),
     'no other product of its category fits everything else': t(
       'no other product of its category fits everything else',
     ),
