@@ -116,7 +116,7 @@ test('a command that needs a store does not create one', async (t) => {
       await run(t, ...line.split(' ')),
       {
         code: 1,
-        said: `The data folder ${dataDir} holds no store, there is no control.db: set RELATA_DATA_DIR.`,
+        said: `The data folder ${dataDir} has no store, because control.db is missing: set RELATA_DATA_DIR.`,
       },
       line,
     );

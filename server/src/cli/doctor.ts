@@ -123,7 +123,7 @@ async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolea
   if (!existsSync(folder.control)) {
     const action =
       'Set RELATA_DATA_DIR to the data directory of the service; a new one is made by relata serve.';
-    yield problem(dataDir, 'it holds no store, there is no control.db', action);
+    yield problem(dataDir, 'it has no store, because control.db is missing', action);
     return false;
   }
   const { uid } = statSync(folder.control);

@@ -88,7 +88,7 @@ test('an invalid range stops the start', () => {
     '10.0.0.0/',
     '1.2.3.4/-1',
   ])
-    assert.throws(() => allowAddresses([range]), /no CIDR range/, range);
+    assert.throws(() => allowAddresses([range]), /nor a CIDR range/, range);
 });
 
 test('a refused IPv4 address is also refused in each of its IPv6 forms', () => {

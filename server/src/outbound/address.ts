@@ -83,7 +83,7 @@ function toBlockList(ranges: readonly string[]): BlockList {
     const length = prefix === undefined ? bits : Number(prefix);
     const isGood =
       isIP(address) !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix ?? '0') && length <= bits;
-    if (!isGood) throw new Error(`${range} is no IP address and no CIDR range`);
+    if (!isGood) throw new Error(`${range} is neither an IP address nor a CIDR range`);
     list.addSubnet(address, length, family);
   }
   return list;

@@ -29,8 +29,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'is not known to the name servers',
   EAI_AGAIN: 'could not be looked up: the name servers do not answer',
   ECONNREFUSED: 'refused the connection',
-  ECONNRESET: 'broke the connection off before it answered',
-  EPIPE: 'broke the connection off before it answered',
+  ECONNRESET: 'closed the connection before it answered',
+  EPIPE: 'closed the connection before it answered',
   ETIMEDOUT: 'cannot be reached',
   EHOSTUNREACH: 'cannot be reached',
   ENETUNREACH: 'cannot be reached',
@@ -54,7 +54,7 @@ export function describeConnection(error: unknown, { host }: { readonly host: st
 }
 
 function describeCode(code: string): string {
-  if (code.startsWith('HPE_')) return 'does not answer as HTTP has it';
+  if (code.startsWith('HPE_')) return 'does not answer according to HTTP';
   if (/SSL|TLS|CERT/.test(code)) return `could not be connected to securely (${code})`;
   return `could not be reached (${code})`;
 }

@@ -59,7 +59,7 @@ export function fillMembers<Place extends object>(
 
 /** @returns why *** is not accepted at this path of a definition */
 export const describeMasked = (path: string): string =>
-  `${path}: ${MASK} stands for a value that is stored for the same address; there is none, send the value itself`;
+  `${path}: ${MASK} stands for a value that is stored for the same address, but there is none: send the value itself`;
 
 function presentMembers(address: object, secrets: SecretMembers<never> | undefined) {
   return (secrets?.members ?? []).flatMap((name) => {

@@ -90,8 +90,11 @@ test('secrets are write-only, kept while the address stays, and never sent to an
 test('a refused definition names the faults of its destinations (§16.8 rule 8)', async () => {
   const project = await createProject();
   const wrong: [object[], RegExp][] = [
-    [[onServer('a', { host: 'a b' })], /^\/destinations\/0\/host: is no host name/],
-    [[onServer('a', { password: undefined })], /^\/destinations\/0\/password: is needed, or privateKey/],
+    [[onServer('a', { host: 'a b' })], /^\/destinations\/0\/host: must be a host name/],
+    [
+      [onServer('a', { password: undefined })],
+      /^\/destinations\/0\/password: is required unless privateKey is sent/,
+    ],
     [[onServer('a/../b')], /^\/destinations\/0\/folder: has no empty name, \. or \.\./],
     [[onServer('a'), onServer('a/')], /^\/destinations\/1: is the same place as 0/],
     [[inBucket('..')], /^\/destinations\/0\/folder: has no empty name/],

@@ -381,7 +381,7 @@ test('a backup never overwrites another folder, and an incomplete one is not a b
   }
   await assert.rejects(
     createBackup(join(folder, 'nowhere'), join(folder, 'backup')),
-    /holds no store, there is no control.db: set RELATA_DATA_DIR/,
+    /has no store, because control.db is missing: set RELATA_DATA_DIR/,
   );
   const cut = async () => assert.fail('the power is cut');
   await assert.rejects(createBackup(service.store.dataDir, join(folder, 'cut'), cut), /the power is cut/);

@@ -172,11 +172,14 @@ test('secrets are write-only, kept while the server stays the same, and never se
 test('a refused definition names its faults (§13.1)', async () => {
   const project = await createPipelineProject(service());
   const wrong: [object, RegExp][] = [
-    [overSftp('a.csv', { host: 'a b' }), /^\/source\/host: is no host name/],
-    [overSftp('a.csv', { password: undefined }), /^\/source\/password: is needed, or privateKey/],
-    [overSftp('a.csv', { privateKey: 'secret-4711' }), /^\/source\/privateKey: is no private key/],
-    [overSftp('a.csv', { passphrase: 'secret-4711' }), /^\/source\/passphrase: is of no use/],
-    [overSftp('a.csv', { hostKey: 'MD5:aa' }), /^\/source\/hostKey: is no fingerprint/],
+    [overSftp('a.csv', { host: 'a b' }), /^\/source\/host: must be a host name/],
+    [
+      overSftp('a.csv', { password: undefined }),
+      /^\/source\/password: is required unless privateKey is sent/,
+    ],
+    [overSftp('a.csv', { privateKey: 'secret-4711' }), /^\/source\/privateKey: must be a private key/],
+    [overSftp('a.csv', { passphrase: 'secret-4711' }), /^\/source\/passphrase: is only used with privateKey/],
+    [overSftp('a.csv', { hostKey: 'MD5:aa' }), /^\/source\/hostKey: must be a fingerprint/],
     [overSftp('../a.csv'), /^\/source\/path: A pattern has no/],
     [inBucket('a.csv', { endpoint: 'ftp://x' }), /^\/source\/endpoint: .*http/],
     [inBucket('/a.csv'), /^\/source\/key: A pattern begins/],

@@ -195,7 +195,7 @@ exec "$@"
   );
   chmodSync(join(folder, 'bin/sudo'), 0o755);
   const refusedAt = (path: string) => ({
-    said: `The data folder ${path} holds no store, there is no control.db: set RELATA_DATA_DIR.`,
+    said: `The data folder ${path} has no store, because control.db is missing: set RELATA_DATA_DIR.`,
     status: 1,
   });
   const refused = refusedAt(join(folder, 'data'));

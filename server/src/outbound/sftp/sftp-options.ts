@@ -50,17 +50,18 @@ export type SftpServer = Readonly<Static<TObject<typeof sftpOptions>>>;
 
 /** @returns the mistakes in a definition of a server, by option */
 export const checkSftpServer = ({ host, password, privateKey, passphrase, hostKey }: SftpServer) => ({
-  host: isHost(host) ? undefined : 'is no host name and no IP address',
-  password: password === undefined && privateKey === undefined ? 'is needed, or privateKey' : undefined,
+  host: isHost(host) ? undefined : 'must be a host name or an IP address',
+  password:
+    password === undefined && privateKey === undefined ? 'is required unless privateKey is sent' : undefined,
   privateKey:
     privateKey === undefined || isPrivateKey(privateKey)
       ? undefined
-      : 'is no private key: it begins with -----BEGIN … PRIVATE KEY-----',
+      : 'must be a private key, which begins with -----BEGIN … PRIVATE KEY-----',
   passphrase:
-    passphrase !== undefined && privateKey === undefined ? 'is of no use without privateKey' : undefined,
+    passphrase !== undefined && privateKey === undefined ? 'is only used with privateKey' : undefined,
   hostKey: /^SHA256:[A-Za-z0-9+/]{43}=?$/.test(hostKey)
     ? undefined
-    : 'is no fingerprint: it is written SHA256: and 43 characters, as ssh-keygen -lf shows it',
+    : 'must be a fingerprint in the form of ssh-keygen -lf: SHA256: and 43 characters',
 });
 
 const isHost = (host: string) => isIP(host) !== 0 || /^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(host);

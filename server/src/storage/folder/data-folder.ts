@@ -36,13 +36,13 @@ export function makeDataFolder(root: string): void {
 export function existingDataFolder(root: string): DataFolder {
   const folder = dataFolderAt(root);
   if (fs.existsSync(folder.control)) return folder;
-  throw refuseRoot(resolve(root), 'holds no store, there is no control.db');
+  throw refuseRoot(resolve(root), 'has no store, because control.db is missing');
 }
 
 /** @throws Error when the directory to be filled contains anything other than `besides` */
 export function refuseFilled(root: string, besides?: string): void {
   if (fs.existsSync(root) && fs.readdirSync(root).some((name) => name !== besides))
-    throw new Error(`${resolve(root)} is not empty: name a directory that is empty or not there yet`);
+    throw new Error(`${resolve(root)} is not empty: name an empty directory, or one that does not exist yet`);
 }
 
 const refuseRoot = (root: string, why: string) =>

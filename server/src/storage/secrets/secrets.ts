@@ -66,7 +66,7 @@ export function createSecrets(options: { keys: readonly Uint8Array[]; makeKey?: 
           .setAuthTag(bytes.subarray(end));
         return decipher.update(bytes.subarray(NONCE_BYTES, end), undefined, 'utf8') + decipher.final('utf8');
       } catch (cause) {
-        throw refuse('it was changed, or belongs to another place', cause);
+        throw refuse('it was changed, or belongs to another row or column', cause);
       }
     },
     get canSeal(): boolean {
@@ -101,7 +101,7 @@ export function readSecretKeyFile(path: string): Uint8Array[] {
     const key = readSecretKey(text);
     if (key !== undefined) return [key];
     throw new Error(
-      `Line ${index + 1} of the key file ${path} is no key of 32 bytes in base64: ${MAKE_ONE}.`,
+      `Line ${index + 1} of the key file ${path} is not a key of 32 bytes in base64: ${MAKE_ONE}.`,
     );
   });
   if (keys.length === 0) throw new Error(`The key file ${path} holds no key: ${MAKE_ONE}.`);
