@@ -3,20 +3,20 @@ import type { ApiHeader, ApiOperation } from './document.ts';
 const header = (description: string, type = 'string'): ApiHeader => ({ description, schema: { type } });
 
 /** The headers of answers, grouped by the answers that have them. Source: docs/interface §4, §5.3, §7. */
-const ALWAYS = { 'X-Request-Id': header('the id that the log has') };
-const CREATED = { Location: header('the path of what was created') };
+const ALWAYS = { 'X-Request-Id': header('the id of the request, which the log has as well') };
+const CREATED = { Location: header('the path of the created resource') };
 const REPEATED = {
-  'Idempotency-Replayed': header('`true`: the first answer to the `Idempotency-Key`, again'),
+  'Idempotency-Replayed': header('`true` if this is the first answer for the `Idempotency-Key` again'),
 };
-const MARKED = { ETag: header('the state that was answered, for `If-Match` and `If-None-Match`') };
+const MARKED = { ETag: header('the state of the answered resource, for `If-Match` and `If-None-Match`') };
 const LATER = { 'Retry-After': header('with 429, 503 and 507: seconds to wait', 'integer') };
 const DENIED = { 'WWW-Authenticate': header('with 401: `Bearer`') };
 const OTHER_METHOD = { Allow: header('with 405: the methods of the path') };
 const LIMITED = {
-  'RateLimit-Policy': header('of a key with a limit: how many requests in which time'),
-  RateLimit: header('of a key with a limit: how many are left, and seconds until the next window'),
+  'RateLimit-Policy': header('for a key with a limit: the number of requests in a window'),
+  RateLimit: header('for a key with a limit: the remaining requests, and the seconds until the next window'),
 };
-const IN_URL = { Deprecation: header('of a request with `?apiKey=`: since when that is deprecated') };
+const IN_URL = { Deprecation: header('for a request with `?apiKey=`: since when that is deprecated') };
 
 /** All headers by name, for `components` of the document. */
 export const HEADERS: Readonly<Record<string, ApiHeader>> = {
@@ -68,6 +68,6 @@ export const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'a repetition within 24 hours gets the first answer, and the work is done once',
+  description: 'a repeated request within 24 hours gets the first answer, and the work is done once',
   schema: { type: 'string', maxLength: 255 },
 } as const;

@@ -13,7 +13,7 @@ import { describeSchemas } from './documented-schemas.ts';
 
 /** The chapters of the interface. A route without tags belongs to the chapter with the longest matching path. */
 const chapters = [
-  { name: 'Projects', paths: ['/projects', '/project/'], description: 'Which projects a key reaches.' },
+  { name: 'Projects', paths: ['/projects', '/project/'], description: 'The projects that a key reaches.' },
   {
     name: 'Product lookup',
     paths: ['/product-service/'],
@@ -25,19 +25,19 @@ const chapters = [
     paths: ['/products/batch/'],
     description: 'Initiate, upload in batches, commit, restore.',
   },
-  { name: 'Tasks', paths: ['/tasks'], description: 'What became of an accepted update.' },
-  { name: 'Related products', paths: ['/search/'], description: 'Products that go with others.' },
-  { name: 'Pipelines', paths: [], description: 'Feed a catalog from files, by hand or by a schedule.' },
+  { name: 'Tasks', paths: ['/tasks'], description: 'The states and outcomes of accepted updates.' },
+  { name: 'Related products', paths: ['/search/'], description: 'Products that go with other products.' },
+  { name: 'Pipelines', paths: [], description: 'Update a catalog from files, by hand or on a schedule.' },
   {
     name: 'Channels',
     paths: ['/channels/'],
-    description: 'Publish a catalog with its related products as files for others.',
+    description: 'Publish a catalog with its related products as files.',
   },
   { name: 'Webhook', paths: ['/etl-triggers/'], description: 'Starts a pipeline from outside.' },
   {
     name: 'Management',
     paths: ['/management/'],
-    description: 'Groups, projects, keys and what a project is set to.',
+    description: 'Project groups, projects with their settings, and keys.',
   },
   {
     name: 'Sign in',
@@ -47,12 +47,12 @@ const chapters = [
       '/management/owner',
       '/management/invitations/accept',
     ],
-    description: 'Console sessions, which stand where a key does.',
+    description: 'Console sessions, which are used in place of a key.',
   },
   {
     name: 'Users',
     paths: ['/management/users', '/management/invitations'],
-    description: 'Who may sign in to the console, and as what.',
+    description: 'The users of the console and their roles.',
   },
   { name: 'Service', paths: ['/'], description: 'Health, metrics and this description.' },
 ] as const;
@@ -68,7 +68,7 @@ const securitySchemes = {
     in: 'query',
     name: 'apiKey',
     description:
-      'Deprecated: the API key in the URL. Answers carry a `Deprecation` header; use the header instead.',
+      'Deprecated: the API key in the URL. Answers have a `Deprecation` header. Send the key in the header instead.',
     'x-deprecated': true,
   },
   session: {
@@ -91,7 +91,8 @@ export async function documentServer(server: FastifyInstance, version: string): 
       info: {
         title: 'Relata',
         version,
-        description: 'Product catalogs: take them in, look products up, find what goes with what.',
+        description:
+          'Product catalogs: upload products, look them up, and find the products that go with them.',
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: '/' }],
@@ -162,11 +163,11 @@ function listCommonRefusals(schema: FastifySchema | undefined, route: RouteOptio
   const isUnparsed = body === 'raw' || body === 'stream';
   const hasBody = schema?.body !== undefined || isUnparsed;
   if (guard === 'project' || hasBody || schema?.querystring !== undefined) {
-    common[400] = 'parameters or body are not valid; `details` says where';
+    common[400] = 'the parameters or the body are invalid; `details` names the places';
   }
   if (schema?.params !== undefined) common[404] = 'unknown, or out of reach of the key';
   if (hasBody) common[413] = 'the body is too large';
-  if (isUnparsed) common[507] = 'the disk is full, nothing was stored';
+  if (isUnparsed) common[507] = 'the disk is full, so nothing was stored';
   return common;
 }
 
@@ -193,11 +194,11 @@ function listGuardRefusals(guard: Guard): Record<string, string> {
   const refusals: Record<string, string> = {};
   if (guard === 'none') return refusals;
   if (guard !== 'own')
-    refusals[403] = 'of a console session: the role, `X-CSRF-Token` or `Origin` does not fit';
+    refusals[403] = 'for a console session: the role is too low, or `X-CSRF-Token` or `Origin` is wrong';
   if (guard === 'sign-in') return refusals;
-  refusals[401] = 'no key or session, or one that does not reach this';
+  refusals[401] = 'the key or session is missing, or does not reach this';
   if (guard === 'session') return refusals;
-  refusals[429] = 'over the rate limit of the key; `Retry-After` says how long to wait';
+  refusals[429] = 'the rate limit of the key is exceeded; `Retry-After` has the seconds to wait';
   return refusals;
 }
 
@@ -213,8 +214,8 @@ function finishDocument(document: OpenApiDocument): OpenApiDocument {
 
 /** The answers that every request can have. Source: docs/interface §7. */
 const RANGES: Readonly<Record<string, string>> = {
-  '4XX': 'refused; `message` and `details` say why',
-  '5XX': 'not now (503 with `Retry-After`, 507), or a fault of the service (500)',
+  '4XX': 'refused; `message` and `details` have the reason',
+  '5XX': 'unavailable for now (503 with `Retry-After`, 507), or a fault of the service (500)',
 };
 
 function finishOperation(method: string, path: string, operation: ApiOperation): ApiOperation {

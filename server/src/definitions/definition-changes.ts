@@ -63,7 +63,10 @@ export class DefinitionChanges<Sent, Definition extends { readonly name: string 
       const { store, type } = kind;
       if ((await store.count(tx, { projectId: sent.place.id })) >= MOST) {
         const most = MOST.toLocaleString('en');
-        throw new ServiceError('request_invalid', `a project has at most ${most} ${type}s`);
+        throw new ServiceError(
+          'request_invalid',
+          `a project can have at most ${most} ${type}s: delete one first`,
+        );
       }
       return { after: await this.insert(tx, sent.place, definition) };
     });

@@ -37,7 +37,7 @@ function findCronProblem(cron: string, now: number): string | undefined {
     return 'must have 5 fields: minute, hour, day of the month, month, day of the week';
   try {
     const isEver = open(cron, 'UTC').nextRun(new Date(now)) !== null;
-    return isEver ? undefined : 'names a day that never comes';
+    return isEver ? undefined : 'must name a day that exists';
   } catch (error) {
     // croner throws only for a wrong pattern, and its message names the field.
     return (error as Error).message.replace(/^CronPattern: /, '');

@@ -47,7 +47,7 @@ function serveReached(server: Server, { projects }: ProjectRouteParts): void {
     config: { guard: 'key' },
     tags: ['Projects'],
     summary: 'List the projects that the key reaches',
-    description: 'With `projectId` that project alone; 401 when it is out of reach.',
+    description: 'With `projectId`, lists only that project; 401 if it is out of reach.',
     query: Type.Object({ ...ProjectQuery.properties, ...PageQuery.properties }),
     answer: { 200: ProjectList },
     async handle({ caller, query }) {
@@ -92,7 +92,7 @@ function serveGroups(server: Server, { projects, answerOnce }: ProjectRouteParts
   groups.remove({
     summary: 'Delete an empty project group',
     description:
-      'Its keys go with it. 409 while it holds projects, also deleted ones that can be brought back.',
+      'Also deletes its keys. 409 while it has projects, or deleted projects that can be restored.',
     remove: projects.deleteGroup,
   });
 }
@@ -112,22 +112,22 @@ function serveManaged(server: Server, { projects, answerOnce }: ProjectRoutePart
     method: 'PATCH',
     summary: 'Change a project',
     body: Type.Partial(Type.Object(projectFields), { additionalProperties: false }),
-    description: 'Fields and settings that are left out keep what they are.',
+    description: 'Omitted fields and settings stay unchanged.',
     change: projects.changeProject,
   });
   managed.remove({
     summary: 'Delete a project',
     query: Type.Object({ confirm: optional.text('the exact name of the project') }),
-    description: 'Needs `confirm` with its exact name. For 30 days it can be brought back.',
+    description: '`confirm` must be its exact name. The project can be restored for 30 days.',
     remove: projects.deleteProject,
   });
   managed.change({
     method: 'POST',
     below: '/restore',
     config: { findsDeletedProject: true },
-    summary: 'Bring a deleted project back',
+    summary: 'Restore a deleted project',
     description:
-      'Possible for 30 days. `GET /management/projects?deleted=true` lists those that it is possible for.',
+      'Possible for 30 days. `GET /management/projects?deleted=true` lists the projects that can be restored.',
     change: projects.restoreProject,
   });
 }
@@ -136,7 +136,7 @@ function serveAuditLog(server: Server, { projects }: ProjectRouteParts): void {
   serve(server, 'GET /management/audit-log', {
     config: { guard: 'management', access: 'manage' },
     tags,
-    summary: 'Read who changed what, newest first',
+    summary: 'Read the audit log, newest entries first',
     query: Type.Object({ ...ListQuery.properties, ...AuditFilter.properties }),
     answer: { 200: pageOf(AuditEntry, 'newest first') },
     handle: ({ caller, query }) => projects.listChanges(caller, query),
@@ -154,17 +154,17 @@ const ProjectList = titled('ProjectList', {
           name: Type.String(),
           'project-group-id': Type.Integer(),
           'project-group-name': Type.String(),
-          locale: Type.String({ description: 'language and country, as de-DE' }),
+          locale: Type.String({ description: 'language and country, such as de-DE' }),
           language: Type.String(),
           country: Type.String(),
           tags: Type.Array(Type.String()),
         },
         { title: 'Project' },
       ),
-      { description: 'by id' },
+      { description: 'ordered by id' },
     ),
   }),
-  nextCursor: Type.Optional(orNull(Type.String(), 'of a page')),
+  nextCursor: Type.Optional(orNull(Type.String(), 'only for a page; null on the last one')),
 });
 
 const WireProjectGroup = titled('ProjectGroup', {
@@ -192,5 +192,5 @@ const toManagedProject = ({ deletedAt, ...project }: Project) =>
 
 const ManagedProjectQuery = Type.Object({
   ...ListQuery.properties,
-  deleted: optional.flag('true: those that can be brought back'),
+  deleted: optional.flag('true: the deleted projects that can be restored'),
 });

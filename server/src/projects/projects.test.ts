@@ -285,7 +285,7 @@ test('a project group is created, read, renamed, listed and deleted when empty (
   );
   const restorable = await room.call('account', `DELETE /management/project-groups/${room.garden}`);
   assert.equal(restorable.status, 409);
-  assert.match(restorable.body.details[0] ?? '', /Hoses: deleted, can be brought back/);
+  assert.match(restorable.body.details[0] ?? '', /Hoses: deleted, can be restored/);
 });
 
 test('each management route accepts only the keys whose scope and access allow it (§14.1)', async (context) => {

@@ -166,7 +166,7 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) 
   /** Adds an account in a transaction that also creates other rows. */
   async function addAccount(tx: ControlTransaction, name: string, command: string) {
     const taken = (await findAccounts(tx)).some((account) => account.name === name);
-    if (taken) throw new Error(`There is an account named ${name} already.`);
+    if (taken) throw new Error(`An account with the name ${name} already exists: choose another name.`);
     const account = await insertAccount(tx, { name, createdAt: clock.now() });
     const author = commandAuthor(account.id, command);
     const subject = { type: 'account', ...account };
@@ -265,7 +265,7 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
 /** Refuses an unknown group like a group out of reach, as for projects. Source: docs/interface §4.10. */
 async function refuseUnreachedGroup(tx: ControlTransaction, reach: Reach, groupId: number): Promise<void> {
   if ((await GROUPS.find(tx, reach, groupId)) !== undefined) return;
-  throw new ServiceError('scope_refused', `/projectGroupId ${groupId} is not within the key's reach`);
+  throw new ServiceError('scope_refused', `/projectGroupId ${groupId} is unknown or out of reach`);
 }
 
 /** All calls by a key of a project are scope_refused. Source: docs/interface §14.1 and §14.2. */
@@ -302,7 +302,7 @@ function createGroupManagement({
       resources.remove(writer, chosen, async (tx, { id }) => {
         const left = await findProjectsOfGroup(tx, id);
         const details = left.map(({ name, deletedAt }) =>
-          deletedAt === null ? name : `${name}: deleted, can be brought back for 30 days`,
+          deletedAt === null ? name : `${name}: deleted, can be restored for 30 days`,
         );
         if (left.length > 0) throw new ServiceError('group_not_empty', { details });
         await tellGone(tx, { type: 'project-group', id });

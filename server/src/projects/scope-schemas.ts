@@ -24,25 +24,29 @@ export function toWireScope(scope: Scope) {
 
 /** Source: docs/interface §4.4, §4.5, §4.12, §12.5, §12.10 and §14.2 rule 3. */
 export const SentSettings = Type.Object({
-  maxDeletePercent: Type.Number({ minimum: 0, maximum: 100, description: 'delete guard of full updates' }),
+  maxDeletePercent: Type.Number({
+    minimum: 0,
+    maximum: 100,
+    description: 'the delete guard refuses a full update that would delete more of the products',
+  }),
   keptCommits: Type.Integer({
     minimum: 0,
     maximum: 30,
-    description: 'commits and deletes that can be undone',
+    description: 'how many commits and deletes can be undone',
   }),
   keptDays: orNull(
     Type.Integer({ minimum: 1, maximum: 3_650 }),
-    'days for which commits and deletes can be undone; null: whatever their age',
+    'for how many days commits and deletes can be undone; null: without a limit',
   ),
   brandAttribute: Type.String({
     minLength: 1,
     maxLength: 255,
-    description: 'the attribute that is the brand',
+    description: 'the attribute with the brand',
   }),
   priceAttribute: Type.String({
     minLength: 1,
     maxLength: 255,
-    description: 'the attribute that is the price',
+    description: 'the attribute with the price',
   }),
   onInvalid: oneOf(['refuse', 'skip'], 'refuse or skip the invalid products of a request'),
 });
@@ -50,7 +54,10 @@ export const SentSettings = Type.Object({
 export const projectFields = {
   name: Name,
   projectGroupId: Id,
-  locale: Type.String({ pattern: '^[a-z]{2,3}-[A-Z]{2}$', description: 'language and country, as de-DE' }),
+  locale: Type.String({
+    pattern: '^[a-z]{2,3}-[A-Z]{2}$',
+    description: 'language and country, such as de-DE',
+  }),
   tags: Type.Array(Name, { maxItems: 100 }),
   settings: Type.Partial(SentSettings, { additionalProperties: false }),
 };
@@ -66,14 +73,14 @@ export const AuditFilter = Type.Object({
   action: optional.text({
     pattern: '^[a-z-]+(\\.[a-z-]+)?$',
     maxLength: 100,
-    description: 'an action, as api-key.created, or all of a subject, as api-key',
+    description: 'an action such as api-key.created, or a subject such as api-key for all its actions',
   }),
   actor: optional.text({
     pattern: '^(key|user|command)(:\\d{1,15})?$',
-    description: 'all keys, users or commands, or one of them, as key:12',
+    description: 'all keys, users or commands, or a single one such as key:12',
   }),
-  from: optional.integer({ minimum: 0, description: 'epoch milliseconds, included' }),
-  to: optional.integer({ minimum: 0, description: 'epoch milliseconds, excluded' }),
+  from: optional.integer({ minimum: 0, description: 'epoch milliseconds, inclusive' }),
+  to: optional.integer({ minimum: 0, description: 'epoch milliseconds, exclusive' }),
 });
 export type AuditFilter = Readonly<Static<typeof AuditFilter>>;
 
@@ -83,8 +90,8 @@ export const AuditEntry = titled('AuditEntry', {
   at: Instant,
   actor: WireActor,
   projectId: orNull(Type.Integer()),
-  action: Type.String({ description: 'subject and what happened to it, as api-key.created' }),
-  subject: Type.Record(Type.String(), Type.Unknown(), { description: 'what was changed' }),
-  details: Type.Record(Type.String(), Type.Unknown(), { description: 'how it was changed' }),
+  action: Type.String({ description: 'the subject and the event, such as api-key.created' }),
+  subject: Type.Record(Type.String(), Type.Unknown(), { description: 'the changed object' }),
+  details: Type.Record(Type.String(), Type.Unknown(), { description: 'the details of the change' }),
 });
 export type AuditEntry = Static<typeof AuditEntry>;

@@ -26,8 +26,8 @@ export const statisticsRoutes =
   (server) => {
     serve(server, 'GET /management/statistics', {
       ...about,
-      summary: 'Requests, catalog sizes and updates over time, and requests that failed or were slow',
-      query: Type.Object({ ...span, projectId: projectIdOf('the catalog of this project alone') }),
+      summary: 'Read requests, catalog sizes and updates over time, and requests that failed or were slow',
+      query: Type.Object({ ...span, projectId: projectIdOf('only the catalog of this project') }),
       answer: { 200: StatisticsAnswer },
       async handle({ caller, query }) {
         const span = planSpan(query, clock.now());
@@ -48,7 +48,7 @@ export const statisticsRoutes =
 
     serve(server, 'GET /management/api-keys/:id/statistics', {
       ...about,
-      summary: 'Requests of an API key over time, and those that were over its limit',
+      summary: 'Read the requests of an API key over time, and how many exceeded its rate limit',
       params: Type.Object({ id: Id }),
       query: Type.Object(span),
       answer: { 200: KeyStatistics },
@@ -65,7 +65,8 @@ export const statisticsRoutes =
       // The role editor is needed, because the answer has the bodies of other callers' requests.
       ...about,
       config: { ...config, role: 'editor' },
-      summary: 'The last requests of a project that failed or were slow, with the beginning of their bodies',
+      summary:
+        'Read the last requests of a project that failed or were slow, with the beginning of their bodies',
       params: ProjectParams,
       query: Type.Object({ kind: Type.Optional(Kind) }),
       answer: { 200: RecentRequestList },
@@ -95,14 +96,14 @@ const span = {
     Type.Unsafe<60 | 3_600 | 86_400>({
       type: 'integer',
       enum: [60, 3_600, 86_400],
-      description: 'seconds; default 60 up to 6 hours, else 3600',
+      description: 'seconds; default 60 for up to 6 hours, otherwise 3600',
     }),
   ),
 };
 
 const answeredSpan = {
-  from: Type.Integer({ description: 'epoch milliseconds, a whole step' }),
-  to: Type.Integer({ description: 'epoch milliseconds, a whole step' }),
+  from: Type.Integer({ description: 'epoch milliseconds, at the boundary of a step' }),
+  to: Type.Integer({ description: 'epoch milliseconds, at the boundary of a step' }),
   step: Type.Integer({ description: 'seconds' }),
 };
 const at = Type.Integer({ description: 'when the step begins, epoch milliseconds' });
@@ -110,7 +111,7 @@ const Requests = Type.Array(
   titled('RequestPoint', {
     at,
     requests: Type.Integer(),
-    refused: Type.Integer({ description: 'answered 4xx, but for 429' }),
+    refused: Type.Integer({ description: 'answered 4xx, except 429' }),
     limited: Type.Integer({ description: 'answered 429' }),
     failed: Type.Integer({ description: 'answered 5xx' }),
     slow: Type.Integer({ description: 'took a second or more' }),
@@ -125,10 +126,10 @@ const Catalogs = Type.Array(
     created: Type.Integer(),
     changed: Type.Integer(),
     deleted: Type.Integer(),
-    tasks: Type.Integer({ description: 'that ended' }),
+    tasks: Type.Integer({ description: 'tasks that ended' }),
     failedTasks: Type.Integer(),
   }),
-  { description: 'one for the beginning, and one for each step in which something happened' },
+  { description: 'a point for the beginning, and one for each step with changes' },
 );
 const Noted = Type.Array(
   titled('NotedRequest', {
@@ -173,9 +174,9 @@ const RecentRequestList = titled('KeptRequests', {
         by: WireActor,
         body: orNull(
           Type.String(),
-          'its first 1,024 characters; secrets are masked. null: no body, a file, or not readable',
+          'its first 1,024 characters with secrets masked; null if there was none, a file, or an unreadable body',
         ),
-        bodyBytes: Type.Integer({ description: 'of the body as it was sent' }),
+        bodyBytes: Type.Integer({ description: 'the size of the body as it was sent' }),
         isBodyWhole: Type.Boolean(),
       },
       { title: 'KeptRequest' },
@@ -183,5 +184,5 @@ const RecentRequestList = titled('KeptRequests', {
     { maxItems: 100, description: 'newest first' },
   ),
   since: Type.Integer({ description: 'when this process began to keep requests, epoch milliseconds' }),
-  isWhole: Type.Boolean({ description: 'false: other processes may have answered others' }),
+  isWhole: Type.Boolean({ description: 'false if other processes may have answered further requests' }),
 });

@@ -39,7 +39,7 @@ export function planSpan({ to, from, step }: { from?: number; to?: number; step?
     stepSeconds: Math.min(stepMs / 1000, HOUR_SECONDS),
   };
   if ((span.to - span.from) / stepMs > MOST_STEPS) {
-    refuse(`/step must be larger: from /from to /to are more than ${MOST_STEPS} steps`);
+    refuse(`/step must be larger: the span from /from to /to has more than ${MOST_STEPS} steps`);
   }
   return span;
 }

@@ -83,7 +83,7 @@ export function createStatistics(parts: StatisticsParts) {
       const before = await listSizesBefore(database, projectIds, span.from);
       const rows = await listCatalogCounts(database, projectIds, span);
       if (rows === undefined)
-        refuse('too much happened between /from and /to: ask for less, or for a /projectId');
+        refuse('the span from /from to /to has too many values: send a shorter span, or a /projectId');
       return sumSizes(before, rows, span);
     },
     dropOld() {

@@ -27,10 +27,10 @@ export async function distributeStore({ url, shards, isDryRun = false }: Distrib
     const { version, workers } = cluster;
     if (version === undefined)
       throw new Error(
-        `${hidePassword(url)} has no Citus: create extension citus there and on each worker first`,
+        `${hidePassword(url)} has no Citus: run create extension citus on it and on each worker first`,
       );
     if (workers === 0)
-      throw new Error(`${hidePassword(url)} has no workers: add them with citus_add_node first`);
+      throw new Error(`${hidePassword(url)} has no workers: add workers with citus_add_node first`);
     const planned = planDistribution(cluster, shards);
     // Sessions read this setting when they begin. It passes local settings, such as those of `planForParts` in
     // state-store.ts, to the planners of the workers.

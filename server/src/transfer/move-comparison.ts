@@ -60,7 +60,7 @@ async function digest(end: MoveEnd, unit: UnitSize, meter: MoveMeter) {
 function compareCounters(source: Counters, target: Counters): string[] {
   return [...new Set([...source.keys(), ...target.keys()])].flatMap((table) => {
     const [expected, present] = [source.get(table) ?? 0, target.get(table) ?? 0];
-    return expected === present ? [] : [`${table}: the last number given is ${expected}, not ${present}`];
+    return expected === present ? [] : [`${table}: the last assigned number is ${expected}, not ${present}`];
   });
 }
 

@@ -223,7 +223,7 @@ async function advance(tx: MoveTransaction, { table, projectId }: Unit, { before
        where known.row_count = $6 and known.is_done = 0`,
     [projectId, table.name, after.rows, place, after.isDone ? 1 : 0, before?.rows ?? 0],
   );
-  if (changed !== 1) throw new Error('Another process moves a store to the same database');
+  if (changed !== 1) throw new Error('Another process is moving a store to the same target');
 }
 
 /** Uses octet lengths, which an engine determines without reading the pages of a long value. */

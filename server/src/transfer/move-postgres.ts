@@ -46,7 +46,7 @@ export async function refuseServed(postgres: SqlSession, name: string): Promise<
   );
   if (row?.isServed) {
     throw new Error(
-      `${name} is served: stop every process that uses it. After a crash wait half a minute, or say --force`,
+      `${name} is served: stop every process that uses it. After a crash, wait half a minute or use --force`,
     );
   }
 }

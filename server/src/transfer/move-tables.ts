@@ -162,7 +162,8 @@ function describeTable(
   const described = moved.map(({ column, type: stored }): MovedColumn => {
     const type = theirs.find((their) => their.column === column)?.type ?? '';
     const kind = KINDS[type];
-    if (kind === undefined) throw new Error(`${name}.${column} is of the type ${type}, which no move knows`);
+    if (kind === undefined)
+      throw new Error(`${name}.${column} has the type ${type}, which a move does not support`);
     return { name: column, kind, isBlob: stored === 'blob' };
   });
   const keyOf = (rows: readonly ColumnRow[]) =>
@@ -187,7 +188,7 @@ export function readValue(value: unknown, { name, kind }: MovedColumn): MovedVal
   if (kind === 'number' && typeof value === 'number') return value;
   if (kind === 'text' && (typeof value === 'string' || value instanceof Uint8Array)) return value;
   if (kind === 'bytes' && value instanceof Uint8Array) return value;
-  throw new Error(`the column ${name} holds ${typeof value}, expected was ${kind}`);
+  throw new Error(`the column ${name} has a value of type ${typeof value} instead of ${kind}`);
 }
 
 export function sizeOfRow(row: MovedRow): number {

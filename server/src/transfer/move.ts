@@ -97,7 +97,7 @@ async function copyUnit({ source, target }: Ends, unit: UnitSize, meter: MoveMet
 async function identify(source: MoveEnd): Promise<string> {
   if ((await source.findMove()) !== undefined) throw unfinished(source.name);
   const identity = await source.readIdentity();
-  if (identity === undefined) throw new Error(`${source.name} holds nothing that could be moved`);
+  if (identity === undefined) throw new Error(`${source.name} has no store to move`);
   return identity;
 }
 
@@ -118,7 +118,7 @@ async function enterTarget(target: MoveEnd, identity: string) {
 }
 
 const filled = (target: MoveEnd, what: string | undefined): Error =>
-  new Error(`${target.name} is not empty, name an empty one (${what})`);
+  new Error(`${target.name} is not empty (${what}): name an empty target`);
 
 type Ends = Awaited<ReturnType<typeof openEnds>>;
 
@@ -127,7 +127,7 @@ const isUrl = (place: string) => /^postgres(?:ql)?:\/\//.test(place);
 async function openEnds({ from, to, isForced = false }: MoveOptions) {
   if (isUrl(from) === isUrl(to)) {
     throw new Error(
-      'A store is moved from a data directory to postgres://… or back; for copies see relata backup and pg_dump',
+      'A move needs a data directory and a postgres://… URL, in either order; for copies see relata backup and pg_dump',
     );
   }
   const isFromPostgres = isUrl(from);
@@ -135,7 +135,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions) {
   const url = isFromPostgres ? from : to;
   const name = hidePassword(url);
   if (!isFromPostgres && !existsSync(folder.control))
-    throw new Error(`${folder.root} is no data directory: no control.db is there`);
+    throw new Error(`${folder.root} is not a data directory: it has no control.db`);
   const postgres = openMoved(url);
   const opened: { close(): unknown }[] = [postgres];
   const close = async () => {
@@ -147,7 +147,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions) {
     if (isFromPostgres) {
       // A source without tables is refused and not created.
       const [row] = await postgres.rows<{ name: unknown }>("select to_regclass('service')::text as name");
-      if (!row?.name) throw new Error(`${name} holds nothing that could be moved`);
+      if (!row?.name) throw new Error(`${name} has no store to move`);
       refuseForeign(folder.root);
     }
     opened.push(lockDataFolder(folder.root));

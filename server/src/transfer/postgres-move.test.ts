@@ -187,7 +187,7 @@ test('a repeated move after the end compares the stores again and succeeds', asy
   await query(url, "select setval(pg_get_serial_sequence('task', 'number'), 1030)");
   await assert.rejects(
     moveStore({ from: data, to: url }),
-    /is not empty, name an empty one \(task: the last number given is 1024, not 1030\)/,
+    /is not empty \(task: the last assigned number is 1024, not 1030\): name an empty target/,
   );
 });
 
@@ -297,17 +297,17 @@ const refusals: {
   {
     case: 'a folder without a store',
     prepare: async ({ back }) => ({ from: back }),
-    said: /back is no data directory: no control.db is there/,
+    said: /back is not a data directory: it has no control.db/,
   },
   {
     case: 'a database without a store',
     prepare: async ({ url, back }) => ({ from: url, to: back }),
-    said: /holds nothing that could be moved/,
+    said: /has no store to move/,
   },
   {
     case: 'two data folders',
     prepare: async ({ back }) => ({ to: back }),
-    said: /from a data directory to postgres:.* or back/,
+    said: /needs a data directory and a postgres:.* URL, in either order/,
   },
   {
     case: 'a database that is not empty',
@@ -316,7 +316,7 @@ const refusals: {
       await query(url, "update account set name = 'somebody else' where id = 1");
       return {};
     },
-    said: /is not empty, name an empty one \(account: 24 rows\)/,
+    said: /is not empty \(account: 24 rows\): name an empty target/,
   },
   {
     case: 'the target of another move',

@@ -89,7 +89,7 @@ function describeStatus(status: number): Pick<Attempt, 'error'> {
   const isRedirect = status >= 300 && status < 400;
   return {
     error: isRedirect
-      ? 'The endpoint redirects, which is not followed: enter the address it leads to'
+      ? 'The endpoint answered with a redirect, which is not followed: enter the address of the redirect'
       : `The endpoint answered ${status}`,
   };
 }

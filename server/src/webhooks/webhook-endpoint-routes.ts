@@ -35,7 +35,7 @@ const config = { guard: 'management', access: 'manage' } as const;
 const tags = ['Events'];
 const PATH = '/management/webhook-endpoints';
 const onlyOnce =
-  'The secret is in this answer and never again; a repetition by `Idempotency-Key` has no `secret`.';
+  'The secret is only in this answer; a repeated request with the same `Idempotency-Key` has no `secret`.';
 
 interface EndpointRouteParts extends Pick<RouteTools, 'answerOnce'> {
   readonly webhooks: Webhooks;
@@ -70,7 +70,7 @@ function serveEndpoints(server: Server, { webhooks, clock, answerOnce }: Endpoin
     create: webhooks.createEndpoint,
   });
   endpoints.read({
-    summary: 'Read a webhook endpoint; the ETag is for If-Match',
+    summary: 'Read a webhook endpoint, with an ETag for If-Match',
     get: webhooks.getEndpoint,
   });
   endpoints.change({
@@ -86,8 +86,8 @@ function serveEndpoints(server: Server, { webhooks, clock, answerOnce }: Endpoin
   endpoints.change({
     method: 'POST',
     below: '/rotate-secret',
-    summary: 'Make a new secret for a webhook endpoint',
-    description: `The former one signs too until the overlap ends. ${onlyOnce}`,
+    summary: 'Rotate the secret of a webhook endpoint',
+    description: `The former secret also signs until the overlap ends. ${onlyOnce}`,
     body: SecretRotation,
     made,
     change: (writer, { id }, { overlapSeconds = 0 }) => webhooks.rotateSecret(writer, { id, overlapSeconds }),
@@ -102,7 +102,7 @@ function serveDeliveries(server: Server, { webhooks }: EndpointRouteParts): void
     query: DeliveryQuery,
     answer: { 200: DeliveryPage },
     summary: 'List deliveries, newest first',
-    description: 'Those that ended are kept for 7 days, and 1,000 of an endpoint.',
+    description: 'Ended deliveries are kept for 7 days, at most 1,000 of an endpoint.',
     async handle({ caller, params, query }) {
       const page = await webhooks.listDeliveries(caller, params.id, { limit: 50, ...query });
       return { ...page, items: page.items.map(toWireDelivery) };
@@ -121,7 +121,8 @@ function serveRequestedDeliveries(server: Server, { webhooks, answerOnce }: Endp
     ...action,
     params: DeliveryParams,
     summary: 'Send an event again',
-    description: 'Once, at once, with the same `webhook-id`; the list of deliveries shows what came of it.',
+    description:
+      'Makes one attempt immediately, with the same `webhook-id`. The list of deliveries shows the outcome.',
     handle: ({ caller, params: { id: endpointId, deliveryId: id } }, record) =>
       answerAdded(record, (beside) => webhooks.replay(caller, { endpointId, id }, beside)),
   });
@@ -129,7 +130,8 @@ function serveRequestedDeliveries(server: Server, { webhooks, answerOnce }: Endp
     ...action,
     params: EndpointParams,
     summary: 'Send a test event',
-    description: 'Once, at once, of the type `webhook.test`, also to an endpoint that is switched off.',
+    description:
+      'Makes one attempt immediately, with the type `webhook.test`, also to an endpoint that is switched off.',
     handle: ({ caller, params }, record) =>
       answerAdded(record, (beside) => webhooks.test(caller, params.id, beside)),
   });

@@ -27,10 +27,12 @@ const endpointFields = {
   enabled: Type.Boolean(),
   switchedOff: orNull(
     Type.Object({ at: Instant, reason: Type.String() }),
-    'why the service switched it off; null while it is on, or when a person did',
+    'why the service switched it off; null if it is on or a person switched it off',
   ),
-  failingSince: OptionalInstant('the first of the attempts that failed; null when the last one succeeded'),
-  overlapEndsAt: OptionalInstant('until when former secrets sign too'),
+  failingSince: OptionalInstant(
+    'the first failed attempt since the last success; null if the last attempt succeeded',
+  ),
+  overlapEndsAt: OptionalInstant('until when former secrets also sign'),
   createdAt: Instant,
   createdBy: WireActor,
   updatedAt: Instant,
@@ -41,7 +43,7 @@ export const WireEndpoint = titled('WebhookEndpoint', endpointFields);
 
 export const WireMadeEndpoint = titled('NewWebhookEndpoint', {
   ...endpointFields,
-  secret: optional.text('shown once, so a repetition by Idempotency-Key has none'),
+  secret: optional.text('shown once, so a repeated request with the same Idempotency-Key has none'),
 });
 
 export const SentEndpoint = closedObject({ url: Url, events: Events, scope: WireScope });
@@ -49,7 +51,7 @@ export const SentEndpoint = closedObject({ url: Url, events: Events, scope: Wire
 export const SentEndpointChange = closedObject({
   url: Type.Optional(Url),
   events: Type.Optional(Events),
-  enabled: optional.flag('true also switches on what the service switched off'),
+  enabled: optional.flag('true also switches on an endpoint that the service switched off'),
 });
 
 export const SecretRotation = closedObject({
@@ -57,7 +59,7 @@ export const SecretRotation = closedObject({
     minimum: 0,
     maximum: 604_800,
     default: 0,
-    description: 'for so long the former secret signs too',
+    description: 'for how long the former secret also signs',
   }),
 });
 
@@ -83,9 +85,9 @@ export const WireDelivery = titled('WebhookDelivery', {
   attempts: Type.Integer(),
   createdAt: Instant,
   lastAttemptAt: OptionalInstant('null before the first attempt'),
-  nextAttemptAt: OptionalInstant('null unless it is pending; one behind another waits for that'),
+  nextAttemptAt: OptionalInstant('null unless it is pending; a delivery behind another one waits for it'),
   finishedAt: OptionalInstant('null while it is pending'),
-  durationMs: orNull(Type.Integer(), 'of the last attempt'),
+  durationMs: orNull(Type.Integer(), 'the duration of the last attempt'),
   request: Type.Object({
     url: Type.String(),
     headers: Type.Record(Type.String(), Type.String(), { description: 'without the signature' }),
@@ -93,7 +95,7 @@ export const WireDelivery = titled('WebhookDelivery', {
   }),
   answer: orNull(
     Type.Object({ status: Type.Integer(), body: Type.String() }),
-    'to the last attempt, the first 1,000 characters; null when there was none',
+    'the answer to the last attempt, at most 1,000 characters; null if there was none',
   ),
   error: orNull(Type.String(), 'why the last attempt failed'),
 });

@@ -63,11 +63,14 @@ export class WebhookEndpoints {
     const { accountId } = author;
     checkUrl(given.url);
     if (!(await projects.reachesScope(author, given.scope)))
-      throw new ServiceError('key_beyond_own', '/scope is not within reach');
+      throw new ServiceError('key_beyond_own', '/scope is unknown or out of reach');
     const secret = makeSecret();
     const endpoint = await this.resources.create(writer, async (tx) => {
       if ((await ENDPOINTS.count(tx, { accountId })) >= MOST)
-        throw new ServiceError('request_invalid', `an account has at most ${MOST} webhook endpoints`);
+        throw new ServiceError(
+          'request_invalid',
+          `an account can have at most ${MOST} webhook endpoints: delete one first`,
+        );
       const now = clock.now();
       const made = await insertEndpoint(tx, {
         ...given,

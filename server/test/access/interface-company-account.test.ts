@@ -210,7 +210,7 @@ test('an answer of the provider works once, in the browser that began the sign-i
     `error=access_denied&error_description=Not+today&state=${state}&iss=${provider.issuer}`,
   );
   assertRefused(denied, 401, 'The sign-in provider did not sign you in');
-  assert.deepEqual(denied.body.details, ['Example Inc. says: Not today']);
+  assert.deepEqual(denied.body.details, ['Example Inc. answered: Not today']);
   const mixedUp = await browser.finish(query.replace(/iss=[^&]*/, 'iss=https%3A%2F%2Fevil.example'));
   assertRefused(mixedUp, 401, 'The sign-in provider did not sign you in');
   const planted = `relata_session=${'A'.repeat(43)}`;

@@ -129,7 +129,10 @@ test('a role for a project takes effect immediately, requires an existing projec
   const tell = async (body: object) => (await change(body)).body.details?.[0];
   const [first] = roles;
   assert.match(await tell({ role: 'none', roles: [] }), /^\/roles must have an entry/);
-  assert.match(await tell({ roles: [first, first] }), /^\/roles\/1\/scope project-group \d+ is there twice$/);
+  assert.match(
+    await tell({ roles: [first, first] }),
+    /^\/roles\/1\/scope must not repeat project-group \d+$/,
+  );
   assert.match(await tell({ role: 'owner', roles }), /^\/roles must be empty/);
   for (const type of ['project', 'project-group']) {
     const unknown = { scope: { type, id: 4711 }, role: 'viewer' };

@@ -37,7 +37,7 @@ test('without Citus relata distribute names what is missing and changes nothing'
   if (store.kind === 'embedded') return t.skip('of PostgreSQL');
   const { code, output } = await distribute(store.settings.RELATA_DATABASE_URL ?? '', store.dataDir);
   assert.equal(code, 1);
-  assert.match(output, /has no Citus: create extension citus there and on each worker first$/);
+  assert.match(output, /has no Citus: run create extension citus on it and on each worker first$/);
 });
 
 test(

@@ -214,7 +214,7 @@ test('a mistake in the command is reported in one line', async (t) => {
   const mistakes = [
     {
       args: ['--from', nothing, '--to', 'postgres://127.0.0.1:1/relata'],
-      said: /nothing is no data directory: no control.db is there$/,
+      said: /nothing is not a data directory: it has no control.db$/,
     },
     {
       args: ['--from', 'postgres://127.0.0.1:1/relata', '--to', nothing],

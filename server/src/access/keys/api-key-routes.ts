@@ -30,10 +30,10 @@ const Instant = Type.Integer({ description: 'epoch milliseconds' });
 const OptionalInstant = orNull(Instant);
 const AccessWord = Type.Enum(['read', 'write', 'manage'], {
   description:
-    'read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows',
+    'read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: everything within the scope',
 });
 
-const PAGE_ONLY = 'related products and fit, and nothing else: for a page whose visitors can see the key';
+const PAGE_ONLY = 'only related products and fit, for a page whose visitors can see the key';
 
 /** A process cannot serve more than a million requests a minute, so a larger limit would have no effect. */
 const RateLimit = closedObject({ requestsPerMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }) });
@@ -44,10 +44,10 @@ const wireKeyFields = {
   scope: WireScope,
   access: AccessWord,
   page: Type.Optional(Type.Literal(true, { description: PAGE_ONLY })),
-  firstCharacters: Type.String({ description: 'of the value, to tell keys apart' }),
+  firstCharacters: Type.String({ description: 'of the value, to identify the key' }),
   createdAt: Instant,
   lastUsedAt: OptionalInstant,
-  usedInUrlAt: orNull(Instant, 'last use by the deprecated ?apiKey='),
+  usedInUrlAt: orNull(Instant, 'the last use in the deprecated ?apiKey='),
   expiresAt: OptionalInstant,
   rateLimit: orNull(RateLimit),
   createdBy: WireActor,
@@ -59,7 +59,7 @@ const WireApiKey = titled('ApiKey', wireKeyFields);
 /** Source: docs/interface §14.2 rules 6 and 7. */
 const WireMadeKey = titled('NewApiKey', {
   ...wireKeyFields,
-  key: optional.text('the value: shown once, so a repetition by Idempotency-Key has none'),
+  key: optional.text('the value; shown once, so a repeated request with the same Idempotency-Key has none'),
 });
 
 const NewApiKey = closedObject({
@@ -75,7 +75,7 @@ const ChangedApiKey = closedObject({
   name: Type.Optional(Name),
   access: Type.Optional(AccessWord),
   rateLimit: Type.Optional(orNull(RateLimit, 'null: no limit')),
-  expiresAt: Type.Optional(orNull(Instant, 'null: never')),
+  expiresAt: Type.Optional(orNull(Instant, 'null: the key never expires')),
 });
 
 const Rotation = closedObject({
@@ -83,7 +83,7 @@ const Rotation = closedObject({
     minimum: 0,
     maximum: 604_800,
     default: 0,
-    description: 'for so long the old value works too',
+    description: 'for how long the old value stays valid',
   }),
 });
 
@@ -100,7 +100,7 @@ const toWireKey = ({ requestsPerMinute, access, ...key }: ApiKey) =>
 /** @throws request_invalid for a key of a page with more access than read */
 function toNewKey({ page = false, ...sent }: Static<typeof NewApiKey>): NewKey {
   if (page && (sent.access ?? 'read') !== 'read')
-    throw new ServiceError('request_invalid', '/access of a key for a page must be read, or left out');
+    throw new ServiceError('request_invalid', '/access of a key for a page must be read or omitted');
   return page ? { ...sent, access: 'page' } : sent;
 }
 
@@ -110,7 +110,7 @@ interface ApiKeyRouteParts extends Pick<RouteTools, 'answerOnce'> {
 }
 
 const onlyOnce =
-  'The value stands in this answer and never again; a repetition by `Idempotency-Key` has no `key`.';
+  'The value is only in this answer; a repeated request with the same `Idempotency-Key` has no `key`.';
 
 /** Source: docs/interface §4.1 rule 3, §5.2 and §14.2. */
 export const apiKeyRoutes =
@@ -148,7 +148,7 @@ function serveKeys(server: Server, { access, answerOnce }: ApiKeyRouteParts): vo
   keys.list({ summary: 'List API keys', list: access.listKeys });
   keys.create({
     summary: 'Create an API key',
-    description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
+    description: `A key can create keys within its own scope, with at most its own access, rate limit and expiry. ${onlyOnce}`,
     body: NewApiKey,
     made,
     create: (writer, sent) => access.createKey(writer, toNewKey(sent)),
@@ -162,14 +162,14 @@ function serveKeys(server: Server, { access, answerOnce }: ApiKeyRouteParts): vo
   });
   keys.remove({
     summary: 'Delete an API key',
-    description: 'It is refused from the answer on.',
+    description: 'The key is refused as soon as this is answered.',
     remove: access.deleteKey,
   });
   keys.change({
     method: 'POST',
     below: '/rotate',
     summary: 'Rotate an API key',
-    description: `Makes a new key with the same properties; the old one ends after the overlap. ${onlyOnce}`,
+    description: `Creates a new key with the same properties. The old key expires after the overlap. ${onlyOnce}`,
     body: Rotation,
     made,
     change: access.rotateKey,

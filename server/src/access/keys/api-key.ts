@@ -50,13 +50,20 @@ export function refuseHigherKey(author: Author, key: Pick<ApiKey, 'access' | 'sc
   refuseMoreAccess(author.access, key.access);
   // A user with a key of account scope could invite an owner.
   const isOwners = isUser(author) && !includesRole(author.role, 'owner') && key.scope.type === 'account';
-  if (isOwners) throw new ServiceError('role_refused', 'keys of the account take the role owner');
+  if (isOwners)
+    throw new ServiceError(
+      'role_refused',
+      'only a user with the role owner can create, change or delete keys of the account',
+    );
 }
 
 /** @throws key_beyond_own */
 export function refuseMoreAccess(own: Access, requested: Access): void {
   if (allows(own, requested)) return;
-  throw new ServiceError('key_beyond_own', `a key with access ${own} gives no access ${requested}`);
+  throw new ServiceError(
+    'key_beyond_own',
+    `a key with access ${own} cannot give access ${requested}: send a lower access`,
+  );
 }
 
 /** The limits of a key; null: no limit. */
@@ -67,10 +74,14 @@ export function refuseWiderLimits(own: KeyLimits, requested: KeyLimits): void {
   const { requestsPerMinute, expiresAt } = own;
   const details = [
     ...(isWider(requestsPerMinute, requested.requestsPerMinute)
-      ? [`/rateLimit: a key with ${requestsPerMinute} requests per minute gives no more than these`]
+      ? [
+          `/rateLimit: a key with ${requestsPerMinute} requests per minute cannot give more: send at most this number`,
+        ]
       : []),
     ...(isWider(expiresAt, requested.expiresAt)
-      ? [`/expiresAt: a key that ends at ${expiresAt} gives none that ends later or never`]
+      ? [
+          `/expiresAt: a key that expires at ${expiresAt} cannot give a later expiry: send at most this instant`,
+        ]
       : []),
   ];
   if (details.length > 0) throw new ServiceError('key_beyond_own', { details });
@@ -85,7 +96,10 @@ const isWider = (own: number | null, requested: number | null) =>
  */
 export function planRotation(key: ApiKey, now: number, overlapSeconds: number): number {
   if (key.rotatedTo !== null) {
-    throw new ServiceError('request_invalid', `the key was rotated already, to key ${key.rotatedTo}`);
+    throw new ServiceError(
+      'request_invalid',
+      `the key has already been rotated: use the new key ${key.rotatedTo}`,
+    );
   }
   if (isExpired(key, now)) {
     throw new ServiceError('request_invalid', 'the key has expired: create a new one');

@@ -113,7 +113,7 @@ async function insertRequested(tx: ControlTransaction, making: Making, given: Va
 async function insertNew(tx: ControlTransaction, making: Making, given: ValuedKey) {
   const { name, value, scope, access = 'manage', expiresAt = null, rateLimit } = given;
   if (expiresAt !== null && expiresAt <= making.now)
-    throw new ServiceError('request_invalid', '/expiresAt must be an instant to come');
+    throw new ServiceError('request_invalid', '/expiresAt must be an instant in the future');
   const details = { scope, access, expiresAt, requestsPerMinute: rateLimit?.requestsPerMinute ?? null };
   return { after: await insertMade(tx, making, { ...details, name, value }), details };
 }
@@ -172,7 +172,7 @@ async function refuseBeyond(projects: Projects, author: Author, { scope, access 
   refuseHigherKey(author, { scope, access });
   if (await projects.reachesScope(author, scope)) return;
   const named = scope.type === 'account' ? 'account' : `${scope.type} ${scope.id}`;
-  throw new ServiceError('key_beyond_own', `/scope ${named} is not within reach`);
+  throw new ServiceError('key_beyond_own', `/scope ${named} is unknown or out of reach`);
 }
 
 /**
@@ -201,7 +201,7 @@ export async function refuseLimited(tx: ControlTransaction, author: Author): Pro
   const { requestsPerMinute = null, expiresAt = null } = (await findOwnLimits(tx, author)) ?? {};
   if (requestsPerMinute === null && expiresAt === null) return;
   const detail =
-    'a key with a rate limit or an end makes no users, who have neither: use a key without, or an owner';
+    'users have neither a rate limit nor an expiry: use a key without these limits, or sign in as an owner';
   throw new ServiceError('key_beyond_own', detail);
 }
 

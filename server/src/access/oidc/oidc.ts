@@ -146,7 +146,7 @@ function authenticateBySecret(secret: string): ClientAuth {
 /** Ensures that the browser is only sent to a protected web address. @throws provider_unavailable */
 function checkedUrl(url: URL): string {
   if (isProtectedUrl(url)) return url.href;
-  throw new ServiceError('provider_unavailable', 'one of its addresses is not https');
+  throw new ServiceError('provider_unavailable', 'one of the addresses of the provider is not https');
 }
 
 /** @throws provider_refused, provider_unavailable */
@@ -157,13 +157,16 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
     if (error instanceof ServiceError) throw error;
     if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
       const said = (error.error_description ?? error.error).slice(0, SHOWN_CHARACTERS);
-      throw new ServiceError('provider_refused', `${name} says: ${said}`, { cause: error });
+      throw new ServiceError('provider_refused', `${name} answered: ${said}`, { cause: error });
     }
-    const log = 'the log of the service says why';
+    const log = 'see the log of the service for the reason';
     // Errors in an answer of the provider have a code; errors that prevented an answer have none.
     const isAnswered = error instanceof ClientError && ![undefined, 'OAUTH_TIMEOUT'].includes(error.code);
     throw isAnswered
-      ? new ServiceError('provider_refused', { details: ['its answer is not valid', log], cause: error })
+      ? new ServiceError('provider_refused', {
+          details: ['the answer of the provider is not valid', log],
+          cause: error,
+        })
       : new ServiceError('provider_unavailable', { retryAfterSeconds: 10, details: [log], cause: error });
   }
 }
@@ -230,14 +233,14 @@ type Claims = Readonly<Record<string, unknown>>;
 function readCompanyAccount(claims: Claims, groupsClaim: string): CompanyAccount {
   const { iss, sub, email } = claims;
   if (typeof iss !== 'string' || typeof sub !== 'string' || sub.length > SUBJECT_LENGTH) {
-    throw refused('the provider did not say who signed in');
+    throw refused('the provider did not send the identity of the user: check the claims iss and sub');
   }
   if (typeof email !== 'string' || email.length > EMAIL_LENGTH || !EMAIL.test(email)) {
-    throw refused('the provider sent no e-mail address: let it send the claim email to this client');
+    throw refused('the provider sent no e-mail address: configure it to send the claim email to this client');
   }
   // A person who can enter any address at the provider could otherwise take over the user with that address.
   if (claims.email_verified === false) {
-    throw refused('the provider has not verified your e-mail address: verify it there first');
+    throw refused('the provider has not verified your e-mail address: verify it at the provider first');
   }
   // Some providers send a single group as a string instead of a list.
   const groups = [claims[groupsClaim]].flat().filter((group) => typeof group === 'string');

@@ -160,7 +160,10 @@ async function addUser(
   const { email, role, roles } = claimed;
   // The existing user is not signed in: a person who chooses an address at the provider could take over that user.
   if ((await findUser(tx, { email })) !== undefined) {
-    throw new ServiceError('email_taken', 'it signs in with a password: an owner deletes that user first');
+    throw new ServiceError(
+      'email_taken',
+      'the user with this address signs in with a password: an owner must delete that user first',
+    );
   }
   await removeInvitationsTo(tx, { accountId: first.id, email });
   const added = { ...claimed, accountId: first.id, ...identity, createdAt: clock.now() };

@@ -6,7 +6,7 @@ import { ALGORITHMS, type PasskeyChallenge } from './passkeys.ts';
 const Descriptors = Type.Array(
   Type.Object({ id: Type.String(), type: Type.Literal('public-key'), transports: Type.Array(Type.String()) }),
 );
-const Challenge = Type.String({ description: 'good once, for 5 minutes' });
+const Challenge = Type.String({ description: 'works once, within 5 minutes' });
 const Timeout = Type.Integer({ description: 'milliseconds' });
 const TIMEOUT_MS = 120_000;
 
@@ -21,7 +21,10 @@ export const PasskeyRequired = Type.Object(
       allowCredentials: Descriptors,
     }),
   },
-  { title: 'PasskeyWanted', description: 'the password was right, and a passkey is asked for as well' },
+  {
+    title: 'PasskeyWanted',
+    description: 'the password was correct, and the sign-in continues with a passkey',
+  },
 );
 
 /** The `PublicKeyCredentialCreationOptionsJSON` of Web Authentication. */

@@ -19,9 +19,9 @@ import { IdParams } from './user-schemas.ts';
 const WirePasskey = titled('Passkey', {
   id: Type.Integer(),
   name: Type.String(),
-  host: Type.String({ description: 'where it was added; browsers use it nowhere else' }),
+  host: Type.String({ description: 'where it was added; browsers use it only there' }),
   createdAt: Instant,
-  usedAt: orNull(Instant, 'the last sign-in with it'),
+  usedAt: orNull(Instant, 'the last sign-in with this passkey'),
 });
 const toWirePasskey = fieldsOf(WirePasskey);
 
@@ -52,7 +52,7 @@ function serveOwnPasskeys(server: Server, { access, findBaseUrl }: PasskeyRouteP
 
   serve(server, 'POST /management/session/passkeys/start', {
     ...own,
-    summary: 'Begin to add a passkey',
+    summary: 'Start to add a passkey',
     answer: { 200: PasskeyOptions },
     async handle(request) {
       const user = userOf(request.caller);
@@ -65,7 +65,7 @@ function serveOwnPasskeys(server: Server, { access, findBaseUrl }: PasskeyRouteP
     ...own,
     body: NewPasskey,
     answer: { 201: WirePasskey },
-    summary: 'Add the passkey that the browser made',
+    summary: 'Add the passkey that the browser created',
     handle: async ({ caller, body, headers }) =>
       toWirePasskey(await access.addPasskey(userOf(caller), body, originOf(headers, findBaseUrl()))),
   });

@@ -71,11 +71,9 @@ export function createPasskeys(parts: PasskeyParts) {
       const user = await findUser(database.read, { id: userId });
       if (user === undefined) throw new ServiceError('not_signed_in');
       if (user.passwordHash === undefined)
-        throw invalid(
-          'passkeys are asked for after a password: your provider asks for its own second factor',
-        );
+        throw invalid('passkeys are only for users with a password: use the second factor of your provider');
       if (user.passkeys >= PASSKEYS)
-        throw invalid(`a user has ${PASSKEYS} passkeys at most: remove one first`);
+        throw invalid(`a user can have at most ${PASSKEYS} passkeys: remove one first`);
       return await challengePasskey(parts, user, { purpose: 'add', origin });
     },
 
@@ -107,7 +105,7 @@ async function addPasskey(
   if (userId !== caller.userId) throw new ServiceError('attempt_ended');
   const made = await checkNewPasskey(given, { challenge, origin });
   return await writeSessions(parts, async (tx) => {
-    if (await hasCredential(tx, made.credentialId)) throw invalid('this passkey is there already');
+    if (await hasCredential(tx, made.credentialId)) throw invalid('this passkey is already registered');
     const user = await findUser(tx, { id: userId });
     if (user === undefined || user.passkeys >= PASSKEYS) throw new ServiceError('attempt_ended');
     const passkey = await insertPasskey(tx, {
@@ -168,7 +166,7 @@ function hostOf(origin: string): string {
   const { hostname } = new URL(origin);
   if (isIP(hostname.replace(/^\[|\]$/g, '')) === 0) return hostname;
   throw invalid(
-    'browsers take passkeys from a host name alone: use the console at a name, such as localhost',
+    'browsers do not support passkeys at an IP address: open the console at a host name, such as localhost',
   );
 }
 

@@ -61,7 +61,7 @@ test('a password that is easy to guess is refused with a message that does not c
   ]) {
     assert.throws(
       () => refuseWeakPassword('password', made, owner),
-      (error) => error instanceof ServiceError && /must not be made of your name/.test(error.message),
+      (error) => error instanceof ServiceError && /must not consist only of your name/.test(error.message),
       made,
     );
   }

@@ -82,7 +82,7 @@ export function refuseWeakPassword(
   const known = words.filter(({ length }) => length >= SHORTEST_WORD).sort((a, b) => b.length - a.length);
   const without = known.reduce((rest, word) => rest.replaceAll(word, ' '), plain);
   if (without === plain || without.replace(/[^\p{L}]/gu, '').length >= FEWEST_OWN_LETTERS) return;
-  throw weak(field, 'must not be made of your name, your e-mail address or words such as password alone');
+  throw weak(field, 'must not consist only of your name, your e-mail address and words such as password');
 }
 
 const weak = (field: string, problem: string) => invalid(`/${field} ${problem}`);

@@ -43,10 +43,10 @@ const WireSession = titled('ConsoleSession', {
   id: Type.Integer(),
   isCurrent: Type.Boolean({ description: 'the session of this request' }),
   createdAt: Instant,
-  usedAt: Type.Integer({ description: 'epoch milliseconds, to the minute' }),
+  usedAt: Type.Integer({ description: 'epoch milliseconds, accurate to the minute' }),
   expiresAt: Instant,
-  address: orNull(Type.String(), 'the network address that signed in; null: not known'),
-  userAgent: orNull(Type.String(), 'how the browser names itself, at most 255 characters; null: not known'),
+  address: orNull(Type.String(), 'the network address of the browser; null if unknown'),
+  userAgent: orNull(Type.String(), 'the name of the browser, at most 255 characters; null if unknown'),
 });
 
 const toUser = fieldsOf(SignedInUser);
@@ -120,10 +120,10 @@ function serveLinks(server: Server, parts: SessionRouteParts): void {
         type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
         role: RoleWord,
         expiresAt: Instant,
-        email: optional.text('of an invitation'),
+        email: optional.text('only of an invitation'),
       }),
     },
-    summary: 'What an owner link or an invitation is for',
+    summary: 'Read what an owner link or an invitation is for',
     handle: ({ body }) => access.checkLink(body.token),
   });
 
@@ -131,14 +131,14 @@ function serveLinks(server: Server, parts: SessionRouteParts): void {
     call: 'POST /management/owner',
     body: closedObject({ token: Token, email: Email, name: Name, password: NewPassword }),
     open: access.createOwner,
-    summary: 'Become an owner by the link of the start or of `relata owner-link`',
+    summary: 'Become an owner with the link of the start or of `relata owner-link`',
   });
 
   serveOpening(server, parts, {
     call: 'POST /management/invitations/accept',
     body: closedObject({ token: Token, name: Name, password: NewPassword }),
     open: access.acceptInvitation,
-    summary: 'Become a user by an invitation',
+    summary: 'Become a user with an invitation',
   });
 }
 
@@ -167,7 +167,7 @@ function serveSignedInUser(server: Server, parts: SessionRouteParts): void {
   const { access, cookie } = parts;
   serve(server, 'GET /management/session', {
     ...own,
-    summary: 'Who is signed in',
+    summary: 'Read who is signed in',
     answer: { 200: SignedIn },
     async handle(request) {
       const described = await access.describeUser(userOf(request.caller));
@@ -179,8 +179,8 @@ function serveSignedInUser(server: Server, parts: SessionRouteParts): void {
     ...own,
     body: closedObject({ current: KnownPassword, new: NewPassword }),
     answer: { 200: SignedIn },
-    summary: 'Change the own password',
-    description: 'All sessions of the user end. The answer brings a new one, with a new `csrfToken`.',
+    summary: 'Change your own password',
+    description: 'Ends all sessions of the user and opens a new one with a new `csrfToken`.',
     async handle(request, reply) {
       const visitor = visitorOf(parts, request);
       const opened = await access.changePassword(userOf(request.caller), request.body, visitor);
@@ -203,11 +203,11 @@ function serveCompanySignIn(server: Server, parts: SessionRouteParts): void {
       200: titled('SignInWays', {
         companyAccount: orNull(
           Type.Object({ name: Type.String() }),
-          'the provider of the company; null: people sign in with passwords alone',
+          'the provider of the company; null if people sign in with passwords only',
         ),
       }),
     },
-    summary: 'How people sign in here',
+    summary: 'Read how people can sign in',
     async handle() {
       const { providerName: name } = access;
       return { companyAccount: name === undefined ? null : { name } };
@@ -217,8 +217,12 @@ function serveCompanySignIn(server: Server, parts: SessionRouteParts): void {
   serve(server, 'POST /management/session/company-account/start', {
     ...company,
     summary: 'Begin to sign in with the company account',
-    description: 'Sets a cookie for 10 minutes; the browser goes to the address that is answered.',
-    answer: { 200: Type.Object({ url: Type.String({ description: 'where the browser goes' }) }) },
+    description: 'Sets a cookie for 10 minutes. Open the answered address in the browser.',
+    answer: {
+      200: Type.Object({
+        url: Type.String({ description: 'the address of the sign-in page of the provider' }),
+      }),
+    },
     async handle(request, reply) {
       const begun = access.beginCompanySignIn(consoleUrl(findBaseUrl()));
       const { url, attempt } = await begun.catch(logProblem(request));
@@ -233,10 +237,10 @@ function serveCompanySignIn(server: Server, parts: SessionRouteParts): void {
       query: Type.String({
         // Long enough for the query of any provider.
         maxLength: 8_192,
-        description: 'with which the browser came back to /console/, without the question mark',
+        description: 'the query with which the browser returned to /console/, without the question mark',
       }),
     }),
-    summary: 'Sign in with what the provider answered',
+    summary: 'Sign in with the answer of the provider',
     answer: { 200: SignedIn },
     async handle(request, reply) {
       const attempt = attemptCookie.read(request);
@@ -255,10 +259,12 @@ function serveSignOut(server: Server, { access, cookie, findBaseUrl }: SessionRo
     answer: {
       200: Type.Object({
         status: Type.Literal('success'),
-        providerSignOutUrl: optional.text('where a user with a company account signs out there too'),
+        providerSignOutUrl: optional.text(
+          'where a user with a company account also signs out of the provider',
+        ),
       }),
     },
-    summary: 'Sign out here',
+    summary: 'Sign out in this browser',
     async handle(request, reply) {
       const user = userOf(request.caller);
       await access.signOut(user);
@@ -270,7 +276,7 @@ function serveSignOut(server: Server, { access, cookie, findBaseUrl }: SessionRo
 
   serve(server, 'DELETE /management/sessions', {
     ...own,
-    query: Type.Object({ others: optional.flag('true: this session goes on') }),
+    query: Type.Object({ others: optional.flag('true: this session continues') }),
     answer: { 200: DoneAnswer },
     summary: 'Sign out everywhere, or everywhere else',
     async handle({ caller, query }, reply) {

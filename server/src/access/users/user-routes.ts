@@ -20,9 +20,9 @@ import type { Invitation } from './user-store.ts';
 const WireUser = titled('User', {
   ...wireUserFields,
   createdAt: Instant,
-  signedInAt: orNull(Instant, 'the last time'),
+  signedInAt: orNull(Instant, 'the last sign-in'),
   signsInWith: SignsInWith,
-  passkeys: Type.Integer({ description: 'how many' }),
+  passkeys: Type.Integer({ description: 'the number of passkeys' }),
 });
 
 const wireInvitationFields = {
@@ -39,7 +39,9 @@ const WireInvitation = titled('Invitation', wireInvitationFields);
 
 const WireMadeInvitation = titled('NewInvitation', {
   ...wireInvitationFields,
-  link: optional.text('to be passed on: shown once, so a repetition by Idempotency-Key has none'),
+  link: optional.text(
+    'for the person; shown once, so a repeated request with the same Idempotency-Key has none',
+  ),
 });
 
 const toInvitation = fieldsOf(WireInvitation);
@@ -72,12 +74,12 @@ function serveUsers(server: Server, { access, answerOnce }: UserRouteParts): voi
     body: Type.Partial(Type.Object({ name: Name, role: RoleWord, roles: NewPartRoles }), {
       additionalProperties: false,
     }),
-    description: 'Holds at once, also in sessions that are open.',
+    description: 'Takes effect immediately, also in open sessions.',
     change: access.changeUser,
   });
   users.remove({
     summary: 'Delete a user',
-    description: 'Their sessions end, and the invitations that they made.',
+    description: 'Also ends the sessions of the user, and withdraws the invitations that the user made.',
     remove: access.deleteUser,
   });
 }
@@ -89,11 +91,11 @@ function serveInvitations(server: Server, { access, answerOnce, findBaseUrl }: U
     path: '/management/invitations',
     answer: answerAs(WireInvitation, toInvitation),
   });
-  invitations.list({ summary: 'List the invitations that are open', list: access.listInvitations });
+  invitations.list({ summary: 'List open invitations', list: access.listInvitations });
   invitations.create({
     summary: 'Invite a person',
     description:
-      'The link is good once and for 7 days. A repetition by `Idempotency-Key` has no `link`; another invitation to the same address takes the place of this one.',
+      'The link works once, within 7 days. A repeated request with the same `Idempotency-Key` has no `link`. A later invitation to the same address replaces this one.',
     body: closedObject({ email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) }),
     made: answerAs(WireMadeInvitation, (made: Invitation & { readonly token: string }) => ({
       ...toInvitation(made),

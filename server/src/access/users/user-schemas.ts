@@ -7,14 +7,14 @@ export const Email = Type.String({
   minLength: 3,
   maxLength: 254,
   pattern: '^[^\\s\\u0000-\\u001f@]+@[^\\s\\u0000-\\u001f@]+$',
-  description: 'upper and lower case are alike',
+  description: 'upper and lower case are the same',
 });
 
 export const RoleWord = Type.Union(
   [Type.Literal('owner'), Type.Literal('editor'), Type.Literal('viewer'), Type.Literal('none')],
   {
     description:
-      'owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles`',
+      'owner: everything; editor: everything except users and keys of the account; viewer: only reading; none: nothing outside of `roles`',
   },
 );
 
@@ -24,7 +24,7 @@ const WirePartRole = closedObject({
   scope: WirePartScope,
   role: Type.Union([Type.Literal('editor'), Type.Literal('viewer')]),
 });
-const description = 'what the user may do in project groups and projects, whatever `role` is';
+const description = 'the roles in project groups and projects, in addition to `role`';
 export const PartRoles = Type.Array(WirePartRole, { description });
 export const NewPartRoles = Type.Array(WirePartRole, { maxItems: PART_ROLES, description });
 

@@ -60,12 +60,13 @@ export async function refuseUnfitRoles(
   author: Author,
   { role, roles }: Roles,
 ): Promise<void> {
-  if (role === 'owner' && roles.length > 0) throw invalid('/roles must be empty: an owner may do everything');
-  if (role === 'none' && roles.length === 0) throw invalid('/roles must have an entry where /role is none');
+  if (role === 'owner' && roles.length > 0)
+    throw invalid('/roles must be empty, because an owner has every right');
+  if (role === 'none' && roles.length === 0) throw invalid('/roles must have an entry if /role is none');
   const seen = new Set<string>();
   for (const [at, { scope }] of roles.entries()) {
     const named = `${scope.type} ${scope.id}`;
-    if (seen.has(named)) throw invalid(`/roles/${at}/scope ${named} is there twice`);
+    if (seen.has(named)) throw invalid(`/roles/${at}/scope must not repeat ${named}`);
     seen.add(named);
     if (await projects.reachesScope(author, scope)) continue;
     throw new ServiceError('scope_refused', `/roles/${at}/scope ${named} does not exist in the account`);

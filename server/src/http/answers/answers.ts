@@ -292,7 +292,7 @@ export function cutPage<Element>(
   placeOf: (element: Element, index: number) => number,
 ): { page: Element[]; nextCursor: string | null } {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
-    throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the page before');
+    throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the previous page');
   const after = cursor === undefined ? -1 : Number(cursor);
   const rest = all
     .map((element, index) => ({ element, place: placeOf(element, index) }))
