@@ -152,7 +152,7 @@ export class ContinuousBackup {
 
   listProblems(): string[] {
     if (this.read('isSuperseded') === 1)
-      return ['another service was promoted and writes in place of this one: stop this one'];
+      return ['another service was promoted and is now the writer: stop this service'];
     const text = describeFailure((name) => this.read(name));
     return text === undefined ? [] : [`${text}; it is ${Math.round(this.describe().behindSeconds)} s behind`];
   }

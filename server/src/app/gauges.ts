@@ -37,12 +37,12 @@ const listServiceGauges = ({ version, clock, storage, tasks, webhooks }: GaugePa
   },
   {
     name: 'relata_tasks_waiting',
-    help: 'Tasks that are accepted and wait for their turn.',
+    help: 'Accepted tasks that wait for their turn.',
     read: () => tasks.countWaiting(),
   },
   {
     name: 'relata_oldest_task_seconds',
-    help: 'Age of the oldest task that has not ended, by kind; 0: there is none.',
+    help: 'Age of the oldest task that has not ended, by kind; 0 if there is none.',
     label: 'kind',
     read: async () => {
       const now = clock.now();
@@ -60,7 +60,7 @@ const listServiceGauges = ({ version, clock, storage, tasks, webhooks }: GaugePa
   },
   {
     name: 'relata_database_seconds',
-    help: 'Time of the smallest read of the service’s own tables.',
+    help: 'Duration of the smallest read of the service’s own tables.',
     async read() {
       const begun = performance.now();
       await readNow(storage.database.read, storage.database);
@@ -80,7 +80,7 @@ function listStoreGauges({ storage, readers, watch }: GaugeParts): WatchedGauge[
     },
     place.kind === 'embedded' && {
       name: 'relata_catalogs_foreign',
-      help: 'Catalogs whose file belongs to another project or installation, and that are not served.',
+      help: 'Catalogs that are not served because their file belongs to another project or installation.',
       read: () => watch.listForeign().length,
     },
     postgres && {
@@ -91,7 +91,7 @@ function listStoreGauges({ storage, readers, watch }: GaugeParts): WatchedGauge[
     },
     readers && {
       name: 'relata_replica_lag_seconds',
-      help: 'By how much a replica is behind, by its place in RELATA_REPLICA_URLS.',
+      help: 'Delay of a replica, by its position in RELATA_REPLICA_URLS.',
       label: 'replica',
       read: () =>
         Object.fromEntries(readers.listDelaysMs().map((delayMs, at) => [String(at + 1), delayMs / 1000])),
@@ -106,17 +106,17 @@ function listBackupGauges(backup: ContinuousBackup | undefined): WatchedGauge[] 
   const watched = [
     {
       name: 'relata_backup_lag_seconds',
-      help: 'By how much the target of the backup is behind; 0: it has everything, or there is no backup.',
+      help: 'Delay of the target of the backup; 0 if it has everything, or there is no backup.',
       read: () => backup?.readLagSeconds() ?? 0,
     },
     {
       name: 'relata_backup_standby_lag_seconds',
-      help: 'By how much a standby is behind the service that writes; 0: this is not a standby.',
+      help: 'Delay of a standby behind the writer; 0 if this is not a standby.',
       read: () => (backup?.isStandby() ? backup.readStandbySeconds() : 0),
     },
     {
       name: 'relata_backup_away',
-      help: '1 while the backup does not continue; /health/ready says why.',
+      help: '1 while the backup does not continue; /health/ready has the reason.',
       read: () => Number(backup?.isAway() ?? false),
     },
     {
@@ -136,22 +136,22 @@ function listBackupGauges(backup: ContinuousBackup | undefined): WatchedGauge[] 
 const listDetails = (count: (name: keyof typeof STATE) => () => number): WatchedGauge[] => [
   {
     name: 'relata_backup_last_instant_seconds',
-    help: 'Unix time of the last instant that can be restored; 0: none since the start.',
+    help: 'Unix time of the last instant that can be restored; 0 if there was none since the start.',
     read: () => count('sentAt')() / 1_000,
   },
   {
     name: 'relata_backup_base_seconds',
-    help: 'Unix time of the last base copy; 0: there is none that is whole, so nothing can be restored.',
+    help: 'Unix time of the last complete base copy; 0 if there is none, so nothing can be restored.',
     read: () => count('basedAt')() / 1_000,
   },
   {
     name: 'relata_backup_checked_seconds',
-    help: 'Unix time of the last complete check of the target; 0: none since the start.',
+    help: 'Unix time of the last complete check of the target; 0 if there was none since the start.',
     read: () => count('checkedAt')() / 1_000,
   },
   {
     name: 'relata_backup_unsent_bytes',
-    help: 'Bytes of write-ahead logs that wait for a target that is away.',
+    help: 'Bytes of write-ahead logs that wait for an unreachable target.',
     read: count('unsentBytes'),
   },
   { name: 'relata_backup_sent_bytes', help: 'Bytes sent since the start.', read: count('sentBytes') },

@@ -45,7 +45,7 @@ export function watchStore({ config, storage: { place }, logger }: WatchParts) {
     async listProblems(): Promise<string[]> {
       const damaged = (catalogs?.listDamaged() ?? []).map(
         (id) =>
-          `the catalog of project ${id} is damaged or being checked: restore it from a backup if this stays`,
+          `the catalog of project ${id} is damaged or being checked: restore it from a backup if this continues`,
       );
       const foreign = this.listForeign().map(
         ({ projectId, reason }) =>

@@ -68,7 +68,7 @@ export async function openOwnStorage(config: Config, terms: StartTerms): Promise
   if (config.database !== undefined) return openShared(config, terms);
   const { role } = terms;
   if (role !== 'all') {
-    throw new Error(`--role ${role} needs PostgreSQL: set RELATA_DATABASE_URL, or leave the role out.`);
+    throw new Error(`--role ${role} needs PostgreSQL: set RELATA_DATABASE_URL, or omit --role.`);
   }
   const lock = lockDataFolder(config.dataDir);
   const opened: (() => unknown)[] = [() => lock.close()];

@@ -29,7 +29,7 @@ export async function ownerLinkCommand(values: { account?: string }): Promise<nu
   return withAccess(async ({ projects, access }) => {
     const account = await chooseAccount(projects, values.account);
     const token = await access.makeOwnerLink(account.id, 'relata owner-link');
-    console.error('Good once, for an hour:');
+    console.error('The link works once, within an hour:');
     console.log(ownerLinkUrl(baseUrlOf(readConfig()), token));
   });
 }
@@ -38,16 +38,18 @@ async function chooseAccount(projects: Projects, accountName: string | undefined
   const accounts = await projects.findAccounts();
   const fitting = accounts.filter(({ name }) => accountName === undefined || name === accountName);
   const [account] = fitting;
-  if (account === undefined) throw new Error('there is no such account');
+  if (account === undefined) throw new Error('there is no account with this name: check --account');
   if (fitting.length > 1) {
-    throw new Error(`say --account NAME, one of: ${accounts.map(({ name }) => name).join(', ')}`);
+    throw new Error(
+      `there are several accounts: choose one with --account: ${accounts.map(({ name }) => name).join(', ')}`,
+    );
   }
   return account;
 }
 
 async function printKey(access: Access, author: Author, name: string): Promise<void> {
   const key = await access.createKey(asWriter(author), { name, scope: { type: 'account' } });
-  console.error('The key, shown this once:');
+  console.error('The key, which is shown only once:');
   console.log(key.value);
 }
 

@@ -20,7 +20,7 @@ export async function backupCommand(target: string): Promise<number> {
   const { catalogs, payloads, isRecorded } = await createBackup(dataDir, target);
   console.log(`${catalogs} catalogs and ${payloads} bodies of open tasks were copied to ${resolve(target)}`);
   if (!isRecorded)
-    console.error(`${dataDir} cannot be written: relata doctor and the metrics do not know of this backup`);
+    console.error(`${dataDir} cannot be written, so relata doctor and the metrics do not show this backup`);
   return 0;
 }
 
@@ -40,10 +40,10 @@ export async function restoreTimelineCommand(
   const target = await openExisting({ url: from, s3, key, isUnauthenticated: unauthenticated });
   const options = at === undefined ? {} : { at: readInstant(at) };
   const restored = await restoreTimeline(target, root, options);
-  console.log(`${restored.files} files are in ${resolve(root)} now, as of ${showInstant(restored.at)}`);
+  console.log(`${restored.files} files were restored to ${resolve(root)}, as of ${showInstant(restored.at)}`);
   if (restored.lostAt === undefined) return 0;
   console.error(
-    `The backup names instants up to ${showInstant(restored.lostAt)} that cannot be reached, because an object is missing: relata backups ${from} --verify`,
+    `The backup has instants up to ${showInstant(restored.lostAt)} that cannot be restored, because an object is missing: run relata backups ${from} --verify`,
   );
   return 1;
 }
@@ -53,7 +53,7 @@ export async function promoteCommand({ dataDir }: { dataDir?: string }): Promise
   const config = readConfig();
   const root = dataDir ?? config.dataDir;
   const { at } = await promote(root, config.backup);
-  console.log(`${resolve(root)} is the one that writes now, as of ${showInstant(at)}`);
+  console.log(`${resolve(root)} is now the writer, as of ${showInstant(at)}`);
   return 0;
 }
 
@@ -62,12 +62,13 @@ const showInstant = (at: number) => new Date(at).toISOString();
 function readInstant(text: string): number {
   const at = Date.parse(text);
   if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(at)) return at;
-  throw new Error(`${text} is no instant: write it as 2026-11-23T10:15:00Z`);
+  throw new Error(`${text} is not an instant: use the form 2026-11-23T10:15:00Z`);
 }
 
 function describeRanges(listing: BackupListing | undefined): string[] {
-  if (listing === undefined) return ['what can be restored is not known because of these problems:'];
-  if (listing.ranges.length === 0) return ['nothing can be restored: there is no base copy that is whole'];
+  if (listing === undefined)
+    return ['the instants that can be restored are unknown because of these problems:'];
+  if (listing.ranges.length === 0) return ['nothing can be restored: there is no complete base copy'];
   return listing.ranges.map(
     ({ from, to, points, kind }) =>
       `${from} to ${to}: ${points} instants${kind === 'hours' ? ', hourly' : ''}`,
@@ -77,7 +78,7 @@ function describeRanges(listing: BackupListing | undefined): string[] {
 function describeCheck(checked: CheckedTimeline | undefined): readonly string[] {
   if (checked === undefined) return [];
   if (checked.problems.length > 0) return checked.problems;
-  return [`${checked.objects} objects, ${checked.bytes} bytes: all as they were written`];
+  return [`${checked.objects} objects, ${checked.bytes} bytes: all are intact`];
 }
 
 /** `relata backups URL`: lists the instants of a continuous backup that can be restored; `verify` checks all of it. */
@@ -107,18 +108,20 @@ export async function restoreCommand(source: string, { project, withoutManifest 
   const dataDir = embeddedFolder('restore');
   if (project === undefined) {
     const { catalogs, payloads, empty } = await restoreBackup(source, dataDir, { withoutManifest });
-    console.log(`${catalogs} catalogs and ${payloads} bodies of open tasks are in ${resolve(dataDir)} now`);
+    console.log(
+      `${catalogs} catalogs and ${payloads} bodies of open tasks were restored to ${resolve(dataDir)}`,
+    );
     tellEmpty(withoutManifest ? empty : []);
     return 0;
   }
   const options = { projectId: Number(project), withoutManifest };
   const { products, waiting, damaged } = await restoreCatalog(source, dataDir, options);
-  console.log(`the catalog of project ${project} holds the ${products} products of the backup now`);
+  console.log(`the catalog of project ${project} now has the ${products} products of the backup`);
   if (damaged !== undefined)
-    console.log(`the former file is ${damaged} now: delete it when nothing in it is needed`);
+    console.log(`the former file was moved to ${damaged}: delete it when you no longer need it`);
   if (waiting > 0) {
     console.log(
-      `changes that were still waiting when the backup was made are not in it (${waiting}): send them again`,
+      `the backup does not have the changes that were waiting when it was made (${waiting}): send them again`,
     );
   }
   return 0;
@@ -130,7 +133,7 @@ export async function verifyCommand(
   { withoutManifest = false }: Pick<RestoreFlags, 'withoutManifest'>,
 ): Promise<number> {
   const { folder, files, bytes, madeAt, empty } = await openBackup(source, { withoutManifest });
-  const since = madeAt === undefined ? 'SQLite finds no damage' : `all as the backup of ${madeAt} has them`;
+  const since = madeAt === undefined ? 'SQLite finds no damage' : `all match the manifest of ${madeAt}`;
   console.log(`${folder.root}: ${files} files, ${bytes} bytes, ${since}`);
   tellEmpty(withoutManifest ? empty : []);
   return 0;
@@ -140,7 +143,7 @@ export async function verifyCommand(
 function tellEmpty(projects: readonly number[]): void {
   if (projects.length === 0) return;
   console.log(
-    `no catalog is there of projects that were never filled, as far as is known: ${projects.join(', ')}`,
+    `projects without a catalog file, probably because they never had products: ${projects.join(', ')}`,
   );
 }
 
@@ -149,7 +152,7 @@ function embeddedFolder(command: string): string {
   const { database, dataDir } = readConfig();
   if (database === undefined) return dataDir;
   throw new Error(
-    `relata ${command} is of the embedded store. Back PostgreSQL up with its own tools, e.g. pg_dump (docs/operating/postgresql.md).`,
+    `relata ${command} works only with the embedded store. Back up PostgreSQL with its own tools, such as pg_dump (docs/operating/postgresql.md).`,
   );
 }
 
@@ -167,7 +170,7 @@ export async function migrateStoreCommand(flags: {
   if (differences.length > 0) {
     for (const difference of differences.slice(0, SHOWN_DIFFERENCES)) console.error(difference);
     console.error(
-      `The two stores differ in ${differences.length} places, the target is not served: empty it and move again.`,
+      `The two stores differ in ${differences.length} places, so the target is not served: empty it and move again.`,
     );
     return 1;
   }
@@ -190,7 +193,7 @@ async function moveShown(options: MoveOptions) {
     if (!(error instanceof ServiceError)) throw error;
     const what = WHAT[error.code] ?? 'The database cannot be reached';
     const why = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-    throw new Error(`${what}${why}: run the same command again, it goes on where it stopped`);
+    throw new Error(`${what}${why}: run the same command again to resume the move`);
   } finally {
     line.end();
   }
@@ -203,13 +206,13 @@ export async function distributeCommand(flags: { shards: string; dryRun?: boolea
   const { database } = readConfig();
   if (database === undefined)
     throw new Error(
-      'relata distribute is of PostgreSQL with Citus: set RELATA_DATABASE_URL to its coordinator.',
+      'relata distribute works only with PostgreSQL and Citus: set RELATA_DATABASE_URL to the coordinator.',
     );
   const { shards, dryRun = false } = flags;
   const { url } = database;
   const done = await distributeStore({ url, shards: Number(shards), isDryRun: dryRun });
   if (dryRun) for (const statement of done.statements) console.log(`${statement};`);
-  const state = done.statements.length === 0 ? 'are distributed already' : dryRun ? 'would lie' : 'lie now';
-  console.log(`projects ${state} in ${done.shards} shards on ${done.workers} workers`);
+  const state = done.statements.length === 0 ? 'are already' : dryRun ? 'would be' : 'are now';
+  console.log(`the projects ${state} in ${done.shards} shards on ${done.workers} workers`);
   return 0;
 }

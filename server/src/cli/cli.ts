@@ -40,7 +40,7 @@ async function describe(error: unknown): Promise<number> {
 const loadFeed = () => import('./feed/feed.ts');
 const loadAccess = () => import('./access-commands.ts');
 const UNAUTHENTICATED =
-  'also objects that RELATA_BACKUP_KEY does not authenticate: of an earlier version, or without a key';
+  'accept objects that RELATA_BACKUP_KEY does not authenticate, as of an earlier version or without a key';
 const loadBackup = () => import('./backup-commands.ts');
 
 type Act = <Given extends unknown[]>(
@@ -53,7 +53,7 @@ export function buildProgram(act: Act): Command {
     .description('A product data service: catalogs, and what goes with what.')
     .exitOverride()
     .configureOutput({ writeErr: (text) => console.error(text.trimEnd()) })
-    .showHelpAfterError('(relata help COMMAND says more)')
+    .showHelpAfterError('(run relata help COMMAND for details)')
     .version(manifest.version, '--version', 'print the version')
     .helpCommand(false)
     .allowExcessArguments(false);
@@ -64,7 +64,7 @@ export function buildProgram(act: Act): Command {
   program.commandsGroup('Help:');
   program
     .command('help [COMMAND...]')
-    .description('show what a command takes')
+    .description('show the arguments and flags of a command')
     .action((names: string[]) => findCommand(program, names).help());
   addExamples(program);
   return program;
@@ -102,43 +102,47 @@ function addService(program: Command, act: Act): void {
     .description(
       'serve the data directory or, with RELATA_DATABASE_URL, PostgreSQL (settings: docs/operating/settings.md)',
     )
-    .addOption(new Option('--role <ROLE>', 'requests, tasks, or both').choices(ROLES))
+    .addOption(
+      new Option('--role <ROLE>', 'api serves requests, worker runs tasks, all does both (default)').choices(
+        ROLES,
+      ),
+    )
     .option('--standby <URL>', 'follow the continuous backup of another service, and serve reads')
     .action(act(async (flags) => (await import('./serve.ts')).serveCommand(flags)));
   program
     .command('demo')
-    .description('serve a demo catalog from a directory of its own')
+    .description('serve a demo catalog from a temporary directory')
     .action(act(async () => (await import('./demo/demo.ts')).demoCommand()));
   program
     .command('account')
-    .description('make an account and its first key')
+    .description('create an account and its first key')
     .command('create <NAME>')
-    .description('make an account and its first key')
+    .description('create an account and its first key')
     .action(act(async (name) => (await loadAccess()).createAccountCommand(name)));
   program
     .command('key')
-    .description('make an account-level key, e.g. when the last one is lost')
+    .description('create a key of account scope, for example after the last one was lost')
     .command('create')
-    .description('make an account-level key, e.g. when the last one is lost')
+    .description('create a key of account scope, for example after the last one was lost')
     .addOption(
-      new Option('--scope <SCOPE>', 'account: other keys are made in the console')
+      new Option('--scope <SCOPE>', 'account; create keys of other scopes in the console')
         .choices(['account'])
         .makeOptionMandatory(),
     )
-    .option('--account <NAME>', 'needed where there are several')
-    .option('--name <NAME>', 'of the key')
+    .option('--account <NAME>', 'the account; needed if there are several')
+    .option('--name <NAME>', 'the name of the key')
     .action(act(async (flags) => (await loadAccess()).createKeyCommand(flags)));
   program
     .command('owner-link')
-    .description('show a link that makes its reader an owner, or lets an owner back in')
-    .option('--account <NAME>', 'needed where there are several')
+    .description('show a link to become an owner, or to replace the lost password of an owner')
+    .option('--account <NAME>', 'the account; needed if there are several')
     .action(act(async (flags) => (await loadAccess()).ownerLinkCommand(flags)));
   addBackups(program, act);
   addStoreMoves(program, act);
   program
     .command('doctor')
-    .description('say what is wrong with this installation, and what to do; nothing is changed')
-    .option('--json', 'JSON for programs in place of text for people')
+    .description('find problems of this installation and their remedies, without changing anything')
+    .option('--json', 'print JSON instead of text')
     .action(act(async (flags) => (await import('./doctor.ts')).doctorCommand(flags)));
   const openapi = program.command('openapi').description('print the OpenAPI document');
   openapi.action(async () => {
@@ -153,15 +157,15 @@ function addBackups(program: Command, act: Act): void {
     .action(act(async (target) => (await loadBackup()).backupCommand(target)));
   program
     .command('restore <DIR>')
-    .description('bring a backup back: everything into an empty data directory')
+    .description('restore a backup into an empty data directory')
     .option(
       '--project <ID>',
-      "one project's catalog, while the service runs",
+      'restore only the catalog of this project, while the service runs',
       countTo(Number.MAX_SAFE_INTEGER),
     )
-    .option('--without-manifest', 'also a backup of an earlier version, which has no manifest')
-    .option('--from <URL>', 'of a continuous backup (file:///… or s3://…): DIR becomes a data directory')
-    .option('--at <INSTANT>', 'of a continuous backup, e.g. 2026-11-23T10:15:00Z; without it the last')
+    .option('--without-manifest', 'accept a backup of an earlier version, which has no manifest')
+    .option('--from <URL>', 'restore a continuous backup (file:///… or s3://…) to the data directory DIR')
+    .option('--at <INSTANT>', 'with --from: the instant, such as 2026-11-23T10:15:00Z (default: the last)')
     .option('--unauthenticated', UNAUTHENTICATED)
     .action(
       act(async (source, flags) => {
@@ -173,20 +177,20 @@ function addBackups(program: Command, act: Act): void {
     );
   program
     .command('promote')
-    .description('make a standby, or a restored data directory, the one that writes to its backup')
-    .option('--data-dir <DIR>', 'of the standby (RELATA_DATA_DIR)')
+    .description('make a standby, or a restored data directory, the writer of its backup')
+    .option('--data-dir <DIR>', 'the data directory (RELATA_DATA_DIR)')
     .action(act(async (flags) => (await loadBackup()).promoteCommand(flags)));
   program
     .command('backups <URL>')
-    .description('list what a continuous backup can restore')
-    .option('--verify', 'read all of it')
+    .description('list the instants that a continuous backup can restore')
+    .option('--verify', 'read and check all objects')
     .option('--unauthenticated', UNAUTHENTICATED)
-    .option('--json', 'JSON for programs in place of text for people')
+    .option('--json', 'print JSON instead of text')
     .action(act(async (url, flags) => (await loadBackup()).backupsCommand(url, flags)));
   program
     .command('verify <DIR>')
-    .description('say whether a backup is whole; nothing is restored')
-    .option('--without-manifest', 'also a backup of an earlier version, which has no manifest')
+    .description('check whether a backup can be restored, without restoring it')
+    .option('--without-manifest', 'accept a backup of an earlier version, which has no manifest')
     .action(act(async (source, flags) => (await loadBackup()).verifyCommand(source, flags)));
 }
 
@@ -195,22 +199,22 @@ function addStoreMoves(program: Command, act: Act): void {
   program
     .command('migrate-store')
     .description(
-      'move everything to PostgreSQL, or back, while nothing is served; goes on where it was interrupted',
+      'move a whole store to PostgreSQL, or back, while neither is served; resumes an interrupted move',
     )
     .requiredOption('--from <STORE>', 'a data directory or postgres://…')
     .requiredOption('--to <STORE>', 'postgres://… or a data directory')
-    .option('--force', 'do not look for processes that use PostgreSQL, e.g. right after a crash')
+    .option('--force', 'do not check for processes that use PostgreSQL, for example right after a crash')
     .action(act(async (flags) => (await loadBackup()).migrateStoreCommand(flags)));
   program
     .command('distribute')
-    .description('spread the projects of PostgreSQL over the workers of Citus, while nothing is served')
+    .description('distribute the projects of PostgreSQL over the workers of Citus, while it is not served')
     .option(
       '--shards <COUNT>',
-      'parts that projects are cut into; it cannot be changed later',
+      'the number of shards for the projects; it cannot be changed later',
       countTo(1_000),
       '32',
     )
-    .option('--dry-run', 'print what would be run, and run nothing')
+    .option('--dry-run', 'print the statements without running them')
     .action(act(async (flags) => (await loadBackup()).distributeCommand(flags)));
 }
 
@@ -219,15 +223,15 @@ function connected(parent: Command, name: string, description: string): Command 
   return parent
     .command(name)
     .description(description)
-    .option('--url <URL>', 'of the service (RELATA_URL)')
-    .option('--key <KEY>', 'API key (RELATA_API_KEY); other users of this machine may see it')
-    .option('--project <ID>', 'needed where the key reaches several (RELATA_PROJECT)')
-    .option('--profile <NAME>', 'as relata login keeps it')
-    .option('--json', 'JSON for programs in place of text for people');
+    .option('--url <URL>', 'the address of the service (RELATA_URL)')
+    .option('--key <KEY>', 'the API key (RELATA_API_KEY); other users of this machine may see this flag')
+    .option('--project <ID>', 'the project (RELATA_PROJECT); needed if the key reaches several')
+    .option('--profile <NAME>', 'a profile that relata login has stored')
+    .option('--json', 'print JSON instead of text');
 }
 
 function addFeed(program: Command, act: Act): void {
-  connected(program, 'login', 'keep the address of a service and a key').action(
+  connected(program, 'login', 'store the address of a service and a key').action(
     act(async (flags) => (await loadFeed()).login(flags)),
   );
   addPush(program, act);
@@ -241,44 +245,44 @@ function addPush(program: Command, act: Act): void {
   connected(
     program,
     'push <FILE...>',
-    'send files of products (JSON, a product a line or a list; - is standard input)',
+    'send files of products (JSON, one product per line or a list; - means standard input)',
   )
-    .option('--full', 'the files are the whole catalog: what is in none of them is deleted')
-    .option('--incremental', 'products are added and replaced (default)')
-    .option('--partial', 'only what the files name is changed')
-    .option('--preview', 'with --full: say what a commit would do, and do nothing')
-    .option('--yes', 'do not ask')
+    .option('--full', 'the files are the whole catalog; all other products are deleted')
+    .option('--incremental', 'add and replace products (default)')
+    .option('--partial', 'change only the attributes and fields in the files')
+    .option('--preview', 'with --full: show what a commit would change, without committing')
+    .option('--yes', 'do not ask for confirmation')
     .addOption(
-      new Option('--on-invalid <WORD>', 'what becomes of products that are not valid').choices([
-        'refuse',
-        'skip',
-      ]),
+      new Option(
+        '--on-invalid <WORD>',
+        'refuse requests with invalid products, or skip these products',
+      ).choices(['refuse', 'skip']),
     )
     .option(
       '--allow-deletes <COUNT>',
-      'with --full: exactly how many products may be deleted, past the delete guard',
+      'with --full: the exact number of products to delete despite the delete guard',
       countTo(Number.MAX_SAFE_INTEGER),
     )
     .option(
       '--batch <COUNT>',
-      'products in a batch, up to 10,000',
+      'the number of products in a batch, up to 10,000',
       countTo(BATCH_PRODUCTS),
       String(BATCH_PRODUCTS),
     )
-    .option('--resume', 'go on where a push of these files was broken off')
+    .option('--resume', 'resume an interrupted push of these files')
     .action(act(async (files, flags) => (await loadFeed()).push(files, flags)));
 }
 
 /** Adds the commands that compare, read and delete products of the catalog. */
 function addCatalogs(program: Command, act: Act): void {
-  connected(program, 'diff <FILE...>', 'say what a full update of these files would change').action(
+  connected(program, 'diff <FILE...>', 'show what a full update of these files would change').action(
     act(async (files, flags) => (await loadFeed()).diff(files, flags)),
   );
-  connected(program, 'pull', 'write the catalog, a product a line')
-    .option('-o, --output <FILE>', 'packed where it ends with .gz; - is standard output, as without it')
+  connected(program, 'pull', 'write the catalog, one product per line')
+    .option('-o, --output <FILE>', 'the file, packed if it ends with .gz; - means standard output (default)')
     .action(act(async (flags) => (await loadFeed()).pull(flags)));
   connected(program, 'delete <ID...>', 'delete products')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .action(act(async (identifiers, flags) => (await loadFeed()).remove(identifiers, flags)));
 }
 
@@ -287,32 +291,39 @@ function addQuestions(program: Command, act: Act): void {
   connected(program, 'lookup <ID...>', 'show products with their facts').action(
     act(async (identifiers, flags) => (await loadFeed()).lookUp(identifiers, flags)),
   );
-  connected(program, 'related <ID>', 'show what goes with a product, and why')
-    .option('--limit <COUNT>', 'products of each relation, each with its variants', countTo(100), '10')
+  connected(program, 'related <ID>', 'show the related products of a product, with the reasons')
+    .option(
+      '--limit <COUNT>',
+      'the number of products of each relation, each counted with its variants',
+      countTo(100),
+      '10',
+    )
     .action(act(async (identifier, flags) => (await loadFeed()).related(identifier, flags)));
-  connected(program, 'fit', 'say whether products can be used together, and why')
-    .argument('<ID...>', 'one that is named twice counts twice')
+  connected(program, 'fit', 'check whether products can be used together, with the reasons')
+    .argument('<ID...>', 'an identifier that is repeated counts again')
     .action(act(async (identifiers, flags) => (await loadFeed()).fit(identifiers, flags)));
   connected(program, 'tasks', 'show the latest tasks')
-    .option('--follow', 'and each change, until it is stopped')
-    .option('--limit <COUNT>', 'how many', countTo(1_000), '20')
+    .option('--follow', 'also show each change, until the command is stopped')
+    .option('--limit <COUNT>', 'the number of tasks', countTo(1_000), '20')
     .action(act(async (flags) => (await loadFeed()).tasks(flags)));
 }
 
 function addDocuments(program: Command, act: Act, name: DocumentName): void {
-  const parent = program.command(name).description(`keep the ${name} as a file: export, plan, apply`);
+  const parent = program
+    .command(name)
+    .description(`export the ${name} to a file, compare them, and apply the file`);
   type Work = (file: string, flags: ConnectionFlags) => Promise<number>;
   const add = (verb: string, description: string, work: Work) =>
     connected(parent, verb, description)
-      .argument('<FILE>', `- is standard ${verb === 'export' ? 'output' : 'input'}`)
+      .argument('<FILE>', `- means standard ${verb === 'export' ? 'output' : 'input'}`)
       .action(act(work));
   const document = async () => (await loadFeed()).documentCommands(name);
   add('export', 'write the file', async (...given) => (await document()).export(...given));
-  add('plan', 'say what apply would change', async (...given) => (await document()).plan(...given));
-  const apply = add('apply', 'make it what the file says', async (...given) =>
+  add('plan', 'show what apply would change', async (...given) => (await document()).plan(...given));
+  const apply = add('apply', `replace the ${name} by the file`, async (...given) =>
     (await document()).apply(...given),
   );
-  apply.option('--yes', 'do not ask');
+  apply.option('--yes', 'do not ask for confirmation');
 }
 
 /** The examples in the help of each command. They show all flags of the command except those that skip a check. */

@@ -84,7 +84,7 @@ const AWAITED_MS = 90_000;
 
 /** Ends a check that waits for another program. Reading files is synchronous, so its time does not count. */
 export async function* withinLimit(findings: Findings, awaitedMs = AWAITED_MS): Findings {
-  for (let last = 'the first one'; ; ) {
+  for (let last = 'the start'; ; ) {
     const next = findings.next();
     const { promise: expired, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => resolve(undefined), awaitedMs);
@@ -92,7 +92,8 @@ export async function* withinLimit(findings: Findings, awaitedMs = AWAITED_MS): 
     clearTimeout(timer);
     if (found?.done) return;
     if (found === undefined) {
-      const action = 'Check the network and what the settings name; the checks after it were not made.';
+      const action =
+        'Check the network and the addresses in the settings. The remaining checks were not made.';
       const said = `the check after ${last} had no answer within ${awaitedMs / 1_000} s`;
       return yield problem('doctor', said, action);
     }
@@ -122,7 +123,7 @@ async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolea
   }
   if (!existsSync(folder.control)) {
     const action =
-      'Set RELATA_DATA_DIR to the data directory of the service; a new one is made by relata serve.';
+      'Set RELATA_DATA_DIR to the data directory of the service; relata serve creates a new one.';
     yield problem(dataDir, 'it has no store, because control.db is missing', action);
     return false;
   }
@@ -131,7 +132,7 @@ async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolea
   if (uid !== own) {
     const action = `Run relata doctor as that user, for example: sudo -u '#${uid}' relata doctor.`;
     // SQLite would create files of this user, which would prevent the service from opening the database.
-    const said = `its files belong to the user ${uid}, and this is ${own}: they are not opened`;
+    const said = `its files belong to the user ${uid} and not to the user ${own}, so they were not opened`;
     yield problem(dataDir, said, action);
     return false;
   }
@@ -157,8 +158,8 @@ async function* checkPermissions(folder: DataFolder): Findings {
   if (exposed.length > 0)
     yield warning(
       'permissions',
-      `other users can get at ${exposed.length} paths: ${shown}`,
-      'chmod folders to 0700 and files to 0600.',
+      `other users can access ${exposed.length} paths: ${shown}`,
+      'Change the mode of folders to 0700 and of files to 0600 with chmod.',
     );
   const { root, catalogs, payloads } = folder;
   const files = [root, catalogs, payloads, ...listDatabases(folder)].filter((path) => existsSync(path));
@@ -167,7 +168,7 @@ async function* checkPermissions(folder: DataFolder): Findings {
     yield problem(
       'permissions',
       `${others.length} paths cannot be written: ${others.slice(0, SHOWN_PATHS).join(', ')}`,
-      `chown -R the data directory to the user of the service; remount a disk that is read-only.`,
+      'Give the data directory to the user of the service with chown -R, and remount a read-only disk.',
     );
   if (exposed.length + others.length === 0)
     yield ok('permissions', 'only the user of the service can read and write the data directory');
@@ -198,18 +199,18 @@ async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean>
     else yield found;
   }
   if (fine.length > 0)
-    yield ok('integrity', `${fine.length} of ${databases.length} databases read by quick_check, no damage`);
+    yield ok('integrity', `quick_check finds no damage in ${fine.length} of ${databases.length} databases`);
   const old = fine.filter((path) => readVersion(path) < newestFor(path, folder));
   if (old.length > 0)
     yield warning(
       'schema',
-      `${old.length} databases have an older one`,
-      'Nothing: the service brings each up to date when it opens it. Start it if it does not run.',
+      `${old.length} databases have an older schema`,
+      'No action is needed, because the service migrates each database when it opens it. Start the service if it does not run.',
     );
   else if (fine.length > 0)
     yield ok(
       'schema',
-      `control.db ${newestOf('control')}, catalogs ${newestOf('catalog')}: the newest known`,
+      `control.db ${newestOf('control')}, catalogs ${newestOf('catalog')}: the newest versions`,
     );
   const isReadable = fine.includes(folder.control) && !old.includes(folder.control);
   const missing = isReadable ? findMissingIn(folder).problems : [];
@@ -229,12 +230,12 @@ const newestFor = (path: string, { control }: DataFolder): number =>
 /** @param marked catalogs that the service has marked as damaged, because its check finds more than `quick_check` */
 function checkDatabase(path: string, folder: DataFolder, marked: ReadonlySet<string>) {
   const [own] = checkSqliteFile(path).problems;
-  const mark = `the service found so, and does not serve it (${basename(path, '.db')}.damaged beside it says why)`;
+  const mark = `the service has found damage and does not serve it (${basename(path, '.db')}.damaged has the reason)`;
   const damage = own ?? (marked.has(path) ? mark : undefined);
   if (damage !== undefined) return problem(path, `it is damaged: ${damage}`, restoreAction(path, folder));
   const [version, newest] = [readVersion(path), newestFor(path, folder)];
   if (version > newest)
-    return problem(path, `it has schema ${version}, this program knows ${newest}`, NEWER_ACTION);
+    return problem(path, `it has schema ${version}, but this program knows only ${newest}`, NEWER_ACTION);
   const foreign = findForeign(path, folder);
   return foreign === undefined
     ? undefined
@@ -250,7 +251,7 @@ function restoreAction(path: string, { control }: DataFolder): string {
   const [, id] = /(\d+)\.db$/.exec(path) ?? [];
   return path === control || id === undefined
     ? RESTORE_ALL
-    : `Stop the service and bring the project back from a backup: relata restore DIR --project ${id}. Without one load its catalog again.`;
+    : `Stop the service and restore the project from a backup: relata restore DIR --project ${id}. Without a backup, load its catalog again.`;
 }
 
 /** docs/operating/postgresql.md, "Set up PostgreSQL", lists the tested versions. */
@@ -283,11 +284,15 @@ function checkServer({ version, major, isReplica }: PostgresFacts): Finding {
 
 function checkSchema({ schema }: PostgresFacts): Finding {
   const newest = newestOf('postgres');
-  if (schema === newest) return ok('schema', `${schema}: the newest known`);
+  if (schema === newest) return ok('schema', `${schema}: the newest version`);
   if (schema > newest)
-    return problem('schema', `it is ${schema}, this program knows ${newest}`, NEWER_ACTION);
-  const action = 'Start the service: it brings the database up to date.';
-  return warning('schema', schema === 0 ? 'the database is empty' : `it is ${schema} of ${newest}`, action);
+    return problem('schema', `it is ${schema}, but this program knows only ${newest}`, NEWER_ACTION);
+  const action = 'Start the service, which migrates the database.';
+  return warning(
+    'schema',
+    schema === 0 ? 'the database is empty' : `it is ${schema}, and the newest version is ${newest}`,
+    action,
+  );
 }
 
 async function checkReplica(database: NonNullable<Config['database']>, primary: PostgresFacts) {
@@ -296,12 +301,12 @@ async function checkReplica(database: NonNullable<Config['database']>, primary: 
   try {
     const { isReplica, beat, version } = await inspectPostgres(database);
     const delay = primary.beat - beat;
-    if (!isReplica) return problem(check, 'it is no read replica', 'Check RELATA_REPLICA_URLS.');
+    if (!isReplica) return problem(check, 'it is not a read replica', 'Check RELATA_REPLICA_URLS.');
     if (delay <= database.replicaMaxDelayMs) return ok(check, `version ${version} answers and has caught up`);
     const action = 'Check its replication (pg_stat_wal_receiver).';
     return warning(check, `it is ${delay} ms behind, so it is not used`, action);
   } catch (error) {
-    const action = 'Check RELATA_REPLICA_URLS and whether it runs. Reads go to the others.';
+    const action = 'Check RELATA_REPLICA_URLS and whether the server runs. Reads use the other servers.';
     return problem(check, `it cannot be reached: ${reasonOf(error)}`, action);
   }
 }
@@ -311,7 +316,7 @@ async function* findSecrets(config: Config): AsyncGenerator<Finding, Secrets | u
   try {
     return openSecrets(config);
   } catch (error) {
-    const action = 'Let the user of the service read the file, or correct it.';
+    const action = 'Allow the user of the service to read the file, or correct its content.';
     yield problem('secret keys', reasonOf(error), action);
     return undefined;
   }
@@ -323,7 +328,7 @@ async function* checkKeys(config: Config, secrets: Secrets | undefined): Finding
     const count = await countAccountKeys(control.read, systemClock.now());
     yield count > 0
       ? ok('account keys', `${count} can manage an account`)
-      : problem('account keys', 'there is none that is good', 'Make one: relata key create --scope account.');
+      : problem('account keys', 'no key is valid', 'Create a key: relata key create --scope account.');
     if (secrets !== undefined) yield await checkSecrets(secrets, control);
   } finally {
     await control.close();
@@ -340,8 +345,8 @@ async function checkSecrets(secrets: Secrets, control: ReturnType<typeof openCon
   const what = 'secrets of sources and destinations';
   if (unreadable > 0) return problem('secret keys', `no key decrypts ${unreadable} ${what}`, LOST_KEY);
   const action = 'Set RELATA_SECRET_KEYS on each process (openssl rand -base64 32).';
-  if (!secrets.canSeal) return warning('secret keys', `there is none: ${what} are refused`, action);
-  const said = secrets.mark === undefined ? 'the first secret makes one' : `all ${what} are decrypted`;
+  if (!secrets.canSeal) return warning('secret keys', `there is no key, so ${what} are refused`, action);
+  const said = secrets.mark === undefined ? 'the first secret creates a key' : `all ${what} can be decrypted`;
   return ok('secret keys', said);
 }
 
@@ -374,16 +379,16 @@ async function* checkBackups({ dataDir, database }: Config): Findings {
   if (database !== undefined)
     return yield ok(
       'backup',
-      'PostgreSQL has its own tools, which this program does not see (docs/operating/postgresql.md, "Backup")',
+      'this program cannot check the backups of PostgreSQL (docs/operating/postgresql.md, "Backup")',
     );
   if (!existsSync(dataFolderAt(dataDir).control)) return;
   const last = findLastBackup(dataFolderAt(dataDir));
-  const action = 'Make one: relata backup DIR. With systemd see journalctl -u relata-backup.';
-  if (last === undefined) return yield warning('backup', 'there was none by relata backup', action);
+  const action = 'Make a backup: relata backup DIR. With systemd, see journalctl -u relata-backup.';
+  if (last === undefined) return yield warning('backup', 'relata backup has not made one yet', action);
   const days = (systemClock.now() - last.at) / DAY_MS;
-  const said = `the last one is of ${new Date(last.at).toISOString()}, in ${last.directory}`;
+  const said = `the last one was made at ${new Date(last.at).toISOString()} in ${last.directory}`;
   yield days > OLD_DAYS
-    ? warning('backup', `${said}: ${Math.floor(days)} days ago`, action)
+    ? warning('backup', `${said}, ${Math.floor(days)} days ago`, action)
     : ok('backup', said);
 }
 
@@ -394,7 +399,7 @@ async function* checkContinuousBackup({ dataDir, database, backup: { url, s3, ke
   try {
     const { at, problem: what } = await inspectTarget({ url, s3, key }, dataDir);
     const action =
-      'See problems of /health/ready and the log of the service; relata backups URL --verify reads all of it (docs/operating/backup.md, "When the target is damaged or gone").';
+      'See problems of /health/ready and the log of the service; relata backups URL --verify checks all objects (docs/operating/backup.md, "When the target is damaged or gone").';
     yield what === undefined
       ? ok(CONTINUOUS, `${url} can be restored as of ${new Date(at ?? 0).toISOString()}`)
       : problem(CONTINUOUS, `${url}: ${what}`, action);
@@ -409,8 +414,12 @@ async function* checkOutside({ oidc, traces, importDir, fetchAllow }: Config): F
   if (traces !== undefined) yield await checkCollector(traces.endpoint);
   if (importDir !== undefined)
     yield existsSync(importDir)
-      ? ok('RELATA_IMPORT_DIR', `${importDir} is there`)
-      : problem('RELATA_IMPORT_DIR', `${importDir} is not there`, 'Make the folder, or unset the setting.');
+      ? ok('RELATA_IMPORT_DIR', `${importDir} exists`)
+      : problem(
+          'RELATA_IMPORT_DIR',
+          `${importDir} does not exist`,
+          'Create the folder, or unset the setting.',
+        );
   if (fetchAllow.length > 0) yield checkAllowed(fetchAllow);
 }
 
@@ -420,7 +429,7 @@ async function checkProvider(oidc: NonNullable<Config['oidc']>): Promise<Finding
     await createProvider(oidc, systemClock).findSignOutUrl(oidc.issuer);
     return ok('sign-in provider', `${oidc.issuer} answers`);
   } catch (error) {
-    const action = 'Check RELATA_OIDC_ISSUER and the network. Owners with a password can sign in meanwhile.';
+    const action = 'Check RELATA_OIDC_ISSUER and the network. Owners with a password can still sign in.';
     return problem('sign-in provider', `${oidc.issuer}: ${reasonOf(error)}`, action);
   }
 }
@@ -431,7 +440,7 @@ async function checkCollector(endpoint: string): Promise<Finding> {
     await fetch(endpoint, { signal: AbortSignal.timeout(5_000), redirect: 'manual' });
     return ok('trace collector', `${endpoint} answers`);
   } catch (error) {
-    const action = 'Check OTEL_EXPORTER_OTLP_ENDPOINT. The service goes on without traces.';
+    const action = 'Check OTEL_EXPORTER_OTLP_ENDPOINT. The service works without traces.';
     return warning('trace collector', `${endpoint}: ${reasonOf(error)}`, action);
   }
 }
@@ -443,7 +452,7 @@ function checkAllowed(fetchAllow: readonly string[]): Finding {
   const reached = DANGEROUS.filter(allowAddresses(fetchAllow)).join(' and ');
   const check = 'RELATA_FETCH_ALLOW';
   const count = `${fetchAllow.length} ranges of private addresses`;
-  if (reached === '') return ok(check, `${count}; whether they answer is seen by a preview of a pipeline`);
+  if (reached === '') return ok(check, `${count}; a preview of a pipeline shows whether they answer`);
   const action = 'Name only the machines that pipelines, channels and webhooks need.';
-  return warning(check, `who writes a pipeline reaches ${reached}`, action);
+  return warning(check, `the author of a pipeline can reach ${reached}`, action);
 }

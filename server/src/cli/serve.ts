@@ -66,7 +66,7 @@ function refuseEmpty({ accountKey, database }: Config): string | undefined {
   const isShown = accountKey !== undefined || process.stdout.isTTY;
   return database === undefined || isShown
     ? undefined
-    : 'An empty PostgreSQL database needs RELATA_ACCOUNT_KEY: the first account key.';
+    : 'An empty PostgreSQL database needs the first account key in RELATA_ACCOUNT_KEY.';
 }
 
 /** Source: docs/interface §10.2. */
@@ -79,7 +79,7 @@ async function makeFirstKey(app: App, { accountKey, dataDir }: Config): Promise<
   }
   if (accountKey !== undefined) return;
   if (process.stdout.isTTY) {
-    console.log(`\nThe first account key, shown this once:\n\n  ${made.key}\n`);
+    console.log(`\nThe first account key, which is shown only once:\n\n  ${made.key}\n`);
     return;
   }
   const path = join(dataDir, 'first-account-key');

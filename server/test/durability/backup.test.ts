@@ -285,7 +285,7 @@ test('one project is restored while the service runs: lookups show it immediatel
   const end = await runRelata(service.store.dataDir, 'restore', backup, '--project', `${catalog.projectId}`);
   assert.deepEqual(end, {
     code: 0,
-    output: `the catalog of project ${catalog.projectId} holds the 2 products of the backup now`,
+    output: `the catalog of project ${catalog.projectId} now has the 2 products of the backup`,
   });
   const [after, gone] = await catalog.find('A', 'C');
   assert.deepEqual(after, before, 'unchanged, including id and instant');
@@ -338,8 +338,8 @@ test('a restored project does not run the updates that waited at the backup, and
   const end = await runRelata(service.store.dataDir, 'restore', backup, '--project', `${catalog.projectId}`);
   assert.equal(
     end.output,
-    `the catalog of project ${catalog.projectId} holds the 1 products of the backup now\n` +
-      'changes that were still waiting when the backup was made are not in it (3): send them again',
+    `the catalog of project ${catalog.projectId} now has the 1 products of the backup\n` +
+      'the backup does not have the changes that were waiting when it was made (3): send them again',
     'both updates, and the task that blocked them',
   );
   assert.deepEqual([await nameOf(service, catalog.projectId, 'A'), await catalog.list()], ['then', ['A']]);

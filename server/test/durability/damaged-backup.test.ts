@@ -117,7 +117,7 @@ test('a whole backup has a manifest of files, sizes, hashes, schemas and instant
   assert.equal(code, 0, output);
   assert.match(
     output,
-    new RegExp(`^${backup}: ${manifest.files.length} files, \\d+ bytes, all as the backup of 20`),
+    new RegExp(`^${backup}: ${manifest.files.length} files, \\d+ bytes, all match the manifest of 20`),
   );
   assert.ok(!existsSync(dataDir), 'it makes nothing');
   assert.equal((await runRelata(dataDir, 'restore', backup)).code, 0);
@@ -217,7 +217,10 @@ test('a damaged catalog is restored while the service is stopped, and its file i
   await running.stop();
   const { code, output } = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);
   assert.equal(code, 0, output);
-  assert.match(output, new RegExp(`holds the 400 products.*\\nthe former file is ${path}\\.damaged now`));
+  assert.match(
+    output,
+    new RegExp(`has the 400 products.*\\nthe former file was moved to ${path}\\.damaged: `),
+  );
   assert.deepEqual(readFileSync(`${path}.damaged`), cut);
   const service = await startTestService(t, { store: embeddedStoreAt(dataDir) });
   assert.equal((await service.lookUp(['P399'], filled)).length, 1);
@@ -238,7 +241,7 @@ test('a backup of an earlier version without a manifest is restored on request, 
   assert.match(verified.output, /SQLite finds no damage\n/);
   const { code, output } = await runRelata(whole.dataDir, 'restore', whole.backup, '--without-manifest');
   assert.equal(code, 0, output);
-  assert.match(output, new RegExp(`no catalog is there of projects that were never filled.*: ${empty}$`));
+  assert.match(output, new RegExp(`projects without a catalog file, .*: ${empty}$`));
   const service = await startTestService(t, { store: embeddedStoreAt(whole.dataDir) });
   assert.equal((await service.lookUp(['P399'], filled)).length, 1);
 

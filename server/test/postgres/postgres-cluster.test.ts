@@ -54,10 +54,10 @@ test(
     assert.deepEqual(await listDistributed(url), []);
 
     const done = await distribute(url, dataDir, '--shards', '4');
-    assert.match(done.output, /^projects lie now in 4 shards on \d+ workers$/m);
+    assert.match(done.output, /^the projects are now in 4 shards on \d+ workers$/m);
     assert.deepEqual(await listDistributed(url), [...DISTRIBUTED].sort());
     const again = await distribute(url, dataDir);
-    assert.match(again.output, /^projects are distributed already in 4 shards/m);
+    assert.match(again.output, /^the projects are already in 4 shards/m);
   },
 );
 

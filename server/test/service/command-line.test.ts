@@ -359,7 +359,7 @@ test('wrong arguments exit with 2, an unreachable service with 3, and unknown fl
     ['push', 2, /missing required argument 'FILE'/],
     ['push --bogus x', 2, /unknown option '--bogus'/],
     ['push no-such-file', 2, /no-such-file cannot be read/],
-    ['lookup A --project x', 2, /--project x: must be the id of a project/],
+    ['lookup A --project x', 2, /--project x must be the id of a project/],
     ['openapi --project 3', 2, /unknown option '--project'/],
     ['lookup A', 3, /The service cannot be reached: .*ECONNREFUSED/],
   ] as const) {
@@ -443,7 +443,10 @@ test('apply does not replace a definition that changed after the comparison', as
     const { code, errors } = await run(far, `${name} apply --yes ${name}.json`);
     assert.deepEqual(
       [code, errors],
-      [1, `Nothing was applied, the ${name} changed meanwhile: run relata ${name} plan again.\n`],
+      [
+        1,
+        `Nothing was applied, because the ${name} changed in the meantime: run relata ${name} plan again.\n`,
+      ],
     );
     assert.match((await run(shop, `${name} export -`)).out, /Theirs/);
   }
@@ -560,7 +563,10 @@ test('a push whose session is gone starts again, even after it requested the com
   await forget();
   const again = await run(far, 'push --full --yes --resume few.ndjson');
   assert.equal(again.code, 0, again.errors);
-  assert.match(again.errors, /^The full update that was broken off is gone, this one begins anew\.\n/);
+  assert.match(
+    again.errors,
+    /^The interrupted full update no longer exists, so this push begins a new one\.\n/,
+  );
   assert.equal(await count(), 8);
 });
 

@@ -85,7 +85,7 @@ test('doctor names an unreadable file of keys, and a private address that all pi
   assert.ok(of('secret keys')?.message.includes(settings.RELATA_SECRET_KEYS_FILE));
   assert.deepEqual(
     [of('RELATA_FETCH_ALLOW')?.status, of('RELATA_FETCH_ALLOW')?.message],
-    ['warning', 'who writes a pipeline reaches 169.254.169.254'],
+    ['warning', 'the author of a pipeline can reach 169.254.169.254'],
   );
 });
 
@@ -161,7 +161,7 @@ test(
       RELATA_REPLICA_URLS: `${url},postgres://relata@127.0.0.1:1/none`,
     });
     assert.equal(code, 1);
-    assert.equal(of(`replica ${new URL(url).host}`)?.message, 'it is no read replica');
+    assert.equal(of(`replica ${new URL(url).host}`)?.message, 'it is not a read replica');
     assert.match(of('replica 127.0.0.1:1')?.message ?? '', /cannot be reached: .*ECONNREFUSED/);
     assert.match(of('PostgreSQL')?.message ?? '', /^version \d+(\.\d+)?.* answers$/);
     const away = await runDoctor(store, { RELATA_DATABASE_URL: 'postgres://relata:hidden@127.0.0.1:1/none' });
@@ -201,7 +201,7 @@ test('doctor names damaged, missing, newer and readable files, each with a remed
   assert.match(of(catalogPath(cut))?.action ?? '', new RegExp(`relata restore DIR --project ${cut}\\.`));
   assert.equal(
     of(catalogPath(marked))?.message,
-    `it is damaged: the service found so, and does not serve it (${marked}.damaged beside it says why)`,
+    `it is damaged: the service has found damage and does not serve it (${marked}.damaged has the reason)`,
   );
   assert.match(
     of(catalogPath(marked))?.action ?? '',
@@ -209,7 +209,10 @@ test('doctor names damaged, missing, newer and readable files, each with a remed
   );
   assert.equal(of(catalogPath(restored)), undefined);
   assert.equal(of(catalogPath(gone))?.message, 'it is missing, and its project had products');
-  assert.match(of(catalogPath(newer))?.message ?? '', /^it has schema 9000, this program knows \d+$/);
+  assert.match(
+    of(catalogPath(newer))?.message ?? '',
+    /^it has schema 9000, but this program knows only \d+$/,
+  );
   assert.match(of('permissions')?.message ?? '', new RegExp(`1 paths: ${catalogPath(cut)}`));
   assert.deepEqual(readFileSync(join(store.dataDir, 'control.db')), before, 'nothing is changed');
 });
@@ -222,7 +225,7 @@ test('doctor warns of a backup that is old or was never made', ofFiles, async (t
   writeFileSync(join(store.dataDir, 'last-backup.json'), JSON.stringify({ at: backupInstant, directory }));
   const { code, of } = await runDoctor(store);
   assert.equal(code, 0, 'warnings do not count as problems');
-  assert.match(of('backup')?.message ?? '', /\/backup\/old: 9 days ago$/);
+  assert.match(of('backup')?.message ?? '', /\/backup\/old, 9 days ago$/);
 });
 
 test(
@@ -235,7 +238,7 @@ test(
     chownSync(join(store.dataDir, 'control.db'), 65_534, 65_534);
     const { code, of, checks } = await runDoctor(store);
     assert.equal(code, 1);
-    assert.match(of(store.dataDir)?.message ?? '', /belong to the user 65534, and this is 0/);
+    assert.match(of(store.dataDir)?.message ?? '', /belong to the user 65534 and not to the user 0/);
     assert.ok(!checks.some(({ check }) => ['integrity', 'account keys'].includes(check)));
   },
 );

@@ -101,15 +101,15 @@ export function describeDemo({
     with: tyre?.identifier ?? '',
   };
   return `
-Relata serves the demo catalog. Open it in a browser and sign up, within the hour:
+Relata serves the demo catalog. Open this link in a browser within an hour to sign up:
    ${consoleLink}
 
-Ask what goes with a bicycle, in a second terminal:
+Show the related products of a bicycle in a second terminal:
    export RELATA_URL=${address} RELATA_API_KEY=${key} RELATA_PROJECT=${projectId}
    ${describeCommand(process.argv[1] ?? '')} related ${first?.identifier}
 
-A page of a shop that shows it: ${address}${SHOP}/shop.html?${new URLSearchParams(shown)}
-The tutorial asks more: ${address}/docs/tutorial
+A shop page that shows them: ${address}${SHOP}/shop.html?${new URLSearchParams(shown)}
+The tutorial continues from here: ${address}/docs/tutorial
 Press Ctrl+C to stop; this deletes the demo catalog.
 `;
 }

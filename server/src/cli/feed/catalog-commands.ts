@@ -69,7 +69,7 @@ function parse(bytes: Buffer): UploadProduct {
     // Invalid JSON, and JSON that is not a product, are refused below with the beginning of the text.
   }
   const text = bytes.toString('utf8', 0, 120);
-  throw new UsageError(`this is no product: ${text}`);
+  throw new UsageError(`this is not a product: ${text}`);
 }
 
 type Hash = (product: UploadProduct) => string;

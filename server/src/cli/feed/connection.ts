@@ -40,10 +40,10 @@ export function connectWith(flags: ConnectionFlags, retries: number): Connection
   const url = flags.url ?? set.url ?? stored.url ?? 'http://127.0.0.1:4810';
   const key = flags.key ?? set.key ?? stored.key;
   if (key === undefined)
-    throw new UsageError('an API key is missing: --key, RELATA_API_KEY, or relata login once');
+    throw new UsageError('an API key is missing: use --key or RELATA_API_KEY, or run relata login once');
   const project = flags.project ?? set.project ?? stored.project;
   if (project !== undefined && !/^[1-9]\d{0,14}$/.test(project))
-    throw new UsageError(`--project ${project}: must be the id of a project`);
+    throw new UsageError(`--project ${project} must be the id of a project`);
   const projectId = project === undefined ? undefined : Number(project);
   return { url, key, projectId, relata: createRelata({ url, key, retries, fetch: fetchAloud }) };
 }
@@ -53,8 +53,9 @@ export async function chooseProject({ relata, projectId }: Connection): Promise<
   if (projectId !== undefined) return projectId;
   const { items } = await relata.projects.list({ limit: 2 });
   const [only] = items;
-  if (only === undefined) throw new UsageError('this key reaches no project');
-  if (items.length > 1) throw new UsageError('this key reaches several projects: say --project ID');
+  if (only === undefined) throw new UsageError('this key does not reach any project');
+  if (items.length > 1)
+    throw new UsageError('this key reaches several projects: choose one with --project ID');
   return only.id;
 }
 
@@ -71,7 +72,7 @@ async function fetchAloud(input: string | URL | Request, init: RequestInit = {})
     isAway = false;
     return response;
   } catch (error) {
-    if (!isAway) console.error('The service cannot be reached, trying again …');
+    if (!isAway) console.error('The service cannot be reached; retrying …');
     isAway = true;
     throw error;
   }
@@ -130,14 +131,14 @@ function readProfile(name: string | undefined): Profile {
   const chosen = name ?? DEFAULT;
   if (Object.hasOwn(profiles, chosen)) return profiles[chosen] ?? {};
   if (name === undefined) return {};
-  throw new UsageError(`there is no profile ${name}: relata login --profile ${name} makes it`);
+  throw new UsageError(`there is no profile ${name}: create it with relata login --profile ${name}`);
 }
 
 /** `relata login`: stores the address of a service and the key after a successful request with them. */
 export async function login({ url, key, project, profile = DEFAULT }: ConnectionFlags): Promise<number> {
   if (url === undefined) throw new UsageError('relata login needs --url');
   const typed = key ?? (await askSecret('API key: '));
-  if (typed === '') throw new UsageError('no key was given');
+  if (typed === '') throw new UsageError('the API key is empty');
   const stored = { url, key: typed, ...(project !== undefined && { project }) };
   await createRelata({ url, key: stored.key, retries: 1 }).tasks.list({ limit: 1, ...choose(project) });
   const path = pathOf();
@@ -148,7 +149,7 @@ export async function login({ url, key, project, profile = DEFAULT }: Connection
   });
   chmodSync(`${path}.new`, 0o600);
   renameSync(`${path}.new`, path);
-  console.log(`The profile ${profile} is kept in ${path}`);
+  console.log(`The profile ${profile} was stored in ${path}`);
   return 0;
 }
 

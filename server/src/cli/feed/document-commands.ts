@@ -174,7 +174,9 @@ export function documentCommands(name: DocumentName) {
         return 1;
       }
       if (count > 0 && !(await apply())) {
-        console.error(`Nothing was applied, the ${name} changed meanwhile: run relata ${name} plan again.`);
+        console.error(
+          `Nothing was applied, because the ${name} changed in the meantime: run relata ${name} plan again.`,
+        );
         return 1;
       }
       if (flags.json) print(plan);
@@ -191,7 +193,7 @@ function readJson(file: string, member: string): unknown {
     throw new UsageError(`${file} cannot be read: ${(error as Error).message}`);
   }
   if (Array.isArray(document?.[member])) return document;
-  throw new UsageError(`the file must hold {"${member}":[…]}, as its export does`);
+  throw new UsageError(`the file must contain {"${member}":[…]}, like an exported file`);
 }
 
 /** Compares the parts, which it matches in the same way as the service. */

@@ -30,7 +30,7 @@ function sizeOf(path: string): number {
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${(error as Error).message}`);
   }
-  throw new UsageError(`${path} is no file`);
+  throw new UsageError(`${path} is not a file`);
 }
 
 /** @returns the products in order, each as its bytes in the file. @throws UsageError for a truncated file */
@@ -234,7 +234,7 @@ async function give(part: string, path: string): Promise<void> {
       await pump(fs.createReadStream(part), fs.createWriteStream(path, { flush: true }));
   } catch (error) {
     const { message } = error as Error;
-    throw new Error(`${path} cannot be replaced, what belongs there is in ${part}: ${message}`, {
+    throw new Error(`${path} cannot be replaced; the complete file is ${part}: ${message}`, {
       cause: error,
     });
   }

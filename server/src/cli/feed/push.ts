@@ -48,7 +48,8 @@ export async function push(files: readonly string[], flags: PushFlags): Promise<
         if (state.batches > sent) line.show(describe(progress, state.products));
         sent = state.batches;
       },
-      onGone: () => console.error('The full update that was broken off is gone, this one begins anew.'),
+      onGone: () =>
+        console.error('The interrupted full update no longer exists, so this push begins a new one.'),
       async confirm(preview) {
         line.end();
         deletes = preview.deleted.count;
@@ -81,7 +82,7 @@ async function finish(
     return false;
   }
   if (flags.preview)
-    console.error('There is nothing to preview: the commit had begun when the push was broken off.');
+    console.error('There is nothing to preview: the commit had already begun when the push was interrupted.');
   return true;
 }
 
@@ -94,16 +95,17 @@ function report({ state, preview }: PushResult, { mode, committed }: { mode: Mod
 }
 
 function describePush({ products, batches, skipped }: PushState): string {
-  const left = skipped > 0 ? `, ${say(skipped)} invalid left out (the tasks' reports name them)` : '';
+  const left = skipped > 0 ? `, ${say(skipped)} invalid skipped (the reports of the tasks name them)` : '';
   return `pushed ${countOf(products, 'product')} in ${say(batches)} ${batches === 1 ? 'batch' : 'batches'}${left}`;
 }
 
 function readMode({ full, incremental, partial, preview, allowDeletes }: PushFlags): Mode {
   const named = Object.entries({ full, incremental, partial }).filter(([, isSet]) => isSet);
-  if (named.length > 1) throw new UsageError('say one of --full, --incremental and --partial');
+  if (named.length > 1) throw new UsageError('use only one of --full, --incremental and --partial');
   const mode = (named[0]?.[0] as Mode | undefined) ?? 'incremental';
   // Refused, because an ignored flag would send products that the user only wants to preview.
-  if (mode !== 'full' && preview) throw new UsageError('--preview is for --full: other updates have none');
+  if (mode !== 'full' && preview)
+    throw new UsageError('--preview is for --full: other updates have no preview');
   if (mode !== 'full' && allowDeletes !== undefined)
     throw new UsageError('--allow-deletes is for --full: other updates delete nothing');
   return mode;
@@ -157,7 +159,7 @@ async function isRequested({ deleted }: FullUpdatePreview, flags: PushFlags): Pr
     return confirm(
       deleted.count > 0 ? `Commit, and delete ${countOf(deleted.count, 'product')}?` : 'Commit?',
     );
-  if (deleted.count > 0) console.error('Nothing was committed: what deletes products needs --yes.');
+  if (deleted.count > 0) console.error('Nothing was committed: a commit that deletes products needs --yes.');
   return deleted.count === 0;
 }
 
@@ -223,11 +225,13 @@ interface PushedFiles extends Pick<Connection, 'url' | 'key' | 'projectId'> {
  */
 function openRecord(pushed: PushedFiles) {
   const path = pushed.files.includes('-') ? undefined : pathOf(pushed);
-  const known = path === undefined ? undefined : readStored<PushState>(path, ', delete it');
+  const known = path === undefined ? undefined : readStored<PushState>(path, ' (delete it)');
   if (pushed.isResumed && known === undefined)
-    console.error('No push of these files was broken off: this one begins at the start.');
+    console.error('There is no interrupted push of these files, so this push begins at the start.');
   if (!pushed.isResumed && known !== undefined && known.batches > 0)
-    console.error(`A push of these files was broken off after ${known.products} products: --resume goes on.`);
+    console.error(
+      `A push of these files was interrupted after ${known.products} products: use --resume to continue it.`,
+    );
   return {
     state: pushed.isResumed ? known : undefined,
     keep(state: PushState): void {

@@ -27,7 +27,7 @@ export async function related(identifier: string, flags: ConnectionFlags & { rea
     return 0;
   }
   const rows = relations.flatMap(listResults);
-  if (rows.length === 0) console.log(`nothing goes with ${identifier}`);
+  if (rows.length === 0) console.log(`${identifier} has no related products`);
   else console.log(writeTable([['RELATION', '#', 'PRODUCT', 'NAME', 'WHY'], ...rows]));
   return 0;
 }
@@ -52,7 +52,7 @@ function listResults({ name, asSource, asTarget }: ProductRelation): string[][] 
 
 /** @returns the match as the reason, or, without a match, the conditions of the target side */
 function describeReason({ match, target, listed }: Side['results'][number]['explain']): string {
-  if (listed) return `listed by ${listed.by}, at ${listed.position}`;
+  if (listed) return `listed by ${listed.by} at position ${listed.position}`;
   const matched = match.map(describeMatch);
   const conditions = target.conditions.map(({ values }) => values.join(', ')).filter((text) => text !== '');
   return (matched.length > 0 ? matched : conditions).join('; ');

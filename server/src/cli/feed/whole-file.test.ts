@@ -80,7 +80,7 @@ test('a complete file that cannot be renamed stays, and the error names it', asy
   );
   const [part = ''] = readdirSync(folder).filter((name) => name.endsWith('.part'));
   assert.equal(readFileSync(join(folder, part), 'utf8'), 'whole');
-  assert.match(error.message, new RegExp(`what belongs there is in .*${part}: `));
+  assert.match(error.message, new RegExp(`the complete file is .*${part}: `));
 });
 
 test('two concurrent writes leave one of the two files complete', async (t) => {
