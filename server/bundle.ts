@@ -30,9 +30,8 @@ const HTTP_NAMES = Object.entries(Object.getOwnPropertyDescriptors(http))
   .map(([name]) => name);
 
 /**
- * Replaces imports of `node:http` with `require`. An import reads all exports, which loads Node's client of web
- * sockets:
- * 40 ms of processor time and megabytes in each thread, although no thread uses it.
+ * Replaces imports of `node:http` with `require`. An import reads all exports, and so loads Node's client of web
+ * sockets: 40 ms of processor time and megabytes in each thread, although no thread uses it.
  */
 const requireHttp: Plugin = {
   name: 'require-http',
@@ -84,13 +83,13 @@ const REQUIRED = /\b__require\((?:"([^"]*)"|'([^']*)'|`([^`]*)`)?/g;
  * @returns a line for each problem, with the module
  */
 export function listUnbundled(chunks: readonly OutputChunk[]): string[] {
-  const found = chunks.flatMap(({ modules, imports, dynamicImports }) => [
+  const problems = chunks.flatMap(({ modules, imports, dynamicImports }) => [
     ...Object.entries(modules).flatMap(([id, { code }]) => listInModule(id, code ?? '')),
     ...[...imports, ...dynamicImports]
       .filter((name) => !name.endsWith('.mjs') && !isThere(name))
       .map((name) => `an import of ${name}, which is not in the bundle`),
   ]);
-  return [...new Set(found)].sort();
+  return [...new Set(problems)].sort();
 }
 
 function listInModule(id: string, code: string): string[] {
@@ -162,5 +161,5 @@ export async function bundleAlone(input: string, file: string): Promise<OutputCh
   });
   const { output } = await bundled.write({ file, format: 'esm' });
   await bundled.close();
-  return output.filter((one) => one.type === 'chunk');
+  return output.filter((file) => file.type === 'chunk');
 }

@@ -32,7 +32,9 @@ export function describeSchema({ isText, documented, ...schema }: RouteSchema): 
   for (const name of NAMED) {
     const named = inner[name] as Readonly<Record<string, RouteSchema>> | undefined;
     if (named === undefined) continue;
-    inner[name] = Object.fromEntries(Object.entries(named).map(([key, one]) => [key, describeSchema(one)]));
+    inner[name] = Object.fromEntries(
+      Object.entries(named).map(([key, member]) => [key, describeSchema(member)]),
+    );
   }
   return { ...inner, ...(isText && inner.pattern === undefined && { pattern: TEXT }), ...documented };
 }

@@ -123,14 +123,16 @@ test('security, access, name and chapter of an operation follow from its route',
   assert.deepEqual(paths['/management/bikes']?.get?.tags, ['Management']);
   assert.deepEqual(paths['/health/live']?.get?.security, []);
   assert.deepEqual(paths['/health/live']?.get?.tags, ['Service']);
-  const names = Object.values(paths).flatMap((path) => Object.values(path).map((one) => one.operationId));
+  const names = Object.values(paths).flatMap((path) =>
+    Object.values(path).map((operation) => operation.operationId),
+  );
   assert.equal(new Set(names).size, names.length);
 });
 
 test('the parameters of an operation do not include the credentials', async (t) => {
   const { server } = await startServer(t);
   const parameters = describeServer(server).paths['/bikes/{bikeId}/parts']?.get?.parameters ?? [];
-  assert.deepEqual(parameters.map((one) => `${one.in} ${one.name}`).sort(), [
+  assert.deepEqual(parameters.map((parameter) => `${parameter.in} ${parameter.name}`).sort(), [
     'path bikeId',
     'query cursor',
     'query limit',
@@ -215,7 +217,7 @@ test('the written document is served unchanged, and after a failed read it is re
 test('the API page has every operation', async (t) => {
   const { get } = await startServer(t, {
     addRoutes: (to) => {
-      for (let at = 0; at < OPERATIONS; at += 1) to.get(`/wheels/${at}`, async () => ({}));
+      for (let index = 0; index < OPERATIONS; index += 1) to.get(`/wheels/${index}`, async () => ({}));
     },
   });
   const page = await (await get('/docs/api')).text();

@@ -178,7 +178,8 @@ function withCommonRefusals(
 ): Record<string, object> {
   const common = listCommonRefusals(schema, route);
   const statuses = Object.keys(given);
-  const isGiven = (status: string) => statuses.some((one) => one === status || /^4xx|default$/i.test(one));
+  const isGiven = (status: string) =>
+    statuses.some((givenStatus) => givenStatus === status || /^4xx|default$/i.test(givenStatus));
   const refusals = Object.entries(common).filter(([status]) => !isGiven(status));
   return {
     ...(statuses.some((status) => status.startsWith('2'))
@@ -280,13 +281,13 @@ function shareInOperation(operation: ApiOperation, components: Components): ApiO
 function shareInContent(
   content: ApiContent | undefined,
   components: Components,
-  said: string | undefined,
+  responseDescription: string | undefined,
 ): ApiContent | undefined {
   if (content === undefined) return undefined;
   const shared = Object.entries(content).map(([mediaType, media]) => {
     if (media.schema === undefined) return [mediaType, media] as const;
     const { description, ...schema } = media.schema;
-    const isRepeated = description === undefined || description === said;
+    const isRepeated = description === undefined || description === responseDescription;
     return [mediaType, { ...media, schema: share(isRepeated ? schema : media.schema, components) }] as const;
   });
   return Object.fromEntries(shared);
@@ -297,25 +298,27 @@ function share(schema: ApiSchema, components: Components): ApiSchema {
   const { title, description, ...rest } = inner;
   if (title === undefined || !/^[A-Za-z0-9._-]+$/.test(title)) return inner;
   const component = { title, ...rest };
-  const known = components.get(title);
-  if (known !== undefined && !isDeepStrictEqual(known, component)) return inner;
+  const present = components.get(title);
+  if (present !== undefined && !isDeepStrictEqual(present, component)) return inner;
   components.set(title, component);
   return { $ref: `#/components/schemas/${title}`, ...(description !== undefined && { description }) };
 }
 
 function shareInside(schema: ApiSchema, components: Components): ApiSchema {
-  const one = (inner: ApiSchema) => share(inner, components);
+  const shareInner = (inner: ApiSchema) => share(inner, components);
   const byName = (inner: Readonly<Record<string, ApiSchema>>) =>
-    Object.fromEntries(Object.entries(inner).map(([name, value]) => [name, one(value)]));
+    Object.fromEntries(Object.entries(inner).map(([name, value]) => [name, shareInner(value)]));
   const { properties, patternProperties, items, anyOf, oneOf, allOf, additionalProperties } = schema;
   return {
     ...schema,
     ...(properties && { properties: byName(properties) }),
     ...(patternProperties && { patternProperties: byName(patternProperties) }),
-    ...(items && { items: one(items) }),
-    ...(anyOf && { anyOf: anyOf.map(one) }),
-    ...(oneOf && { oneOf: oneOf.map(one) }),
-    ...(allOf && { allOf: allOf.map(one) }),
-    ...(typeof additionalProperties === 'object' && { additionalProperties: one(additionalProperties) }),
+    ...(items && { items: shareInner(items) }),
+    ...(anyOf && { anyOf: anyOf.map(shareInner) }),
+    ...(oneOf && { oneOf: oneOf.map(shareInner) }),
+    ...(allOf && { allOf: allOf.map(shareInner) }),
+    ...(typeof additionalProperties === 'object' && {
+      additionalProperties: shareInner(additionalProperties),
+    }),
   };
 }

@@ -127,9 +127,9 @@ test('a key is accepted until the instant of its expiry or deletion (§5.1 rule 
 
 test('a change of a key takes effect immediately in this process and within a second in others (§5.2)', async (context) => {
   const room = await startRoom(context);
-  const made = await room.make({ type: 'account' });
-  const list = () => room.call('GET /management/api-keys', { key: made.value });
-  const path = `PATCH /management/api-keys/${made.id}`;
+  const createdKey = await room.make({ type: 'account' });
+  const list = () => room.call('GET /management/api-keys', { key: createdKey.value });
+  const path = `PATCH /management/api-keys/${createdKey.id}`;
   assert.equal((await list()).status, 200);
   const changed = await room.call(path, { key: FIRST_KEY, body: { access: 'read', name: 'Reader' } });
   assert.deepEqual([changed.status, changed.body.name], [200, 'Reader']);
@@ -144,7 +144,7 @@ test('a change of a key takes effect immediately in this process and within a se
     clock: room.clock,
     projects: createProjects({ database: room.database, clock: room.clock }),
   });
-  await elsewhere.deleteKey(asWriter(room.author), { id: made.id });
+  await elsewhere.deleteKey(asWriter(room.author), { id: createdKey.id });
   room.clock.time += 1000;
   assert.equal((await list()).status, 401);
 });
@@ -215,9 +215,9 @@ test('the last use of a key is shown immediately, and stored when access closes 
 test('neither the store nor the log contains the value of a key (§5.1 rule 9, §5.2 rule 5)', async (context) => {
   const room = await startRoom(context);
   const body = { name: 'Shop', scope: { type: 'project', id: room.drills } };
-  const made = await room.call('POST /management/api-keys', { key: FIRST_KEY, body });
-  const rotated = await room.call(`POST /management/api-keys/${made.body.id}/rotate`, { key: FIRST_KEY });
-  const values = [FIRST_KEY, made.body.key ?? '', rotated.body.key ?? ''];
+  const created = await room.call('POST /management/api-keys', { key: FIRST_KEY, body });
+  const rotated = await room.call(`POST /management/api-keys/${created.body.id}/rotate`, { key: FIRST_KEY });
+  const values = [FIRST_KEY, created.body.key ?? '', rotated.body.key ?? ''];
   for (const value of values) await room.call(`${CHECK}?apiKey=${value}&projectId=${room.drills}`);
   await room.access.close();
 
@@ -250,8 +250,8 @@ test('processes that start at the same time create one account with one key (§1
   const [first] = processes;
   assert.ok(first !== undefined);
   assert.equal(await first.access.hasKeys(), false);
-  const made = await Promise.all(processes.map(({ access }) => access.createFirstAccount()));
-  const keys = made.filter((one) => one !== undefined);
+  const created = await Promise.all(processes.map(({ access }) => access.createFirstAccount()));
+  const keys = created.filter((firstKey) => firstKey !== undefined);
   assert.equal(keys.length, 1);
   assert.equal(await first.access.hasKeys(), true);
   assert.deepEqual(await first.projects.findAccounts(), [{ id: 1, name: 'Main' }]);

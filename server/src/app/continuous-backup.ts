@@ -13,10 +13,10 @@ import { createFollows } from '../storage/sqlite/sqlite.ts';
 import { createThreadPool, type ThreadPool } from '../storage/threads/threads.ts';
 import { describeFailure, failureIn, type RoleChanges, watchState } from './backup-watch.ts';
 
-/** Small, because the thread works on buffers of a quarter of a MiB. */
+/** The heap for young values is small, because the thread works on buffers of a quarter of a MiB. */
 const YOUNG_MIB = 4;
 
-/** The interval of reading the state, and so the highest rate of log lines about it. */
+/** The interval at which the state is read, which limits the log lines about it. */
 const WATCH_MS = 500;
 
 /**
@@ -128,10 +128,10 @@ export class ContinuousBackup {
   /** Describes the state for the health check. */
   describe() {
     const isFollowing = this.isStandby();
-    const at = this.read(isFollowing ? 'followedAt' : 'sentAt');
+    const instant = this.read(isFollowing ? 'followedAt' : 'sentAt');
     return {
-      behindSeconds: secondsSince(isFollowing ? at : this.read('behindSince')),
-      lastInstant: at === 0 ? null : new Date(at).toISOString(),
+      behindSeconds: secondsSince(isFollowing ? instant : this.read('behindSince')),
+      lastInstant: instant === 0 ? null : new Date(instant).toISOString(),
     };
   }
 
@@ -168,11 +168,11 @@ export class ContinuousBackup {
   }
 }
 
-const secondsSince = (at: number) => (at === 0 ? 0 : Math.max(0, Date.now() - at) / 1_000);
+const secondsSince = (instant: number) => (instant === 0 ? 0 : Math.max(0, Date.now() - instant) / 1_000);
 
 /**
  * Restores the data directory of a standby from the backup if it has no control database.
- * @throws Error if the files have another schema, because only the writer may change and so migrate them
+ * @throws Error if the files have another schema, because only the writer may migrate them
  */
 async function followInto({ dataDir, target }: StreamSettings): Promise<void> {
   const { control } = dataFolderAt(dataDir);

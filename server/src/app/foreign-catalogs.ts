@@ -9,17 +9,17 @@ const FOREIGN =
 
 /** Stores which catalog files the last check found to belong to another project or installation. */
 export function createForeignCatalogs(
-  place: Extract<Storage['place'], { kind: 'embedded' }>,
+  location: Extract<Storage['place'], { kind: 'embedded' }>,
   logger: Logger,
 ) {
-  let known: ReadonlyMap<number, string> = new Map();
+  let reasonByProject: ReadonlyMap<number, string> = new Map();
 
   function logChanges(now: ReadonlyMap<number, string>): void {
     for (const [project, reason] of now) {
-      const file = catalogPath(place, project);
-      if (!known.has(project)) logger.error({ project, file, reason }, FOREIGN);
+      const file = catalogPath(location, project);
+      if (!reasonByProject.has(project)) logger.error({ project, file, reason }, FOREIGN);
     }
-    for (const project of known.keys())
+    for (const project of reasonByProject.keys())
       if (!now.has(project))
         logger.info(
           { project },
@@ -28,15 +28,15 @@ export function createForeignCatalogs(
   }
 
   return {
-    note(found: readonly ForeignCatalog[]): void {
-      const now = new Map(found.map(({ projectId, reason }) => [projectId, reason]));
+    note(catalogs: readonly ForeignCatalog[]): void {
+      const now = new Map(catalogs.map(({ projectId, reason }) => [projectId, reason]));
       logChanges(now);
-      known = now;
+      reasonByProject = now;
     },
-    list: (): ForeignCatalog[] => [...known].map(([projectId, reason]) => ({ projectId, reason })),
+    list: (): ForeignCatalog[] => [...reasonByProject].map(([projectId, reason]) => ({ projectId, reason })),
     /** @throws catalog_foreign */
     refuse(projectId: number): void {
-      if (known.has(projectId)) throw new ServiceError('catalog_foreign', { values: [projectId] });
+      if (reasonByProject.has(projectId)) throw new ServiceError('catalog_foreign', { values: [projectId] });
     },
   };
 }

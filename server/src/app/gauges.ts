@@ -48,7 +48,10 @@ const listServiceGauges = ({ version, clock, storage, tasks, webhooks }: GaugePa
       const now = clock.now();
       const ages = Object.entries(await tasks.findOldest());
       return Object.fromEntries(
-        ages.map(([kind, at]) => [kind, at === undefined ? 0 : Math.max(0, now - at) / 1000]),
+        ages.map(([kind, acceptedAt]) => [
+          kind,
+          acceptedAt === undefined ? 0 : Math.max(0, now - acceptedAt) / 1000,
+        ]),
       );
     },
   },
@@ -94,7 +97,9 @@ function listStoreGauges({ storage, readers, watch }: GaugeParts): WatchedGauge[
       help: 'Delay of a replica, by its position in RELATA_REPLICA_URLS.',
       label: 'replica',
       read: () =>
-        Object.fromEntries(readers.listDelaysMs().map((delayMs, at) => [String(at + 1), delayMs / 1000])),
+        Object.fromEntries(
+          readers.listDelaysMs().map((delayMs, index) => [String(index + 1), delayMs / 1000]),
+        ),
     },
   ];
   return gauges.filter((gauge) => !!gauge);

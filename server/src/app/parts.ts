@@ -285,7 +285,7 @@ type CatalogRooms = RoomBase & ReturnType<typeof createCatalogRooms> & { readonl
 /** Creates pipelines, channels and webhooks, which exchange data with other services, and suggestions. */
 function createExchangeRooms(rooms: CatalogRooms) {
   const { config, storage, catalog } = rooms;
-  const place = threadPlaceOf(config, storage);
+  const threadPlace = threadPlaceOf(config, storage);
   const allow = [...config.fetchAllow];
   const userAgent = `relata/${version}`;
   const maxPackedBytes = config.sourceMaxMib * MIB;
@@ -300,11 +300,11 @@ function createExchangeRooms(rooms: CatalogRooms) {
   };
   const pipelines = createPipelines({
     ...rooms,
-    threads: createRunThreads(threadEntry('pipeline-worker'), { place, sources }),
+    threads: createRunThreads(threadEntry('pipeline-worker'), { place: threadPlace, sources }),
   });
   const channels = createChannels({
     ...rooms,
-    threads: createBuildThreads(threadEntry('channel-worker'), { place, allow }),
+    threads: createBuildThreads(threadEntry('channel-worker'), { place: threadPlace, allow }),
     keyless: config.keyless,
   });
   const webhooks = createWebhooks({

@@ -204,7 +204,8 @@ const tellWrites = (
 const UPDATE_YOUNG_MIB = 12;
 
 /**
- * A question that needs more is refused. The 64 MiB of catalog columns for trying rules need about four times as much.
+ * A question that needs more is refused. Caching 64 MiB of catalog columns for trying rules takes about four times as
+ * much memory.
  */
 const QUESTION_HEAP_MIB = 1_024;
 /**
@@ -225,16 +226,16 @@ export function openThreads(
   const young = { youngMib: UPDATE_YOUNG_MIB };
   const questions = { onReplaced, heapMib: QUESTION_HEAP_MIB, youngMib: YOUNG_MIB.question };
   const scans = { ...questions, youngMib: YOUNG_MIB.scan };
-  const ask = (name: string, size: number, settings: Partial<PoolSettings> = {}): QuestionPool =>
+  const openQuestions = (name: string, size: number, settings: Partial<PoolSettings> = {}): QuestionPool =>
     open(name, size, { ...questions, accountOf, ...settings });
   return {
     parsers: open('ingest-worker', parserThreads, { ...young, onReplaced }),
     writers: tellWrites(open('store-worker', writerThreads, young), uses),
-    scanners: ask('scan-worker', 1, scans),
+    scanners: openQuestions('scan-worker', 1, scans),
     // One more than an account can use, so that no account makes the others wait.
-    relationReaders: ask('relation-worker', readerThreads + 1, { share: readerThreads }),
+    relationReaders: openQuestions('relation-worker', readerThreads + 1, { share: readerThreads }),
     // A preview may take minutes, so an account can use only one of the two threads.
-    relationSurveyors: ask('relation-worker', 2, { share: 1 }),
+    relationSurveyors: openQuestions('relation-worker', 2, { share: 1 }),
     // Makes one long answer at a time to bound the memory. Other work does not use this thread.
     makers: open('scan-worker', 1, scans) as QuestionPool,
   };
@@ -277,10 +278,10 @@ export function openStores(
 }
 
 /** Opens snapshots for a thread, which reads catalogs at one version and derives the values that relations need. */
-export function openSnapshots(place: ThreadPlace): { snapshots: CatalogSnapshots; files?: CatalogFiles } {
-  if (place.kind === 'postgres') return { snapshots: snapshotsOfRows(openPostgres(place)) };
-  const files = new CatalogFiles(place.catalogs, place);
-  return { files, snapshots: snapshotsOfFiles(files, place) };
+export function openSnapshots(location: ThreadPlace): { snapshots: CatalogSnapshots; files?: CatalogFiles } {
+  if (location.kind === 'postgres') return { snapshots: snapshotsOfRows(openPostgres(location)) };
+  const files = new CatalogFiles(location.catalogs, location);
+  return { files, snapshots: snapshotsOfFiles(files, location) };
 }
 
 export const snapshotsOfFiles = (

@@ -90,7 +90,7 @@ async function openSampler({ sampler, samplerRatio }: TraceSettings) {
  */
 function logFirstFailure(logger: Logger): void {
   let isReported = false;
-  const tell: DiagLogFunction = () => {
+  const logOnce: DiagLogFunction = () => {
     if (!isReported)
       logger.warn(
         {},
@@ -99,5 +99,8 @@ function logFirstFailure(logger: Logger): void {
     isReported = true;
   };
   const quiet = () => {};
-  diag.setLogger({ error: tell, warn: quiet, info: quiet, debug: quiet, verbose: quiet }, DiagLogLevel.ERROR);
+  diag.setLogger(
+    { error: logOnce, warn: quiet, info: quiet, debug: quiet, verbose: quiet },
+    DiagLogLevel.ERROR,
+  );
 }

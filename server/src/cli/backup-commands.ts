@@ -52,16 +52,16 @@ export async function restoreTimelineCommand(
 export async function promoteCommand({ dataDir }: { dataDir?: string }): Promise<number> {
   const config = readConfig();
   const root = dataDir ?? config.dataDir;
-  const { at } = await promote(root, config.backup);
-  console.log(`${resolve(root)} is now the writer, as of ${showInstant(at)}`);
+  const { at: instant } = await promote(root, config.backup);
+  console.log(`${resolve(root)} is now the writer, as of ${showInstant(instant)}`);
   return 0;
 }
 
-const showInstant = (at: number) => new Date(at).toISOString();
+const showInstant = (instant: number) => new Date(instant).toISOString();
 
 function readInstant(text: string): number {
-  const at = Date.parse(text);
-  if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(at)) return at;
+  const instant = Date.parse(text);
+  if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(instant)) return instant;
   throw new Error(`${text} is not an instant: use the form 2026-11-23T10:15:00Z`);
 }
 
@@ -191,9 +191,9 @@ async function moveShown(options: MoveOptions) {
     return await moveStore({ ...options, onProgress: (progress) => line.show(progress) });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const what = WHAT[error.code] ?? 'The database cannot be reached';
+    const problem = WHAT[error.code] ?? 'The database cannot be reached';
     const why = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-    throw new Error(`${what}${why}: run the same command again to resume the move`);
+    throw new Error(`${problem}${why}: run the same command again to resume the move`);
   } finally {
     line.end();
   }
@@ -210,9 +210,9 @@ export async function distributeCommand(flags: { shards: string; dryRun?: boolea
     );
   const { shards, dryRun = false } = flags;
   const { url } = database;
-  const done = await distributeStore({ url, shards: Number(shards), isDryRun: dryRun });
-  if (dryRun) for (const statement of done.statements) console.log(`${statement};`);
-  const state = done.statements.length === 0 ? 'are already' : dryRun ? 'would be' : 'are now';
-  console.log(`the projects ${state} in ${done.shards} shards on ${done.workers} workers`);
+  const result = await distributeStore({ url, shards: Number(shards), isDryRun: dryRun });
+  if (dryRun) for (const statement of result.statements) console.log(`${statement};`);
+  const state = result.statements.length === 0 ? 'are already' : dryRun ? 'would be' : 'are now';
+  console.log(`the projects ${state} in ${result.shards} shards on ${result.workers} workers`);
   return 0;
 }

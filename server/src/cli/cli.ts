@@ -40,7 +40,7 @@ async function describe(error: unknown): Promise<number> {
 const loadFeed = () => import('./feed/feed.ts');
 const loadAccess = () => import('./access-commands.ts');
 const UNAUTHENTICATED =
-  'accept objects that RELATA_BACKUP_KEY does not authenticate, as of an earlier version or without a key';
+  'accept objects of an earlier version or without a key, which RELATA_BACKUP_KEY does not authenticate';
 const loadBackup = () => import('./backup-commands.ts');
 
 type Act = <Given extends unknown[]>(
@@ -72,8 +72,8 @@ export function buildProgram(act: Act): Command {
 
 function findCommand(program: Command, names: readonly string[]): Command {
   return names.reduce((parent, name) => {
-    const found = parent.commands.find((command) => command.name() === name);
-    return found ?? parent.error(`error: unknown command '${name}'`);
+    const subcommand = parent.commands.find((command) => command.name() === name);
+    return subcommand ?? parent.error(`error: unknown command '${name}'`);
   }, program);
 }
 

@@ -37,7 +37,7 @@ export async function doctorCommand({ json = false }: { json?: boolean | undefin
     findings.push(finding);
     if (!json) console.log(describeFinding(finding));
   }
-  const count = (status: Finding['status']) => findings.filter((one) => one.status === status).length;
+  const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
   const [problems, warnings] = [count('problem'), count('warning')];
   const summary = `${problems} problems, ${warnings} warnings`;
   console.log(json ? JSON.stringify({ problems, warnings, checks: findings }, null, 2) : summary);
@@ -88,17 +88,17 @@ export async function* withinLimit(findings: Findings, awaitedMs = AWAITED_MS): 
     const next = findings.next();
     const { promise: expired, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => resolve(undefined), awaitedMs);
-    const found = await Promise.race([next, expired]);
+    const result = await Promise.race([next, expired]);
     clearTimeout(timer);
-    if (found?.done) return;
-    if (found === undefined) {
+    if (result?.done) return;
+    if (result === undefined) {
       const action =
         'Check the network and the addresses in the settings. The remaining checks were not made.';
-      const said = `the check after ${last} had no answer within ${awaitedMs / 1_000} s`;
-      return yield problem('doctor', said, action);
+      const message = `the check after ${last} had no answer within ${awaitedMs / 1_000} s`;
+      return yield problem('doctor', message, action);
     }
-    last = found.value.check;
-    yield found.value;
+    last = result.value.check;
+    yield result.value;
   }
 }
 
@@ -132,8 +132,8 @@ async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolea
   if (uid !== own) {
     const action = `Run relata doctor as that user, for example: sudo -u '#${uid}' relata doctor.`;
     // SQLite would create files of this user, which would prevent the service from opening the database.
-    const said = `its files belong to the user ${uid} and not to the user ${own}, so they were not opened`;
-    yield problem(dataDir, said, action);
+    const message = `its files belong to the user ${uid} and not to the user ${own}, so they were not opened`;
+    yield problem(dataDir, message, action);
     return false;
   }
   yield* checkPermissions(folder);
@@ -163,14 +163,14 @@ async function* checkPermissions(folder: DataFolder): Findings {
     );
   const { root, catalogs, payloads } = folder;
   const files = [root, catalogs, payloads, ...listDatabases(folder)].filter((path) => existsSync(path));
-  const others = files.filter((path) => !isWritable(path));
-  if (others.length > 0)
+  const unwritable = files.filter((path) => !isWritable(path));
+  if (unwritable.length > 0)
     yield problem(
       'permissions',
-      `${others.length} paths cannot be written: ${others.slice(0, SHOWN_PATHS).join(', ')}`,
+      `${unwritable.length} paths cannot be written: ${unwritable.slice(0, SHOWN_PATHS).join(', ')}`,
       'Give the data directory to the user of the service with chown -R, and remount a read-only disk.',
     );
-  if (exposed.length + others.length === 0)
+  if (exposed.length + unwritable.length === 0)
     yield ok('permissions', 'only the user of the service can read and write the data directory');
 }
 
@@ -194,9 +194,9 @@ async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean>
   const marked = new Set(listMarked(folder.catalogs).map((id) => catalogPath(folder, id)));
   const fine: string[] = [];
   for (const path of databases) {
-    const found = checkDatabase(path, folder, marked);
-    if (found === undefined) fine.push(path);
-    else yield found;
+    const finding = checkDatabase(path, folder, marked);
+    if (finding === undefined) fine.push(path);
+    else yield finding;
   }
   if (fine.length > 0)
     yield ok('integrity', `quick_check finds no damage in ${fine.length} of ${databases.length} databases`);
@@ -214,8 +214,8 @@ async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean>
     );
   const isReadable = fine.includes(folder.control) && !old.includes(folder.control);
   const missing = isReadable ? findMissingIn(folder).problems : [];
-  yield* missing.map(({ path, problem: what }) =>
-    problem(join(folder.root, path), what, restoreAction(path, folder)),
+  yield* missing.map(({ path, problem: description }) =>
+    problem(join(folder.root, path), description, restoreAction(path, folder)),
   );
   return isReadable;
 }
@@ -342,12 +342,13 @@ async function checkSecrets(secrets: Secrets, control: ReturnType<typeof openCon
   let unreadable = 0;
   for (const { column } of [PIPELINE_SECRETS, CHANNEL_SECRETS])
     unreadable += await countUnreadable(control, secrets, column);
-  const what = 'secrets of sources and destinations';
-  if (unreadable > 0) return problem('secret keys', `no key decrypts ${unreadable} ${what}`, LOST_KEY);
+  const subject = 'secrets of sources and destinations';
+  if (unreadable > 0) return problem('secret keys', `no key decrypts ${unreadable} ${subject}`, LOST_KEY);
   const action = 'Set RELATA_SECRET_KEYS on each process (openssl rand -base64 32).';
-  if (!secrets.canSeal) return warning('secret keys', `there is no key, so ${what} are refused`, action);
-  const said = secrets.mark === undefined ? 'the first secret creates a key' : `all ${what} can be decrypted`;
-  return ok('secret keys', said);
+  if (!secrets.canSeal) return warning('secret keys', `there is no key, so ${subject} are refused`, action);
+  const message =
+    secrets.mark === undefined ? 'the first secret creates a key' : `all ${subject} can be decrypted`;
+  return ok('secret keys', message);
 }
 
 const GB = 1e9;
@@ -363,12 +364,12 @@ async function* checkDisk({ dataDir, database }: Config): Findings {
   const files = database === undefined ? listDatabases(dataFolderAt(dataDir)) : [];
   const sizes = files.map((path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0);
   const largest = Math.max(0, ...sizes);
-  const said = `${(free / GB).toFixed(1)} GB are free at ${dataDir}`;
+  const message = `${(free / GB).toFixed(1)} GB are free at ${dataDir}`;
   const action = 'Free some space or enlarge the disk; no restart is needed.';
-  if (free < NO_BYTES) yield problem('disk', said, action);
+  if (free < NO_BYTES) yield problem('disk', message, action);
   else if (free < Math.max(LITTLE_BYTES, largest))
-    yield warning('disk', `${said}; a full update may need ${(largest / GB).toFixed(1)} GB`, action);
-  else yield ok('disk', said);
+    yield warning('disk', `${message}; a full update may need ${(largest / GB).toFixed(1)} GB`, action);
+  else yield ok('disk', message);
 }
 
 const DAY_MS = 86_400_000;
@@ -386,10 +387,10 @@ async function* checkBackups({ dataDir, database }: Config): Findings {
   const action = 'Make a backup: relata backup DIR. With systemd, see journalctl -u relata-backup.';
   if (last === undefined) return yield warning('backup', 'relata backup has not made one yet', action);
   const days = (systemClock.now() - last.at) / DAY_MS;
-  const said = `the last one was made at ${new Date(last.at).toISOString()} in ${last.directory}`;
+  const message = `the last one was made at ${new Date(last.at).toISOString()} in ${last.directory}`;
   yield days > OLD_DAYS
-    ? warning('backup', `${said}, ${Math.floor(days)} days ago`, action)
-    : ok('backup', said);
+    ? warning('backup', `${message}, ${Math.floor(days)} days ago`, action)
+    : ok('backup', message);
 }
 
 const CONTINUOUS = 'continuous backup';
@@ -397,12 +398,12 @@ const CONTINUOUS = 'continuous backup';
 async function* checkContinuousBackup({ dataDir, database, backup: { url, s3, key } }: Config): Findings {
   if (database !== undefined || url === undefined) return;
   try {
-    const { at, problem: what } = await inspectTarget({ url, s3, key }, dataDir);
+    const { at: restorableAt, problem: targetProblem } = await inspectTarget({ url, s3, key }, dataDir);
     const action =
       'See problems of /health/ready and the log of the service; relata backups URL --verify checks all objects (docs/operating/backup.md, "When the target is damaged or gone").';
-    yield what === undefined
-      ? ok(CONTINUOUS, `${url} can be restored as of ${new Date(at ?? 0).toISOString()}`)
-      : problem(CONTINUOUS, `${url}: ${what}`, action);
+    yield targetProblem === undefined
+      ? ok(CONTINUOUS, `${url} can be restored as of ${new Date(restorableAt ?? 0).toISOString()}`)
+      : problem(CONTINUOUS, `${url}: ${targetProblem}`, action);
   } catch (error) {
     const action = 'Check RELATA_BACKUP_URL, RELATA_BACKUP_KEY, the disk or the network.';
     yield problem(CONTINUOUS, `${url}: ${reasonOf(error)}`, action);

@@ -77,7 +77,7 @@ test('a phase ends with 100 % despite rounding errors in the sum of its tables',
   const written: string[] = [];
   const line = openProgressLine({ write: (text) => written.push(text) });
   const table = { name: 'document' } as MovedTable;
-  const units = [0.1, 0.2, 0.3].map((bytes, at) => ({ table, projectId: at + 1, rows: 3, bytes }));
+  const units = [0.1, 0.2, 0.3].map((bytes, index) => ({ table, projectId: index + 1, rows: 3, bytes }));
   const meter = new MoveMeter('comparing', { units, payloads: [] }, (progress) => line.show(progress));
   for (const unit of units) for (let row = 0; row < 6; row += 1) meter.addRows(unit, 1);
   line.end();

@@ -75,9 +75,7 @@ export function openProgressLine(stream: ProgressStream, now = () => performance
   };
 }
 
-/**
- * @returns such as `copying  42 %  1,200,000 of 2,900,000 rows  21,000 rows/s  1 min 20 s left  project 3, document`
- */
+/** Such as `copying  42 %  1,200,000 of 2,900,000 rows  21,000 rows/s  1 min 20 s left  project 3, document`. */
 function describeProgress(
   { phase, place, rows, allRows, noun = 'rows', done = 0, doneBefore }: Progress,
   { elapsedMs, rowsBefore, hasBar }: { elapsedMs: number; rowsBefore: number; hasBar: boolean },

@@ -59,7 +59,7 @@ export class DefinitionChanges<Sent, Definition extends { readonly name: string 
     const { kind } = this;
     const checked = await kind.check(body, sent.place, sent.signal);
     const definition = kind.secrets?.fill(checked, undefined) ?? checked;
-    const made = await this.parts.resources.create(writerOf(sent), async (tx) => {
+    const created = await this.parts.resources.create(writerOf(sent), async (tx) => {
       const { store, type } = kind;
       if ((await store.count(tx, { projectId: sent.place.id })) >= MOST) {
         const most = MOST.toLocaleString('en');
@@ -70,7 +70,7 @@ export class DefinitionChanges<Sent, Definition extends { readonly name: string 
       }
       return { after: await this.insert(tx, sent.place, definition) };
     });
-    return toShown(made);
+    return toShown(created);
   }
 
   /** @throws not_found, request_invalid, rate_limited, changed_meanwhile */

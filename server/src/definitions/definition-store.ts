@@ -126,11 +126,11 @@ export function createRunStore({ name, owners, owner }: RunTable) {
      * @returns whether a run is open
      */
     async hasOpen(rows: Rows, { projectId, id }: RunKey): Promise<boolean> {
-      const found = await sql<{ finish_time: number | null }>`select task.finish_time from ${runs} run
+      const result = await sql<{ finish_time: number | null }>`select task.finish_time from ${runs} run
         join task on task.project_id = run.project_id and task.number = run.task_number
         where run.project_id = ${projectId} and ${ownerId} = ${id}
         order by run.task_number desc limit 1`.execute(rows);
-      return found.rows[0]?.finish_time === null;
+      return result.rows[0]?.finish_time === null;
     },
 
     async insert(
@@ -150,10 +150,10 @@ export function createRunStore({ name, owners, owner }: RunTable) {
 
     /** @returns the runs whose task number is below `after`, newest first */
     async list(rows: Rows, { projectId, id }: RunKey, { after = Number.MAX_SAFE_INTEGER, count }: PagePlace) {
-      const found = await sql<RunPlace>`${selectPlaces}
+      const result = await sql<RunPlace>`${selectPlaces}
         where run.project_id = ${projectId} and ${ownerId} = ${id} and run.task_number < ${after}
         order by run.task_number desc limit ${count}`.execute(rows);
-      return found.rows;
+      return result.rows;
     },
 
     /** @returns the newest run of each resource within a range of ids */
@@ -161,11 +161,11 @@ export function createRunStore({ name, owners, owner }: RunTable) {
       // Takes one seek in the index for each resource, even if it has many runs.
       const newest = sql`(select max(r.task_number) from ${runs} r
         where r.project_id = resource.project_id and ${sql.ref(`r.${owner}`)} = resource.id)`;
-      const found = await sql<RunPlace>`${selectPlaces}
+      const result = await sql<RunPlace>`${selectPlaces}
         join ${sql.table(owners)} resource on run.project_id = resource.project_id and ${ownerId} = resource.id
         where resource.project_id = ${projectId} and resource.id >= ${from} and resource.id <= ${to}
           and run.task_number = ${newest}`.execute(rows);
-      return found.rows;
+      return result.rows;
     },
   };
 }

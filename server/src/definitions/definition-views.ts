@@ -27,37 +27,37 @@ export class DefinitionViews<Definition extends { readonly name: string }, State
   }
 
   /** @throws not_found */
-  async get(place: InProject, id: number): Promise<ShownDefinition<Definition, State, Seen>> {
-    const resource = await this.parts.resources.get(place, id);
-    const [shown] = await this.show(place, [resource]);
+  async get(project: InProject, id: number): Promise<ShownDefinition<Definition, State, Seen>> {
+    const resource = await this.parts.resources.get(project, id);
+    const [shown] = await this.show(project, [resource]);
     return shown ?? { resource, lastRun: undefined, seen: undefined };
   }
 
   /** Ordered by id. @throws query_invalid */
   async list(
-    place: InProject,
+    project: InProject,
     request: PageRequest,
   ): Promise<ListPage<ShownDefinition<Definition, State, Seen>>> {
-    const page = await this.parts.resources.list(place, request);
-    return { ...page, items: await this.show(place, page.items) };
+    const page = await this.parts.resources.list(project, request);
+    return { ...page, items: await this.show(project, page.items) };
   }
 
   /** Newest first. @throws not_found, query_invalid */
-  async listRuns(place: InProject, id: number, request: PageRequest): Promise<ListPage<Run>> {
+  async listRuns(project: InProject, id: number, request: PageRequest): Promise<ListPage<Run>> {
     const { database, resources } = this.parts;
     const requested = readPlace(request);
-    const owner = await resources.get(place, id);
+    const owner = await resources.get(project, id);
     const runs = (await this.kind.runs?.list(database.read, owner, requested)) ?? [];
     const numbered = runs.map((run) => ({ ...run, id: run.taskNumber }));
     const page = toPage(numbered, requested);
-    return { ...page, items: await this.withTasks(place.id, page.items) };
+    return { ...page, items: await this.withTasks(project.id, page.items) };
   }
 
-  private async show(place: InProject, listed: readonly Defined<Definition, State>[]) {
+  private async show(project: InProject, listed: readonly Defined<Definition, State>[]) {
     const { kind } = this;
     const [from = 0, to = 0] = [listed[0]?.id, listed.at(-1)?.id];
-    const last = (await kind.runs?.listLast(this.parts.database.read, place.id, { from, to })) ?? [];
-    const runs = new Map((await this.withTasks(place.id, last)).map((run) => [run.ownerId, run]));
+    const last = (await kind.runs?.listLast(this.parts.database.read, project.id, { from, to })) ?? [];
+    const runs = new Map((await this.withTasks(project.id, last)).map((run) => [run.ownerId, run]));
     const seen = await kind.see?.(listed);
     return listed.map((resource) => ({
       resource,

@@ -68,13 +68,13 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
   type Answered = ShownDefinition<Definition, State, Seen>;
   return {
     /** @throws not_found */
-    get: (place: InProject, id: number) => resources.get(place, id),
+    get: (project: InProject, id: number) => resources.get(project, id),
     /** @throws not_found */
-    getShown: (place: InProject, id: number) => views.get(place, id),
+    getShown: (project: InProject, id: number) => views.get(project, id),
     /** Ordered by id. @throws query_invalid */
-    list: (place: InProject, request: PageRequest) => views.list(place, request),
+    list: (project: InProject, request: PageRequest) => views.list(project, request),
     /** Newest first. @throws not_found, query_invalid */
-    listRuns: (place: InProject, id: number, request: PageRequest) => views.listRuns(place, id, request),
+    listRuns: (project: InProject, id: number, request: PageRequest) => views.listRuns(project, id, request),
     /** Writes an entry to the audit log. */
     record: (...entry: Parameters<typeof resources.record>) => resources.record(...entry),
     /** @throws request_invalid, rate_limited */

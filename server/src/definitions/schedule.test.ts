@@ -8,11 +8,11 @@ const NOW = Date.UTC(2026, 0, 1);
 /** @returns the next times after that one, as UTC */
 function listNext(cron: string, timeZone: string, { after, count }: { after: string; count: number }) {
   const times: string[] = [];
-  for (let at = Date.parse(after); times.length < count; ) {
-    const next = findNextRun({ cron, timeZone }, at);
-    assert.ok(next !== undefined && next > at);
+  for (let instant = Date.parse(after); times.length < count; ) {
+    const next = findNextRun({ cron, timeZone }, instant);
+    assert.ok(next !== undefined && next > instant);
     times.push(new Date(next).toISOString().slice(0, 16));
-    at = next;
+    instant = next;
   }
   return times;
 }

@@ -69,7 +69,7 @@ export const createSchedule = <Resource extends Due, Place>({
   readonly table: DueTable<Resource, Place>;
   /** Names the schedule in the log when starts begin to fail. */
   readonly subject: string;
-  startDue(found: Found<Resource>): Promise<void>;
+  startDue(due: Found<Resource>): Promise<void>;
 }) =>
   createDueWatch<Found<Resource>>({
     ...parts,
@@ -85,7 +85,7 @@ export const createSchedule = <Resource extends Due, Place>({
 export async function startOnce<Resource extends Due, Place>(
   table: DueTable<Resource, Place>,
   { busy, ...moved }: { readonly resource: Resource; readonly next: NextDue; readonly busy: FailureCode },
-  start: (alongside: (tx: ControlTransaction) => Promise<void>) => Promise<unknown>,
+  start: (inTransaction: (tx: ControlTransaction) => Promise<void>) => Promise<unknown>,
 ): Promise<boolean> {
   try {
     await start(async (tx) => {

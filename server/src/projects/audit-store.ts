@@ -15,23 +15,23 @@ import type { AuditEntry, AuditFilter } from './scope-schemas.ts';
 export async function listEntries(
   rows: Rows,
   reach: Reach,
-  { place, ...filter }: AuditFilter & { place: PagePlace },
+  { position, ...filter }: AuditFilter & { position: PagePlace },
 ): Promise<AuditEntry[]> {
   const { projectId, from, to } = filter;
-  const found = await rows
+  const entryRows = await rows
     .selectFrom('audit_log')
     .selectAll()
     .where('account_id', '=', reach.accountId)
     .where(inReach(reach))
-    .where('id', '<', place.after ?? Number.MAX_SAFE_INTEGER)
+    .where('id', '<', position.after ?? Number.MAX_SAFE_INTEGER)
     .$if(projectId !== undefined, (query) => query.where('project_id', '=', projectId ?? 0))
     .where(matches(filter))
     .$if(from !== undefined, (query) => query.where('at', '>=', from ?? 0))
     .$if(to !== undefined, (query) => query.where('at', '<', to ?? 0))
     .orderBy('id', 'desc')
-    .limit(place.count)
+    .limit(position.count)
     .execute();
-  return found.map(({ account_id: _, project_group_id: _group, ...row }) => ({
+  return entryRows.map(({ account_id: _, project_group_id: _group, ...row }) => ({
     ...toCamel(row),
     actor: JSON.parse(row.actor),
     subject: JSON.parse(row.subject),
@@ -112,8 +112,8 @@ export function createAuditLog(database: Database, clock: Clock) {
       const project = projectId === undefined ? undefined : await findProject(database.read, projectId);
       if (projectId !== undefined && !(project && reachesProject(reach, project)))
         throw new ServiceError('scope_refused');
-      const place = readPlace(filter);
-      return toPage(await listEntries(database.read, reach, { ...filter, place }), place);
+      const position = readPlace(filter);
+      return toPage(await listEntries(database.read, reach, { ...filter, position }), position);
     },
   };
 }

@@ -73,8 +73,9 @@ export function createProjectChoice(database: Database, clock: Clock) {
     choose,
     /** Source: docs/interface §4.10. @throws project_required, scope_refused */
     chooseProject(caller: Caller, projectId: number | undefined): AtOnce<ChosenProject> {
-      const found = projectId === undefined ? recent.findOnly(caller) : recent.findInReach(caller, projectId);
-      return andThen(found, (project) => {
+      const candidate =
+        projectId === undefined ? recent.findOnly(caller) : recent.findInReach(caller, projectId);
+      return andThen(candidate, (project) => {
         if (project === undefined)
           throw new ServiceError(projectId === undefined ? 'project_required' : 'scope_refused');
         return choose(project, caller);

@@ -51,8 +51,8 @@ function serveReached(server: Server, { projects }: ProjectRouteParts): void {
     query: Type.Object({ ...ProjectQuery.properties, ...PageQuery.properties }),
     answer: { 200: ProjectList },
     async handle({ caller, query }) {
-      const found = await projects.listProjects(caller, query.projectId);
-      const { page, nextCursor } = cutPage(found, query, ({ id }) => id);
+      const reached = await projects.listProjects(caller, query.projectId);
+      const { page, nextCursor } = cutPage(reached, query, ({ id }) => id);
       const isPage = query.limit !== undefined || query.cursor !== undefined;
       const listed = page.map(({ id, name, projectGroupId, projectGroupName, locale, tags }) => ({
         id,

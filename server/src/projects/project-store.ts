@@ -17,7 +17,7 @@ export async function findProject(rows: Rows, id: number): Promise<Project | und
  * @returns the projects that are in use and within reach, with the names of their groups, ordered by id
  */
 export async function findReachedProjects(rows: Rows, reach: Reach, projectId: number | undefined) {
-  const found = await rows
+  const projectRows = await rows
     .selectFrom('project')
     .innerJoin('project_group', 'project_group.id', 'project.project_group_id')
     .selectAll('project')
@@ -27,30 +27,30 @@ export async function findReachedProjects(rows: Rows, reach: Reach, projectId: n
     .$if(projectId !== undefined, (query) => query.where('project.id', '=', projectId ?? 0))
     .orderBy('project.id')
     .execute();
-  return found.map((row) => ({ ...toProject(row), projectGroupName: row.groupName }));
+  return projectRows.map((row) => ({ ...toProject(row), projectGroupName: row.groupName }));
 }
 
 /** @returns the only project that is in use and within reach; undefined if there is none or more than one */
 export async function findOnlyProject(rows: Rows, reach: Reach): Promise<Project | undefined> {
-  const found = await rows
+  const projectRows = await rows
     .selectFrom('project')
     .selectAll()
     .where(inReach(reach))
     .where('deleted_at', 'is', null)
     .limit(2)
     .execute();
-  return found.length === 1 && found[0] !== undefined ? toProject(found[0]) : undefined;
+  return projectRows.length === 1 && projectRows[0] !== undefined ? toProject(projectRows[0]) : undefined;
 }
 
 /** @returns the ids of the projects that were deleted at that instant or earlier */
-export async function findDeletedUpTo(rows: Rows, at: number): Promise<number[]> {
-  const found = await rows
+export async function findDeletedUpTo(rows: Rows, instant: number): Promise<number[]> {
+  const projectRows = await rows
     .selectFrom('project')
     .select('id')
-    .where('deleted_at', '<=', at)
+    .where('deleted_at', '<=', instant)
     .orderBy('id')
     .execute();
-  return found.map(({ id }) => id);
+  return projectRows.map(({ id }) => id);
 }
 
 export async function removeProject(tx: ControlTransaction, id: number): Promise<void> {
@@ -138,8 +138,8 @@ export interface Account {
 }
 
 export async function findAccounts(rows: Rows): Promise<Account[]> {
-  const found = await rows.selectFrom('account').select(['id', 'name']).orderBy('id').execute();
-  return found.map(({ id, name }) => ({ id, name }));
+  const accountRows = await rows.selectFrom('account').select(['id', 'name']).orderBy('id').execute();
+  return accountRows.map(({ id, name }) => ({ id, name }));
 }
 
 export async function findAccount(rows: Rows, id: number): Promise<Account | undefined> {

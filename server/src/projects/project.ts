@@ -29,10 +29,16 @@ export function readPlace({ limit = 100, cursor }: PageRequest): PagePlace {
   return { after: cursor === undefined ? undefined : Number(cursor), count: limit + 1 };
 }
 
-export function toPage<Element extends { readonly id: number }>(found: readonly Element[], place: PagePlace) {
-  const items = found.slice(0, place.count - 1);
+export function toPage<Element extends { readonly id: number }>(
+  elements: readonly Element[],
+  position: PagePlace,
+) {
+  const items = elements.slice(0, position.count - 1);
   const last = items.at(-1);
-  return { items, nextCursor: found.length === place.count && last !== undefined ? String(last.id) : null };
+  return {
+    items,
+    nextCursor: elements.length === position.count && last !== undefined ? String(last.id) : null,
+  };
 }
 
 export type ProjectSettings = Readonly<Static<typeof SentSettings>>;

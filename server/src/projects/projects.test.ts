@@ -78,20 +78,20 @@ async function startRoom(context: TestContext) {
     return { status: response.status, body: (await response.json()) as AnswerBody };
   }
 
-  const made = await fill(projects);
-  addCaller('account', made.account, { type: 'account' });
-  addCaller('group', made.account, { type: 'project-group', id: made.tools });
-  addCaller('emptyGroup', made.account, { type: 'project-group', id: made.empty });
-  addCaller('project', made.account, { type: 'project', id: made.drills });
-  addCaller('stranger', made.other, { type: 'account' });
+  const filled = await fill(projects);
+  addCaller('account', filled.account, { type: 'account' });
+  addCaller('group', filled.account, { type: 'project-group', id: filled.tools });
+  addCaller('emptyGroup', filled.account, { type: 'project-group', id: filled.empty });
+  addCaller('project', filled.account, { type: 'project', id: filled.drills });
+  addCaller('stranger', filled.other, { type: 'account' });
   const callerOf = (name: string) => callers.get(name) ?? assert.fail(`no caller ${name}`);
   callers.set('reader', { ...callerOf('account'), access: 'read' });
-  return { ...made, database, clock, projects, call, callerOf };
+  return { ...filled, database, clock, projects, call, callerOf };
 }
 
 async function fill(projects: Projects) {
   const account = await projects.createAccount('Main');
-  const other = await projects.createAccount('Other');
+  const otherAccount = await projects.createAccount('Other');
   const author = commandAuthor(account.id, 'test');
   const tools = await projects.createGroup(asWriter(author), { name: 'Tools' });
   const garden = await projects.createGroup(asWriter(author), { name: 'Garden' });
@@ -100,7 +100,7 @@ async function fill(projects: Projects) {
     (await projects.createProject(asWriter(author), { name, projectGroupId, locale: 'de-DE', ...more })).id;
   return {
     account: account.id,
-    other: other.id,
+    other: otherAccount.id,
     tools: tools.id,
     garden: garden.id,
     empty: empty.id,
@@ -173,12 +173,12 @@ test('GET /projects lists the projects that the key reaches, or the requested pr
     { key: 'account', query: '?projectId=99999999999999999999', refusal: 400 },
     { key: 'account', query: '?projectId=-99999999999999999999', refusal: 400 },
   ];
-  for (const { key, query, ids: wanted, refusal } of cases) {
+  for (const { key, query, ids: expectedIds, refusal } of cases) {
     const { status, body } = await room.call(key, `GET /projects${query}`);
     assert.equal(status, refusal ?? 200, `${key} ${query}`);
     if (refusal === 401) assert.equal(body.message, refused);
-    const found = body.data?.projects.map(({ id }) => id);
-    assert.deepEqual(found, wanted, `${key} ${query}`);
+    const listedIds = body.data?.projects.map(({ id }) => id);
+    assert.deepEqual(listedIds, expectedIds, `${key} ${query}`);
   }
 });
 
@@ -205,12 +205,12 @@ test('a route below a project checks the reach of the caller even if its handler
   ];
   for (const { key, id, status } of cases) {
     const answer = await room.call(key, `POST /management/projects/${id}/planted`, '{');
-    const said = `${key} ${id} ${JSON.stringify(answer.body)}`;
+    const description = `${key} ${id} ${JSON.stringify(answer.body)}`;
     // The body is not an object. Only a caller that reaches the project gets this refusal.
-    assert.equal(answer.status, status === 200 ? 400 : status, said);
-    const found = await room.call(key, `GET /management/projects/${id}/planted`);
-    assert.equal(found.status, status, said);
-    if (status === 200) assert.deepEqual(found.body, { id, name: 'Drills', accountId: room.account });
+    assert.equal(answer.status, status === 200 ? 400 : status, description);
+    const planted = await room.call(key, `GET /management/projects/${id}/planted`);
+    assert.equal(planted.status, status, description);
+    if (status === 200) assert.deepEqual(planted.body, { id, name: 'Drills', accountId: room.account });
   }
 });
 
@@ -420,8 +420,8 @@ test('a purge removes only projects deleted 30 days ago, and their group can the
   const room = await startRoom(context);
   const account = room.callerOf('account');
   const purged: number[] = [];
-  const gone: unknown[] = [];
-  room.projects.whenGone(async (_tx, scope) => void gone.push(scope));
+  const removedParts: unknown[] = [];
+  room.projects.whenGone(async (_tx, scope) => void removedParts.push(scope));
   const purge = () => room.projects.purgeDeleted(async (id) => void purged.push(id));
   await room.projects.deleteProject(asWriter(account), { id: room.hoses }, { confirm: 'Hoses' });
   room.clock.time += 30 * DAY_MS - 1;
@@ -439,7 +439,7 @@ test('a purge removes only projects deleted 30 days ago, and their group can the
   await assert.rejects(room.projects.getSettings(room.hoses), { code: 'not_found' });
   await assert.rejects(room.projects.recallSettings(room.hoses), { code: 'not_found' });
   await room.projects.deleteGroup(asWriter(account), { id: room.garden });
-  assert.deepEqual(gone, [
+  assert.deepEqual(removedParts, [
     { type: 'project', id: room.hoses },
     { type: 'project-group', id: room.garden },
   ]);
@@ -594,6 +594,6 @@ test('a write that is repeated with its Idempotency-Key happens once (§7.5)', a
   const deleted = await room.call('account#2', `DELETE ${path}`);
   assert.equal(deleted.status, 200);
   assert.deepEqual(await room.call('account#2', `DELETE ${path}`), deleted);
-  const other = await room.call('account#2', `DELETE /management/project-groups/${room.empty}`);
-  assert.equal(other.status, 422, 'another path is another request');
+  const otherDeletion = await room.call('account#2', `DELETE /management/project-groups/${room.empty}`);
+  assert.equal(otherDeletion.status, 422, 'another path is another request');
 });

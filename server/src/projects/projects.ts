@@ -74,7 +74,7 @@ export { toWireScope, WireActor, WirePartScope, WireScope } from './scope-schema
 export { createShortCache } from './short-cache.ts';
 
 /** Is called in the transaction that removes a project group or a project. */
-type GoneListener = (tx: ControlTransaction, gone: PartScope) => Promise<void>;
+type GoneListener = (tx: ControlTransaction, part: PartScope) => Promise<void>;
 
 export type Projects = ReturnType<typeof createProjects>;
 
@@ -109,9 +109,9 @@ export function createProjects({ database, clock }: ProjectsParts) {
      * @throws scope_refused
      */
     async listProjects(caller: Caller, projectId?: number) {
-      const found = await findReachedProjects(database.read, caller, projectId);
-      if (projectId !== undefined && found.length === 0) throw new ServiceError('scope_refused');
-      return found;
+      const reached = await findReachedProjects(database.read, caller, projectId);
+      if (projectId !== undefined && reached.length === 0) throw new ServiceError('scope_refused');
+      return reached;
     },
     /** @returns the project of a path. @throws not_found if it is unknown, deleted or out of reach */
     choosePathProject: async (caller: Caller, projectId: number) =>
@@ -133,9 +133,9 @@ export function createProjects({ database, clock }: ProjectsParts) {
 function createRemoval({ database, clock, onPurged }: ProjectsParts & { readonly onPurged: () => void }) {
   const listeners: GoneListener[] = [];
   const tables: (keyof ControlSchema)[] = [];
-  const tellGone: GoneListener = async (tx, gone) => {
-    if (gone.type === 'project') await removeRowsOf(tx, tables, gone.id);
-    for (const listener of listeners) await listener(tx, gone);
+  const tellGone: GoneListener = async (tx, part) => {
+    if (part.type === 'project') await removeRowsOf(tx, tables, part.id);
+    for (const listener of listeners) await listener(tx, part);
   };
 
   return {
@@ -165,8 +165,8 @@ function createRemoval({ database, clock, onPurged }: ProjectsParts & { readonly
 function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) {
   /** Adds an account in a transaction that also creates other rows. */
   async function addAccount(tx: ControlTransaction, name: string, command: string) {
-    const taken = (await findAccounts(tx)).some((account) => account.name === name);
-    if (taken) throw new Error(`An account with the name ${name} already exists: choose another name.`);
+    const isTaken = (await findAccounts(tx)).some((account) => account.name === name);
+    if (isTaken) throw new Error(`An account with the name ${name} already exists: choose another name.`);
     const account = await insertAccount(tx, { name, createdAt: clock.now() });
     const author = commandAuthor(account.id, command);
     const subject = { type: 'account', ...account };

@@ -76,8 +76,8 @@ export function createStore<Resource extends { readonly id: number }, Place>(kin
   const { name, keyOf = ({ id }) => ({ id }), within, read, toColumns } = kind;
   const table = sql.table(name);
   const select = async (rows: Rows, where: RawBuilder<unknown>): Promise<Resource[]> => {
-    const found = await sql<object>`select * from ${table} where ${where}`.execute(rows);
-    return found.rows.map((row) => read(row));
+    const result = await sql<object>`select * from ${table} where ${where}`.execute(rows);
+    return result.rows.map((row) => read(row));
   };
 
   return {
@@ -129,11 +129,11 @@ export async function selectFound<Resource, Place>(
   where: RawBuilder<unknown>,
 ): Promise<Found<Resource>[]> {
   type Row = { project_id: number; projectName: string; accountId: number };
-  const found = await sql<Row>`select ${sql.table(name)}.*, project.name as "projectName",
+  const result = await sql<Row>`select ${sql.table(name)}.*, project.name as "projectName",
       project.account_id as "accountId"
     from ${sql.table(name)} join project on project.id = ${sql.ref(`${name}.project_id`)}
     where project.deleted_at is null and ${where}`.execute(rows);
-  return found.rows.map((row) => ({
+  return result.rows.map((row) => ({
     resource: read(row),
     project: { id: row.project_id, name: row.projectName, accountId: row.accountId },
   }));

@@ -26,9 +26,9 @@ export function createShortCache<Key, Value>(clock: Clock, maxEntries: number) {
     /** Does not cache misses, so that unknown keys need no memory. @returns a promise if the value is not cached */
     get(key: Key, read: () => Promise<Value | undefined>): AtOnce<Value | undefined> {
       const now = clock.now();
-      const known = entries.get(key);
-      const isFresh = known !== undefined && now >= known.readAt && now - known.readAt < MAX_AGE_MS;
-      return isFresh ? known.value : readNow(key, read, now);
+      const cached = entries.get(key);
+      const isFresh = cached !== undefined && now >= cached.readAt && now - cached.readAt < MAX_AGE_MS;
+      return isFresh ? cached.value : readNow(key, read, now);
     },
     drop(): void {
       drops += 1;

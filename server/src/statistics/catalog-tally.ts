@@ -14,7 +14,7 @@ export class CatalogTally {
   private readonly countedAt = new Map<number, number>();
 
   addProducts(projectId: number, { created = 0, changed = 0, deleted = 0 }: ProductCounts, now: number) {
-    const count = this.at(projectId, now);
+    const count = this.countOf(projectId, now);
     count.created += created;
     count.changed += changed;
     count.deleted += deleted;
@@ -22,19 +22,19 @@ export class CatalogTally {
   }
 
   addTask(projectId: number, hasFailed: boolean, now: number): void {
-    const count = this.at(projectId, now);
+    const count = this.countOf(projectId, now);
     count.tasks += 1;
     if (hasFailed) count.failedTasks += 1;
   }
 
   noteSize(projectId: number, products: number, now: number): void {
-    this.at(projectId, now).products = products;
+    this.countOf(projectId, now).products = products;
   }
 
   /** @param isLast includes catalogs that were counted within the last minute. @returns the catalogs to count now */
   takeToBeCounted(now: number, isLast: boolean): number[] {
-    for (const [projectId, at] of this.countedAt)
-      if (isLast || now - at >= COUNTED_EVERY_MS) this.countedAt.delete(projectId);
+    for (const [projectId, lastCountedAt] of this.countedAt)
+      if (isLast || now - lastCountedAt >= COUNTED_EVERY_MS) this.countedAt.delete(projectId);
     const due = [...this.toBeCounted].filter((projectId) => !this.countedAt.has(projectId));
     for (const projectId of due) {
       this.toBeCounted.delete(projectId);
@@ -50,10 +50,10 @@ export class CatalogTally {
 
   take = () => this.counts.take();
 
-  private at(projectId: number, now: number): Mutable<CatalogCount> {
-    return this.counts.of(`${projectId}`, now, (at) => ({
+  private countOf(projectId: number, now: number): Mutable<CatalogCount> {
+    return this.counts.of(`${projectId}`, now, (beginsAt) => ({
       projectId,
-      at,
+      at: beginsAt,
       products: null,
       ...sumOf(CATALOG_COUNTS, []),
     }));

@@ -49,10 +49,10 @@ export async function addRequestCounts(
   const stepMs = stepSeconds * 1000;
   const sums = new Map<string, RequestCount>();
   for (const count of counts) {
-    const at = count.at - (count.at % stepMs);
-    const place = `${count.accountId} ${count.apiKeyId} ${at}`;
-    const before = sums.get(place);
-    sums.set(place, { ...count, at, ...(before && sumOf(REQUEST_COUNTS, [count, before])) });
+    const beginsAt = count.at - (count.at % stepMs);
+    const key = `${count.accountId} ${count.apiKeyId} ${beginsAt}`;
+    const before = sums.get(key);
+    sums.set(key, { ...count, at: beginsAt, ...(before && sumOf(REQUEST_COUNTS, [count, before])) });
   }
   const rows = [...sums.values()].sort(
     (a, b) => a.accountId - b.accountId || a.apiKeyId - b.apiKeyId || a.at - b.at,

@@ -9,11 +9,11 @@ export class MinuteCounts<Count> {
   private counts = new Map<string, Mutable<Count>>();
 
   /** @returns the counts of the current minute, which `begun` creates if there are none */
-  of(subject: string, now: number, begun: (at: number) => Count): Mutable<Count> {
-    const at = now - (now % MINUTE_MS);
-    const place = `${subject} ${at}`;
-    if (this.counts.size >= MOST_COUNTS && !this.counts.has(place)) this.counts.clear();
-    return this.counts.getOrInsertComputed(place, () => begun(at));
+  of(subject: string, now: number, begun: (beginsAt: number) => Count): Mutable<Count> {
+    const minuteAt = now - (now % MINUTE_MS);
+    const key = `${subject} ${minuteAt}`;
+    if (this.counts.size >= MOST_COUNTS && !this.counts.has(key)) this.counts.clear();
+    return this.counts.getOrInsertComputed(key, () => begun(minuteAt));
   }
 
   take(): Count[] {

@@ -28,7 +28,7 @@ export class RecentRequests {
   });
 
   /** Ignores requests without a known project. */
-  add(request: MeasuredRequest, describe: () => SentRequest, at: number): void {
+  add(request: MeasuredRequest, describe: () => SentRequest, answeredAt: number): void {
     const { caller, method, status, requestId } = request;
     // A key of one project may exceed its rate limit before the project is determined.
     const ownProject = caller?.scope.type === 'project' ? caller.scope.id : undefined;
@@ -39,7 +39,7 @@ export class RecentRequests {
     const ms = Math.round(request.seconds * 1000);
     // Copied because a substring would retain the whole string, such as a URL of 128 KiB.
     const copy = JSON.parse(JSON.stringify(describe())) as SentRequest;
-    noted[kind].push({ requestId, kind, at, method, status, ms, by: actorOf(caller), ...copy });
+    noted[kind].push({ requestId, kind, at: answeredAt, method, status, ms, by: actorOf(caller), ...copy });
     if (noted[kind].length > MOST.ofKind) noted[kind].shift();
     // Updates the weight of the project, and makes it the last one to be evicted.
     this.byProject.set(projectId, noted);

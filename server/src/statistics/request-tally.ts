@@ -23,10 +23,10 @@ export class RequestTally {
     const isSlow = ms >= SLOW_MS && !request.isPatient;
     const outcome = outcomeOf(status);
     for (const apiKeyId of new Set([WHOLE_ACCOUNT, request.apiKeyId])) {
-      const begin = (at: number) => ({
+      const begin = (beginsAt: number) => ({
         accountId,
         apiKeyId,
-        at,
+        at: beginsAt,
         ...sumOf(REQUEST_COUNTS, []),
       });
       const count = this.counts.of(`${accountId} ${apiKeyId}`, now, begin);
@@ -41,7 +41,7 @@ export class RequestTally {
   private note({ isPatient: _, ...request }: AnsweredRequest, now: number): void {
     this.noted.push({ ...request, at: now, ms: Math.round(request.ms) });
     if (this.noted.length <= MOST_NOTED) return;
-    const mildest = this.noted.reduce((least, one) => (weigh(one) < weigh(least) ? one : least));
+    const mildest = this.noted.reduce((least, request) => (weigh(request) < weigh(least) ? request : least));
     this.noted.splice(this.noted.indexOf(mildest), 1);
   }
 

@@ -106,10 +106,10 @@ const answeredSpan = {
   to: Type.Integer({ description: 'epoch milliseconds, at the boundary of a step' }),
   step: Type.Integer({ description: 'seconds' }),
 };
-const at = Type.Integer({ description: 'when the step begins, epoch milliseconds' });
+const StepStart = Type.Integer({ description: 'when the step begins, epoch milliseconds' });
 const Requests = Type.Array(
   titled('RequestPoint', {
-    at,
+    at: StepStart,
     requests: Type.Integer(),
     refused: Type.Integer({ description: 'answered 4xx, except 429' }),
     limited: Type.Integer({ description: 'answered 429' }),
@@ -121,7 +121,7 @@ const Requests = Type.Array(
 );
 const Catalogs = Type.Array(
   titled('CatalogPoint', {
-    at,
+    at: StepStart,
     products: Type.Integer({ description: 'in all catalogs together, at the end of the step' }),
     created: Type.Integer(),
     changed: Type.Integer(),

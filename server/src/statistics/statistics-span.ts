@@ -51,9 +51,9 @@ export function refuse(detail: string): never {
 /** @returns a point for each step with requests */
 export function sumRequests(rows: readonly RequestCount[], { stepMs }: Span) {
   const byStep = Map.groupBy(rows, ({ at }) => at - (at % stepMs));
-  return [...byStep].map(([at, counts]) => {
+  return [...byStep].map(([stepAt, counts]) => {
     const { totalMs, ...sums } = sumOf(REQUEST_COUNTS, counts);
-    return { at, ...sums, meanMs: Math.round((totalMs / sums.requests) * 10) / 10 };
+    return { at: stepAt, ...sums, meanMs: Math.round((totalMs / sums.requests) * 10) / 10 };
   });
 }
 
@@ -67,10 +67,10 @@ export function sumSizes(
   const total = () => [...sizes.values()].reduce((sum, products) => sum + products, 0);
   const byStep = Map.groupBy(rows, ({ at }) => at - (at % stepMs));
   const first = { at: from, products: total(), ...sumOf(CATALOG_COUNTS, []) };
-  const points = [...byStep].map(([at, counts]) => {
+  const points = [...byStep].map(([stepAt, counts]) => {
     for (const { projectId, products } of counts) if (products !== null) sizes.set(projectId, products);
     // `products` is the sum over all catalogs at the end of the step.
-    return { at, products: total(), ...sumOf(CATALOG_COUNTS, counts) };
+    return { at: stepAt, products: total(), ...sumOf(CATALOG_COUNTS, counts) };
   });
   return points[0]?.at === from ? points : [first, ...points];
 }

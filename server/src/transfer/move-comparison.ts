@@ -16,12 +16,12 @@ interface ComparedEnds {
  * next numbers.
  * @returns a sentence for each difference
  */
-export async function compareAll(ends: ComparedEnds, found: Found, onProgress: Report): Promise<string[]> {
+export async function compareAll(ends: ComparedEnds, content: Found, onProgress: Report): Promise<string[]> {
   const { source, target } = ends;
   const surplus = new Map((await measureEnd(target, onProgress)).map((unit) => [describeUnit(unit), unit]));
-  const meter = new MoveMeter('comparing', found, onProgress);
+  const meter = new MoveMeter('comparing', content, onProgress);
   const differences: string[] = [];
-  for (const unit of found.units) {
+  for (const unit of content.units) {
     const name = describeUnit(unit);
     surplus.delete(name);
     const [expected, present] = [await digest(source, unit, meter), await digest(target, unit, meter)];
@@ -32,7 +32,7 @@ export async function compareAll(ends: ComparedEnds, found: Found, onProgress: R
   for (const [name, { rows }] of surplus)
     differences.push(`${name}: ${rows} rows in ${target.name} that ${source.name} does not have`);
   differences.push(...compareCounters(await source.readCounters(), await target.readCounters()));
-  differences.push(...(await comparePayloads(ends, found, meter)));
+  differences.push(...(await comparePayloads(ends, content, meter)));
   // A process may have started on PostgreSQL after the first check; nothing prevents it.
   await ends.refuseServed();
   return differences;

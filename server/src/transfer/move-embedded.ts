@@ -157,16 +157,16 @@ function sessionOf(database: DatabaseSync): MoveTransaction {
       database.prepare(sql).all(named(values)) as Row[],
     run: async (sql, values) => Number(database.prepare(sql).run(named(values)).changes),
     async insert({ table }: Unit, rows: readonly MovedRow[]) {
-      const places = table.columns.map(() => '?').join(', ');
+      const placeholders = table.columns.map(() => '?').join(', ');
       const statement = database.prepare(
-        `insert into ${quoted(table.name)} (${listed(table.columns)}) values (${places})`,
+        `insert into ${quoted(table.name)} (${listed(table.columns)}) values (${placeholders})`,
       );
-      const toStored = (value: MovedRow[number], at: number) =>
-        table.columns[at]?.isBlob && typeof value === 'string' ? Buffer.from(value) : value;
+      const toStored = (value: MovedRow[number], index: number) =>
+        table.columns[index]?.isBlob && typeof value === 'string' ? Buffer.from(value) : value;
       for (const row of rows) statement.run(...row.map(toStored));
     },
   };
 }
 
 const named = (values: readonly SqlValue[] = []) =>
-  Object.fromEntries(values.map((value, at) => [`$${at + 1}`, value as SQLInputValue]));
+  Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value as SQLInputValue]));

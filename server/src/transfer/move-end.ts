@@ -65,10 +65,10 @@ export class MoveEnd {
   async measure(): Promise<UnitSize[]> {
     const { driver, tables } = this;
     const units: UnitSize[] = [];
-    for (const place of await driver.listPlaces())
-      for (const table of tables.filter((one) => hasTable(driver, place, one)))
-        units.push(...(await measureTable(driver, place, table)));
-    return units.sort((one, other) => one.projectId - other.projectId);
+    for (const projectId of await driver.listPlaces())
+      for (const table of tables.filter((candidate) => hasTable(driver, projectId, candidate)))
+        units.push(...(await measureTable(driver, projectId, table)));
+    return units.sort((left, right) => left.projectId - right.projectId);
   }
 
   /**
@@ -89,11 +89,11 @@ export class MoveEnd {
       `select ${sizeExpression(table)} as bytes ${from} limit ${PAGE_ROWS}`,
       values,
     );
-    const found = await session.rows<Record<string, unknown>>(
+    const selected = await session.rows<Record<string, unknown>>(
       `select ${listed(table.columns)} ${from} limit ${countFitting(sizes)}`,
       values,
     );
-    const rows = found.map((row) => table.columns.map((column) => readValue(row[column.name], column)));
+    const rows = selected.map((row) => table.columns.map((column) => readValue(row[column.name], column)));
     const last = rows.at(-1);
     return last && { rows, end: key.map((column) => last[table.columns.indexOf(column)] ?? null) };
   }
@@ -141,8 +141,8 @@ export class MoveEnd {
         [projectId, table.name],
       );
       if (row === undefined) return undefined;
-      const place = row.place === null ? undefined : readPlace(row.place);
-      return { rows: row.rows, place, isDone: row.isDone === 1 };
+      const lastKey = row.place === null ? undefined : readPlace(row.place);
+      return { rows: row.rows, place: lastKey, isDone: row.isDone === 1 };
     });
   }
 
@@ -181,12 +181,12 @@ export class MoveEnd {
 const hasProjectColumn = ({ engine }: MoveDriver, { isOfCatalog }: MovedTable): boolean =>
   isOfCatalog && engine === 'postgres';
 
-const hasTable = ({ engine }: MoveDriver, place: number, { isOfCatalog }: MovedTable): boolean =>
-  engine === 'postgres' || isOfCatalog === (place !== SERVICE);
+const hasTable = ({ engine }: MoveDriver, projectId: number, { isOfCatalog }: MovedTable): boolean =>
+  engine === 'postgres' || isOfCatalog === (projectId !== SERVICE);
 
-async function measureTable(driver: MoveDriver, place: number, table: MovedTable): Promise<UnitSize[]> {
-  const project = hasProjectColumn(driver, table) ? 'project_id' : `cast(${place} as bigint)`;
-  const sizes = await driver.open(place).rows<Omit<UnitSize, 'table'>>(
+async function measureTable(driver: MoveDriver, projectId: number, table: MovedTable): Promise<UnitSize[]> {
+  const project = hasProjectColumn(driver, table) ? 'project_id' : `cast(${projectId} as bigint)`;
+  const sizes = await driver.open(projectId).rows<Omit<UnitSize, 'table'>>(
     `select ${project} as "projectId", count(*) as rows, cast(sum(${sizeExpression(table)}) as bigint) as bytes
      from ${quoted(table.name)} group by 1 order by 1`,
   );
@@ -197,10 +197,10 @@ async function measureTable(driver: MoveDriver, place: number, table: MovedTable
 function fromPlace(driver: MoveDriver, table: MovedTable, isBehind: boolean): string {
   const key = table.keys[driver.engine];
   const isOfProject = hasProjectColumn(driver, table);
-  const places = key.map((_, at) => `$${at + (isOfProject ? 2 : 1)}`);
+  const placeholders = key.map((_, index) => `$${index + (isOfProject ? 2 : 1)}`);
   const conditions = [
     ...(isOfProject ? ['project_id = $1'] : []),
-    ...(isBehind ? [`(${listed(key)}) > (${places.join(', ')})`] : []),
+    ...(isBehind ? [`(${listed(key)}) > (${placeholders.join(', ')})`] : []),
   ];
   return [
     `from ${quoted(table.name)}`,
@@ -215,13 +215,13 @@ export interface Step {
 }
 
 async function advance(tx: MoveTransaction, { table, projectId }: Unit, { before, after }: Step) {
-  const place = after.place === undefined ? null : writePlace(after.place);
+  const keyText = after.place === undefined ? null : writePlace(after.place);
   const changed = await tx.run(
     `insert into ${MOVE_PROGRESS} as known (project_id, table_name, row_count, place, is_done) values ($1, $2, $3, $4, $5)
      on conflict (project_id, table_name) do update
        set row_count = excluded.row_count, place = excluded.place, is_done = excluded.is_done
        where known.row_count = $6 and known.is_done = 0`,
-    [projectId, table.name, after.rows, place, after.isDone ? 1 : 0, before?.rows ?? 0],
+    [projectId, table.name, after.rows, keyText, after.isDone ? 1 : 0, before?.rows ?? 0],
   );
   if (changed !== 1) throw new Error('Another process is moving a store to the same target');
 }

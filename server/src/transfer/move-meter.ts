@@ -73,12 +73,12 @@ export class MoveMeter {
     this.show('bodies of open tasks');
   }
 
-  private show(place: string): void {
+  private show(subject: string): void {
     const { phase, rows, allRows, allWork } = this;
     // Rounding errors of many tables leave the sum slightly below the total.
     const part = (some: number) => (some >= allWork * (1 - 1e-9) ? 1 : some / allWork);
     const [done, doneBefore] = [part(this.work), part(this.workBefore)];
-    this.report({ phase, place, rows, allRows, done, doneBefore });
+    this.report({ phase, place: subject, rows, allRows, done, doneBefore });
   }
 }
 

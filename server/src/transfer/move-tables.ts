@@ -60,8 +60,8 @@ type ColumnRow = {
 
 /** @throws Error if the two schemas do not have the same tables and columns */
 export async function describeMove(postgres: SqlSession): Promise<readonly MovedTable[]> {
-  const theirs = Map.groupBy(await readPostgresColumns(postgres), ({ table }) => table);
-  return readEmbeddedTables().map((table) => describeTable(table, theirs.get(table.name)));
+  const postgresColumns = Map.groupBy(await readPostgresColumns(postgres), ({ table }) => table);
+  return readEmbeddedTables().map((table) => describeTable(table, postgresColumns.get(table.name)));
 }
 
 interface EmbeddedTable {
@@ -169,7 +169,7 @@ function describeTable(
   const keyOf = (rows: readonly ColumnRow[]) =>
     rows
       .filter(({ keyPlace }) => keyPlace > 0)
-      .sort((one, other) => one.keyPlace - other.keyPlace)
+      .sort((left, right) => left.keyPlace - right.keyPlace)
       .flatMap((row) => described.filter((column) => column.name === row.column));
   return { name, isOfCatalog, columns: described, keys: { embedded: keyOf(moved), postgres: keyOf(theirs) } };
 }
@@ -198,8 +198,8 @@ export function sizeOfRow(row: MovedRow): number {
 }
 
 export function addToCopy(copy: CopyRows, row: MovedRow, columns: readonly MovedColumn[]): void {
-  for (const [at, { kind }] of columns.entries()) {
-    const value = row[at] ?? null;
+  for (const [index, { kind }] of columns.entries()) {
+    const value = row[index] ?? null;
     if (typeof value === 'string') copy.text(value);
     else if (typeof value === 'number') kind === 'number' ? copy.bytes(toDouble(value)) : copy.integer(value);
     else copy.bytes(value);
@@ -219,8 +219,8 @@ export function writePlace(key: MovedRow): string {
   );
 }
 
-export function readPlace(place: string): MovedRow {
-  const key = JSON.parse(place) as (number | string | null | { hex: string })[];
+export function readPlace(text: string): MovedRow {
+  const key = JSON.parse(text) as (number | string | null | { hex: string })[];
   return key.map((value) =>
     value !== null && typeof value === 'object' ? Buffer.from(value.hex, 'hex') : value,
   );
@@ -235,7 +235,9 @@ const COUNTED_FROM_ROWS = new Set(['next_category_id', 'next_undo_id']);
 /** @returns the values of a row as the bytes that are copied; they must be equal in both engines */
 export function packRow(row: MovedRow, columns: readonly MovedColumn[]): Uint8Array {
   const copy = new CopyRows(columns.length, sizeOfRow(row));
-  const compared = row.map((value, at) => (COUNTED_FROM_ROWS.has(columns[at]?.name ?? '') ? null : value));
+  const compared = row.map((value, index) =>
+    COUNTED_FROM_ROWS.has(columns[index]?.name ?? '') ? null : value,
+  );
   addToCopy(copy, compared, columns);
   return copy.finish();
 }

@@ -44,17 +44,17 @@ export async function moveStore({ onProgress = () => {}, ...options }: MoveOptio
   try {
     const { source, target } = ends;
     const identity = await identify(source);
-    const found = { units: await measureEnd(source, onProgress), payloads: await source.listPayloads() };
+    const content = { units: await measureEnd(source, onProgress), payloads: await source.listPayloads() };
     const state = await enterTarget(target, identity);
-    if (state === 'begun') await copyAll(ends, found, onProgress);
-    const differences = state === 'compared' ? [] : await compareAll(ends, found, onProgress);
+    if (state === 'begun') await copyAll(ends, content, onProgress);
+    const differences = state === 'compared' ? [] : await compareAll(ends, content, onProgress);
     if (state === 'ended' && differences.length > 0) throw filled(target, differences[0]);
     if (state !== 'ended' && differences.length === 0) await target.endMove();
-    const ofCatalogs = found.units.filter(({ table }) => table.isOfCatalog);
+    const ofCatalogs = content.units.filter(({ table }) => table.isOfCatalog);
     return {
       catalogs: new Set(ofCatalogs.map(({ projectId }) => projectId)).size,
-      rows: found.units.reduce((sum, { rows }) => sum + rows, 0),
-      payloads: found.payloads.length,
+      rows: content.units.reduce((sum, { rows }) => sum + rows, 0),
+      payloads: content.payloads.length,
       differences,
     };
   } finally {
@@ -62,12 +62,12 @@ export async function moveStore({ onProgress = () => {}, ...options }: MoveOptio
   }
 }
 
-async function copyAll(ends: Ends, found: Found, onProgress: Report): Promise<void> {
+async function copyAll(ends: Ends, content: Found, onProgress: Report): Promise<void> {
   const { source, target } = ends;
-  const meter = new MoveMeter('copying', found, onProgress);
-  for (const unit of found.units) await copyUnit(ends, unit, meter);
+  const meter = new MoveMeter('copying', content, onProgress);
+  for (const unit of content.units) await copyUnit(ends, unit, meter);
   const present = new Set((await target.listPayloads()).map(({ name }) => name));
-  for (const payload of found.payloads) {
+  for (const payload of content.payloads) {
     // A body is always stored completely or not at all.
     if (!present.has(payload.name)) await target.writePayload(payload, await source.readPayload(payload));
     meter.addBody(payload.bytes);
@@ -117,12 +117,12 @@ async function enterTarget(target: MoveEnd, identity: string) {
   return 'begun';
 }
 
-const filled = (target: MoveEnd, what: string | undefined): Error =>
-  new Error(`${target.name} is not empty (${what}): name an empty target`);
+const filled = (target: MoveEnd, reason: string | undefined): Error =>
+  new Error(`${target.name} is not empty (${reason}): name an empty target`);
 
 type Ends = Awaited<ReturnType<typeof openEnds>>;
 
-const isUrl = (place: string) => /^postgres(?:ql)?:\/\//.test(place);
+const isUrl = (store: string) => /^postgres(?:ql)?:\/\//.test(store);
 
 async function openEnds({ from, to, isForced = false }: MoveOptions) {
   if (isUrl(from) === isUrl(to)) {

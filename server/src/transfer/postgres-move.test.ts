@@ -65,11 +65,11 @@ test('the two engines have the same tables and columns, except those in NOT_MOVE
       "select tablename as name from pg_tables where schemaname = 'public'",
     );
     const names = present.map(({ name }) => name);
-    const known = new Set([...tables.map(({ name }) => name), ...NOT_MOVED.keys()]);
-    const unknown = names.filter((name) => !known.has(name));
+    const coveredTables = new Set([...tables.map(({ name }) => name), ...NOT_MOVED.keys()]);
+    const unknown = names.filter((name) => !coveredTables.has(name));
     assert.deepEqual(unknown, [], 'a table that a move does not copy is in NOT_MOVED');
-    const gone = [...NOT_MOVED.keys()].filter((name) => name !== MOVE_PROGRESS && !names.includes(name));
-    assert.deepEqual(gone, [], 'every table in NOT_MOVED exists');
+    const absent = [...NOT_MOVED.keys()].filter((name) => name !== MOVE_PROGRESS && !names.includes(name));
+    assert.deepEqual(absent, [], 'every table in NOT_MOVED exists');
   } finally {
     await postgres.close();
   }
@@ -77,11 +77,11 @@ test('the two engines have the same tables and columns, except those in NOT_MOVE
 
 test('a move to PostgreSQL and back keeps every row, body and next number', async (t) => {
   const { data, url, back } = await makePlaces(t, [6_000, 0, 70]);
-  const wanted = readStoredRows(data);
-  const there = await moveStore({ from: data, to: url });
-  assert.deepEqual(there.differences, []);
-  assert.equal(there.catalogs, 3, 'an empty catalog counts as well');
-  assert.equal(there.payloads, 4, 'a body without an owner is not moved');
+  const expectedRows = readStoredRows(data);
+  const moved = await moveStore({ from: data, to: url });
+  assert.deepEqual(moved.differences, []);
+  assert.equal(moved.catalogs, 3, 'an empty catalog counts as well');
+  assert.equal(moved.payloads, 4, 'a body without an owner is not moved');
 
   const [next] = await query(url, "select nextval(pg_get_serial_sequence('task', 'number')) as number");
   assert.equal(Number(next?.number), 1_025, '24 tasks, and 1,000 that were deleted');
@@ -92,8 +92,8 @@ test('a move to PostgreSQL and back keeps every row, body and next number', asyn
   await query(url, "select setval(pg_get_serial_sequence('task', 'number'), 1024)");
 
   const again = await moveStore({ from: url, to: back });
-  assert.deepEqual(again, there);
-  assert.deepEqual(readStoredRows(back), wanted);
+  assert.deepEqual(again, moved);
+  assert.deepEqual(readStoredRows(back), expectedRows);
   assert.deepEqual((await readdir(join(back, 'payloads'))).sort(), [
     'batch-1.body',
     'batch-2.body',
@@ -107,18 +107,19 @@ test('a move copies long values in bounded pages', async (t) => {
   const { data, url, back } = await makePlaces(t, [0]);
   const file = new DatabaseSync(join(data, 'catalogs', '1.db'));
   const insert = file.prepare('insert into document (product_id, former_answer, raw) values (?, ?, ?)');
-  for (let at = 0; at < 12; at += 1) insert.run(at, Buffer.alloc(3_000_000, 'é'), Buffer.from(`${at}`));
+  for (let index = 0; index < 12; index += 1)
+    insert.run(index, Buffer.alloc(3_000_000, 'é'), Buffer.from(`${index}`));
   file.close();
-  const wanted = readStoredRows(data);
+  const expectedRows = readStoredRows(data);
   const steps: number[] = [];
   const onProgress = ({ phase, place, rows }: MoveProgress) => {
     if (phase === 'copying' && place === 'project 1, document') steps.push(rows);
   };
   await moveStore({ from: data, to: url, onProgress });
   await moveStore({ from: url, to: back, onProgress });
-  const pages = steps.slice(1).map((rows, at) => rows - (steps[at] ?? 0));
+  const pages = steps.slice(1).map((rows, index) => rows - (steps[index] ?? 0));
   assert.ok(Math.max(...pages) <= 2, `a page has at most two of these rows: ${pages}`);
-  assert.deepEqual(readStoredRows(back), wanted);
+  assert.deepEqual(readStoredRows(back), expectedRows);
 });
 
 test('a move to PostgreSQL converts runs of members into rows, and a move back keeps the rows', async (t) => {
@@ -174,10 +175,10 @@ async function moveWithKills(options: MoveOptions): Promise<number> {
 
 test('a move that was killed resumes where it stopped, in both directions', async (t) => {
   const { data, url, back } = await makePlaces(t, [7_000, 30]);
-  const wanted = readStoredRows(data);
+  const expectedRows = readStoredRows(data);
   assert.ok((await moveWithKills({ from: data, to: url })) >= 4);
   assert.ok((await moveWithKills({ from: url, to: back })) >= 4);
-  assert.deepEqual(readStoredRows(back), wanted);
+  assert.deepEqual(readStoredRows(back), expectedRows);
 });
 
 test('a repeated move after the end compares the stores again and succeeds', async (t) => {
@@ -203,42 +204,42 @@ const damages = [
   {
     what: 'a changed value',
     sql: 'update product set updated_by = updated_by + 1 where project_id = 2 and id = 5',
-    said: /^project 2, product: the 60 rows differ$/,
+    expected: /^project 2, product: the 60 rows differ$/,
   },
   {
     what: 'a missing row',
     sql: 'delete from undo_log where project_id = 1 and id = 3',
-    said: /^project 1, undo_log: 60 rows in .*data, 59 in postgres:/,
+    expected: /^project 1, undo_log: 60 rows in .*data, 59 in postgres:/,
   },
   {
     what: 'a row of another project',
     sql: 'insert into undo_log values (9, 1, 1, 1)',
-    said: /^project 9, undo_log: 1 rows in postgres.* does not have$/,
+    expected: /^project 9, undo_log: 1 rows in postgres.* does not have$/,
   },
   {
     what: 'two exchanged values',
     sql: `update category set path = (select path from category other where other.project_id = 1 and other.id = 3 - category.id)
           where project_id = 1 and id in (1, 2)`,
-    said: /^project 1, category: the 60 rows differ$/,
+    expected: /^project 1, category: the 60 rows differ$/,
   },
   {
     what: 'a changed counter of a catalog',
     sql: 'update catalog set next_document_id = 5 where project_id = 1',
-    said: /^project 1, catalog: the 1 rows differ$/,
+    expected: /^project 1, catalog: the 1 rows differ$/,
   },
   {
     what: 'a changed body',
     sql: "update payload set bytes = (select bytes from payload where name = 'batch-1.body') where name = 'task.body'",
-    said: /the body task.body of an open task is missing or differs$/,
+    expected: /the body task.body of an open task is missing or differs$/,
   },
 ];
-for (const { what, sql, said } of damages) {
+for (const { what, sql, expected } of damages) {
   test(`the comparison finds ${what}, and such a target is not served`, async (t) => {
     const { data, url } = await makePlaces(t, [60, 60]);
     await moveUntilCompared({ from: data, to: url });
     await query(url, sql);
     const { differences } = await moveStore({ from: data, to: url });
-    assert.match(differences[0] ?? '', said);
+    assert.match(differences[0] ?? '', expected);
     assert.equal(differences.length, 1, `${differences}`);
     const postgres = openPostgres({ url, connections: 1, prepares: false });
     const refused = performOn(postgres, SERVICE, refuseUnfinishedMove('The database'));
@@ -283,7 +284,7 @@ const refusals: {
     places: { data: string; url: string; back: string },
     t: TestContext,
   ) => Promise<Partial<MoveOptions>>;
-  said: RegExp;
+  expected: RegExp;
 }[] = [
   {
     case: 'a data folder that is served',
@@ -292,22 +293,22 @@ const refusals: {
       t.after(() => lock.close());
       return {};
     },
-    said: /Another server uses the data folder/,
+    expected: /Another server uses the data folder/,
   },
   {
     case: 'a folder without a store',
     prepare: async ({ back }) => ({ from: back }),
-    said: /back is not a data directory: it has no control.db/,
+    expected: /back is not a data directory: it has no control.db/,
   },
   {
     case: 'a database without a store',
     prepare: async ({ url, back }) => ({ from: url, to: back }),
-    said: /has no store to move/,
+    expected: /has no store to move/,
   },
   {
     case: 'two data folders',
     prepare: async ({ back }) => ({ to: back }),
-    said: /needs a data directory and a postgres:.* URL, in either order/,
+    expected: /needs a data directory and a postgres:.* URL, in either order/,
   },
   {
     case: 'a database that is not empty',
@@ -316,7 +317,7 @@ const refusals: {
       await query(url, "update account set name = 'somebody else' where id = 1");
       return {};
     },
-    said: /is not empty \(account: 24 rows\): name an empty target/,
+    expected: /is not empty \(account: 24 rows\): name an empty target/,
   },
   {
     case: 'the target of another move',
@@ -329,7 +330,7 @@ const refusals: {
       await moveUntilCompared({ from: data, to: url });
       return { from: other };
     },
-    said: /is the target of another move/,
+    expected: /is the target of another move/,
   },
   {
     case: 'a folder that is not empty',
@@ -339,7 +340,7 @@ const refusals: {
       await writeFile(join(back, 'letters.txt'), 'dear');
       return { from: url, to: back };
     },
-    said: /back is not empty: letters.txt/,
+    expected: /back is not empty: letters.txt/,
   },
   {
     case: 'a database that a process uses',
@@ -349,14 +350,14 @@ const refusals: {
       await postgres.rows('select 1');
       return {};
     },
-    said: /is served: stop every process that uses it/,
+    expected: /is served: stop every process that uses it/,
   },
 ];
-for (const { case: name, prepare, said } of refusals) {
+for (const { case: name, prepare, expected } of refusals) {
   test(`a move refuses ${name}`, async (t) => {
     const places = await makePlaces(t, [2]);
     const options = { from: places.data, to: places.url, ...(await prepare(places, t)) };
-    await assert.rejects(moveStore(options), said);
+    await assert.rejects(moveStore(options), expected);
   });
 }
 

@@ -61,24 +61,24 @@ test('a delivery succeeds with a status 2xx even if the body does not end (§6.3
     'a body that is interrupted': (_, response) =>
       response.writeHead(200).write('received', () => response.destroy()),
   };
-  for (const [what, answer] of Object.entries(bodies)) {
+  for (const [name, answer] of Object.entries(bodies)) {
     const begun = Promise.withResolvers<unknown>();
     subscribe('http.client.response.finish', begun.resolve);
     t.after(() => unsubscribe('http.client.response.finish', begun.resolve));
-    const sent = sendTo(t, answer);
-    await Promise.race([begun.promise, sent]);
-    const attempt = await passTime(t, sent);
-    assert.deepEqual([attempt.status, attempt.answer, attempt.error], [200, 'received', undefined], what);
+    const pendingAttempt = sendTo(t, answer);
+    await Promise.race([begun.promise, pendingAttempt]);
+    const attempt = await passTime(t, pendingAttempt);
+    assert.deepEqual([attempt.status, attempt.answer, attempt.error], [200, 'received', undefined], name);
   }
 });
 
 test('a delivery succeeds if the endpoint answers after 19 s (§6.3)', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const sent = sendTo(t, (_, response) => {
+  const pendingAttempt = sendTo(t, (_, response) => {
     t.mock.timers.tick(19_000);
     response.writeHead(202).end('received');
   });
-  const attempt = await sent;
+  const attempt = await pendingAttempt;
   assert.deepEqual([attempt.status, attempt.error], [202, undefined]);
 });
 

@@ -46,9 +46,9 @@ export const createSender =
   async ({ id: endpointId, url: address, secrets }, { id, body }, now) => {
     const timestamp = Math.floor(now / 1_000);
     const began = performance.now();
-    const end = (what: Pick<Attempt, 'status' | 'answer' | 'error'>): Attempt => {
+    const end = (outcome: Pick<Attempt, 'status' | 'answer' | 'error'>): Attempt => {
       const durationMs = Math.round(performance.now() - began);
-      return { at: now, durationMs, url: address, timestamp, ...what };
+      return { at: now, durationMs, url: address, timestamp, ...outcome };
     };
     try {
       const timeouts = createTimeouts(LIMITS, 'The endpoint');

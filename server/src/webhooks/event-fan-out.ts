@@ -41,11 +41,11 @@ export async function fanOut(
     const ofCatalog = await catalogs.listEvents(projectId, STEP);
     const events = merge(ofCatalog, ofService);
     await addDeliveries(tx, { projectId, events, now });
-    const done = new Set(events);
-    const service = ofService.filter((event) => done.has(event)).map(({ number }) => number);
+    const included = new Set(events);
+    const service = ofService.filter((event) => included.has(event)).map(({ number }) => number);
     await dropServiceEvents(tx, projectId, service);
     const isMore = ofService.length === STEP || ofCatalog.length === STEP;
-    return { ofCatalog: ofCatalog.filter((event) => done.has(event)).map(({ id }) => id), isMore };
+    return { ofCatalog: ofCatalog.filter((event) => included.has(event)).map(({ id }) => id), isMore };
   });
   if (ofCatalog.length > 0) await catalogs.dropEvents(projectId, ofCatalog);
   return isMore;
@@ -58,7 +58,9 @@ function merge(ofCatalog: readonly RecordedEvent[], ofService: readonly Recorded
   );
   const until = Math.min(...reached);
   // The sort is stable, so a change comes before the end of its task.
-  return [...ofCatalog, ...ofService].filter(({ at }) => at <= until).sort((one, other) => one.at - other.at);
+  return [...ofCatalog, ...ofService]
+    .filter(({ at }) => at <= until)
+    .sort((left, right) => left.at - right.at);
 }
 
 async function addDeliveries(

@@ -107,7 +107,7 @@ export class LaneSender {
   private async sendLane(claimed: ClaimedLane, signal: AbortSignal): Promise<void> {
     const { clock, database } = this.parts;
     let lane = claimed;
-    for (let sent = 0; sent < AT_ONCE && !signal.aborted; sent += 1) {
+    for (let count = 0; count < AT_ONCE && !signal.aborted; count += 1) {
       if (!(await this.sendNext(lane))) return;
       lane = { ...lane, tries: 0 };
     }
@@ -129,9 +129,12 @@ export class LaneSender {
     }
     const attributes = { 'relata.webhook.endpoint': endpoint.id, 'relata.webhook.tries': lane.tries };
     const attempt = await tracedApart(undefined, { name: 'deliver webhook', attributes }, async (note) => {
-      const sent = await send(endpoint, delivery.message, clock.now());
-      note({ 'http.response.status_code': sent.status, 'relata.webhook.delivered': isDelivered(sent) });
-      return sent;
+      const sentAttempt = await send(endpoint, delivery.message, clock.now());
+      note({
+        'http.response.status_code': sentAttempt.status,
+        'relata.webhook.delivered': isDelivered(sentAttempt),
+      });
+      return sentAttempt;
     });
     return this.saveOutcome({ lane, delivery, endpoint, attempt });
   }

@@ -41,8 +41,8 @@ export function createRequestedDeliveries(parts: RequestedParts) {
       { status, ...page }: PageRequest & { status?: DeliveryStatus },
     ): Promise<ListPage<Delivery>> {
       await endpoints.get(reach, endpointId);
-      const place = readPlace(page);
-      return toPage(await listDeliveries(database.read, endpointId, { place, status }), place);
+      const position = readPlace(page);
+      return toPage(await listDeliveries(database.read, endpointId, { position, status }), position);
     },
 
     /** Sends an event again with the same id. @throws not_found */
@@ -70,11 +70,11 @@ export function createRequestedDeliveries(parts: RequestedParts) {
           kind: 'test',
           beside,
           async findMessage(tx, { scope }) {
-            const at = clock.now();
+            const now = clock.now();
             const projectId = scope.type === 'project' ? scope.id : null;
-            const body = writeBody(TEST_TYPE, at, { projectId, endpointId });
+            const body = writeBody(TEST_TYPE, now, { projectId, endpointId });
             const id = `msg_${randomBytes(16).toString('hex')}`;
-            return (await insertMessages(tx, [{ id, projectId, type: TEST_TYPE, at, body }]))[0]?.number;
+            return (await insertMessages(tx, [{ id, projectId, type: TEST_TYPE, at: now, body }]))[0]?.number;
           },
         },
       ),

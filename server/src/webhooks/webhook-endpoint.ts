@@ -55,8 +55,8 @@ export interface Attempt {
 }
 
 /** The payload defined by Standard Webhooks. */
-export const writeBody = (type: string, at: number, data: object): string =>
-  JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
+export const writeBody = (type: string, instant: number, data: object): string =>
+  JSON.stringify({ type, timestamp: new Date(instant).toISOString(), data });
 
 const HOUR = 3_600_000;
 /** An endpoint that fails for this long is switched off. Source: docs/interface §6.3. */

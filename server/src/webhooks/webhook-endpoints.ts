@@ -72,7 +72,7 @@ export class WebhookEndpoints {
           `an account can have at most ${MOST} webhook endpoints: delete one first`,
         );
       const now = clock.now();
-      const made = await insertEndpoint(tx, {
+      const inserted = await insertEndpoint(tx, {
         ...given,
         events: [...new Set(given.events)],
         accountId,
@@ -85,7 +85,10 @@ export class WebhookEndpoints {
         updatedAt: now,
       });
       // Sealing binds a secret to the id of its row, which the insert has just created.
-      const after = { ...made, secrets: [{ value: sealSecret(secret, made.id, keys), endsAt: null }] };
+      const after = {
+        ...inserted,
+        secrets: [{ value: sealSecret(secret, inserted.id, keys), endsAt: null }],
+      };
       await ENDPOINTS.update(tx, after);
       return { after, details: { events: after.events, scope: after.scope } };
     });
@@ -152,9 +155,9 @@ function planChange(before: Endpoint, { enabled, ...given }: EndpointChange, upd
 export function markOfEndpoint({ secrets, ...endpoint }: Endpoint): string {
   const { id, accountId, scope, createdAt, createdBy, url, events, ...state } = endpoint;
   const { isEnabled, switchedOff, failingSince, updatedAt } = state;
-  const made = { id, accountId, scope, createdAt, createdBy, url, events };
+  const creation = { id, accountId, scope, createdAt, createdBy, url, events };
   const ends = secrets.map(({ endsAt }) => endsAt);
-  return markOf([{ ...made, isEnabled, switchedOff, failingSince, updatedAt }, ends]);
+  return markOf([{ ...creation, isEnabled, switchedOff, failingSince, updatedAt }, ends]);
 }
 
 /** @throws request_invalid */

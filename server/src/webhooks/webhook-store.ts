@@ -39,18 +39,18 @@ export async function findEndpoint(rows: Rows, id: number): Promise<Endpoint | u
 }
 
 export async function listEndpoints(rows: Rows): Promise<Endpoint[]> {
-  const found = await rows.selectFrom('webhook_endpoint').selectAll().orderBy('id').execute();
-  return found.map((row) => table.read(row));
+  const endpointRows = await rows.selectFrom('webhook_endpoint').selectAll().orderBy('id').execute();
+  return endpointRows.map((row) => table.read(row));
 }
 
 /** @returns how many endpoints fail and are retried, and how many the service has switched off */
 export async function countTroubled(rows: Rows): Promise<{ failing: number; switched_off: number }> {
-  const found = await rows
+  const counts = await rows
     .selectFrom('webhook_endpoint')
     .select(sql<number>`count(case when switched_off is null then failing_since end)`.as('failing'))
     .select(({ fn }) => fn.count<number>('switched_off').as('switched_off'))
     .executeTakeFirstOrThrow();
-  return { failing: Number(found.failing), switched_off: Number(found.switched_off) };
+  return { failing: Number(counts.failing), switched_off: Number(counts.switched_off) };
 }
 
 export async function hasEndpoints(rows: Rows): Promise<boolean> {
@@ -59,14 +59,14 @@ export async function hasEndpoints(rows: Rows): Promise<boolean> {
 
 /** @returns the projects in use whose account has an endpoint */
 export async function listListenedProjects(rows: Rows): Promise<number[]> {
-  const found = await rows
+  const projectRows = await rows
     .selectFrom('project')
     .select('project.id')
     .where('deleted_at', 'is', null)
     .where('account_id', 'in', ({ selectFrom }) => selectFrom('webhook_endpoint').select('account_id'))
     .orderBy('project.id')
     .execute();
-  return found.map(({ id }) => id);
+  return projectRows.map(({ id }) => id);
 }
 
 /** Records since when attempts have failed; null: the last one succeeded. Writes only if that is a change. */
@@ -111,7 +111,7 @@ export async function insertMessages(tx: ControlTransaction, messages: readonly 
   return tx
     .insertInto('webhook_message')
     .values(messages.map(({ projectId, ...message }) => ({ ...message, project_id: projectId })))
-    .onConflict((known) => known.column('id').doNothing())
+    .onConflict((conflict) => conflict.column('id').doNothing())
     .returning(['number', 'id'])
     .execute();
 }
@@ -139,7 +139,7 @@ export async function insertDeliveries(
     )
     .returning('id')
     .execute();
-  const lanes = new Map(deliveries.map((one) => [`${one.endpointId} ${one.lane}`, one]));
+  const lanes = new Map(deliveries.map((delivery) => [`${delivery.endpointId} ${delivery.lane}`, delivery]));
   // All transactions use the same order, to avoid deadlocks.
   for (const { endpointId, lane } of [...lanes.values()].sort((a, b) => a.endpointId - b.endpointId)) {
     await tx
@@ -216,15 +216,15 @@ export async function findDelivery(rows: Rows, { endpointId, id }: Pick<Delivery
 export async function listDeliveries(
   rows: Rows,
   endpointId: number,
-  { place, status }: { place: PagePlace; status: DeliveryStatus | undefined },
+  { position, status }: { position: PagePlace; status: DeliveryStatus | undefined },
 ): Promise<Delivery[]> {
-  const found = await selectDeliveries(rows, endpointId)
-    .where('delivery.id', '<', place.after ?? Number.MAX_SAFE_INTEGER)
+  const deliveryRows = await selectDeliveries(rows, endpointId)
+    .where('delivery.id', '<', position.after ?? Number.MAX_SAFE_INTEGER)
     .$if(status !== undefined, (query) => query.where('status', '=', status ?? 'pending'))
     .orderBy('delivery.id', 'desc')
-    .limit(place.count)
+    .limit(position.count)
     .execute();
-  return found.map(toDelivery);
+  return deliveryRows.map(toDelivery);
 }
 
 export async function saveAttempt(
@@ -243,10 +243,14 @@ export async function saveAttempt(
 }
 
 /** Cancels the pending deliveries of an endpoint that is switched off, except replays and tests. */
-export async function stopDeliveries(tx: ControlTransaction, endpointId: number, at: number): Promise<void> {
+export async function stopDeliveries(
+  tx: ControlTransaction,
+  endpointId: number,
+  endedAt: number,
+): Promise<void> {
   await tx
     .updateTable('webhook_delivery')
-    .set({ status: 'failed', finished_at: at })
+    .set({ status: 'failed', finished_at: endedAt })
     .where((is) => is.and({ endpoint_id: endpointId, status: 'pending' }))
     .where('lane', '<>', 0)
     .execute();
@@ -318,13 +322,13 @@ export async function saveLane(
 export async function closeLane(database: Database, { owner, endpointId, lane }: Lane & { owner: string }) {
   return database.write('rows', async (tx) => {
     // Locks the lane before its deliveries are read, so that deliveries are not added in between.
-    const held = await tx
+    const heldLane = await tx
       .selectFrom('webhook_queue')
       .select('lane')
       .where((is) => is.and({ endpoint_id: endpointId, lane, leased_by: owner }))
       .$if(database.isShared, (query) => query.forUpdate())
       .executeTakeFirst();
-    if (held === undefined) return true;
+    if (heldLane === undefined) return true;
     if ((await findNextDelivery(tx, { endpointId, lane })) !== undefined) return false;
     await control.remove(tx, 'webhook_queue', { endpointId, lane });
     return true;
@@ -339,13 +343,13 @@ export async function hurryLanes(tx: ControlTransaction, endpointId: number, now
 /** @returns the ids of tasks by their numbers */
 export async function findTaskIds(tx: ControlTransaction, projectId: number, numbers: readonly number[]) {
   if (numbers.length === 0) return new Map();
-  const found = await tx
+  const taskRows = await tx
     .selectFrom('task')
     .select(['number', 'id'])
     .where('project_id', '=', projectId)
     .where('number', 'in', numbers)
     .execute();
-  return new Map(found.map(({ number, id }) => [number, id]));
+  return new Map(taskRows.map(({ number, id }) => [number, id]));
 }
 
 /**

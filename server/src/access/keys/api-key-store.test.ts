@@ -36,7 +36,11 @@ test('uses of any number of keys are stored, and a later write never moves an in
     return [row?.last_used_at, row?.last_used_in_url_at];
   };
   await saveUses(database, []);
-  const uses = Array.from({ length: count }, (_, at) => ({ id: at + 1, at: 1000 + at, inUrlAt: null }));
+  const uses = Array.from({ length: count }, (_, index) => ({
+    id: index + 1,
+    at: 1000 + index,
+    inUrlAt: null,
+  }));
   await saveUses(database, uses);
   for (const id of [1, 256, 257, count]) assert.deepEqual(await read(id), [999 + id, null]);
   await saveUses(database, [

@@ -34,12 +34,12 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
   const rateLimits = createRateLimits(postgres);
 
   async function read(hash: SecretHash): Promise<FoundKey | undefined> {
-    const found = await findKeyByHash(database.read, hash);
-    if (found === undefined) return undefined;
-    const { id, name, accountId, scope, access, expiresAt, requestsPerMinute } = found.key;
+    const storedKey = await findKeyByHash(database.read, hash);
+    if (storedKey === undefined) return undefined;
+    const { id, name, accountId, scope, access, expiresAt, requestsPerMinute } = storedKey.key;
     const caller = { accountId, keyId: id, keyName: name, scope, access };
     if (requestsPerMinute !== null) limits.set(caller, requestsPerMinute);
-    return { hash: Buffer.from(found.hash), expiresAt, caller };
+    return { hash: Buffer.from(storedKey.hash), expiresAt, caller };
   }
 
   return {
@@ -48,13 +48,13 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
       const hash = hashSecret(value);
       return andThen(
         keys.get(hash, () => read(hash)),
-        (found) => {
+        (key) => {
           const now = clock.now();
           // The comparison takes constant time, wherever the hashes differ. Source: docs/interface §5.2 rule 5.
-          const isSame = found && timingSafeEqual(found.hash, Buffer.from(hash));
-          if (!isSame || isExpired(found, now)) throw new ServiceError('scope_refused');
-          lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
-          return found.caller;
+          const isSame = key && timingSafeEqual(key.hash, Buffer.from(hash));
+          if (!isSame || isExpired(key, now)) throw new ServiceError('scope_refused');
+          lastUse.note({ id: key.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
+          return key.caller;
         },
       );
     },

@@ -25,10 +25,10 @@ test('creating a key answers its fields, and its value only once (§14.2 rule 6)
   };
   const { status, body } = await room.call('POST /management/api-keys', { key: FIRST_KEY, body: given });
   assert.equal(status, 201);
-  const { key = '', ...known } = body;
+  const { key = '', ...fields } = body;
   assert.match(key, /^rk_[A-Za-z0-9_-]{43}$/);
-  assert.deepEqual(known, {
-    id: known.id,
+  assert.deepEqual(fields, {
+    id: fields.id,
     ...given,
     firstCharacters: key.slice(0, 8),
     createdAt: room.clock.time,
@@ -36,14 +36,14 @@ test('creating a key answers its fields, and its value only once (§14.2 rule 6)
     usedInUrlAt: null,
     createdBy: { type: 'key', id: 1, name: 'First key' },
   });
-  const path = `GET /management/api-keys/${known.id}`;
-  assert.deepEqual((await room.call(path, { key: FIRST_KEY })).body, known);
+  const path = `GET /management/api-keys/${fields.id}`;
+  assert.deepEqual((await room.call(path, { key: FIRST_KEY })).body, fields);
   const list = await room.call('GET /management/api-keys?limit=1&cursor=1', { key: FIRST_KEY });
-  assert.deepEqual(list.body, { items: [known], nextCursor: null });
+  assert.deepEqual(list.body, { items: [fields], nextCursor: null });
 
   const plain = { name: 'Plain', scope: { type: 'account' } };
-  const { body: made } = await room.call('POST /management/api-keys', { key: FIRST_KEY, body: plain });
-  const { access, rateLimit, expiresAt } = made;
+  const { body: createdKey } = await room.call('POST /management/api-keys', { key: FIRST_KEY, body: plain });
+  const { access, rateLimit, expiresAt } = createdKey;
   assert.deepEqual([access, rateLimit, expiresAt], ['manage', null, null]);
 });
 
@@ -104,13 +104,13 @@ test('a key creates keys only within its own scope (§5.2 rule 6)', async (conte
     ['other', project(room.drills), 401],
     ['other', group(room.tools), 401],
   ];
-  for (const [by, scope, wanted] of cases) {
+  for (const [by, scope, expectedStatus] of cases) {
     const { status, body } = await room.call('POST /management/api-keys', {
       key: keys[by],
       body: { name: 'Made', scope },
     });
-    assert.equal(status, wanted, `${by} makes ${JSON.stringify(scope)}: ${JSON.stringify(body)}`);
-    if (wanted === 401) assert.equal(body.message, REFUSED);
+    assert.equal(status, expectedStatus, `${by} makes ${JSON.stringify(scope)}: ${JSON.stringify(body)}`);
+    if (expectedStatus === 401) assert.equal(body.message, REFUSED);
   }
 });
 
@@ -119,13 +119,13 @@ test('a key reads and changes only keys within its own scope; others are 404 (§
   const group = await room.make({ type: 'project-group', id: room.tools });
   const drills = await room.make({ type: 'project', id: room.drills });
   const hoses = await room.make({ type: 'project', id: room.hoses });
-  const seen = async (key: string) => {
+  const listIds = async (key: string) => {
     const { body } = await room.call('GET /management/api-keys', { key });
     return body.items.map(({ id }) => id);
   };
-  assert.deepEqual(await seen(FIRST_KEY), [1, group.id, drills.id, hoses.id]);
-  assert.deepEqual(await seen(group.value), [group.id, drills.id]);
-  assert.deepEqual(await seen(drills.value), [drills.id]);
+  assert.deepEqual(await listIds(FIRST_KEY), [1, group.id, drills.id, hoses.id]);
+  assert.deepEqual(await listIds(group.value), [group.id, drills.id]);
+  assert.deepEqual(await listIds(drills.value), [drills.id]);
   for (const id of [1, hoses.id, 999]) {
     const path = `/management/api-keys/${id}`;
     for (const line of [`GET ${path}`, `PATCH ${path}`, `DELETE ${path}`, `POST ${path}/rotate`]) {
@@ -143,9 +143,11 @@ test('a key cannot give more access than its own (§5.2 rule 6)', async (context
   await assert.rejects(room.access.createKey(asWriter(author), { name: 'More', scope }), {
     code: 'key_beyond_own',
   });
-  const made = await room.access.createKey(asWriter(author), { name: 'Same', scope, access: 'write' });
+  const createdKey = await room.access.createKey(asWriter(author), { name: 'Same', scope, access: 'write' });
   const change = { access: 'manage' } as const;
-  await assert.rejects(room.access.changeKey(asWriter(author), made, change), { code: 'key_beyond_own' });
+  await assert.rejects(room.access.changeKey(asWriter(author), createdKey, change), {
+    code: 'key_beyond_own',
+  });
   await assert.rejects(room.access.changeKey(asWriter(author), { id: 1 }, { name: 'Mine' }), {
     code: 'key_beyond_own',
   });
@@ -154,7 +156,7 @@ test('a key cannot give more access than its own (§5.2 rule 6)', async (context
     code: 'key_beyond_own',
   });
   assert.equal(
-    (await room.access.changeKey(asWriter(author), { id: made.id }, { access: 'read' })).access,
+    (await room.access.changeKey(asWriter(author), { id: createdKey.id }, { access: 'read' })).access,
     'read',
   );
 });
@@ -189,11 +191,15 @@ test('a key cannot widen its own limits or give wider limits to another key (§5
   ];
   for (const [line, body] of refusals) {
     const answer = await room.call(line, { key: own.value, body });
-    const said = `${line} ${JSON.stringify(body)}`;
-    assert.deepEqual([answer.status, answer.body.message], [401, REFUSED], said);
-    assert.match(answer.body.details?.join() ?? '', /^\/(rateLimit|expiresAt): a key (with|that)/, said);
+    const description = `${line} ${JSON.stringify(body)}`;
+    assert.deepEqual([answer.status, answer.body.message], [401, REFUSED], description);
+    assert.match(
+      answer.body.details?.join() ?? '',
+      /^\/(rateLimit|expiresAt): a key (with|that)/,
+      description,
+    );
   }
-  const taken: [string, object, number][] = [
+  const accepted: [string, object, number][] = [
     [`POST ${path}`, { name, scope, rateLimit, expiresAt }, 201],
     [
       `POST ${path}`,
@@ -205,7 +211,7 @@ test('a key cannot widen its own limits or give wider limits to another key (§5
     [`POST ${path}/${open.id}/rotate`, {}, 200],
     [`POST ${path}/${own.id}/rotate`, { overlapSeconds: 60 }, 200],
   ];
-  for (const [line, body, status] of taken) {
+  for (const [line, body, status] of accepted) {
     const answer = await room.call(line, { key: own.value, body });
     assert.equal(answer.status, status, `${line} ${JSON.stringify(answer.body)}`);
     if (status === 201) assert.ok((answer.body.expiresAt ?? Number.POSITIVE_INFINITY) <= expiresAt);
@@ -248,25 +254,40 @@ test('a rotation never extends the expiry of a key (§14.2 rule 7)', async (cont
   const room = await startRoom(context);
   const expiresAt = room.clock.time + 10_000;
   const old = await room.make({ type: 'account' }, { expiresAt });
-  const made = await room.access.rotateKey(asWriter(room.author), { id: old.id }, { overlapSeconds: 60 });
-  assert.equal(made.expiresAt, expiresAt);
+  const rotatedKey = await room.access.rotateKey(
+    asWriter(room.author),
+    { id: old.id },
+    { overlapSeconds: 60 },
+  );
+  assert.equal(rotatedKey.expiresAt, expiresAt);
   assert.equal((await room.access.getKey(room.author, old.id)).expiresAt, expiresAt);
   room.clock.time = expiresAt;
-  await assert.rejects(room.access.rotateKey(asWriter(room.author), { id: made.id }, { overlapSeconds: 0 }), {
-    code: 'request_invalid',
-  });
+  await assert.rejects(
+    room.access.rotateKey(asWriter(room.author), { id: rotatedKey.id }, { overlapSeconds: 0 }),
+    {
+      code: 'request_invalid',
+    },
+  );
 });
 
 test('the audit log has every change of a key and never its value (§14.4)', async (context) => {
   const room = await startRoom(context);
   const caller = await room.access.findCaller({ value: FIRST_KEY, inUrl: false });
   const scope: Scope = { type: 'project', id: room.drills };
-  const made = await room.access.createKey(asWriter(caller), { name: 'Shop', scope });
-  await room.access.changeKey(asWriter(caller), { id: made.id }, { rateLimit: { requestsPerMinute: 5 } });
-  const rotated = await room.access.rotateKey(asWriter(caller), { id: made.id }, { overlapSeconds: 60 });
+  const createdKey = await room.access.createKey(asWriter(caller), { name: 'Shop', scope });
+  await room.access.changeKey(
+    asWriter(caller),
+    { id: createdKey.id },
+    { rateLimit: { requestsPerMinute: 5 } },
+  );
+  const rotated = await room.access.rotateKey(
+    asWriter(caller),
+    { id: createdKey.id },
+    { overlapSeconds: 60 },
+  );
   await room.access.deleteKey(asWriter(caller), { id: rotated.id });
   const { items } = await room.projects.listChanges(caller, { projectId: room.drills, limit: 4 });
-  const subject = { type: 'api-key', id: made.id, name: 'Shop' };
+  const subject = { type: 'api-key', id: createdKey.id, name: 'Shop' };
   const untouched = { scope, access: 'manage', expiresAt: null, requestsPerMinute: null };
   assert.deepEqual(
     items.map(({ action, subject, details }) => ({ action, subject, details })),
@@ -283,7 +304,7 @@ test('the audit log has every change of a key and never its value (§14.4)', asy
   );
   assert.ok(items.every(({ actor }) => actor.type === 'key' && actor.id === 1));
   const text = JSON.stringify((await room.projects.listChanges(caller, {})).items);
-  for (const { value } of [made, rotated]) assert.equal(text.includes(value.slice(3)), false);
+  for (const { value } of [createdKey, rotated]) assert.equal(text.includes(value.slice(3)), false);
   assert.match(text, /"action":"api-key.created","subject":\{"type":"api-key","id":1,"name":"First key"\}/);
 });
 
@@ -310,13 +331,13 @@ test('a repeated request creates one key, and only the first answer has its valu
   const headers = { 'idempotency-key': 'first-try' };
   const body = { name: 'Once', scope: { type: 'account' } };
   const create = () => room.call('POST /management/api-keys', { key: FIRST_KEY, headers, body });
-  const { key, ...known } = (await create()).body;
+  const { key, ...fields } = (await create()).body;
   assert.match(key ?? '', /^rk_/);
   const again = await create();
-  assert.deepEqual([again.status, again.body], [201, known]);
+  assert.deepEqual([again.status, again.body], [201, fields]);
   const { body: list } = await room.call('GET /management/api-keys', { key: FIRST_KEY });
   assert.equal(list.items.length, 2);
   const rotate = (id: number) =>
     room.call(`POST /management/api-keys/${id}/rotate`, { key: FIRST_KEY, headers });
-  assert.equal((await rotate(known.id)).status, 422, 'the same Idempotency-Key with another request');
+  assert.equal((await rotate(fields.id)).status, 422, 'the same Idempotency-Key with another request');
 });

@@ -87,10 +87,10 @@ export function createKeyManagement(parts: KeyManagementParts) {
     /** @returns a new key with the properties of the old one. @throws not_found, key_beyond_own, request_invalid */
     async rotateKey(writer: KeyWriter, chosen: Chosen, { overlapSeconds = 0 }: Overlap): Promise<MadeKey> {
       const value = makeKeyValue();
-      const made = await keys.change(writer, { ...chosen, what: 'rotated' }, (tx, old) =>
+      const rotated = await keys.change(writer, { ...chosen, what: 'rotated' }, (tx, old) =>
         insertRotated(tx, { author: writer.author, now: clock.now() }, { old, value, overlapSeconds }),
       );
-      return { ...made, value };
+      return { ...rotated, value };
     },
   };
 }
@@ -201,7 +201,7 @@ export async function refuseLimited(tx: ControlTransaction, author: Author): Pro
   const { requestsPerMinute = null, expiresAt = null } = (await findOwnLimits(tx, author)) ?? {};
   if (requestsPerMinute === null && expiresAt === null) return;
   const detail =
-    'users have neither a rate limit nor an expiry: use a key without these limits, or sign in as an owner';
+    'a key with a rate limit or an expiry cannot create users or give them roles: use a key without these limits';
   throw new ServiceError('key_beyond_own', detail);
 }
 

@@ -1,7 +1,7 @@
 import type { Database } from '../../storage/storage.ts';
 import { type KeyUse, saveUses } from './api-key-store.ts';
 
-/** Not after every request, which would cost a commit each. The console shows the time to the minute. */
+/** A write after every request would cost a commit each, and the console only shows the minute of the last use. */
 const FLUSH_EVERY_MS = 10_000;
 
 /** Collects when keys were used. The first use after a write starts the timer for the next write. */
@@ -49,8 +49,8 @@ export class LastUse {
 
   #keep(use: KeyUse): void {
     const earlier = this.#uses.get(use.id);
-    const at = Math.max(use.at, earlier?.at ?? 0);
+    const usedAt = Math.max(use.at, earlier?.at ?? 0);
     const inUrlAt = Math.max(use.inUrlAt ?? 0, earlier?.inUrlAt ?? 0);
-    this.#uses.set(use.id, { id: use.id, at, inUrlAt: inUrlAt === 0 ? null : inUrlAt });
+    this.#uses.set(use.id, { id: use.id, at: usedAt, inUrlAt: inUrlAt === 0 ? null : inUrlAt });
   }
 }

@@ -16,24 +16,24 @@ test('several processes together allow n requests of a key with a limit of n', s
     }),
   );
   const states = await Promise.all(
-    Array.from({ length: 60 }, (_, at) => processes[at % 3]?.count(1, 50) ?? assert.fail()),
+    Array.from({ length: 60 }, (_, index) => processes[index % 3]?.count(1, 50) ?? assert.fail()),
   );
   assert.equal(states.filter(({ remaining }) => remaining >= 0).length, 50);
   const remaining = states.map((state) => state.remaining).filter((left) => left >= 0);
-  assert.deepEqual(new Set(remaining), new Set(Array.from({ length: 50 }, (_, at) => at)));
+  assert.deepEqual(new Set(remaining), new Set(Array.from({ length: 50 }, (_, index) => index)));
   assert.ok(
     states.every(({ limit, resetSeconds }) => limit === 50 && resetSeconds > 50 && resetSeconds <= 60),
   );
-  const [one, two] = processes;
-  assert.equal((await two?.count(2, 50))?.remaining, 49, 'each key has its own count');
-  assert.equal((await one?.count(1, 100))?.remaining, 39, 'a changed limit applies immediately');
+  const [first, second] = processes;
+  assert.equal((await second?.count(2, 50))?.remaining, 49, 'each key has its own count');
+  assert.equal((await first?.count(1, 100))?.remaining, 39, 'a changed limit applies immediately');
 
-  await one?.dropEnded();
-  assert.equal((await two?.count(1, 100))?.remaining, 38, 'a window that has not ended is not dropped');
+  await first?.dropEnded();
+  assert.equal((await second?.count(1, 100))?.remaining, 38, 'a window that has not ended is not dropped');
   await store.change('update rate_window set expire = expire - 60000');
-  const next = await two?.count(1, 50);
+  const next = await second?.count(1, 50);
   assert.deepEqual([next?.remaining, next?.resetSeconds], [49, 60]);
-  await one?.dropEnded();
-  assert.equal((await one?.count(2, 50))?.remaining, 49);
-  assert.equal((await one?.count(1, 50))?.remaining, 48);
+  await first?.dropEnded();
+  assert.equal((await first?.count(2, 50))?.remaining, 49);
+  assert.equal((await first?.count(1, 50))?.remaining, 48);
 });

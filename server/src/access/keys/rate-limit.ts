@@ -13,12 +13,12 @@ const WINDOW_SECONDS = 60;
  * would end the windows of the others (docs/decisions/0001).
  */
 export function createRateLimits(postgres: Postgres | undefined) {
-  const here = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });
+  const inMemory = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });
 
   async function countRequest(keyId: number): Promise<RateWindow> {
     if (postgres !== undefined)
       return countInWindow(postgres, { key: `key ${keyId}`, windowMs: WINDOW_SECONDS * 1000 });
-    const { consumedPoints, msBeforeNext } = await here.consume(keyId);
+    const { consumedPoints, msBeforeNext } = await inMemory.consume(keyId);
     return { count: consumedPoints, msLeft: msBeforeNext };
   }
 

@@ -109,13 +109,13 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
 
 /** Fetches the metadata at the first sign-in, so that the service starts even if the provider is unreachable. */
 function rememberConfiguration(settings: ProviderSettings, clock: Clock) {
-  let known: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined;
+  let cached: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined;
   return () => {
-    if (known !== undefined && known.until > clock.now()) return known.configuration;
+    if (cached !== undefined && cached.until > clock.now()) return cached.configuration;
     const configuration = call(settings, () => discoverProvider(settings));
-    known = { configuration, until: clock.now() + DISCOVERY_MS };
+    cached = { configuration, until: clock.now() + DISCOVERY_MS };
     configuration.catch(() => {
-      known = undefined;
+      cached = undefined;
     });
     return configuration;
   };
@@ -156,8 +156,8 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
-      const said = (error.error_description ?? error.error).slice(0, SHOWN_CHARACTERS);
-      throw new ServiceError('provider_refused', `${name} answered: ${said}`, { cause: error });
+      const providerMessage = (error.error_description ?? error.error).slice(0, SHOWN_CHARACTERS);
+      throw new ServiceError('provider_refused', `${name} answered: ${providerMessage}`, { cause: error });
     }
     const log = 'see the log of the service for the reason';
     // Errors in an answer of the provider have a code; errors that prevented an answer have none.
@@ -248,10 +248,12 @@ function readCompanyAccount(claims: Claims, groupsClaim: string): CompanyAccount
 }
 
 function readName(claims: Claims): string | undefined {
-  const found = [claims.name, claims.preferred_username].find(
+  const claimedName = [claims.name, claims.preferred_username].find(
     (name) => typeof name === 'string' && name.trim() !== '',
   );
-  return found === undefined ? undefined : String(found).replaceAll('\0', '').slice(0, NAME_LENGTH);
+  return claimedName === undefined
+    ? undefined
+    : String(claimedName).replaceAll('\0', '').slice(0, NAME_LENGTH);
 }
 
 const refused = (detail: string) => new ServiceError('provider_refused', detail);
@@ -269,8 +271,8 @@ export function findRoles(
       continue;
     }
     const part = `${rule.scope.type} ${rule.scope.id}`;
-    const held = roles.get(part)?.role ?? 'none';
-    if (!includesRole(held, rule.role)) roles.set(part, { scope: rule.scope, role: rule.role });
+    const currentRole = roles.get(part)?.role ?? 'none';
+    if (!includesRole(currentRole, rule.role)) roles.set(part, { scope: rule.scope, role: rule.role });
   }
   return { role, roles: [...roles.values()] };
 }

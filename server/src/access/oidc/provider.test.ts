@@ -48,45 +48,45 @@ const describe = (issuer: string, other: object = {}) =>
   });
 
 test('a provider that is unreachable, redirects or answers without end is refused in bounded memory (§5.7 rule 10)', async (t) => {
-  let asked = 0;
-  const gone = await answerWith(t, (request) => request.socket.destroy());
-  await assert.rejects(begin(gone), { code: 'provider_unavailable' });
+  let requests = 0;
+  const unreachable = await answerWith(t, (request) => request.socket.destroy());
+  await assert.rejects(begin(unreachable), { code: 'provider_unavailable' });
   const elsewhere = await answerWith(t, (_, response) => {
-    asked += 1;
-    response.writeHead(302, { location: `${gone}/` }).end();
+    requests += 1;
+    response.writeHead(302, { location: `${unreachable}/` }).end();
   });
   await assert.rejects(begin(elsewhere), { code: 'provider_refused' });
-  assert.equal(asked, 1, 'the redirect is not followed');
-  let sent = 0;
+  assert.equal(requests, 1, 'the redirect is not followed');
+  let sentBytes = 0;
   const endless = await answerWith(t, (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const more = () => {
-      while (!response.destroyed && response.write(' '.repeat(65_536))) sent += 65_536;
+      while (!response.destroyed && response.write(' '.repeat(65_536))) sentBytes += 65_536;
       response.once('drain', more);
     };
     more();
   });
   await assert.rejects(begin(endless), { code: 'provider_unavailable' });
-  assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes were sent`);
+  assert.ok(sentBytes < 64 * 1024 * 1024, `${sentBytes} bytes were sent`);
 });
 
 test('the metadata of a provider is fetched once and must have its own issuer and https addresses (§5.7 rule 10)', async (t) => {
-  let asked = 0;
-  let said: object = {};
+  let requests = 0;
+  let changes: object = {};
   const issuer: string = await answerWith(t, (_, response) => {
-    asked += 1;
-    response.writeHead(200, { 'content-type': 'application/json' }).end(describe(issuer, said));
+    requests += 1;
+    response.writeHead(200, { 'content-type': 'application/json' }).end(describe(issuer, changes));
   });
   const provider = connect(issuer);
-  const urls = await Promise.all([1, 2, 3].map((at) => provider.begin(`attempt ${at}`, RETURN_URL)));
-  assert.equal(asked, 1);
+  const urls = await Promise.all([1, 2, 3].map((number) => provider.begin(`attempt ${number}`, RETURN_URL)));
+  assert.equal(requests, 1);
   assert.equal(new Set(urls).size, 3, 'each attempt has its own secrets');
   assert.equal(await provider.findSignOutUrl(RETURN_URL), undefined, 'the metadata has no sign-out address');
   for (const endpoint of ['http://provider.example/auth', 'javascript:alert(1)']) {
-    said = { authorization_endpoint: endpoint };
+    changes = { authorization_endpoint: endpoint };
     await assert.rejects(begin(issuer), { code: 'provider_unavailable' }, endpoint);
   }
-  said = { issuer: 'https://other.example' };
+  changes = { issuer: 'https://other.example' };
   await assert.rejects(begin(issuer), { code: 'provider_refused' });
 });
 
@@ -100,19 +100,19 @@ test('a user gets the highest role of their groups, and a star matches every use
   assert.deepEqual(findRoles(rules, ['c', 'a', 'x']), { role: 'editor', roles: [] });
   assert.deepEqual(findRoles(rules, ['x', '*', 'A']), none);
   assert.equal(findRoles([...rules, { group: '*', role: 'viewer' }], []).role, 'viewer');
-  const [shop, one] = [{ type: 'project-group', id: 2 } as const, { type: 'project', id: 2 } as const];
+  const [shop, project] = [{ type: 'project-group', id: 2 } as const, { type: 'project', id: 2 } as const];
   const parts = readRoleRules(
     JSON.stringify([
       { group: 'a', role: 'editor', scope: shop },
       { group: '*', role: 'viewer', scope: shop },
-      { group: 'a', role: 'viewer', scope: one },
+      { group: 'a', role: 'viewer', scope: project },
     ]),
   );
   assert.deepEqual(findRoles(parts ?? [], ['a']), {
     role: 'none',
     roles: [
       { scope: shop, role: 'editor' },
-      { scope: one, role: 'viewer' },
+      { scope: project, role: 'viewer' },
     ],
   });
   assert.deepEqual(findRoles(parts ?? [], []).roles, [{ scope: shop, role: 'viewer' }]);

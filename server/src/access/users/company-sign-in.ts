@@ -84,7 +84,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
 
 /** Each returning browser makes the service call the provider, so strangers could otherwise cause endless calls. */
 const AT_ONCE = 16;
-/** A sign-in in progress seldom takes longer. */
+/** The delay before a retry, because a sign-in in progress seldom takes longer. */
 const RETRY_SECONDS = 5;
 
 /**
@@ -124,10 +124,8 @@ async function enterFromProvider(
   }
   const claimed = { email: normalizeEmail(email), name, role, roles };
   return await enter(parts, visitor, async (tx) => {
-    const known = await findUser(tx, identity);
-    return known === undefined
-      ? addUser(tx, parts, { identity, claimed })
-      : followProvider(tx, known, claimed);
+    const user = await findUser(tx, identity);
+    return user === undefined ? addUser(tx, parts, { identity, claimed }) : followProvider(tx, user, claimed);
   });
 }
 
@@ -142,8 +140,8 @@ async function listPresent(projects: Projects, roles: readonly PartRole[]): Prom
 
 const endSessions = (parts: UserParts, identity: Identity): Promise<void> =>
   writeSessions(parts, async (tx) => {
-    const known = await findUser(tx, identity);
-    if (known !== undefined) await removeSessionsOf(tx, known.id);
+    const user = await findUser(tx, identity);
+    if (user !== undefined) await removeSessionsOf(tx, user.id);
   });
 
 /** The properties of a person that the provider's claims and groups determine. */
@@ -172,13 +170,13 @@ async function addUser(
 }
 
 /** Takes name, address and roles from the provider. The address stays the same if another user has the new one. */
-async function followProvider(tx: ControlTransaction, known: User, claimed: Claimed): Promise<Entered> {
-  const other = await findUser(tx, { email: claimed.email });
-  const isFree = other === undefined || other.id === known.id;
-  const after = { ...claimed, email: isFree ? claimed.email : known.email };
-  const { email, name, role, roles } = known;
-  await updateUser(tx, known.id, after);
-  if (known.role === 'owner' && after.role !== 'owner') await removeInvitationsBy(tx, known.id);
+async function followProvider(tx: ControlTransaction, user: User, claimed: Claimed): Promise<Entered> {
+  const addressOwner = await findUser(tx, { email: claimed.email });
+  const isFree = addressOwner === undefined || addressOwner.id === user.id;
+  const after = { ...claimed, email: isFree ? claimed.email : user.email };
+  const { email, name, role, roles } = user;
+  await updateUser(tx, user.id, after);
+  if (user.role === 'owner' && after.role !== 'owner') await removeInvitationsBy(tx, user.id);
   const details = describeChange({ email, name, role, roles }, after);
-  return { user: { ...known, ...after }, what: 'signed-in', details };
+  return { user: { ...user, ...after }, what: 'signed-in', details };
 }

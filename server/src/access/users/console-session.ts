@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 export const IDLE_MS = 12 * HOUR_MS;
 /** A session in use ends as well, so that the password is required once a week. */
 const LIFETIME_MS = 7 * 24 * HOUR_MS;
-/** Not after every request, which would cost a commit each. 12 hours need no precision of seconds. */
+/** A write after every request would cost a commit each, and a limit of 12 hours does not need exact seconds. */
 const USE_NOTED_EVERY_MS = 60_000;
 /** The number of cached sessions, at some 500 bytes each. Fewer people use the console at the same time. */
 const CACHED_SESSIONS = 5_000;
@@ -81,8 +81,8 @@ export const enter = (
 ): Promise<OpenedSession> =>
   writeSessions(parts, async (tx) => {
     const now = parts.clock.now();
-    const { user: found, what, details } = await find(tx);
-    const user = { ...found, signedInAt: now };
+    const { user: enteredUser, what, details } = await find(tx);
+    const user = { ...enteredUser, signedInAt: now };
     if (sessionValue !== undefined) await removeSessionByHash(tx, hashSecret(sessionValue));
     const value = makeSecret();
     const { id } = await insertSession(tx, {
@@ -116,30 +116,30 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
   const sessions = createShortCache<SecretHash, FoundSession>(clock, CACHED_SESSIONS);
 
   async function read(hash: SecretHash): Promise<FoundSession | undefined> {
-    const found = await findSession(database.read, hash);
-    if (found === undefined) return undefined;
-    const { id, usedAt, expiresAt } = found.session;
-    return { caller: toUserCaller(found.user, id), expiresAt, usedAt };
+    const stored = await findSession(database.read, hash);
+    if (stored === undefined) return undefined;
+    const { id, usedAt, expiresAt } = stored.session;
+    return { caller: toUserCaller(stored.user, id), expiresAt, usedAt };
   }
 
-  async function noteUse(found: FoundSession, now: number): Promise<void> {
-    if (now - found.usedAt < USE_NOTED_EVERY_MS) return;
-    found.usedAt = now;
+  async function noteUse(session: FoundSession, now: number): Promise<void> {
+    if (now - session.usedAt < USE_NOTED_EVERY_MS) return;
+    session.usedAt = now;
     // Reading must work while the disk is full. The next use writes a minute later.
-    await noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
+    await noteSessionUse(database, session.caller.sessionId, now).catch(() => {});
   }
 
   return {
     /** @throws not_signed_in if the session does not exist or has ended */
     async findUser(value: string): Promise<UserCaller> {
       const hash = hashSecret(value);
-      const found = await sessions.get(hash, () => read(hash));
+      const session = await sessions.get(hash, () => read(hash));
       const now = clock.now();
-      if (found === undefined || found.expiresAt <= now || found.usedAt + IDLE_MS <= now) {
+      if (session === undefined || session.expiresAt <= now || session.usedAt + IDLE_MS <= now) {
         throw new ServiceError('not_signed_in');
       }
-      await noteUse(found, now);
-      return found.caller;
+      await noteUse(session, now);
+      return session.caller;
     },
     /** Call it after a session or a user was written. */
     dropCache: () => sessions.drop(),
@@ -160,10 +160,10 @@ export function createOwnSessions(parts: UserParts) {
   return {
     /** Lists the sessions that have not ended, ordered by id. */
     async listSessions({ userId }: UserCaller, page: PageRequest) {
-      const place = readPlace(page);
+      const position = readPlace(page);
       const now = clock.now();
       const present = { userId, expiresAfter: now, usedAfter: now - IDLE_MS };
-      return toPage(await SESSIONS.list(database.read, present, place), place);
+      return toPage(await SESSIONS.list(database.read, present, position), position);
     },
     /** Ends the caller's session. */
     signOut: (caller: UserCaller) =>

@@ -84,9 +84,9 @@ export function createPasskeys(parts: PasskeyParts) {
     /** @throws not_found */
     removePasskey: (caller: UserCaller, id: number): Promise<void> =>
       writeSessions(parts, async (tx) => {
-        const [gone] = await removePasskeys(tx, { userId: caller.userId, id });
-        if (gone === undefined) throw new ServiceError('not_found');
-        await projects.recordChange(userChange(caller, 'passkey-removed', { passkey: gone.name }), tx);
+        const [removed] = await removePasskeys(tx, { userId: caller.userId, id });
+        if (removed === undefined) throw new ServiceError('not_found');
+        await projects.recordChange(userChange(caller, 'passkey-removed', { passkey: removed.name }), tx);
       }),
 
     /** The second step of a sign-in. @throws attempt_ended, passkey_refused */

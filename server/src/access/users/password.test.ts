@@ -34,8 +34,8 @@ test('a hash that another program made with other parameters is accepted', async
 });
 
 test('hashes beyond two at a time wait, and hashes beyond the queue are refused', async () => {
-  const wanted = Array.from({ length: 140 }, () => hashPassword('correct horse battery'));
-  const results = await Promise.allSettled(wanted);
+  const hashes = Array.from({ length: 140 }, () => hashPassword('correct horse battery'));
+  const results = await Promise.allSettled(hashes);
   const refused = results.filter((result) => result.status === 'rejected');
   assert.equal(refused.length, 10);
   for (const { reason } of refused) {
@@ -53,16 +53,16 @@ test('a password that is easy to guess is refused with a message that does not c
       (error) => error instanceof ServiceError && !error.message.toLowerCase().includes(weak.toLowerCase()),
     );
   }
-  for (const made of [
+  for (const weakened of [
     'Lovelace-Augusta-1815',
     'Relata-Passwort-2026!',
     'password123456',
     'Admin@Shop.example1',
   ]) {
     assert.throws(
-      () => refuseWeakPassword('password', made, owner),
+      () => refuseWeakPassword('password', weakened, owner),
       (error) => error instanceof ServiceError && /must not consist only of your name/.test(error.message),
-      made,
+      weakened,
     );
   }
   for (const strong of ['correct horse battery', 'Lovelace likes 7 bicycles', '8413-5500-2297-6164'])

@@ -58,8 +58,8 @@ export async function hashPassword(password: string): Promise<string> {
 /** @param stored undefined for an unknown user */
 export async function isPassword(given: string, stored: string | undefined): Promise<boolean> {
   const { derivation, tag } = parse(stored ?? UNKNOWN_USER);
-  const made = await run(given, derivation);
-  return stored !== undefined && made.length === tag.length && timingSafeEqual(made, tag);
+  const givenTag = await run(given, derivation);
+  return stored !== undefined && givenTag.length === tag.length && timingSafeEqual(givenTag, tag);
 }
 
 /**
@@ -79,8 +79,8 @@ export function refuseWeakPassword(
     throw weak(field, `must have at least ${FEWEST_DIFFERENT} different characters`);
   }
   const words = [...own.flatMap((text) => text.split(/[^\p{L}\p{N}]+/u)), ...GUESSED_WORDS];
-  const known = words.filter(({ length }) => length >= SHORTEST_WORD).sort((a, b) => b.length - a.length);
-  const without = known.reduce((rest, word) => rest.replaceAll(word, ' '), plain);
+  const longWords = words.filter(({ length }) => length >= SHORTEST_WORD).sort((a, b) => b.length - a.length);
+  const without = longWords.reduce((rest, word) => rest.replaceAll(word, ' '), plain);
   if (without === plain || without.replace(/[^\p{L}]/gu, '').length >= FEWEST_OWN_LETTERS) return;
   throw weak(field, 'must not consist only of your name, your e-mail address and words such as password');
 }
@@ -128,10 +128,10 @@ interface Attempt {
  * Source: docs/interface §5.6 rule 9.
  */
 function limitsOf({ email, address }: Attempt) {
-  const place = networkOf(address);
+  const network = networkOf(address);
   return {
-    pair: { key: hashSecret(`pair ${email} ${place}`), most: 10, windowMs: 15 * MINUTE_MS },
-    address: { key: hashSecret(`address ${place}`), most: 100, windowMs: 15 * MINUTE_MS },
+    pair: { key: hashSecret(`pair ${email} ${network}`), most: 10, windowMs: 15 * MINUTE_MS },
+    address: { key: hashSecret(`address ${network}`), most: 100, windowMs: 15 * MINUTE_MS },
     email: { key: hashSecret(`email ${email}`), most: 100, windowMs: 60 * MINUTE_MS },
   };
 }

@@ -120,7 +120,7 @@ function serveLinks(server: Server, parts: SessionRouteParts): void {
         type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
         role: RoleWord,
         expiresAt: Instant,
-        email: optional.text('only of an invitation'),
+        email: optional.text('only for an invitation'),
       }),
     },
     summary: 'Read what an owner link or an invitation is for',

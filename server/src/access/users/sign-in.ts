@@ -8,7 +8,7 @@ import { hashPassword, isPassword, type PasswordLimit, refuseWeakPassword } from
 import { normalizeEmail, type User } from './user.ts';
 import { findUser, removeSessionsOf, type StoredUser, updateUser } from './user-store.ts';
 
-/** An operator has to free space before sign-ins work again. */
+/** The delay before a retry, because an operator has to free space first. */
 const FULL_RETRY_SECONDS = 60;
 
 interface SignInParts extends UserParts {

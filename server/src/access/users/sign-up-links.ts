@@ -193,15 +193,15 @@ async function makeOwner(
   const { accountId, email, name, passwordHash } = given;
   const [role, roles] = ['owner', []] as const;
   await removeInvitationsTo(tx, given);
-  const known = await findUser(tx, { email });
-  if (known === undefined) {
+  const existingUser = await findUser(tx, { email });
+  if (existingUser === undefined) {
     const user = await insertUser(tx, { ...given, role, roles });
     return { user, what: 'created', details: { email, role, by: 'owner link' } };
   }
-  if (known.accountId !== accountId) throw new ServiceError('email_taken');
-  await updateUser(tx, known.id, { name, role, roles, passwordHash });
-  await removeSessionsOf(tx, known.id);
-  await removePasskeys(tx, { userId: known.id });
-  const details = describeChange({ name: known.name, role: known.role }, { name, role });
-  return { user: { ...known, name, role, roles, passkeys: 0 }, what: 'recovered', details };
+  if (existingUser.accountId !== accountId) throw new ServiceError('email_taken');
+  await updateUser(tx, existingUser.id, { name, role, roles, passwordHash });
+  await removeSessionsOf(tx, existingUser.id);
+  await removePasskeys(tx, { userId: existingUser.id });
+  const details = describeChange({ name: existingUser.name, role: existingUser.role }, { name, role });
+  return { user: { ...existingUser, name, role, roles, passkeys: 0 }, what: 'recovered', details };
 }

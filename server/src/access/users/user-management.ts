@@ -55,8 +55,8 @@ export function createUserManagement(parts: UserParts) {
     /** Removes the passkeys of a user who lost them. @throws not_found */
     removePasskeysOf: (writer: UserWriter, chosen: Chosen): Promise<User> =>
       users.change(writer, { ...chosen, what: 'passkeys-removed' }, async (tx, after) => {
-        const gone = await removePasskeys(tx, { userId: after.id });
-        return { after, details: { passkeys: gone.map(({ name }) => name) } };
+        const removed = await removePasskeys(tx, { userId: after.id });
+        return { after, details: { passkeys: removed.map(({ name }) => name) } };
       }),
   };
 }

@@ -40,7 +40,7 @@ const WireInvitation = titled('Invitation', wireInvitationFields);
 const WireMadeInvitation = titled('NewInvitation', {
   ...wireInvitationFields,
   link: optional.text(
-    'for the person; shown once, so a repeated request with the same Idempotency-Key has none',
+    'to send to the person; shown once, so a repeated request with the same Idempotency-Key has none',
   ),
 });
 

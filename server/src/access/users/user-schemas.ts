@@ -14,7 +14,7 @@ export const RoleWord = Type.Union(
   [Type.Literal('owner'), Type.Literal('editor'), Type.Literal('viewer'), Type.Literal('none')],
   {
     description:
-      'owner: everything; editor: everything except users and keys of the account; viewer: only reading; none: nothing outside of `roles`',
+      'owner: everything; editor: everything except users and keys of the account; viewer: read access; none: no access outside of `roles`',
   },
 );
 

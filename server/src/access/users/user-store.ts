@@ -93,8 +93,8 @@ export async function removeBelongings(tx: ControlTransaction, userId: number): 
 /** Removes the roles in a deleted part from users and invitations. */
 export async function removeRolesIn(tx: ControlTransaction, { type, id }: PartScope): Promise<void> {
   for (const table of ['console_user', 'invitation'] as const) {
-    const found = await tx.selectFrom(table).select(['id', 'roles']).where('roles', '!=', '[]').execute();
-    for (const row of found) {
+    const rows = await tx.selectFrom(table).select(['id', 'roles']).where('roles', '!=', '[]').execute();
+    for (const row of rows) {
       const left = readRoles(row).filter(({ scope }) => scope.type !== type || scope.id !== id);
       await control.update(tx, table, { where: { id: row.id }, set: { roles: JSON.stringify(left) } });
     }
@@ -130,8 +130,8 @@ function toInvitation({ hash: _, user_id: __, ...row }: Selectable<ControlSchema
 
 /** Uses the index of the unique hash. @returns an unexpired invitation */
 export async function findInvitation(rows: Rows, hash: SecretHash, now: number) {
-  const found = rows.selectFrom('invitation').selectAll().where('hash', '=', hash);
-  const row = await found.where('expires_at', '>', now).executeTakeFirst();
+  const query = rows.selectFrom('invitation').selectAll().where('hash', '=', hash);
+  const row = await query.where('expires_at', '>', now).executeTakeFirst();
   return row && toInvitation(row);
 }
 
@@ -222,9 +222,9 @@ export const insertSession = (
 ): Promise<ConsoleSession> => SESSIONS.insert(tx, { ...session, usedAt: session.createdAt });
 
 /** Never moves the instant back, because other processes write as well. */
-export async function noteSessionUse(database: Database, id: number, at: number): Promise<void> {
-  const set = (tx: ControlTransaction) => tx.updateTable('console_session').set({ used_at: at });
-  await database.write('rows', (tx) => set(tx).where('id', '=', id).where('used_at', '<', at).execute());
+export async function noteSessionUse(database: Database, id: number, usedAt: number): Promise<void> {
+  const set = (tx: ControlTransaction) => tx.updateTable('console_session').set({ used_at: usedAt });
+  await database.write('rows', (tx) => set(tx).where('id', '=', id).where('used_at', '<', usedAt).execute());
 }
 
 /** @returns whether the user had this session */
@@ -271,8 +271,8 @@ const toPasskey = (row: Selectable<ControlSchema['passkey']>) => ({
 
 /** @returns the user's passkeys, ordered by id */
 export async function listPasskeys(rows: Rows, userId: number): Promise<Passkey[]> {
-  const found = rows.selectFrom('passkey').selectAll().where('user_id', '=', userId).orderBy('id');
-  return (await found.execute()).map(toPasskey);
+  const query = rows.selectFrom('passkey').selectAll().where('user_id', '=', userId).orderBy('id');
+  return (await query.execute()).map(toPasskey);
 }
 
 /** Searches all accounts. */
@@ -300,8 +300,8 @@ export async function notePasskeyUse(
 
 /** Removes one passkey, or without `id` all passkeys of the user. @returns the removed passkeys */
 export async function removePasskeys(tx: ControlTransaction, filter: { userId: number; id?: number }) {
-  const gone = tx.deleteFrom('passkey').where((is) => is.and(toSnake(filter)));
-  const rows = await gone.returningAll().execute();
+  const deletion = tx.deleteFrom('passkey').where((is) => is.and(toSnake(filter)));
+  const rows = await deletion.returningAll().execute();
   await countPasskeys(tx, filter.userId);
   return rows.map(toPasskey);
 }
@@ -339,8 +339,8 @@ export async function takeChallenge(
   tx: ControlTransaction,
   { now, ...challenge }: Pick<Challenge, 'hash' | 'purpose'> & { now: number },
 ): Promise<number | undefined> {
-  const taken = tx.deleteFrom('passkey_challenge').where((is) => is.and(challenge));
-  return (await taken.where('expires_at', '>', now).returning('user_id').executeTakeFirst())?.user_id;
+  const deletion = tx.deleteFrom('passkey_challenge').where((is) => is.and(challenge));
+  return (await deletion.where('expires_at', '>', now).returning('user_id').executeTakeFirst())?.user_id;
 }
 
 /** The number of attempts counted in a window. */

@@ -63,13 +63,13 @@ export async function refuseUnfitRoles(
   if (role === 'owner' && roles.length > 0)
     throw invalid('/roles must be empty, because an owner has every right');
   if (role === 'none' && roles.length === 0) throw invalid('/roles must have an entry if /role is none');
-  const seen = new Set<string>();
-  for (const [at, { scope }] of roles.entries()) {
+  const namedScopes = new Set<string>();
+  for (const [index, { scope }] of roles.entries()) {
     const named = `${scope.type} ${scope.id}`;
-    if (seen.has(named)) throw invalid(`/roles/${at}/scope must not repeat ${named}`);
-    seen.add(named);
+    if (namedScopes.has(named)) throw invalid(`/roles/${index}/scope must not repeat ${named}`);
+    namedScopes.add(named);
     if (await projects.reachesScope(author, scope)) continue;
-    throw new ServiceError('scope_refused', `/roles/${at}/scope ${named} does not exist in the account`);
+    throw new ServiceError('scope_refused', `/roles/${index}/scope ${named} does not exist in the account`);
   }
 }
 

@@ -6,10 +6,10 @@ import { catalogPath, dataFolderAt } from '../../storage/folder/folder.ts';
 import { findDamage, listForeignCatalogs } from '../../storage/sqlite/sqlite.ts';
 import { serveOperations } from '../../storage/threads/threads.ts';
 
-const place = workerData as { catalogs: string };
+const location = workerData as { catalogs: string };
 
 serveOperations({
   check: ({ projectId }: { projectId: number }) =>
-    findDamage(catalogPath(place, projectId), PRODUCTS_WITHOUT_DOCUMENT),
-  listForeign: () => listForeignCatalogs(dataFolderAt(dirname(place.catalogs))),
+    findDamage(catalogPath(location, projectId), PRODUCTS_WITHOUT_DOCUMENT),
+  listForeign: () => listForeignCatalogs(dataFolderAt(dirname(location.catalogs))),
 });

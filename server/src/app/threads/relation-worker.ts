@@ -15,18 +15,20 @@ import { snapshotsOfFiles, snapshotsOfRows } from '../stores.ts';
 
 serveOperations(openOperations(workerData as ThreadPlace), { isUrgent: true });
 
-function openOperations(place: ThreadPlace) {
-  if (place.kind === 'embedded') {
-    const files = new CatalogFiles(place.catalogs, place);
-    const relations: Record<string, Operation> = readerOperations(fileCatalogs(files, openPayloads(place)));
+function openOperations(location: ThreadPlace) {
+  if (location.kind === 'embedded') {
+    const files = new CatalogFiles(location.catalogs, location);
+    const relations: Record<string, Operation> = readerOperations(
+      fileCatalogs(files, openPayloads(location)),
+    );
     return {
       ...relations,
-      ...questionOperations(snapshotsOfFiles(files, place)),
+      ...questionOperations(snapshotsOfFiles(files, location)),
     };
   }
-  const postgres = openPostgres(place);
-  const isAlone = place.replicaUrls.length === 0;
-  const readPostgres = isAlone ? () => postgres : pickBy(new Readers(postgres, place));
+  const postgres = openPostgres(location);
+  const isAlone = location.replicaUrls.length === 0;
+  const readPostgres = isAlone ? () => postgres : pickBy(new Readers(postgres, location));
   const relations: Record<string, Operation> = readerOperations(rowCatalogs({ postgres, readPostgres }));
   return {
     ...relations,

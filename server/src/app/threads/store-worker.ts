@@ -14,16 +14,16 @@ import { CatalogFiles } from '../../storage/sqlite/sqlite.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';
 import { serveOperations } from '../../storage/threads/threads.ts';
 
-const place = workerData as ThreadPlace;
-if (place.kind === 'embedded') {
-  const files = new CatalogFiles(place.catalogs, place);
+const location = workerData as ThreadPlace;
+if (location.kind === 'embedded') {
+  const files = new CatalogFiles(location.catalogs, location);
   serveOperations({
     ...writerOperations({ files, derivation: relationDerivation() }),
     ...indexWriterOperations(files),
     ...relationWriterOperations(openFileWriter(files)),
   });
 } else {
-  const postgres = openPostgres(place);
+  const postgres = openPostgres(location);
   serveOperations({
     ...postgresWriterOperations({ postgres, derivation: relationBatchDerivation() }),
     ...postgresIndexWriterOperations(postgres),

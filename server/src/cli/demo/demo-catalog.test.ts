@@ -110,8 +110,9 @@ test('all values of a demo attribute are numbers with the same unit, booleans or
     const kind = measure === null ? (isBoolean ? 'boolean' : 'text') : `number ${measure[1] ?? ''}`;
     kinds.set(key, (kinds.get(key) ?? new Set()).add(kind));
   }
-  for (const [key, found] of kinds) assert.equal(found.size, 1, `${key}: ${[...found].join()}`);
-  const all = [...kinds.values()].flatMap((found) => [...found]);
+  for (const [key, valueKinds] of kinds)
+    assert.equal(valueKinds.size, 1, `${key}: ${[...valueKinds].join()}`);
+  const all = [...kinds.values()].flatMap((valueKinds) => [...valueKinds]);
   assert.ok(all.filter((kind) => kind === 'boolean').length >= 10);
   assert.ok(all.filter((kind) => kind.startsWith('number ')).length >= 20);
 });
@@ -190,9 +191,9 @@ const relations = [
     name: 'a bag that is as warm for every sleeping bag',
     sources: inCategory('Camping', 'Sleeping bags'),
     targets: inCategory('Camping', 'Sleeping bags'),
-    fits: (bag: DemoProduct, other: DemoProduct) =>
-      bag.groupIdentifier !== other.groupIdentifier &&
-      findNumber(other, 'Comfort temperature') <= findNumber(bag, 'Comfort temperature'),
+    fits: (bag: DemoProduct, otherBag: DemoProduct) =>
+      bag.groupIdentifier !== otherBag.groupIdentifier &&
+      findNumber(otherBag, 'Comfort temperature') <= findNumber(bag, 'Comfort temperature'),
   },
 ];
 for (const { name, sources, targets, fits } of relations) {

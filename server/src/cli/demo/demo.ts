@@ -72,7 +72,7 @@ export async function createDemoPipelines(
   fs.mkdirSync(folder, { recursive: true });
   fs.copyFileSync(inDemo('arrivals.csv'), join(folder, 'arrivals.csv'));
   const prices = readDemoCatalog().slice(0, 100);
-  const rows = prices.map(({ identifier }, at) => `${identifier};${1_000 + at},00`);
+  const rows = prices.map(({ identifier }, index) => `${identifier};${1_000 + index},00`);
   fs.writeFileSync(join(folder, 'prices.csv'), ['sku;price', ...rows, ''].join('\n'));
   const definitions =
     readJson<Record<'manual' | 'schedule' | 'webhook', PipelineDefinition>>('pipelines.json');
@@ -86,9 +86,9 @@ export async function createDemoPipelines(
 /** @returns the text of the demo: the address, the link to sign up, and a command to paste into a shell */
 export function describeDemo({
   projectId,
-  ...place
+  ...texts
 }: Record<'address' | 'key' | 'consoleLink' | 'pageKey', string> & { projectId: number }): string {
-  const { address, key, consoleLink, pageKey } = place;
+  const { address, key, consoleLink, pageKey } = texts;
   const products = readDemoCatalog();
   const [first] = products;
   const tyre = products.find(({ categories }) => categories.some(({ path }) => path.includes('Tyres')));
@@ -119,8 +119,7 @@ const IN_PACKAGE = join('dist', 'server', 'src', 'main.mjs');
 /**
  * @param program the script of this process, `process.argv[1]`
  * @returns a command that runs `relata` in a second terminal. It calls an installed package by its path, because
- * neither
- *   `npx` nor a local `npm install` puts `relata` on the PATH. It calls a clone through npm.
+ * neither `npx` nor a local `npm install` puts `relata` on the PATH. It calls a clone through npm.
  */
 export function describeCommand(program: string): string {
   const path = fs.realpathSync(program);
@@ -224,10 +223,10 @@ export function drawPicture(size: string, file: string): string | undefined {
   const [, line = '', name = ''] = /^([a-z]+)-([a-z0-9-]{4,80})\.svg$/.exec(file) ?? [];
   const [drawing, pixels] = [DRAWINGS[line], SIZES[size]];
   if (drawing === undefined || pixels === undefined) return undefined;
-  const known = COLOURS.find(([word]) => name.includes(word));
+  const namedColour = COLOURS.find(([word]) => name.includes(word));
   // Without a colour in the name, groups of a line have different hues, and variants of a group have the same.
-  const hue = known?.[1] ?? HUES[Number.parseInt(name, 10) % HUES.length] ?? 0;
-  const [, , saturation, lightness] = known ?? ['', hue, 42, 58];
+  const hue = namedColour?.[1] ?? HUES[Number.parseInt(name, 10) % HUES.length] ?? 0;
+  const [, , saturation, lightness] = namedColour ?? ['', hue, 42, 58];
   const colour = (light: number) => `hsl(${hue} ${saturation}% ${light}%)`;
   const box = size === 'detail' ? '30 30 45 45' : '0 0 100 100';
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${pixels}" height="${pixels}" viewBox="${box}"><path fill="${colour(96)}" d="M0 0h100v100H0z"/><g fill="${colour(lightness)}" stroke="${colour(Math.max(14, lightness - 34))}" stroke-width="2.5" stroke-linecap="round" stroke-linejoin="round">${drawing}</g></svg>`;

@@ -19,10 +19,10 @@ test('a batch ends at its number of products or bytes, and a longer product has 
     ...[product('long', 9 * MIB), product('E', MIB), product('F', 7.5 * MIB), product('G')],
   ];
   const bodies: string[][] = [];
-  for (const one of products) {
-    if (batch.add(one)) continue;
+  for (const nextProduct of products) {
+    if (batch.add(nextProduct)) continue;
     bodies.push(identifiersOf(batch.take()));
-    assert.ok(batch.add(one));
+    assert.ok(batch.add(nextProduct));
   }
   bodies.push(identifiersOf(batch.take()));
   assert.deepEqual(bodies, [['A', 'B', 'C'], ['D'], ['long'], ['E'], ['F', 'G']]);

@@ -19,18 +19,18 @@ const SHOWN = 20;
 export async function diff(files: readonly string[], flags: ConnectionFlags): Promise<number> {
   const connection = connect(flags);
   const hashProduct = await loadHash();
-  const sent = await hashFiles(files, hashProduct);
+  const sentHashes = await hashFiles(files, hashProduct);
   const [changed, deleted]: [string[], string[]] = [[], []];
   let unchanged = 0;
   for await (const product of connection.relata.products.export(await chooseProject(connection))) {
     const { identifier } = product;
-    const hash = sent.get(identifier);
-    sent.delete(identifier);
+    const hash = sentHashes.get(identifier);
+    sentHashes.delete(identifier);
     if (hash === undefined) deleted.push(identifier);
     else if (hash === hashProduct(product)) unchanged += 1;
     else changed.push(identifier);
   }
-  const created = [...sent.keys()];
+  const created = [...sentHashes.keys()];
   if (flags.json)
     print({ created: created.length, changed: changed.length, unchanged, deleted: deleted.length });
   else {
@@ -115,8 +115,10 @@ export async function remove(
     if (typed !== String(identifiers.length)) throw new UsageError('nothing was deleted');
   }
   const tasks: string[] = [];
-  for (let at = 0; at < identifiers.length; at += IDENTIFIERS) {
-    const { task } = await relata.products.delete(identifiers.slice(at, at + IDENTIFIERS), { projectId });
+  for (let start = 0; start < identifiers.length; start += IDENTIFIERS) {
+    const { task } = await relata.products.delete(identifiers.slice(start, start + IDENTIFIERS), {
+      projectId,
+    });
     tasks.push(task.id);
   }
   for (const task of tasks) await relata.tasks.wait(task);
@@ -128,15 +130,15 @@ export async function remove(
 /** `relata lookup ID…` @returns 1 if a product does not exist */
 export async function lookUp(identifiers: readonly string[], flags: ConnectionFlags): Promise<number> {
   const { relata, projectId } = connect(flags);
-  const found = await relata.products.lookUp(identifiers, { projectId });
-  if (flags.json) print(found);
+  const products = await relata.products.lookUp(identifiers, { projectId });
+  if (flags.json) print(products);
   else
-    for (const { identifier, name, facts } of found) {
+    for (const { identifier, name, facts } of products) {
       console.log(`${identifier}  ${name}`);
       for (const { attribute, value } of facts) console.log(`  ${attribute}: ${value}`);
     }
-  const known = new Set(found.map(({ identifier }) => identifier));
-  const missing = identifiers.filter((identifier) => !known.has(identifier));
+  const presentIdentifiers = new Set(products.map(({ identifier }) => identifier));
+  const missing = identifiers.filter((identifier) => !presentIdentifiers.has(identifier));
   if (missing.length > 0) console.error(`not in the catalog: ${missing.join(', ')}`);
   return missing.length > 0 ? 1 : 0;
 }

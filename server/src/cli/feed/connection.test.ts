@@ -8,8 +8,8 @@ import { connectWith } from './connection.ts';
 
 test('an upload accepts an answer without a body from a proxy', async (t) => {
   for (const status of [204, 205, 304]) {
-    const between = createServer((asked, answer) => {
-      asked.resume().on('end', () => answer.writeHead(status).end());
+    const between = createServer((request, answer) => {
+      request.resume().on('end', () => answer.writeHead(status).end());
     }).listen(0, '127.0.0.1');
     await once(between, 'listening');
     t.after(() => between.close());

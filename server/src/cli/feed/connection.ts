@@ -26,9 +26,9 @@ export interface Connection {
   readonly projectId: number | undefined;
 }
 
-/** The retries of commands that a person can easily repeat. */
+/** The number of retries for commands that a person can easily repeat. */
 const RETRIES = 2;
-/** These retries take five minutes, enough for a service to be restarted or moved. */
+/** This number of retries takes five minutes, enough for a service to be restarted or moved. */
 export const PATIENT_RETRIES = 12;
 
 export const connect = (flags: ConnectionFlags): Connection => connectWith(flags, RETRIES);
@@ -79,21 +79,21 @@ async function fetchAloud(input: string | URL | Request, init: RequestInit = {})
 }
 
 /**
- * Used in place of `fetch`, which copies a body twice into memory that is freed late: a push took twice the time and 50
- * MiB more.
+ * Replaces `fetch`, which copies a body twice into memory that is freed late. With `fetch` a push took twice the time
+ * and 50 MiB more.
  */
 async function sendBytes(url: string, init: RequestInit, bytes: Uint8Array): Promise<Response> {
   const { method, headers, signal } = init;
   const { request } = url.startsWith('https:') ? https : http;
-  const sent = request(url, {
+  const upload = request(url, {
     ...(method !== undefined && { method }),
     ...(signal && { signal }),
     headers: { ...(headers as Record<string, string>), 'content-length': bytes.length },
   });
   // Handles errors that occur while the answer is read; reading the answer then fails.
-  sent.on('error', () => {});
-  sent.end(bytes);
-  const [answer] = (await once(sent, 'response')) as [http.IncomingMessage];
+  upload.on('error', () => {});
+  upload.end(bytes);
+  const [answer] = (await once(upload, 'response')) as [http.IncomingMessage];
   const read = await text(answer);
   const { statusCode: status = 0 } = answer;
   // A Response with one of these statuses must not have a body.
@@ -114,7 +114,7 @@ const readAll = () => readStored<Record<string, Profile>>(pathOf(), '') ?? {};
 
 /**
  * @returns the JSON of a file; undefined if the file does not exist.
- * @throws UsageError with a hint, such as `, delete it`
+ * @throws UsageError with the hint, such as ` (delete it)`
  */
 export function readStored<Value>(path: string, hint: string): Value | undefined {
   try {

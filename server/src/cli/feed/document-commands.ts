@@ -24,7 +24,7 @@ interface Part extends Recognisable {
   readonly stays?: true;
 }
 
-interface Place {
+interface ConnectedProject {
   readonly connection: Connection;
   readonly projectId: number;
 }
@@ -37,9 +37,9 @@ interface Read<Document> {
 }
 
 interface DocumentKind<Document> {
-  read(place: Place): Promise<Read<Document>>;
+  read(project: ConnectedProject): Promise<Read<Document>>;
   /** Applies nothing if the document has changed since it was read. @returns false in that case */
-  apply(place: Place, document: Document, tag: string | undefined): Promise<boolean>;
+  apply(project: ConnectedProject, document: Document, tag: string | undefined): Promise<boolean>;
   /** The name of the list in the document. */
   readonly member: string;
   list(document: Document): readonly Part[];
@@ -56,9 +56,9 @@ interface Relations {
 const RELATIONS: DocumentKind<Relations> = {
   read: readRelations,
   // The import does not support If-Match. Reading again shortens the gap from the time of the question to a moment.
-  apply: async (place, { relations, tables }, tag) => {
-    if ((await readRelations(place)).tag !== tag) return false;
-    await place.connection.relata.relations.import(place.projectId, relations, { tables });
+  apply: async (project, { relations, tables }, tag) => {
+    if ((await readRelations(project)).tag !== tag) return false;
+    await project.connection.relata.relations.import(project.projectId, relations, { tables });
     return true;
   },
   member: 'relations',
@@ -75,14 +75,17 @@ function partOfTable({ createdAt: _, updatedAt: __, ...value }: ValueTableDefini
 }
 
 /** Includes the kind in id and name, because a relation of another kind is a different relation. */
-function partOf(one: Relations['relations'][number]): Part {
-  const value = { ...DEFAULTS, ...definitionOf(one) };
-  const label = `${one.name} [${one.tag}]`;
-  const id = one.id === undefined ? undefined : `${value.kind} ${one.id}`;
+function partOf(relation: Relations['relations'][number]): Part {
+  const value = { ...DEFAULTS, ...definitionOf(relation) };
+  const label = `${relation.name} [${relation.tag}]`;
+  const id = relation.id === undefined ? undefined : `${value.kind} ${relation.id}`;
   return { id, name: `${value.kind} ${label}`, label, value };
 }
 
-async function readRelations({ connection: { relata }, projectId }: Place): Promise<Read<Relations>> {
+async function readRelations({
+  connection: { relata },
+  projectId,
+}: ConnectedProject): Promise<Read<Relations>> {
   const document = await relata.relations.export(projectId);
   return { document, tag: JSON.stringify(document) };
 }
@@ -117,7 +120,12 @@ const ONTOLOGY: DocumentKind<Ontology> = {
   member: 'attributes',
   list: ({ attributes, ...others }) => [
     ...Object.entries(others).map(([name, value]) => ({ id: undefined, name, label: name, value })),
-    ...attributes.map(({ id, reason: _, ...one }) => ({ id, name: one.name, label: one.name, value: one })),
+    ...attributes.map(({ id, reason: _, ...attribute }) => ({
+      id,
+      name: attribute.name,
+      label: attribute.name,
+      value: attribute,
+    })),
   ],
   share: ({ attributes, ...others }) => ({
     ...others,
@@ -132,19 +140,19 @@ export type DocumentName = keyof typeof KINDS;
 export function documentCommands(name: DocumentName) {
   const kind: DocumentKind<unknown> = KINDS[name];
 
-  async function open(flags: DocumentFlags): Promise<Place> {
+  async function open(flags: DocumentFlags): Promise<ConnectedProject> {
     const connection = connect(flags);
     return { connection, projectId: await chooseProject(connection) };
   }
 
   async function prepare(file: string, flags: DocumentFlags) {
     const document = readJson(file, kind.member);
-    const place = await open(flags);
-    const present = await kind.read(place);
+    const project = await open(flags);
+    const present = await kind.read(project);
     const plan = compare(kind.list(present.document), kind.list(document));
     const count = plan.created.length + plan.changed.length + plan.deleted.length;
     if (!flags.json) describePlan(plan, count);
-    return { plan, count, apply: () => kind.apply(place, document, present.tag) };
+    return { plan, count, apply: () => kind.apply(project, document, present.tag) };
   }
 
   return {
@@ -201,9 +209,11 @@ function compare(present: readonly Part[], sent: readonly Part[]) {
   const { matched, missing } = recognise(sent, present);
   const labelsOf = (parts: readonly Part[]) => parts.map(({ label }) => label);
   return {
-    created: labelsOf(sent.filter((_, at) => matched[at] === undefined)),
+    created: labelsOf(sent.filter((_, index) => matched[index] === undefined)),
     changed: labelsOf(
-      sent.filter(({ value }, at) => matched[at] !== undefined && write(matched[at].value) !== write(value)),
+      sent.filter(
+        ({ value }, index) => matched[index] !== undefined && write(matched[index].value) !== write(value),
+      ),
     ),
     deleted: labelsOf(missing.filter(({ stays }) => stays !== true)),
   };
@@ -214,9 +224,9 @@ const isEmpty = (member: unknown) =>
 
 /** Serialises a value with sorted members and without empty ones, so that equal values have the same text. */
 const write = (value: unknown): string =>
-  JSON.stringify(value, (_, one) => {
-    if (typeof one !== 'object' || one === null || Array.isArray(one)) return one;
-    const members = Object.entries(one).filter(([, member]) => !isEmpty(member));
+  JSON.stringify(value, (_, node) => {
+    if (typeof node !== 'object' || node === null || Array.isArray(node)) return node;
+    const members = Object.entries(node).filter(([, member]) => !isEmpty(member));
     return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 

@@ -117,14 +117,14 @@ class LineSplitter implements Splitter {
   private rest: Buffer[] = [];
 
   split(chunk: Buffer): Buffer[] {
-    const found: Buffer[] = [];
+    const products: Buffer[] = [];
     let from = 0;
-    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
-      found.push(this.take(chunk.subarray(from, at)));
-      from = at + 1;
+    for (let index = chunk.indexOf(NEWLINE); index !== -1; index = chunk.indexOf(NEWLINE, from)) {
+      products.push(this.take(chunk.subarray(from, index)));
+      from = index + 1;
     }
     if (from < chunk.length) this.rest.push(chunk.subarray(from));
-    return found.filter(isNotBlank);
+    return products.filter(isNotBlank);
   }
 
   end(): Buffer[] {
@@ -158,22 +158,22 @@ class ListSplitter implements Splitter {
   }
 
   split(chunk: Buffer): Buffer[] {
-    const found: Buffer[] = [];
+    const products: Buffer[] = [];
     let from = this.depth > this.depthOfList ? 0 : -1;
-    for (let at = 0; at < chunk.length; at += 1) {
+    for (let index = 0; index < chunk.length; index += 1) {
       const before = this.depth;
-      this.read(chunk[at] as number);
+      this.read(chunk[index] as number);
       if (this.depth === before || Math.min(this.depth, before) !== this.depthOfList) continue;
       if (this.depth > before) {
-        from = at;
+        from = index;
         continue;
       }
-      found.push(Buffer.concat([...this.rest, chunk.subarray(from, at + 1)]));
+      products.push(Buffer.concat([...this.rest, chunk.subarray(from, index + 1)]));
       this.rest = [];
       from = -1;
     }
     if (from !== -1) this.rest.push(chunk.subarray(from));
-    return found;
+    return products;
   }
 
   end(): Buffer[] | undefined {
@@ -203,10 +203,10 @@ const NO_RENAME: readonly unknown[] = ['EACCES', 'EPERM', 'EBUSY', 'EXDEV'];
  * looks complete. Writes devices and links directly, and also files in a folder where it cannot create another file.
  */
 export async function writeWhole(path: string, write: (file: Writable) => Promise<void>): Promise<void> {
-  const found = fs.lstatSync(path, { throwIfNoEntry: false });
+  const existing = fs.lstatSync(path, { throwIfNoEntry: false });
   // Another process may be writing the same file.
   const part = `${path}.${randomBytes(4).toString('hex')}.part`;
-  const fd = found === undefined || found.isFile() ? openPart(part, found?.mode) : undefined;
+  const fd = existing === undefined || existing.isFile() ? openPart(part, existing?.mode) : undefined;
   if (fd === undefined) return write(fs.createWriteStream(path));
   try {
     await write(fs.createWriteStream(part, { fd, flush: true }));

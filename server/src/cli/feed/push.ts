@@ -225,15 +225,15 @@ interface PushedFiles extends Pick<Connection, 'url' | 'key' | 'projectId'> {
  */
 function openRecord(pushed: PushedFiles) {
   const path = pushed.files.includes('-') ? undefined : pathOf(pushed);
-  const known = path === undefined ? undefined : readStored<PushState>(path, ' (delete it)');
-  if (pushed.isResumed && known === undefined)
+  const interrupted = path === undefined ? undefined : readStored<PushState>(path, ' (delete it)');
+  if (pushed.isResumed && interrupted === undefined)
     console.error('There is no interrupted push of these files, so this push begins at the start.');
-  if (!pushed.isResumed && known !== undefined && known.batches > 0)
+  if (!pushed.isResumed && interrupted !== undefined && interrupted.batches > 0)
     console.error(
-      `A push of these files was interrupted after ${known.products} products: use --resume to continue it.`,
+      `A push of these files was interrupted after ${interrupted.products} products: use --resume to continue it.`,
     );
   return {
-    state: pushed.isResumed ? known : undefined,
+    state: pushed.isResumed ? interrupted : undefined,
     keep(state: PushState): void {
       if (path === undefined) return;
       writeFileSync(`${path}.new`, JSON.stringify(state), { mode: 0o600, flush: true });

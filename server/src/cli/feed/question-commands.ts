@@ -16,8 +16,8 @@ export async function related(identifier: string, flags: ConnectionFlags & { rea
   const connection = connect(flags);
   const limit = Number(flags.limit);
   const projectId = await chooseProject(connection);
-  const found = connection.relata.products.relationsOf(projectId, identifier, { limit });
-  const relations = await found.then((answer) => answer.relations).catch(absentAt404);
+  const pendingAnswer = connection.relata.products.relationsOf(projectId, identifier, { limit });
+  const relations = await pendingAnswer.then((answer) => answer.relations).catch(absentAt404);
   if (relations === undefined) {
     console.error(`not in the catalog: ${identifier}`);
     return 1;
@@ -41,11 +41,11 @@ type Result = Side['results'][number];
 
 function listResults({ name, asSource, asTarget }: ProductRelation): string[][] {
   const list = (side: Side | null | undefined, label: string) =>
-    [...Map.groupBy(side?.results ?? [], ({ groupId }) => groupId).values()].map((variants, at) => {
+    [...Map.groupBy(side?.results ?? [], ({ groupId }) => groupId).values()].map((variants, index) => {
       const [{ identifier, name: product, explain }] = variants as [Result];
       const more =
         variants.length > 1 ? ` +${variants.length - 1} ${variants.length > 2 ? 'variants' : 'variant'}` : '';
-      return [label, String(at + 1), identifier, `${product}${more}`, describeReason(explain)];
+      return [label, String(index + 1), identifier, `${product}${more}`, describeReason(explain)];
     });
   return [...list(asSource, name), ...list(asTarget, `${name} (the other way)`)];
 }
@@ -69,17 +69,20 @@ function describeMatch({ any, together, ...match }: ExplainedElement): string {
   }
   const { source, sourceValues, operator, target, targetValues, ...computed } = match as ExplainedMatch;
   const { targetTerm, sourceTerm } = computed;
-  const say = (name: string, values: readonly string[], { times, plus }: Term = {}) => {
+  const describeSide = (name: string, values: readonly string[], { times, plus }: Term = {}) => {
     const factor = times === undefined ? '' : `${times} × `;
     return `${factor}${name} ${values.join(', ') || '?'}${plus === undefined ? '' : ` + ${plus}`}`;
   };
-  const [left, right] = [say(target, targetValues, targetTerm), say(source, sourceValues, sourceTerm)];
-  const isSame = say('', targetValues, targetTerm) === say('', sourceValues, sourceTerm);
+  const [left, right] = [
+    describeSide(target, targetValues, targetTerm),
+    describeSide(source, sourceValues, sourceTerm),
+  ];
+  const isSame = describeSide('', targetValues, targetTerm) === describeSide('', sourceValues, sourceTerm);
   // Shows a value that is the same on both sides once.
   if (operator === 'equals' && isSame) return left;
   const { verdict } = match as Partial<Judged>;
-  const held = match.holds ? 'fits' : 'does_not_fit';
-  return `${left} ${signOf(operator, verdict === 'unknown' ? verdict : held)} ${right}`;
+  const outcome = match.holds ? 'fits' : 'does_not_fit';
+  return `${left} ${signOf(operator, verdict === 'unknown' ? verdict : outcome)} ${right}`;
 }
 type Term = ExplainedMatch['targetTerm'];
 
@@ -103,8 +106,8 @@ export async function fit(identifiers: readonly string[], flags: ConnectionFlags
         total.verdict,
         describePair({ ...total, match: [toMatch(total)] }),
       ]),
-      ...withoutRule.map(([one = '', other = '']) => [one, other, 'no_rule', '']),
-      ...unknownIdentifiers.map((one) => [one, '', 'unknown', 'not in the catalog']),
+      ...withoutRule.map(([source = '', target = '']) => [source, target, 'no_rule', '']),
+      ...unknownIdentifiers.map((identifier) => [identifier, '', 'unknown', 'not in the catalog']),
     ];
     if (lines.length > 0) console.log(writeTable(lines));
     console.log(verdict);
@@ -130,7 +133,7 @@ const toMatch = ({ operator, verdict, total, limit }: FitAnswer['totals'][number
 /** Describes a pair by the matches of its verdict, or by the missing values if the verdict is unknown. */
 function describePair(pair: Pick<Judged, 'relation' | 'match' | 'verdict' | 'missing'>): string {
   const { relation, match, verdict, missing } = pair;
-  const decisive = match.filter((one) => one.verdict === verdict).map(describeMatch);
+  const decisive = match.filter((element) => element.verdict === verdict).map(describeMatch);
   const lacking = missing.map(({ identifier, attribute }) => `${identifier} has no ${attribute}`);
   return [relation.name, (verdict === 'unknown' ? lacking : decisive).join('; ')].filter(Boolean).join(': ');
 }
@@ -146,16 +149,16 @@ export async function tasks(flags: ConnectionFlags & { readonly follow?: boolean
   const list = async () => (await relata.tasks.list(query)).tasks;
   const show = flags.json ? (task: Task) => JSON.stringify(task) : describeTask;
   if (flags.follow) return follow(list, show);
-  const found = await list();
-  console.log(flags.json ? JSON.stringify(found, null, 2) : found.map(show).join('\n'));
+  const latestTasks = await list();
+  console.log(flags.json ? JSON.stringify(latestTasks, null, 2) : latestTasks.map(show).join('\n'));
   return 0;
 }
 
 async function follow(list: () => Promise<Task[]>, show: (task: Task) => string): Promise<never> {
-  for (const known = new Map<string, string>(); ; await delay(POLL_MS)) {
-    const news = (await list()).filter((task) => known.get(task.id) !== stateOf(task));
+  for (const shownStates = new Map<string, string>(); ; await delay(POLL_MS)) {
+    const news = (await list()).filter((task) => shownStates.get(task.id) !== stateOf(task));
     for (const task of news.toReversed()) {
-      known.set(task.id, stateOf(task));
+      shownStates.set(task.id, stateOf(task));
       console.log(show(task));
     }
   }
@@ -164,9 +167,9 @@ async function follow(list: () => Promise<Task[]>, show: (task: Task) => string)
 const stateOf = ({ taskStatus, progress }: Task) => `${taskStatus} ${Math.floor(progress)}`;
 
 function describeTask({ id, taskStatus, progress, name, requestTime, error }: Task): string {
-  const at = new Date(requestTime).toISOString().replace('T', ' ').slice(0, 19);
+  const requestedAt = new Date(requestTime).toISOString().replace('T', ' ').slice(0, 19);
   const state = taskStatus === 'RUNNING' ? `${taskStatus} ${Math.floor(progress)} %` : taskStatus;
-  return [at, id, state.padEnd(13), name || 'upload', error?.message ?? ''].join('  ').trimEnd();
+  return [requestedAt, id, state.padEnd(13), name || 'upload', error?.message ?? ''].join('  ').trimEnd();
 }
 
 const HINT =

@@ -26,11 +26,12 @@ export async function askSecret(question: string): Promise<string> {
 
 /** @param rows rows of equal length, the headings first. @returns the rows as aligned columns */
 export function writeTable(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length))) ?? [];
+  const widths =
+    rows[0]?.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length))) ?? [];
   return rows
     .map((row) =>
       row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
         .join('  ')
         .trimEnd(),
     )
