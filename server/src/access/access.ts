@@ -33,9 +33,9 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
   const { dropCache, dropEndedWindows, ...finder } = createKeyFinder(parts);
   const { addKey, ...management } = createKeyManagement({ ...parts, onWritten: dropCache });
   const { dropEnded, forgetUsers, ...users } = createUsers({ database, clock, projects, oidc });
-  projects.whenGone(async (tx, gone) => {
-    await removeKeysOf(tx, gone);
-    await removeRolesIn(tx, gone);
+  projects.onRemoval(async (tx, part) => {
+    await removeKeysOf(tx, part);
+    await removeRolesIn(tx, part);
     dropCache();
     forgetUsers();
   });

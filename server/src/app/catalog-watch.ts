@@ -28,7 +28,7 @@ type EmbeddedPlace = Extract<Storage['place'], { kind: 'embedded' }>;
 
 /** Tracks damaged and foreign catalogs, which are not served. */
 export class CatalogWatch {
-  private readonly place: EmbeddedPlace;
+  private readonly location: EmbeddedPlace;
   private readonly logger: Logger;
   private readonly marks: ReturnType<typeof openDamageMarks>;
   private readonly foreign: ReturnType<typeof createForeignCatalogs>;
@@ -42,16 +42,16 @@ export class CatalogWatch {
   private working: Promise<void> | undefined;
 
   constructor(place: EmbeddedPlace, logger: Logger) {
-    this.place = place;
+    this.location = place;
     this.logger = logger;
     this.marks = openDamageMarks(place.catalogs, place.markMoves);
     this.foreign = createForeignCatalogs(place, logger);
   }
 
   start(): void {
-    const catalogs = listCatalogs(this.place);
+    const catalogs = listCatalogs(this.location);
     if (catalogs.length <= MOST_AT_START)
-      this.foreign.note(listForeignCatalogs(dataFolderAt(dirname(this.place.catalogs))));
+      this.foreign.note(listForeignCatalogs(dataFolderAt(dirname(this.location.catalogs))));
     else this.areOwnersDue = true;
     void this.check(this.marks.list());
     this.timers.push(setTimeout(() => void this.checkAll(), FIRST_ROUND_MS).unref());
@@ -94,7 +94,7 @@ export class CatalogWatch {
 
   checkAll(): Promise<void> {
     this.areOwnersDue = true;
-    return this.check(listCatalogs(this.place));
+    return this.check(listCatalogs(this.location));
   }
 
   /** Checks the owners of all catalogs. Checks that are already in progress include this one. */
@@ -105,8 +105,8 @@ export class CatalogWatch {
 
   /** Checks the damaged catalogs whose files have changed, and the owners if a catalog is foreign. */
   private checkAgain(): void {
-    const { foreign, logged, marks, place } = this;
-    const changed = marks.list().filter((id) => logged.get(id) !== stampOf(catalogPath(place, id)));
+    const { foreign, location, logged, marks } = this;
+    const changed = marks.list().filter((id) => logged.get(id) !== stampOf(catalogPath(location, id)));
     this.areOwnersDue ||= foreign.list().length > 0;
     void this.check(changed);
   }
@@ -120,7 +120,7 @@ export class CatalogWatch {
 
   /** Runs all due checks in a separate thread with low priority, which ends after the last check. */
   private async work(): Promise<void> {
-    const thread = createThreadPool(threadEntry('check-worker'), { size: 1, workerData: this.place });
+    const thread = createThreadPool(threadEntry('check-worker'), { size: 1, workerData: this.location });
     try {
       await this.checkOwnersIn(thread);
       for (let [projectId] = this.due; projectId !== undefined; [projectId] = this.due) {
@@ -166,7 +166,7 @@ export class CatalogWatch {
 
   private judge(projectId: number, problems: readonly string[]): void {
     const { clearedAt, logged, logger, marks } = this;
-    const facts = { project: projectId, file: catalogPath(this.place, projectId) };
+    const facts = { project: projectId, file: catalogPath(this.location, projectId) };
     const isMarked = marks.has(projectId);
     if (problems.length === 0) {
       clearedAt.set(projectId, performance.now());

@@ -18,7 +18,7 @@ function startLine({ isTTY, columns = 200 }: { isTTY: boolean; columns?: number 
       now = atMs;
       const progress = {
         phase: 'copying',
-        place: 'project 3, document',
+        subject: 'project 3, document',
         allRows: 1_000_000,
         doneBefore: 0,
       } as const;

@@ -1,7 +1,7 @@
 /** The progress of a long operation. */
 export interface Progress {
   readonly phase: string;
-  readonly place: string;
+  readonly subject: string;
   readonly rows: number;
   /** 0 if the phase counts no rows; absent if the total is unknown. */
   readonly allRows?: number;
@@ -77,10 +77,10 @@ export function openProgressLine(stream: ProgressStream, now = () => performance
 
 /** Such as `copying  42 %  1,200,000 of 2,900,000 rows  21,000 rows/s  1 min 20 s left  project 3, document`. */
 function describeProgress(
-  { phase, place, rows, allRows, noun = 'rows', done = 0, doneBefore }: Progress,
+  { phase, subject, rows, allRows, noun = 'rows', done = 0, doneBefore }: Progress,
   { elapsedMs, rowsBefore, hasBar }: { elapsedMs: number; rowsBefore: number; hasBar: boolean },
 ): string {
-  if (allRows === 0) return [phase, place].join('  ').trimEnd();
+  if (allRows === 0) return [phase, subject].join('  ').trimEnd();
   const rate = elapsedMs > 0 ? ((rows - rowsBefore) * 1_000) / elapsedMs : 0;
   const doneNow = done - doneBefore;
   const leftMs = doneNow > 0 ? (elapsedMs * (1 - done)) / doneNow : undefined;
@@ -92,7 +92,7 @@ function describeProgress(
     `${count(rows)}${allRows === undefined ? '' : ` of ${count(allRows)}`} ${noun}`,
     ...(rate > 0 ? [`${count(Math.round(rate))} ${noun}/s`] : []),
     ...(leftMs !== undefined && done < 1 ? [`${describeTime(leftMs)} left`] : []),
-    place,
+    subject,
   ]
     .join('  ')
     .trimEnd();

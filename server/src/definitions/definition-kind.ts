@@ -3,7 +3,7 @@ import type { FailureCode } from '../kernel/errors.ts';
 import type { Store, Writer } from '../projects/projects.ts';
 import { type ControlTransaction, markOf } from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
-import type { RunPlace, RunStore } from './definition-store.ts';
+import type { RunRow, RunStore } from './definition-store.ts';
 import type { Sealable, SecretPart } from './sealed-definitions.ts';
 
 /** A resource of a project: the definition that a person wrote, and the state that the service records with it. */
@@ -53,7 +53,7 @@ export interface DefinitionKind<Sent, Definition extends { readonly name: string
 }
 
 /** A run with its task, which has the counts. */
-export interface Run extends Omit<RunPlace, 'taskNumber'> {
+export interface Run extends Omit<RunRow, 'taskNumber'> {
   readonly task: Task;
 }
 

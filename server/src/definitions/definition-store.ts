@@ -102,7 +102,7 @@ interface RunTable {
 type RunKey = Pick<Due, 'projectId' | 'id'>;
 
 /** The task of a run, and what started it. */
-export interface RunPlace {
+export interface RunRow {
   readonly ownerId: number;
   readonly taskNumber: number;
   readonly startedBy: string;
@@ -114,7 +114,7 @@ export type RunStore = ReturnType<typeof createRunStore>;
 export function createRunStore({ name, owners, owner }: RunTable) {
   const runs = sql.table(name);
   const ownerId = sql.ref(`run.${owner}`);
-  const selectPlaces = sql`select ${ownerId} as "ownerId", run.task_number as "taskNumber",
+  const selectRuns = sql`select ${ownerId} as "ownerId", run.task_number as "taskNumber",
     run.started_by as "startedBy" from ${runs} run`;
 
   return {
@@ -136,7 +136,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
     async insert(
       tx: ControlTransaction,
       { projectId, number, id }: Task,
-      { ownerId: of, startedBy, ...own }: Pick<RunPlace, 'ownerId' | 'startedBy'> & Columns,
+      { ownerId: of, startedBy, ...own }: Pick<RunRow, 'ownerId' | 'startedBy'> & Columns,
     ): Promise<void> {
       await control.insert(tx, name, {
         projectId,
@@ -150,7 +150,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
 
     /** @returns the runs whose task number is below `after`, newest first */
     async list(rows: Rows, { projectId, id }: RunKey, { after = Number.MAX_SAFE_INTEGER, count }: PagePlace) {
-      const result = await sql<RunPlace>`${selectPlaces}
+      const result = await sql<RunRow>`${selectRuns}
         where run.project_id = ${projectId} and ${ownerId} = ${id} and run.task_number < ${after}
         order by run.task_number desc limit ${count}`.execute(rows);
       return result.rows;
@@ -161,7 +161,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
       // Takes one seek in the index for each resource, even if it has many runs.
       const newest = sql`(select max(r.task_number) from ${runs} r
         where r.project_id = resource.project_id and ${sql.ref(`r.${owner}`)} = resource.id)`;
-      const result = await sql<RunPlace>`${selectPlaces}
+      const result = await sql<RunRow>`${selectRuns}
         join ${sql.table(owners)} resource on run.project_id = resource.project_id and ${ownerId} = resource.id
         where resource.project_id = ${projectId} and resource.id >= ${from} and resource.id <= ${to}
           and run.task_number = ${newest}`.execute(rows);

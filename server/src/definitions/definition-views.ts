@@ -3,7 +3,7 @@ import { type ListPage, type PageRequest, readPlace, toPage } from '../projects/
 import type { Database } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 import type { Defined, DefinitionKind, InProject, Run, ShownDefinition } from './definition-kind.ts';
-import type { RunPlace } from './definition-store.ts';
+import type { RunRow } from './definition-store.ts';
 
 interface ViewParts<Resource extends { readonly id: number }> {
   readonly database: Database;
@@ -67,7 +67,7 @@ export class DefinitionViews<Definition extends { readonly name: string }, State
   }
 
   /** Skips runs whose task has been deleted. */
-  private async withTasks(projectId: number, runs: readonly RunPlace[]): Promise<Run[]> {
+  private async withTasks(projectId: number, runs: readonly RunRow[]): Promise<Run[]> {
     const numbers = runs.map(({ taskNumber }) => taskNumber);
     const tasks = await this.parts.tasks.listNumbered(projectId, numbers);
     const byNumber = new Map(tasks.map((task) => [task.number, task]));

@@ -6,8 +6,8 @@ import { ServiceError } from '../kernel/errors.ts';
 import { padIds } from '../kernel/padded.ts';
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
 import { toCamel } from '../storage/storage.ts';
-import type { Author, ListPage, PagePlace, PageRequest, Reach } from './project.ts';
-import { actorOf, reachesProject, readPlace, toPage } from './project.ts';
+import type { Author, ListPage, PagePosition, PageRequest, Reach } from './project.ts';
+import { actorOf, reachesProject, readPagePosition, toPage } from './project.ts';
 import { findProject } from './project-store.ts';
 import type { AuditEntry, AuditFilter } from './scope-schemas.ts';
 
@@ -15,7 +15,7 @@ import type { AuditEntry, AuditFilter } from './scope-schemas.ts';
 export async function listEntries(
   rows: Rows,
   reach: Reach,
-  { position, ...filter }: AuditFilter & { position: PagePlace },
+  { position, ...filter }: AuditFilter & { position: PagePosition },
 ): Promise<AuditEntry[]> {
   const { projectId, from, to } = filter;
   const entryRows = await rows
@@ -112,7 +112,7 @@ export function createAuditLog(database: Database, clock: Clock) {
       const project = projectId === undefined ? undefined : await findProject(database.read, projectId);
       if (projectId !== undefined && !(project && reachesProject(reach, project)))
         throw new ServiceError('scope_refused');
-      const position = readPlace(filter);
+      const position = readPagePosition(filter);
       return toPage(await listEntries(database.read, reach, { ...filter, position }), position);
     },
   };

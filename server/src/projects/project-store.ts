@@ -91,11 +91,11 @@ function toProject(row: Selectable<ControlSchema['project']>): Project {
 }
 
 /** Selects the projects within reach: those in use, or, with `deletedAfter`, those deleted after that instant. */
-export interface ProjectPlace extends Reach {
+export interface ProjectSelection extends Reach {
   readonly deletedAfter?: number;
 }
 
-export const PROJECTS = createStore<Project, ProjectPlace>({
+export const PROJECTS = createStore<Project, ProjectSelection>({
   name: 'project',
   within({ deletedAfter, ...reach }) {
     const is = expressionBuilder<ControlSchema, 'project'>();

@@ -15,14 +15,14 @@ export interface ListPage<Element> {
 }
 
 /** A position in a list ordered by id: the id of the last element of the previous page. */
-export interface PagePlace {
+export interface PagePosition {
   readonly after: number | undefined;
   /** One more than the page shows, to detect whether another page follows. */
   readonly count: number;
 }
 
 /** @throws query_invalid for a cursor that no list issued */
-export function readPlace({ limit = 100, cursor }: PageRequest): PagePlace {
+export function readPagePosition({ limit = 100, cursor }: PageRequest): PagePosition {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
     throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the previous page');
   }
@@ -31,7 +31,7 @@ export function readPlace({ limit = 100, cursor }: PageRequest): PagePlace {
 
 export function toPage<Element extends { readonly id: number }>(
   elements: readonly Element[],
-  position: PagePlace,
+  position: PagePosition,
 ) {
   const items = elements.slice(0, position.count - 1);
   const last = items.at(-1);

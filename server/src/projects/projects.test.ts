@@ -421,7 +421,7 @@ test('a purge removes only projects deleted 30 days ago, and their group can the
   const account = room.callerOf('account');
   const purged: number[] = [];
   const removedParts: unknown[] = [];
-  room.projects.whenGone(async (_tx, scope) => void removedParts.push(scope));
+  room.projects.onRemoval(async (_tx, scope) => void removedParts.push(scope));
   const purge = () => room.projects.purgeDeleted(async (id) => void purged.push(id));
   await room.projects.deleteProject(asWriter(account), { id: room.hoses }, { confirm: 'Hoses' });
   room.clock.time += 30 * DAY_MS - 1;

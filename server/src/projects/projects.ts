@@ -28,7 +28,7 @@ import {
   insertAccount,
   insertProject,
   PROJECTS,
-  type ProjectPlace,
+  type ProjectSelection,
   removeProject,
   removeRowsOf,
 } from './project-store.ts';
@@ -42,11 +42,11 @@ export {
   commandAuthor,
   type ListPage,
   type NewProject,
-  type PagePlace,
+  type PagePosition as PagePlace,
   type PageRequest,
   type ProjectSettings,
   type Reach,
-  readPlace,
+  readPagePosition as readPlace,
   toPage,
 } from './project.ts';
 export type { Account } from './project-store.ts';
@@ -74,7 +74,7 @@ export { toWireScope, WireActor, WirePartScope, WireScope } from './scope-schema
 export { createShortCache } from './short-cache.ts';
 
 /** Is called in the transaction that removes a project group or a project. */
-type GoneListener = (tx: ControlTransaction, part: PartScope) => Promise<void>;
+type RemovalListener = (tx: ControlTransaction, part: PartScope) => Promise<void>;
 
 export type Projects = ReturnType<typeof createProjects>;
 
@@ -83,7 +83,7 @@ type ProjectsParts = Pick<Base, 'clock' | 'database'>;
 export function createProjects({ database, clock }: ProjectsParts) {
   const auditLog = createAuditLog(database, clock);
   const { choose, dropCache, ...choice } = createProjectChoice(database, clock);
-  const { tellGone, ...removal } = createRemoval({ database, clock, onPurged: dropCache });
+  const { notifyRemoval, ...removal } = createRemoval({ database, clock, onPurged: dropCache });
   const parts = { database, clock, projects: auditLog };
   const management: ReturnType<typeof createProjectManagement> = createProjectManagement({
     ...parts,
@@ -100,7 +100,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
     ...auditLog,
     ...choice,
     ...createAccounts({ database, clock }, auditLog),
-    ...createGroupManagement({ ...parts, tellGone }),
+    ...createGroupManagement({ ...parts, notifyRemoval }),
     ...management,
     ...removal,
     /**
@@ -131,19 +131,19 @@ export function createProjects({ database, clock }: ProjectsParts) {
 
 /** Removes the rows of other rooms in the transaction that removes their project group or project. */
 function createRemoval({ database, clock, onPurged }: ProjectsParts & { readonly onPurged: () => void }) {
-  const listeners: GoneListener[] = [];
+  const listeners: RemovalListener[] = [];
   const tables: (keyof ControlSchema)[] = [];
-  const tellGone: GoneListener = async (tx, part) => {
+  const notifyRemoval: RemovalListener = async (tx, part) => {
     if (part.type === 'project') await removeRowsOf(tx, tables, part.id);
     for (const listener of listeners) await listener(tx, part);
   };
 
   return {
-    tellGone,
+    notifyRemoval,
     /** Registers tables whose rows are removed with their project. */
     removeWithProject: (...names: (keyof ControlSchema)[]) => void tables.push(...names),
     /** Registers a listener, which removes the rows of its room together with their group or project. */
-    whenGone: (listener: GoneListener) => void listeners.push(listener),
+    onRemoval: (listener: RemovalListener) => void listeners.push(listener),
     /**
      * Removes the projects that were deleted more than 30 days ago. Calls `onPurge` before each removal, and again
      * at the next purge if the removal fails.
@@ -152,7 +152,7 @@ function createRemoval({ database, clock, onPurged }: ProjectsParts & { readonly
       for (const id of await findDeletedUpTo(database.read, clock.now() - RESTORABLE_MS)) {
         await onPurge(id);
         await database.write('all', async (tx) => {
-          await tellGone(tx, { type: 'project', id });
+          await notifyRemoval(tx, { type: 'project', id });
           await removeProject(tx, id);
         });
       }
@@ -203,7 +203,7 @@ interface ManagementParts extends ProjectsParts {
  */
 function createProjectManagement(parts: ManagementParts & { readonly onWritten: () => void }) {
   const { clock } = parts;
-  const resources = new Resources<Project, ProjectPlace>(parts, {
+  const resources = new Resources<Project, ProjectSelection>(parts, {
     store: PROJECTS,
     audit: ({ id, name, projectGroupId }) => ({
       projectId: id,
@@ -270,9 +270,9 @@ async function refuseUnreachedGroup(tx: ControlTransaction, reach: Reach, groupI
 
 /** All calls by a key of a project are scope_refused. Source: docs/interface §14.1 and §14.2. */
 function createGroupManagement({
-  tellGone,
+  notifyRemoval,
   ...parts
-}: ManagementParts & { readonly tellGone: GoneListener }) {
+}: ManagementParts & { readonly notifyRemoval: RemovalListener }) {
   const resources = new Resources<ProjectGroup, Reach>(parts, {
     store: GROUPS,
     audit: ({ id, name }) => ({ subject: { type: 'project-group', id, name, projectGroupId: id } }),
@@ -305,7 +305,7 @@ function createGroupManagement({
           deletedAt === null ? name : `${name}: deleted, can be restored for 30 days`,
         );
         if (left.length > 0) throw new ServiceError('group_not_empty', { details });
-        await tellGone(tx, { type: 'project-group', id });
+        await notifyRemoval(tx, { type: 'project-group', id });
       }),
   };
 }

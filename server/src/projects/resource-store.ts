@@ -5,7 +5,7 @@ import { type ChosenProject, listParts, type PartScope, type Scope } from '../ke
 import { padIds } from '../kernel/padded.ts';
 import type { ControlSchema, ControlTransaction, Rows } from '../storage/storage.ts';
 import { areEqual, control, toCamel } from '../storage/storage.ts';
-import type { Actor, PagePlace, Reach } from './project.ts';
+import type { Actor, PagePosition, Reach } from './project.ts';
 
 export type Columns = Readonly<Record<string, string | number | null | undefined>>;
 
@@ -86,7 +86,7 @@ export function createStore<Resource extends { readonly id: number }, Place>(kin
       (await select(rows, sql`${within(place)} and id = ${id}`))[0],
 
     /** @returns the resources ordered by id */
-    list: (rows: Rows, place: Place, { after = 0, count }: PagePlace): Promise<Resource[]> =>
+    list: (rows: Rows, place: Place, { after = 0, count }: PagePosition): Promise<Resource[]> =>
       select(rows, sql`${within(place)} and id > ${after} order by id limit ${count}`),
 
     async count(rows: Rows, where: Columns): Promise<number> {

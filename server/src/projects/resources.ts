@@ -3,7 +3,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Chosen, ControlTransaction, Database, Rows, WriteScope } from '../storage/storage.ts';
 import { refuseOtherState } from '../storage/storage.ts';
 import { type AuditLog, type Change, describeChange } from './audit-store.ts';
-import { type Author, type ListPage, type PageRequest, readPlace, toPage } from './project.ts';
+import { type Author, type ListPage, type PageRequest, readPagePosition, toPage } from './project.ts';
 import type { Store } from './resource-store.ts';
 
 /** Runs in the transaction of a write, for example to store its answer. */
@@ -107,7 +107,7 @@ export class Resources<Resource extends { readonly id: number }, Place> {
   /** Ordered by id. @throws query_invalid */
   async list(place: Place, request: PageRequest): Promise<ListPage<Resource>> {
     this.kind.refuse?.(place);
-    const page = readPlace(request);
+    const page = readPagePosition(request);
     return toPage(await this.kind.store.list(this.parts.database.read, place, page), page);
   }
 

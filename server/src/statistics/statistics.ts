@@ -35,7 +35,7 @@ import {
 export { planSpan, type Span } from './statistics-span.ts';
 
 interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
-  readonly projects: Pick<Projects, 'removeWithProject' | 'whenGone'>;
+  readonly projects: Pick<Projects, 'removeWithProject' | 'onRemoval'>;
   /** Counts the products outside the serving thread. */
   countProducts(projectId: number): Promise<number>;
 }
@@ -48,7 +48,7 @@ export function createStatistics(parts: StatisticsParts) {
   const noted = new RecentRequests();
   const startedAt = clock.now();
   projects.removeWithProject('catalog_count');
-  projects.whenGone(async (_, { type, id }) => {
+  projects.onRemoval(async (_, { type, id }) => {
     if (type === 'project') noted.forget(id);
   });
 

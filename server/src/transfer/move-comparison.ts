@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Counters, UnitSize } from './move-driver.ts';
 import type { MoveEnd } from './move-end.ts';
-import { describeUnit, type Found, MoveMeter, measureEnd, type Report } from './move-meter.ts';
+import { describeUnit, type SourceContent, MoveMeter, measureEnd, type Report } from './move-meter.ts';
 import { packRow } from './move-tables.ts';
 
 interface ComparedEnds {
@@ -16,7 +16,11 @@ interface ComparedEnds {
  * next numbers.
  * @returns a sentence for each difference
  */
-export async function compareAll(ends: ComparedEnds, content: Found, onProgress: Report): Promise<string[]> {
+export async function compareAll(
+  ends: ComparedEnds,
+  content: SourceContent,
+  onProgress: Report,
+): Promise<string[]> {
   const { source, target } = ends;
   const surplus = new Map((await measureEnd(target, onProgress)).map((unit) => [describeUnit(unit), unit]));
   const meter = new MoveMeter('comparing', content, onProgress);
@@ -64,7 +68,11 @@ function compareCounters(source: Counters, target: Counters): string[] {
   });
 }
 
-async function comparePayloads({ source, target }: ComparedEnds, { payloads }: Found, meter: MoveMeter) {
+async function comparePayloads(
+  { source, target }: ComparedEnds,
+  { payloads }: SourceContent,
+  meter: MoveMeter,
+) {
   const differences: string[] = [];
   const surplus = new Set((await target.listPayloads()).map(({ name }) => name));
   for (const payload of payloads) {

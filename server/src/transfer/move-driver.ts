@@ -24,7 +24,7 @@ export interface UnitSize extends Unit {
 export interface Progress {
   readonly rows: number;
   /** The key of the last row that was copied. */
-  readonly place: MovedRow | undefined;
+  readonly lastKey: MovedRow | undefined;
   readonly isDone: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface MoveDriver {
   /** @returns undefined if the payload does not exist */
   findPayloadBytes(projectId: number, name: string): Promise<number | undefined>;
   /** @returns the files with rows as `SERVICE` and project ids; a database with all rows is only `SERVICE` */
-  listPlaces(): Promise<readonly number[]>;
+  listProjects(): Promise<readonly number[]>;
   open(projectId: number): SqlSession;
   /**
    * Changes the target. The progress table exists once the move has begun. The changes are durable when this resolves.

@@ -55,7 +55,7 @@ class EmbeddedDriver implements MoveDriver {
     return statSync(join(this.folder.payloads, name), { throwIfNoEntry: false })?.size;
   }
 
-  async listPlaces(): Promise<readonly number[]> {
+  async listProjects(): Promise<readonly number[]> {
     return [SERVICE, ...listCatalogs(this.folder)];
   }
 

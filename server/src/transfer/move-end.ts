@@ -16,9 +16,9 @@ import {
   type MovedRow,
   type MovedTable,
   quoted,
-  readPlace,
+  readKey,
   readValue,
-  writePlace,
+  writeKey,
 } from './move-tables.ts';
 import { OWNING_ROWS, type OwningRow, ownedPayloads } from './owned-payloads.ts';
 
@@ -65,7 +65,7 @@ export class MoveEnd {
   async measure(): Promise<UnitSize[]> {
     const { driver, tables } = this;
     const units: UnitSize[] = [];
-    for (const projectId of await driver.listPlaces())
+    for (const projectId of await driver.listProjects())
       for (const table of tables.filter((candidate) => hasTable(driver, projectId, candidate)))
         units.push(...(await measureTable(driver, projectId, table)));
     return units.sort((left, right) => left.projectId - right.projectId);
@@ -141,8 +141,8 @@ export class MoveEnd {
         [projectId, table.name],
       );
       if (row === undefined) return undefined;
-      const lastKey = row.place === null ? undefined : readPlace(row.place);
-      return { rows: row.rows, place: lastKey, isDone: row.isDone === 1 };
+      const lastKey = row.place === null ? undefined : readKey(row.place);
+      return { rows: row.rows, lastKey, isDone: row.isDone === 1 };
     });
   }
 
@@ -215,7 +215,7 @@ export interface Step {
 }
 
 async function advance(tx: MoveTransaction, { table, projectId }: Unit, { before, after }: Step) {
-  const keyText = after.place === undefined ? null : writePlace(after.place);
+  const keyText = after.lastKey === undefined ? null : writeKey(after.lastKey);
   const changed = await tx.run(
     `insert into ${MOVE_PROGRESS} as known (project_id, table_name, row_count, place, is_done) values ($1, $2, $3, $4, $5)
      on conflict (project_id, table_name) do update

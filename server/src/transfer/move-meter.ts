@@ -7,7 +7,7 @@ import type { MoveEnd } from './move-end.ts';
 export interface MoveProgress {
   readonly phase: 'counting' | 'copying' | 'comparing';
   /** For example `project 3, document`. */
-  readonly place: string;
+  readonly subject: string;
   readonly rows: number;
   readonly allRows: number;
   /** From 0 to 1. Counts bytes, because a product is many times as large as a task. */
@@ -19,13 +19,13 @@ export interface MoveProgress {
 export type Report = (progress: MoveProgress) => void;
 
 /** The content of the source. */
-export interface Found {
+export interface SourceContent {
   readonly units: readonly UnitSize[];
   readonly payloads: readonly MovedPayload[];
 }
 
 export async function measureEnd(end: MoveEnd, report: Report): Promise<UnitSize[]> {
-  report({ phase: 'counting', place: end.name, rows: 0, allRows: 0, done: 0, doneBefore: 0 });
+  report({ phase: 'counting', subject: end.name, rows: 0, allRows: 0, done: 0, doneBefore: 0 });
   return end.measure();
 }
 
@@ -44,7 +44,7 @@ export class MoveMeter {
   /** The work that an earlier run did. */
   private workBefore = 0;
 
-  constructor(phase: 'copying' | 'comparing', { units, payloads }: Found, report: Report) {
+  constructor(phase: 'copying' | 'comparing', { units, payloads }: SourceContent, report: Report) {
     this.phase = phase;
     this.report = report;
     // Comparing reads both stores.
@@ -78,7 +78,7 @@ export class MoveMeter {
     // Rounding errors of many tables leave the sum slightly below the total.
     const part = (some: number) => (some >= allWork * (1 - 1e-9) ? 1 : some / allWork);
     const [done, doneBefore] = [part(this.work), part(this.workBefore)];
-    this.report({ phase, place: subject, rows, allRows, done, doneBefore });
+    this.report({ phase, subject: subject, rows, allRows, done, doneBefore });
   }
 }
 

@@ -68,7 +68,7 @@ export function createPostgresDriver(postgres: Postgres, name: string): MoveDriv
       );
       return row?.bytes ?? undefined;
     },
-    listPlaces: async () => [SERVICE],
+    listProjects: async () => [SERVICE],
     open: () => session,
     transaction: (_projectId, work) =>
       postgres.transaction((tx) => work({ ...tx, insert: (unit, rows) => copyRows(tx, unit, rows) })),

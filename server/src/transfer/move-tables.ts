@@ -55,7 +55,7 @@ type ColumnRow = {
   readonly column: string;
   readonly type: string;
   /** The position in the key, from 1; 0 if the column is not in the key. */
-  readonly keyPlace: number;
+  readonly keyPosition: number;
 };
 
 /** @throws Error if the two schemas do not have the same tables and columns */
@@ -78,7 +78,7 @@ function readEmbeddedTables(): EmbeddedTable[] {
     if (kind === 'catalog') showCatalogRow(database);
     const rows = database
       .prepare(
-        `select t.name as "table", c.name as "column", lower(c.type) as type, c.pk as "keyPlace"
+        `select t.name as "table", c.name as "column", lower(c.type) as type, c.pk as "keyPosition"
          from (select rowid, name from sqlite_schema where type = 'table' union all select 1e9, name from sqlite_temp_schema where type = 'view') t,
            pragma_table_info(t.name) c
          where t.name not like 'sqlite\\_%' escape '\\' and t.name not in ('meta', 'installation', 'relation_run', 'relation_dropped_run', 'relation_list')
@@ -136,7 +136,7 @@ export function showCatalogRow(file: DatabaseSync): void {
 async function readPostgresColumns(postgres: SqlSession): Promise<ColumnRow[]> {
   return postgres.rows<ColumnRow>(
     `select c.relname as "table", a.attname as "column", t.typname as type,
-       coalesce(array_position(string_to_array(i.indkey::text, ' '), a.attnum::text), 0)::bigint as "keyPlace"
+       coalesce(array_position(string_to_array(i.indkey::text, ' '), a.attnum::text), 0)::bigint as "keyPosition"
      from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
        join pg_type t on t.oid = a.atttypid
@@ -168,8 +168,8 @@ function describeTable(
   });
   const keyOf = (rows: readonly ColumnRow[]) =>
     rows
-      .filter(({ keyPlace }) => keyPlace > 0)
-      .sort((left, right) => left.keyPlace - right.keyPlace)
+      .filter(({ keyPosition }) => keyPosition > 0)
+      .sort((left, right) => left.keyPosition - right.keyPosition)
       .flatMap((row) => described.filter((column) => column.name === row.column));
   return { name, isOfCatalog, columns: described, keys: { embedded: keyOf(moved), postgres: keyOf(theirs) } };
 }
@@ -213,13 +213,13 @@ function toDouble(value: number): Uint8Array {
 }
 
 /** Writes the key of a row, after which a page ended, as JSON with bytes as `{"hex":"…"}`. */
-export function writePlace(key: MovedRow): string {
+export function writeKey(key: MovedRow): string {
   return JSON.stringify(
     key.map((value) => (value instanceof Uint8Array ? { hex: Buffer.from(value).toString('hex') } : value)),
   );
 }
 
-export function readPlace(text: string): MovedRow {
+export function readKey(text: string): MovedRow {
   const key = JSON.parse(text) as (number | string | null | { hex: string })[];
   return key.map((value) =>
     value !== null && typeof value === 'object' ? Buffer.from(value.hex, 'hex') : value,

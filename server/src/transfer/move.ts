@@ -10,7 +10,7 @@ import { openEmbeddedDriver } from './move-embedded.ts';
 import { MoveEnd } from './move-end.ts';
 import {
   describeUnit,
-  type Found,
+  type SourceContent,
   MoveMeter,
   type MoveProgress,
   measureEnd,
@@ -62,7 +62,7 @@ export async function moveStore({ onProgress = () => {}, ...options }: MoveOptio
   }
 }
 
-async function copyAll(ends: Ends, content: Found, onProgress: Report): Promise<void> {
+async function copyAll(ends: Ends, content: SourceContent, onProgress: Report): Promise<void> {
   const { source, target } = ends;
   const meter = new MoveMeter('copying', content, onProgress);
   for (const unit of content.units) await copyUnit(ends, unit, meter);
@@ -80,10 +80,10 @@ async function copyUnit({ source, target }: Ends, unit: UnitSize, meter: MoveMet
   let before = await target.findProgress(unit);
   meter.skipRows(unit, before?.rows ?? 0);
   while (!before?.isDone) {
-    const page = await source.read(unit, before?.place);
+    const page = await source.read(unit, before?.lastKey);
     const rows = (before?.rows ?? 0) + (page?.rows.length ?? 0);
     const isDone = page === undefined || rows >= unit.rows;
-    const after: Progress = { rows, place: page?.end ?? before?.place, isDone };
+    const after: Progress = { rows, lastKey: page?.end ?? before?.lastKey, isDone };
     await target.write(unit, page?.rows ?? [], { before, after });
     meter.addRows(unit, page?.rows.length ?? 0);
     before = after;

@@ -112,8 +112,8 @@ test('a move copies long values in bounded pages', async (t) => {
   file.close();
   const expectedRows = readStoredRows(data);
   const steps: number[] = [];
-  const onProgress = ({ phase, place, rows }: MoveProgress) => {
-    if (phase === 'copying' && place === 'project 1, document') steps.push(rows);
+  const onProgress = ({ phase, subject, rows }: MoveProgress) => {
+    if (phase === 'copying' && subject === 'project 1, document') steps.push(rows);
   };
   await moveStore({ from: data, to: url, onProgress });
   await moveStore({ from: url, to: back, onProgress });
@@ -374,10 +374,14 @@ test('neither the progress nor an error of a move contains the password', async 
   const { data, url } = await makePlaces(t, [2]);
   const secret = new URL(url);
   secret.password = 'topsecret';
-  const places: string[] = [];
-  await moveStore({ from: data, to: secret.href, onProgress: ({ place }) => places.push(place) });
+  const subjects: string[] = [];
+  await moveStore({ from: data, to: secret.href, onProgress: ({ subject }) => subjects.push(subject) });
   await query(url, 'delete from task_log');
-  const again = moveStore({ from: data, to: secret.href, onProgress: ({ place }) => places.push(place) });
+  const again = moveStore({
+    from: data,
+    to: secret.href,
+    onProgress: ({ subject }) => subjects.push(subject),
+  });
   await assert.rejects(again, (error: Error) => !error.message.includes('topsecret'));
-  assert.ok(!places.join().includes('topsecret'));
+  assert.ok(!subjects.join().includes('topsecret'));
 });

@@ -31,9 +31,9 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
   const onWritten = () => dispatcher.wake();
   const endpoints = new WebhookEndpoints({ database, clock, secrets, projects, onWritten });
   projects.removeWithProject('service_event');
-  projects.whenGone(async (tx, gone) => {
-    await removeEndpointsOf(tx, gone);
-    if (gone.type === 'project') await removeProjectRows(tx, gone.id);
+  projects.onRemoval(async (tx, part) => {
+    await removeEndpointsOf(tx, part);
+    if (part.type === 'project') await removeProjectRows(tx, part.id);
   });
 
   return {

@@ -38,21 +38,21 @@ test('uses of any number of keys are stored, and a later write never moves an in
   await saveUses(database, []);
   const uses = Array.from({ length: count }, (_, index) => ({
     id: index + 1,
-    at: 1000 + index,
+    usedAt: 1000 + index,
     inUrlAt: null,
   }));
   await saveUses(database, uses);
   for (const id of [1, 256, 257, count]) assert.deepEqual(await read(id), [999 + id, null]);
   await saveUses(database, [
-    { id: 1, at: 500, inUrlAt: 500 },
-    { id: 2, at: 9000, inUrlAt: 9000 },
-    { id: 100_000, at: 1, inUrlAt: 1 },
+    { id: 1, usedAt: 500, inUrlAt: 500 },
+    { id: 2, usedAt: 9000, inUrlAt: 9000 },
+    { id: 100_000, usedAt: 1, inUrlAt: 1 },
   ]);
   assert.deepEqual(await read(1), [1000, 500]);
   await saveUses(database, [
-    { id: 1, at: 2000, inUrlAt: 400 },
-    { id: 2, at: 9001, inUrlAt: null },
-    { id: 3, at: 3, inUrlAt: 3 },
+    { id: 1, usedAt: 2000, inUrlAt: 400 },
+    { id: 2, usedAt: 9001, inUrlAt: null },
+    { id: 3, usedAt: 3, inUrlAt: 3 },
   ]);
   assert.deepEqual(
     [await read(1), await read(2), await read(3)],

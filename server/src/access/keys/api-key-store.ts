@@ -63,7 +63,7 @@ export const removeKeysOf = (tx: ControlTransaction, { type, id }: PartScope) =>
 /** A use of a key; `inUrlAt` is null if the URL did not contain the key. */
 export interface KeyUse {
   readonly id: number;
-  readonly at: number;
+  readonly usedAt: number;
   readonly inUrlAt: number | null;
 }
 
@@ -74,8 +74,8 @@ const USES_AT_ONCE = 256;
 export async function saveUses(database: Database, uses: readonly KeyUse[]): Promise<void> {
   for (let start = 0; start < uses.length; start += USES_AT_ONCE) {
     const rows = padToPowerOfTwo(uses.slice(start, start + USES_AT_ONCE)).map(
-      ({ id, at, inUrlAt }) =>
-        sql`(cast(${id} as bigint), cast(${at} as bigint), cast(${inUrlAt} as bigint))`,
+      ({ id, usedAt, inUrlAt }) =>
+        sql`(cast(${id} as bigint), cast(${usedAt} as bigint), cast(${inUrlAt} as bigint))`,
     );
     // SQLite and PostgreSQL both name the columns of a list of values `column1`, `column2` and so on.
     await database.write('rows', (tx) =>

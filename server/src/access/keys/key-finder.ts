@@ -53,7 +53,7 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
           // The comparison takes constant time, wherever the hashes differ. Source: docs/interface §5.2 rule 5.
           const isSame = key && timingSafeEqual(key.hash, Buffer.from(hash));
           if (!isSame || isExpired(key, now)) throw new ServiceError('scope_refused');
-          lastUse.note({ id: key.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
+          lastUse.note({ id: key.caller.keyId, usedAt: now, inUrlAt: inUrl ? now : null });
           return key.caller;
         },
       );

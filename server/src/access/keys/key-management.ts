@@ -217,5 +217,5 @@ function listChanged(before: KeyLimits, after: KeyLimits): Partial<KeyLimits> {
 function withLatestUse(key: ApiKey, lastUse: LastUse): ApiKey {
   const use = lastUse.find(key.id);
   if (use === undefined) return key;
-  return { ...key, lastUsedAt: use.at, usedInUrlAt: use.inUrlAt ?? key.usedInUrlAt };
+  return { ...key, lastUsedAt: use.usedAt, usedInUrlAt: use.inUrlAt ?? key.usedInUrlAt };
 }

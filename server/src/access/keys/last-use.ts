@@ -49,8 +49,8 @@ export class LastUse {
 
   #keep(use: KeyUse): void {
     const earlier = this.#uses.get(use.id);
-    const usedAt = Math.max(use.at, earlier?.at ?? 0);
+    const usedAt = Math.max(use.usedAt, earlier?.usedAt ?? 0);
     const inUrlAt = Math.max(use.inUrlAt ?? 0, earlier?.inUrlAt ?? 0);
-    this.#uses.set(use.id, { id: use.id, at: usedAt, inUrlAt: inUrlAt === 0 ? null : inUrlAt });
+    this.#uses.set(use.id, { id: use.id, usedAt: usedAt, inUrlAt: inUrlAt === 0 ? null : inUrlAt });
   }
 }

@@ -134,7 +134,7 @@ async function signInByPasskey(
   const opened = await enter(parts, visitor, async (tx) => {
     const user = await findUser(tx, { id: userId });
     // Refuses a passkey that was removed, or used with the same count, since it was read.
-    const isNoted = await notePasskeyUse(tx, passkey, { counter, at: clock.now() });
+    const isNoted = await notePasskeyUse(tx, passkey, { counter, usedAt: clock.now() });
     if (!isNoted || user === undefined) throw new ServiceError('passkey_refused');
     return { user, what: 'signed-in', details: { passkey: passkey.name } };
   });

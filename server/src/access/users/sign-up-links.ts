@@ -16,7 +16,7 @@ import {
   findUser,
   INVITATIONS,
   type Invitation,
-  type InvitationPlace,
+  type InvitationSelection,
   insertInvitation,
   insertOwnerLink,
   insertUser,
@@ -68,7 +68,7 @@ interface NewInvitation {
 
 /** Creates the links through which people become users of the caller's account. Source: docs/interface §14.6. */
 export function createInvitations(parts: UserParts) {
-  const invitations = new Resources<Invitation, Author & InvitationPlace>(parts, {
+  const invitations = new Resources<Invitation, Author & InvitationSelection>(parts, {
     store: INVITATIONS,
     ...ownerRights,
     audit: ({ id, email }) => ({ subject: { type: 'invitation', id, name: email } }),

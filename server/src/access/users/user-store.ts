@@ -112,12 +112,12 @@ export interface Invitation extends Roles {
 }
 
 /** Selects the unexpired invitations of an account. */
-export interface InvitationPlace {
+export interface InvitationSelection {
   readonly accountId: number;
   readonly now: number;
 }
 
-export const INVITATIONS = createStore<Invitation, InvitationPlace>({
+export const INVITATIONS = createStore<Invitation, InvitationSelection>({
   name: 'invitation',
   within: ({ accountId, now }) => sql`account_id = ${accountId} and expires_at > ${now}`,
   read: toInvitation,
@@ -184,13 +184,13 @@ export interface ConsoleSession {
 }
 
 /** Selects the sessions of a user that have not ended. */
-interface SessionPlace {
+interface SessionSelection {
   readonly userId: number;
   readonly expiresAfter: number;
   readonly usedAfter: number;
 }
 
-export const SESSIONS = createStore<ConsoleSession, SessionPlace>({
+export const SESSIONS = createStore<ConsoleSession, SessionSelection>({
   name: 'console_session',
   within: ({ userId, expiresAfter, usedAfter }) =>
     sql`user_id = ${userId} and expires_at > ${expiresAfter} and used_at > ${usedAfter}`,
@@ -292,9 +292,9 @@ export async function insertPasskey(tx: ControlTransaction, passkey: Omit<Passke
 export async function notePasskeyUse(
   tx: ControlTransaction,
   { id, counter }: Pick<Passkey, 'id' | 'counter'>,
-  used: { counter: number; at: number },
+  used: { counter: number; usedAt: number },
 ): Promise<boolean> {
-  const set = { counter: used.counter, usedAt: used.at };
+  const set = { counter: used.counter, usedAt: used.usedAt };
   return (await control.update(tx, 'passkey', { where: { id, counter }, set })) > 0;
 }
 

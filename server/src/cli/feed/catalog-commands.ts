@@ -5,7 +5,7 @@ import { createGzip } from 'node:zlib';
 import type { UploadProduct } from '@relata/client';
 import { type Connection, type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { measureFiles, readProducts, writeWhole } from './product-files.ts';
-import { ask, countOf, isInteractive, print, say } from './terminal.ts';
+import { ask, countOf, isInteractive, print, formatCount } from './terminal.ts';
 
 /** The maximum number of identifiers in a request. Source: docs/interface §8. */
 const IDENTIFIERS = 10_000;
@@ -36,8 +36,8 @@ export async function diff(files: readonly string[], flags: ConnectionFlags): Pr
   else {
     listSome({ '+': created, '~': changed, '-': deleted });
     const lists = Object.entries({ created, changed, deleted });
-    const words = lists.map(([name, list]) => `${say(list.length)} ${name}`);
-    console.log([...words, `${say(unchanged)} unchanged`].join(', '));
+    const words = lists.map(([name, list]) => `${formatCount(list.length)} ${name}`);
+    console.log([...words, `${formatCount(unchanged)} unchanged`].join(', '));
   }
   return created.length + changed.length + deleted.length > 0 ? 1 : 0;
 }
@@ -45,7 +45,7 @@ export async function diff(files: readonly string[], flags: ConnectionFlags): Pr
 function listSome(lists: Readonly<Record<string, readonly string[]>>): void {
   for (const [sign, list] of Object.entries(lists)) {
     for (const identifier of list.slice(0, SHOWN)) console.log(`${sign} ${identifier}`);
-    if (list.length > SHOWN) console.log(`${sign} … and ${say(list.length - SHOWN)} more`);
+    if (list.length > SHOWN) console.log(`${sign} … and ${formatCount(list.length - SHOWN)} more`);
   }
 }
 

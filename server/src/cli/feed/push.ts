@@ -8,7 +8,7 @@ import { openProgressLine } from '../progress-line.ts';
 import type { Connection, ConnectionFlags } from './connection.ts';
 import { connect, connectWith, PATIENT_RETRIES, readStored, UsageError } from './connection.ts';
 import { type FileProgress, measureFiles, readProducts } from './product-files.ts';
-import { ask, confirm, countOf, isInteractive, print, say } from './terminal.ts';
+import { ask, confirm, countOf, isInteractive, print, formatCount } from './terminal.ts';
 
 export interface PushFlags extends ConnectionFlags {
   readonly full?: boolean;
@@ -95,8 +95,9 @@ function report({ state, preview }: PushResult, { mode, committed }: { mode: Mod
 }
 
 function describePush({ products, batches, skipped }: PushState): string {
-  const left = skipped > 0 ? `, ${say(skipped)} invalid skipped (the reports of the tasks name them)` : '';
-  return `pushed ${countOf(products, 'product')} in ${say(batches)} ${batches === 1 ? 'batch' : 'batches'}${left}`;
+  const left =
+    skipped > 0 ? `, ${formatCount(skipped)} invalid skipped (the reports of the tasks name them)` : '';
+  return `pushed ${countOf(products, 'product')} in ${formatCount(batches)} ${batches === 1 ? 'batch' : 'batches'}${left}`;
 }
 
 function readMode({ full, incremental, partial, preview, allowDeletes }: PushFlags): Mode {
@@ -113,7 +114,7 @@ function readMode({ full, incremental, partial, preview, allowDeletes }: PushFla
 
 const describe = ({ read, total }: FileProgress, products: number) => ({
   phase: 'sending',
-  place: '',
+  subject: '',
   rows: products,
   noun: 'products',
   done: total === 0 ? undefined : read / total,
@@ -147,7 +148,7 @@ const countsOf = ({ created, changed, unchanged, deleted }: FullUpdatePreview) =
 });
 
 function describePreview(preview: FullUpdatePreview): string {
-  const counts = Object.entries(countsOf(preview)).map(([name, count]) => `${say(count)} ${name}`);
+  const counts = Object.entries(countsOf(preview)).map(([name, count]) => `${formatCount(count)} ${name}`);
   const share = preview.deleted.count > 0 ? ` (${preview.deletePercent.toFixed(1)} % of the catalog)` : '';
   return `This commit: ${counts.join(', ')}${share}`;
 }

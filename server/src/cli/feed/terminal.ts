@@ -42,6 +42,6 @@ export const print = (value: unknown): void => console.log(JSON.stringify(value,
 
 /** @param noun the singular of a noun whose plural ends in -s */
 export const countOf = (count: number, noun: string): string =>
-  `${say(count)} ${noun}${count === 1 ? '' : 's'}`;
+  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-export const say = (count: number): string => count.toLocaleString('en-US');
+export const formatCount = (count: number): string => count.toLocaleString('en-US');
