@@ -41,11 +41,11 @@ export class CatalogWatch {
   private readonly timers: NodeJS.Timeout[] = [];
   private working: Promise<void> | undefined;
 
-  constructor(place: EmbeddedPlace, logger: Logger) {
-    this.location = place;
+  constructor(location: EmbeddedPlace, logger: Logger) {
+    this.location = location;
     this.logger = logger;
-    this.marks = openDamageMarks(place.catalogs, place.markMoves);
-    this.foreign = createForeignCatalogs(place, logger);
+    this.marks = openDamageMarks(location.catalogs, location.markMoves);
+    this.foreign = createForeignCatalogs(location, logger);
   }
 
   start(): void {
