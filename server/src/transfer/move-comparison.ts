@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Counters, UnitSize } from './move-driver.ts';
 import type { MoveEnd } from './move-end.ts';
-import { describeUnit, type SourceContent, MoveMeter, measureEnd, type Report } from './move-meter.ts';
+import { describeUnit, MoveMeter, measureEnd, type Report, type SourceContent } from './move-meter.ts';
 import { packRow } from './move-tables.ts';
 
 interface ComparedEnds {

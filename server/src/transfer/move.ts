@@ -10,11 +10,11 @@ import { openEmbeddedDriver } from './move-embedded.ts';
 import { MoveEnd } from './move-end.ts';
 import {
   describeUnit,
-  type SourceContent,
   MoveMeter,
   type MoveProgress,
   measureEnd,
   type Report,
+  type SourceContent,
 } from './move-meter.ts';
 import { createPostgresDriver, hidePassword, openMoved, refuseServed } from './move-postgres.ts';
 import { describeMove } from './move-tables.ts';

@@ -94,5 +94,5 @@ test('a fault of the service is logged and becomes a failed attempt with a fixed
   const sealed = [{ value: 'sealed:1:x', endsAt: null }];
   const attempt = await send({ ...ENDPOINT, secrets: sealed, url: 'https://shop.test/' }, MESSAGE, 0);
   assert.equal(attempt.error, 'The request could not be sent');
-  assert.deepEqual(faults, [{ err: fault, endpointId: ENDPOINT.id }]);
+  assert.deepEqual(faults, [{ err: fault, endpoint: ENDPOINT.id }]);
 });

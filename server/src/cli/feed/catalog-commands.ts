@@ -5,7 +5,7 @@ import { createGzip } from 'node:zlib';
 import type { UploadProduct } from '@relata/client';
 import { type Connection, type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { measureFiles, readProducts, writeWhole } from './product-files.ts';
-import { ask, countOf, isInteractive, print, formatCount } from './terminal.ts';
+import { ask, countOf, formatCount, isInteractive, print } from './terminal.ts';
 
 /** The maximum number of identifiers in a request. Source: docs/interface §8. */
 const IDENTIFIERS = 10_000;

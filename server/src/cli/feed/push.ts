@@ -8,7 +8,7 @@ import { openProgressLine } from '../progress-line.ts';
 import type { Connection, ConnectionFlags } from './connection.ts';
 import { connect, connectWith, PATIENT_RETRIES, readStored, UsageError } from './connection.ts';
 import { type FileProgress, measureFiles, readProducts } from './product-files.ts';
-import { ask, confirm, countOf, isInteractive, print, formatCount } from './terminal.ts';
+import { ask, confirm, countOf, formatCount, isInteractive, print } from './terminal.ts';
 
 export interface PushFlags extends ConnectionFlags {
   readonly full?: boolean;
