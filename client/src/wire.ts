@@ -5,16 +5,16 @@ export type ApiKey = {
   id: number;
   name: string;
   scope: Scope;
-  /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+  /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: everything within the scope */
   access: "read" | "write" | "manage";
-  /** related products and fit, and nothing else: for a page whose visitors can see the key */
+  /** only related products and fit, for a page whose visitors can see the key */
   page?: true;
-  /** of the value, to tell keys apart */
+  /** of the value, to identify the key */
   firstCharacters: string;
   /** epoch milliseconds */
   createdAt: number;
   lastUsedAt: number | null;
-  /** last use by the deprecated ?apiKey= */
+  /** the last use in the deprecated ?apiKey= */
   usedInUrlAt: number | null;
   expiresAt: number | null;
   rateLimit: {
@@ -164,11 +164,11 @@ export type AuditEntry = {
     name: string;
   };
   projectId: number | null;
-  /** subject and what happened to it, as api-key.created */
+  /** the subject and the event, such as api-key.created */
   action: string;
-  /** what was changed */
+  /** the changed object */
   subject: Record<string, unknown>;
-  /** how it was changed */
+  /** the details of the change */
   details: Record<string, unknown>;
 };
 
@@ -203,7 +203,7 @@ export type CatalogPoint = {
   created: number;
   changed: number;
   deleted: number;
-  /** that ended */
+  /** tasks that ended */
   tasks: number;
   failedTasks: number;
 };
@@ -437,13 +437,13 @@ export type ConsoleSession = {
   isCurrent: boolean;
   /** epoch milliseconds */
   createdAt: number;
-  /** epoch milliseconds, to the minute */
+  /** epoch milliseconds, accurate to the minute */
   usedAt: number;
   /** epoch milliseconds */
   expiresAt: number;
-  /** the network address that signed in; null: not known */
+  /** the network address of the browser; null if unknown */
   address: string | null;
-  /** how the browser names itself, at most 255 characters; null: not known */
+  /** the name of the browser, at most 255 characters; null if unknown */
   userAgent: string | null;
 };
 
@@ -716,9 +716,9 @@ export type HttpSource = {
 export type Invitation = {
   id: number;
   email: string;
-  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+  /** owner: everything; editor: everything except users and keys of the account; viewer: read access; none: no access outside of `roles` */
   role: "owner" | "editor" | "viewer" | "none";
-  /** what the user may do in project groups and projects, whatever `role` is */
+  /** the roles in project groups and projects, in addition to `role` */
   roles: Array<{
     scope: {
       type: "project-group" | "project";
@@ -755,9 +755,9 @@ export type KeptRequest = {
     id: number | null;
     name: string;
   };
-  /** its first 1,024 characters; secrets are masked. null: no body, a file, or not readable */
+  /** its first 1,024 characters with secrets masked; null if there was none, a file, or an unreadable body */
   body: string | null;
-  /** of the body as it was sent */
+  /** the size of the body as it was sent */
   bodyBytes: number;
   isBodyWhole: boolean;
 };
@@ -767,14 +767,14 @@ export type KeptRequests = {
   items: Array<KeptRequest>;
   /** when this process began to keep requests, epoch milliseconds */
   since: number;
-  /** false: other processes may have answered others */
+  /** false if other processes may have answered further requests */
   isWhole: boolean;
 };
 
 export type KeyStatistics = {
-  /** epoch milliseconds, a whole step */
+  /** epoch milliseconds, at the boundary of a step */
   from: number;
-  /** epoch milliseconds, a whole step */
+  /** epoch milliseconds, at the boundary of a step */
   to: number;
   /** seconds */
   step: number;
@@ -819,15 +819,15 @@ export type ManagedProject = {
   locale: string;
   tags: Array<string>;
   settings: {
-    /** delete guard of full updates */
+    /** the delete guard refuses a full update that would delete more of the products */
     maxDeletePercent: number;
-    /** commits and deletes that can be undone */
+    /** how many commits and deletes can be undone */
     keptCommits: number;
-    /** days for which commits and deletes can be undone; null: whatever their age */
+    /** for how many days commits and deletes can be undone; null: without a limit */
     keptDays: number | null;
-    /** the attribute that is the brand */
+    /** the attribute with the brand */
     brandAttribute: string;
-    /** the attribute that is the price */
+    /** the attribute with the price */
     priceAttribute: string;
     /** refuse or skip the invalid products of a request */
     onInvalid: "refuse" | "skip";
@@ -1188,16 +1188,16 @@ export type NewApiKey = {
   id: number;
   name: string;
   scope: Scope;
-  /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+  /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: everything within the scope */
   access: "read" | "write" | "manage";
-  /** related products and fit, and nothing else: for a page whose visitors can see the key */
+  /** only related products and fit, for a page whose visitors can see the key */
   page?: true;
-  /** of the value, to tell keys apart */
+  /** of the value, to identify the key */
   firstCharacters: string;
   /** epoch milliseconds */
   createdAt: number;
   lastUsedAt: number | null;
-  /** last use by the deprecated ?apiKey= */
+  /** the last use in the deprecated ?apiKey= */
   usedInUrlAt: number | null;
   expiresAt: number | null;
   rateLimit: {
@@ -1208,16 +1208,16 @@ export type NewApiKey = {
     id: number | null;
     name: string;
   };
-  /** the value: shown once, so a repetition by Idempotency-Key has none */
+  /** the value; shown once, so a repeated request with the same Idempotency-Key has none */
   key?: string;
 };
 
 export type NewInvitation = {
   id: number;
   email: string;
-  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+  /** owner: everything; editor: everything except users and keys of the account; viewer: read access; none: no access outside of `roles` */
   role: "owner" | "editor" | "viewer" | "none";
-  /** what the user may do in project groups and projects, whatever `role` is */
+  /** the roles in project groups and projects, in addition to `role` */
   roles: Array<{
     scope: {
       type: "project-group" | "project";
@@ -1234,7 +1234,7 @@ export type NewInvitation = {
   };
   /** epoch milliseconds */
   expiresAt: number;
-  /** to be passed on: shown once, so a repetition by Idempotency-Key has none */
+  /** to send to the person; shown once, so a repeated request with the same Idempotency-Key has none */
   link?: string;
 };
 
@@ -1244,15 +1244,15 @@ export type NewWebhookEndpoint = {
   events: Array<string>;
   scope: Scope;
   enabled: boolean;
-  /** why the service switched it off; null while it is on, or when a person did */
+  /** why the service switched it off; null if it is on or a person switched it off */
   switchedOff: {
     /** epoch milliseconds */
     at: number;
     reason: string;
   } | null;
-  /** the first of the attempts that failed; null when the last one succeeded */
+  /** the first failed attempt since the last success; null if the last attempt succeeded */
   failingSince: number | null;
-  /** until when former secrets sign too */
+  /** until when former secrets also sign */
   overlapEndsAt: number | null;
   /** epoch milliseconds */
   createdAt: number;
@@ -1263,7 +1263,7 @@ export type NewWebhookEndpoint = {
   };
   /** epoch milliseconds */
   updatedAt: number;
-  /** shown once, so a repetition by Idempotency-Key has none */
+  /** shown once, so a repeated request with the same Idempotency-Key has none */
   secret?: string;
 };
 
@@ -1369,16 +1369,16 @@ export type PairVerdict = {
 export type Passkey = {
   id: number;
   name: string;
-  /** where it was added; browsers use it nowhere else */
+  /** where it was added; browsers use it only there */
   host: string;
   /** epoch milliseconds */
   createdAt: number;
-  /** the last sign-in with it */
+  /** the last sign-in with this passkey */
   usedAt: number | null;
 };
 
 export type PasskeyOptions = {
-  /** good once, for 5 minutes */
+  /** works once, within 5 minutes */
   challenge: string;
   rp: {
     id: string;
@@ -1409,7 +1409,7 @@ export type PasskeyOptions = {
 
 export type PasskeyWanted = {
   passkey: {
-    /** good once, for 5 minutes */
+    /** works once, within 5 minutes */
     challenge: string;
     rpId: string;
     /** milliseconds */
@@ -1770,7 +1770,7 @@ export type Project = {
   name: string;
   "project-group-id": number;
   "project-group-name": string;
-  /** language and country, as de-DE */
+  /** language and country, such as de-DE */
   locale: string;
   language: string;
   country: string;
@@ -1787,10 +1787,10 @@ export type ProjectGroup = {
 export type ProjectList = {
   status: "success";
   data: {
-    /** by id */
+    /** ordered by id */
     projects: Array<Project>;
   };
-  /** of a page */
+  /** only for a page; null on the last one */
   nextCursor?: string | null;
 };
 
@@ -2202,7 +2202,7 @@ export type RequestPoint = {
   /** when the step begins, epoch milliseconds */
   at: number;
   requests: number;
-  /** answered 4xx, but for 429 */
+  /** answered 4xx, except 429 */
   refused: number;
   /** answered 429 */
   limited: number;
@@ -2437,7 +2437,7 @@ export type ShopSuggestions = {
 };
 
 export type SignInWays = {
-  /** the provider of the company; null: people sign in with passwords alone */
+  /** the provider of the company; null if people sign in with passwords only */
   companyAccount: {
     name: string;
   } | null;
@@ -2448,9 +2448,9 @@ export type SignedIn = {
     id: number;
     email: string;
     name: string;
-    /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+    /** owner: everything; editor: everything except users and keys of the account; viewer: read access; none: no access outside of `roles` */
     role: "owner" | "editor" | "viewer" | "none";
-    /** what the user may do in project groups and projects, whatever `role` is */
+    /** the roles in project groups and projects, in addition to `role` */
     roles: Array<{
       scope: {
         type: "project-group" | "project";
@@ -2475,15 +2475,15 @@ export type StartedBuild = {
 };
 
 export type Statistics = {
-  /** epoch milliseconds, a whole step */
+  /** epoch milliseconds, at the boundary of a step */
   from: number;
-  /** epoch milliseconds, a whole step */
+  /** epoch milliseconds, at the boundary of a step */
   to: number;
   /** seconds */
   step: number;
   /** a point for each step with requests */
   requests: Array<RequestPoint>;
-  /** one for the beginning, and one for each step in which something happened */
+  /** a point for the beginning, and one for each step with changes */
   catalogs: Array<CatalogPoint>;
   /** requests that failed or were slow, newest first */
   noted: Array<NotedRequest>;
@@ -2634,9 +2634,9 @@ export type User = {
   id: number;
   email: string;
   name: string;
-  /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+  /** owner: everything; editor: everything except users and keys of the account; viewer: read access; none: no access outside of `roles` */
   role: "owner" | "editor" | "viewer" | "none";
-  /** what the user may do in project groups and projects, whatever `role` is */
+  /** the roles in project groups and projects, in addition to `role` */
   roles: Array<{
     scope: {
       type: "project-group" | "project";
@@ -2646,10 +2646,10 @@ export type User = {
   }>;
   /** epoch milliseconds */
   createdAt: number;
-  /** the last time */
+  /** the last sign-in */
   signedInAt: number | null;
   signsInWith: "password" | "company-account";
-  /** how many */
+  /** the number of passkeys */
   passkeys: number;
 };
 
@@ -2684,11 +2684,11 @@ export type WebhookDelivery = {
   createdAt: number;
   /** null before the first attempt */
   lastAttemptAt: number | null;
-  /** null unless it is pending; one behind another waits for that */
+  /** null unless it is pending; a delivery behind another one waits for it */
   nextAttemptAt: number | null;
   /** null while it is pending */
   finishedAt: number | null;
-  /** of the last attempt */
+  /** the duration of the last attempt */
   durationMs: number | null;
   request: {
     url: string;
@@ -2696,7 +2696,7 @@ export type WebhookDelivery = {
     headers: Record<string, string>;
     body: string;
   };
-  /** to the last attempt, the first 1,000 characters; null when there was none */
+  /** the answer to the last attempt, at most 1,000 characters; null if there was none */
   answer: {
     status: number;
     body: string;
@@ -2711,15 +2711,15 @@ export type WebhookEndpoint = {
   events: Array<string>;
   scope: Scope;
   enabled: boolean;
-  /** why the service switched it off; null while it is on, or when a person did */
+  /** why the service switched it off; null if it is on or a person switched it off */
   switchedOff: {
     /** epoch milliseconds */
     at: number;
     reason: string;
   } | null;
-  /** the first of the attempts that failed; null when the last one succeeded */
+  /** the first failed attempt since the last success; null if the last attempt succeeded */
   failingSince: number | null;
-  /** until when former secrets sign too */
+  /** until when former secrets also sign */
   overlapEndsAt: number | null;
   /** epoch milliseconds */
   createdAt: number;
@@ -2866,19 +2866,19 @@ export interface Operations {
     body: {
       name: string;
       projectGroupId: number;
-      /** language and country, as de-DE */
+      /** language and country, such as de-DE */
       locale: string;
       tags?: Array<string>;
       settings?: {
-        /** delete guard of full updates */
+        /** the delete guard refuses a full update that would delete more of the products */
         maxDeletePercent?: number;
-        /** commits and deletes that can be undone */
+        /** how many commits and deletes can be undone */
         keptCommits?: number;
-        /** days for which commits and deletes can be undone; null: whatever their age */
+        /** for how many days commits and deletes can be undone; null: without a limit */
         keptDays?: number | null;
-        /** the attribute that is the brand */
+        /** the attribute with the brand */
         brandAttribute?: string;
-        /** the attribute that is the price */
+        /** the attribute with the price */
         priceAttribute?: string;
         /** refuse or skip the invalid products of a request */
         onInvalid?: "refuse" | "skip";
@@ -2897,19 +2897,19 @@ export interface Operations {
     body: {
       name?: string;
       projectGroupId?: number;
-      /** language and country, as de-DE */
+      /** language and country, such as de-DE */
       locale?: string;
       tags?: Array<string>;
       settings?: {
-        /** delete guard of full updates */
+        /** the delete guard refuses a full update that would delete more of the products */
         maxDeletePercent?: number;
-        /** commits and deletes that can be undone */
+        /** how many commits and deletes can be undone */
         keptCommits?: number;
-        /** days for which commits and deletes can be undone; null: whatever their age */
+        /** for how many days commits and deletes can be undone; null: without a limit */
         keptDays?: number | null;
-        /** the attribute that is the brand */
+        /** the attribute with the brand */
         brandAttribute?: string;
-        /** the attribute that is the price */
+        /** the attribute with the price */
         priceAttribute?: string;
         /** refuse or skip the invalid products of a request */
         onInvalid?: "refuse" | "skip";
@@ -2925,12 +2925,12 @@ export interface Operations {
       status: "success";
     };
   };
-  /** Bring a deleted project back */
+  /** Restore a deleted project */
   postManagementProjectsByIdRestore: {
     path: { id: number; };
     answer: ManagedProject;
   };
-  /** Read who changed what, newest first */
+  /** Read the audit log, newest entries first */
   getManagementAuditLog: {
     query?: { limit?: number; cursor?: string; projectId?: number; action?: string; actor?: string; from?: number; to?: number; };
     answer: {
@@ -2961,9 +2961,9 @@ export interface Operations {
     body: {
       name: string;
       scope: Scope;
-      /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+      /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: everything within the scope */
       access?: "read" | "write" | "manage";
-      /** related products and fit, and nothing else: for a page whose visitors can see the key; its access is read */
+      /** only related products and fit, for a page whose visitors can see the key; its access is read */
       page?: boolean;
       rateLimit?: {
         requestsPerMinute: number;
@@ -2982,13 +2982,13 @@ export interface Operations {
     path: { id: number; };
     body: {
       name?: string;
-      /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: all that the scope allows */
+      /** read: projects, lookups, relations, reading tasks; write: also updates and cancelling tasks; manage: everything within the scope */
       access?: "read" | "write" | "manage";
       /** null: no limit */
       rateLimit?: {
         requestsPerMinute: number;
       } | null;
-      /** null: never */
+      /** null: the key never expires */
       expiresAt?: number | null;
     };
     answer: ApiKey;
@@ -3004,7 +3004,7 @@ export interface Operations {
   postManagementApiKeysByIdRotate: {
     path: { id: number; };
     body: {
-      /** for so long the old value works too */
+      /** for how long the old value stays valid */
       overlapSeconds?: number;
     };
     answer: NewApiKey;
@@ -3017,15 +3017,15 @@ export interface Operations {
     };
     answer: SignedIn | PasskeyWanted;
   };
-  /** Who is signed in */
+  /** Read who is signed in */
   getManagementSession: {
     answer: SignedIn;
   };
-  /** Sign out here */
+  /** Sign out in this browser */
   deleteManagementSession: {
     answer: {
       status: "success";
-      /** where a user with a company account signs out there too */
+      /** where a user with a company account also signs out of the provider */
       providerSignOutUrl?: string;
     };
   };
@@ -3042,7 +3042,7 @@ export interface Operations {
     };
     answer: SignedIn;
   };
-  /** What an owner link or an invitation is for */
+  /** Read what an owner link or an invitation is for */
   postManagementLinksCheck: {
     body: {
       /** the last part of the link */
@@ -3050,27 +3050,27 @@ export interface Operations {
     };
     answer: {
       type: "owner" | "invitation";
-      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+      /** owner: everything; editor: everything except users and keys of the account; viewer: read access; none: no access outside of `roles` */
       role: "owner" | "editor" | "viewer" | "none";
       /** epoch milliseconds */
       expiresAt: number;
-      /** of an invitation */
+      /** only for an invitation */
       email?: string;
     };
   };
-  /** Become an owner by the link of the start or of `relata owner-link` */
+  /** Become an owner with the link of the start or of `relata owner-link` */
   postManagementOwner: {
     body: {
       /** the last part of the link */
       token: string;
-      /** upper and lower case are alike */
+      /** upper and lower case are the same */
       email: string;
       name: string;
       password: string;
     };
     answer: SignedIn;
   };
-  /** Become a user by an invitation */
+  /** Become a user with an invitation */
   postManagementInvitationsAccept: {
     body: {
       /** the last part of the link */
@@ -3080,7 +3080,7 @@ export interface Operations {
     };
     answer: SignedIn;
   };
-  /** Change the own password */
+  /** Change your own password */
   postManagementSessionPassword: {
     body: {
       current: string;
@@ -3088,21 +3088,21 @@ export interface Operations {
     };
     answer: SignedIn;
   };
-  /** How people sign in here */
+  /** Read how people can sign in */
   getManagementSessionWays: {
     answer: SignInWays;
   };
   /** Begin to sign in with the company account */
   postManagementSessionCompanyAccountStart: {
     answer: {
-      /** where the browser goes */
+      /** the address of the sign-in page of the provider */
       url: string;
     };
   };
-  /** Sign in with what the provider answered */
+  /** Sign in with the answer of the provider */
   postManagementSessionCompanyAccount: {
     body: {
-      /** with which the browser came back to /console/, without the question mark */
+      /** the query with which the browser returned to /console/, without the question mark */
       query: string;
     };
     answer: SignedIn;
@@ -3136,7 +3136,7 @@ export interface Operations {
       items: Array<Passkey>;
     };
   };
-  /** Add the passkey that the browser made */
+  /** Add the passkey that the browser created */
   postManagementSessionPasskeys: {
     body: {
       name: string;
@@ -3149,7 +3149,7 @@ export interface Operations {
     };
     answer: Passkey;
   };
-  /** Begin to add a passkey */
+  /** Start to add a passkey */
   postManagementSessionPasskeysStart: {
     answer: PasskeyOptions;
   };
@@ -3181,9 +3181,9 @@ export interface Operations {
     path: { id: number; };
     body: {
       name?: string;
-      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+      /** owner: everything; editor: everything except users and keys of the account; viewer: read access; none: no access outside of `roles` */
       role?: "owner" | "editor" | "viewer" | "none";
-      /** what the user may do in project groups and projects, whatever `role` is */
+      /** the roles in project groups and projects, in addition to `role` */
       roles?: Array<{
         scope: {
           type: "project-group" | "project";
@@ -3201,7 +3201,7 @@ export interface Operations {
       status: "success";
     };
   };
-  /** List the invitations that are open */
+  /** List open invitations */
   getManagementInvitations: {
     query?: { limit?: number; cursor?: string; };
     answer: {
@@ -3213,11 +3213,11 @@ export interface Operations {
   /** Invite a person */
   postManagementInvitations: {
     body: {
-      /** upper and lower case are alike */
+      /** upper and lower case are the same */
       email: string;
-      /** owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles` */
+      /** owner: everything; editor: everything except users and keys of the account; viewer: read access; none: no access outside of `roles` */
       role: "owner" | "editor" | "viewer" | "none";
-      /** what the user may do in project groups and projects, whatever `role` is */
+      /** the roles in project groups and projects, in addition to `role` */
       roles?: Array<{
         scope: {
           type: "project-group" | "project";
@@ -3235,18 +3235,18 @@ export interface Operations {
       status: "success";
     };
   };
-  /** Requests, catalog sizes and updates over time, and requests that failed or were slow */
+  /** Read requests, catalog sizes and updates over time, and requests that failed or were slow */
   getManagementStatistics: {
     query?: { from?: number; to?: number; step?: 60 | 3600 | 86400; projectId?: number; };
     answer: Statistics;
   };
-  /** Requests of an API key over time, and those that were over its limit */
+  /** Read the requests of an API key over time, and how many exceeded its rate limit */
   getManagementApiKeysByIdStatistics: {
     path: { id: number; };
     query?: { from?: number; to?: number; step?: 60 | 3600 | 86400; };
     answer: KeyStatistics;
   };
-  /** The last requests of a project that failed or were slow, with the beginning of their bodies */
+  /** Read the last requests of a project that failed or were slow, with the beginning of their bodies */
   getManagementProjectsByIdRequests: {
     path: { id: number; };
     query?: { kind?: "failed" | "slow"; };
@@ -4150,7 +4150,7 @@ export interface Operations {
     };
     answer: NewWebhookEndpoint;
   };
-  /** Read a webhook endpoint; the ETag is for If-Match */
+  /** Read a webhook endpoint, with an ETag for If-Match */
   getManagementWebhookEndpointsById: {
     path: { id: number; };
     answer: WebhookEndpoint;
@@ -4162,7 +4162,7 @@ export interface Operations {
       /** http:// or https://, without credentials; only public addresses and those of RELATA_FETCH_ALLOW */
       url?: string;
       events?: Array<"task.finished" | "task.failed" | "catalog.committed" | "catalog.commit_refused" | "products.changed" | "relation.changed" | "relation.unhealthy" | "channel.published" | "pipeline.failed">;
-      /** true also switches on what the service switched off */
+      /** true also switches on an endpoint that the service switched off */
       enabled?: boolean;
     };
     answer: WebhookEndpoint;
@@ -4174,11 +4174,11 @@ export interface Operations {
       status: "success";
     };
   };
-  /** Make a new secret for a webhook endpoint */
+  /** Rotate the secret of a webhook endpoint */
   postManagementWebhookEndpointsByIdRotateSecret: {
     path: { id: number; };
     body: {
-      /** for so long the former secret signs too */
+      /** for how long the former secret also signs */
       overlapSeconds?: number;
     };
     answer: NewWebhookEndpoint;
