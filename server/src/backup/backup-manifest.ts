@@ -108,7 +108,7 @@ function refuseDamaged({ root }: DataFolder, problems: readonly Problem[]): Erro
       `The backup ${root} is damaged or not complete:`,
       ...shown,
       ...(more > 0 ? [`  and ${more} more`] : []),
-      `Use another backup. A project whose catalog is not named above can be brought back from this one: relata restore ${root} --project ID`,
+      `Use another backup. A project whose catalog is not named above can be restored from this backup: relata restore ${root} --project ID`,
     ].join('\n'),
   );
 }
@@ -118,12 +118,12 @@ function readManifest(folder: DataFolder, mayBeMissing: boolean): Manifest | und
   if (!existsSync(path)) {
     if (mayBeMissing) return undefined;
     throw new Error(
-      `The backup ${folder.root} has no ${NAME}: an earlier version made it, or it is not complete. ` +
-        'With --without-manifest it is checked as far as that goes: by SQLite, and for a catalog of each project that was filled.',
+      `The backup ${folder.root} has no ${NAME}: an earlier version made it, or it is incomplete. ` +
+        "With --without-manifest, only SQLite's checks run, and each project that was filled must have a catalog.",
     );
   }
   const manifest = parseManifest(path);
-  if (manifest.format > FORMAT) throw new Error(`The file ${path} is of a newer program: use that one.`);
+  if (manifest.format > FORMAT) throw new Error(`The file ${path} was written by a newer program; use that program.`);
   for (const kind of ['control', 'catalog'] as const)
     refuseNewer(`The backup ${folder.root}`, manifest.schema[kind], newestOf(kind));
   return manifest;
@@ -137,7 +137,7 @@ function parseManifest(path: string): Manifest {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
   }
-  throw new Error(`The file ${path} is damaged: use another backup.`);
+  throw new Error(`The file ${path} is damaged; use another backup.`);
 }
 
 /** @param named the files in the manifest; undefined without a manifest */
@@ -161,8 +161,8 @@ async function listChanges(
 async function findChange(root: string, { path, bytes, sha256 }: BackupFile): Promise<string | undefined> {
   if (!existsSync(join(root, path))) return 'it is missing';
   const found = await digest(join(root, path));
-  if (found.bytes !== bytes) return `it has ${found.bytes} bytes and had ${bytes}`;
-  return found.sha256 === sha256 ? undefined : 'its bytes are others than when the backup was made';
+  if (found.bytes !== bytes) return `it has ${found.bytes} bytes, but had ${bytes}`;
+  return found.sha256 === sha256 ? undefined : 'its bytes differ from those in the manifest';
 }
 
 /**
@@ -181,7 +181,7 @@ export function findMissingIn(folder: DataFolder) {
     .filter(({ id }) => !existsSync(catalogPath(folder, Number(id))));
   const problems: Problem[] = without
     .filter(({ wasFilled }) => wasFilled === 1)
-    .map(({ id }) => ({ path: `catalogs/${id}.db`, problem: 'it is missing, and its project had products' }));
+    .map(({ id }) => ({ path: `catalogs/${id}.db`, problem: 'it is missing, although its project had products' }));
   const bodies = listOwnedPayloads(control).map(({ name }) => name);
   const missing = bodies.filter((name) => !existsSync(join(folder.payloads, name)));
   const task = findLostTask(control, missing);
@@ -212,7 +212,7 @@ function listIrregular(folder: DataFolder): Problem[] {
   const files = folders.length > 0 ? [] : [NAME, ...listFiles(folder)].map((path) => join(folder.root, path));
   return [...folders, ...files.filter((path) => isOther(path, 'isFile'))].map((path) => ({
     path: path.slice(folder.root.length + 1),
-    problem: 'it is not a regular file or folder, and a backup holds no links, FIFOs or devices',
+    problem: 'it is not a regular file or folder; a backup contains no links, FIFOs or devices',
   }));
 }
 
@@ -220,7 +220,7 @@ function findDatabaseProblems(folder: DataFolder, path: string): readonly string
   const { problems } = checkSqliteFile(join(folder.root, path));
   if (problems.length > 0) return problems;
   const foreign = findForeignSchemaIn(join(folder.root, path), path === 'control.db' ? 'control' : 'catalog');
-  return foreign.map((what) => `it has a ${what}, which this service did not make`);
+  return foreign.map((what) => `it has a ${what}, which this service did not create`);
 }
 
 /** @returns the files that belong to a backup, relative to its folder and sorted */

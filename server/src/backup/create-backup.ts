@@ -100,7 +100,7 @@ function recordOwnerOf(
   const reason = findOtherOwner(catalog, { installation, projectId });
   if (reason !== undefined)
     throw new Error(
-      `The file ${from} is not the catalog of project ${projectId} (${reason}), so there is no backup of this instant. ` +
+      `The file ${from} is not the catalog of project ${projectId} (${reason}), so no backup was made. ` +
         `Restore the project from the last backup: relata restore DIR --project ${projectId}.`,
     );
   recordOwner(catalog, { installation, projectId });
@@ -116,7 +116,7 @@ async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promi
   const [problem] = checkSqliteFile(to).problems;
   if (problem !== undefined)
     throw new Error(
-      `The file ${from} is damaged (${problem}), so there is no backup of this instant. Bring it back from the last one: ` +
+      `The file ${from} is damaged (${problem}), so no backup was made. Restore the file from the last backup: ` +
         'relata restore DIR --project ID for a catalog, relata restore DIR for control.db.',
     );
   using copy = new DatabaseSync(to);

@@ -34,9 +34,9 @@ export async function restoreBackup(from: string, root: string, options: CheckOp
  */
 export async function openBackup(from: string, options: CheckOptions = {}) {
   const folder = dataFolderAt(resolve(from));
-  if (!existsSync(folder.control)) throw new Error(`${folder.root} is no backup: no control.db is there`);
+  if (!existsSync(folder.control)) throw new Error(`${folder.root} is not a backup: it has no control.db`);
   if (existsSync(`${folder.control}-wal`)) {
-    throw new Error(`${folder.root} is no backup any more: a server was started on it`);
+    throw new Error(`${folder.root} is no longer a backup, because a server was started on it`);
   }
   return { folder, ...(await checkBackup(folder, options)) };
 }

@@ -39,7 +39,7 @@ export async function restoreCatalog(
   const { folder: backup } = await openBackup(from, { projectId, ...options });
   const source = catalogPath(backup, projectId);
   if (!existsSync(source))
-    throw new Error(`The backup ${backup.root} holds no catalog of a project ${projectId}`);
+    throw new Error(`The backup ${backup.root} contains no catalog of project ${projectId}`);
   const folder = existingDataFolder(root);
   refuseUnknown(folder.control, projectId);
   const installation = findInstallation(folder);
@@ -67,7 +67,7 @@ function refuseOtherBackup(source: string, owner: CatalogOwner): void {
   const reason = findOtherOwnerOf(source, owner);
   if (reason !== undefined)
     throw new Error(
-      `The backup holds ${source}, but ${reason}: restore the whole backup into an empty data directory, and send its products from there (relata pull, relata push)`,
+      `The backup contains ${source}, but ${reason}: restore the whole backup into an empty data directory, and transfer its products from there (relata pull, relata push)`,
     );
 }
 
@@ -91,7 +91,7 @@ function lockDamaged(live: string, root: string) {
     return lockDataFolder(root);
   } catch {
     throw new Error(
-      `The file ${live} is damaged or of another project, and a service runs: stop the service, then run this command again.`,
+      `The file ${live} is damaged or belongs to another project, and a service runs. Stop the service, then run this command again.`,
     );
   }
 }
@@ -101,7 +101,7 @@ function refuseUnknown(control: string, projectId: number): void {
   refuseNewerDatabase(database, 'control');
   const statement = database.prepare('select 1 from project where id = ? and deleted_at is null');
   if (statement.get(projectId) === undefined)
-    throw new Error(`There is no project ${projectId} here: only a known one is restored`);
+    throw new Error(`There is no project ${projectId} here; only an existing project is restored`);
 }
 
 function countWaiting(control: string, projectId: number): number {

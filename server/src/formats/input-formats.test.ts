@@ -30,7 +30,7 @@ const TYPES: readonly InputFormatSettings['type'][] = [
 ];
 
 for (const type of streamed) {
-  test(`${type}: whoever has seen enough rows leaves, and the source is let go`, async (t) => {
+  test(`${type}: leaving the loop early closes the source`, async (t) => {
     let isOpen = true;
     let read = 0;
     async function* source() {
@@ -51,7 +51,7 @@ for (const type of streamed) {
     assert.ok(read < 2_000_000, `${read} bytes were read`);
   });
 
-  test(`${type}: what fails in the source comes through as it is`, async (t) => {
+  test(`${type}: an error of the source passes through unchanged`, async (t) => {
     async function* source() {
       yield* makeLargeFile(type, 1_000);
       throw new TypeError('the connection is gone');
@@ -62,7 +62,7 @@ for (const type of streamed) {
   });
 }
 
-test('a source may be a stream, and may hand over all of it at once', async (t) => {
+test('a source may be a stream, and may return all its bytes in one chunk', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-source-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const rows = Array.from({ length: 50_000 }, (_, at) => `${at},name ${at}`);
@@ -81,7 +81,7 @@ test('a source may be a stream, and may hand over all of it at once', async (t) 
   assert.deepEqual(await count(Readable.from([bytes], { objectMode: false })), { all: 50_000, isCut: true });
 });
 
-test('a stream of a file is closed when reading is left', async (t) => {
+test('leaving the loop closes the stream of a file', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-source-'));
   t.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'a.csv'), `id\n${'1\n'.repeat(500_000)}`);
@@ -105,7 +105,7 @@ for (const type of [
       await assert.rejects(readAll({ type }, page), { reason: 'refused', message: /web page/ });
   });
 
-test('every type has a schema that takes its options and no others', () => {
+test('every format has a schema that accepts only its own options', () => {
   const good: InputFormatSettings[] = [
     ...TYPES.map((type) => ({ type }) as InputFormatSettings),
     { type: 'csv', delimiter: ';', quote: '', encoding: 'windows-1252', headerRow: 0 },
@@ -132,7 +132,7 @@ test('every type has a schema that takes its options and no others', () => {
   for (const format of bad) assert.ok(!Value.Check(InputFormatSchema, format), JSON.stringify(format));
 });
 
-test('the table of formats in docs/interface says what the records say (§13.7)', () => {
+test('the table of formats in docs/interface matches the records (§13.7)', () => {
   const docs = readFileSync(new URL('../../../docs/interface/13-pipelines.md', import.meta.url), 'utf8');
   const section = docs.slice(docs.indexOf('## 13.7'), docs.indexOf('## 13.8'));
   const rows = section.split('\n').filter((line) => /^\| [a-z]/.test(line));
@@ -151,7 +151,7 @@ test('the table of formats in docs/interface says what the records say (§13.7)'
   assert.deepEqual(documented, records);
 });
 
-test('formats whose columns are known have a mapping of their own', () => {
+test('formats with known columns have a default mapping', () => {
   const known = TYPES.filter((type) => findDefaultMapping(type) !== undefined);
   assert.deepEqual(known, ['google-merchant', 'shopify-csv', 'bmecat']);
   const attributes = known.map((type) => findDefaultMapping(type)?.attributes);

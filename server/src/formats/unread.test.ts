@@ -60,7 +60,7 @@ function rename(text: string, at: number, [name = '', , value]: RegExpExecArray)
 }
 
 for (const { format, text, element } of files)
-  test(`an element that ${format.type} does not know makes a value or is counted with its path (§13.2 rule 11)`, async () => {
+  test(`${format.type}: an unknown element makes a value, or is counted with its path (§13.2 rule 11)`, async () => {
     const found = [...text.matchAll(element)].filter(({ index }) =>
       format.type.endsWith('csv') ? index < text.indexOf('\n') : true,
     );

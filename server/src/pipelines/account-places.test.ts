@@ -24,7 +24,7 @@ function openWork(places: AccountPlaces) {
 
 const isRefusal = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code;
 
-test('an account has its share of the places, and what waits begins in its turn', async () => {
+test('an account gets its share of the places, and waiting accounts take turns', async () => {
   const { begun, start, end } = openWork(new AccountPlaces({ inProcess: 3, inAccount: 2, waiting: 2 }));
   const first = ['a1', 'a2', 'a3', 'a4'].map((name) => start(name, 1));
   await assert.rejects(start('a5', 1), isRefusal('rate_limited'));
@@ -39,7 +39,7 @@ test('an account has its share of the places, and what waits begins in its turn'
   assert.deepEqual(await Promise.all([...first, ...others]), ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1']);
 });
 
-test('who leaves gives the place in the queue back, and a failure gives back the place', async () => {
+test('an aborted wait frees its place in the queue, and a failure frees its place', async () => {
   const places = new AccountPlaces({ inProcess: 1, inAccount: 1, waiting: 1 });
   const { begun, start, end } = openWork(places);
   const running = start('a1', 1);
@@ -61,7 +61,7 @@ test('who leaves gives the place in the queue back, and a failure gives back the
   assert.equal(await places.use({ accountId: 1 }, async () => 'again'), 'again');
 });
 
-test('where nobody waits, an account learns that its share is taken, or that others have the rest', async () => {
+test('without a queue, an account with its full share gets rate_limited, and one without a free place not_ready', async () => {
   const { start, end } = openWork(new AccountPlaces({ inProcess: 3, inAccount: 2, waiting: 0 }));
   const running = [start('a1', 1), start('a2', 1), start('b1', 2)];
   await assert.rejects(start('a3', 1), isRefusal('rate_limited'));

@@ -79,9 +79,9 @@ export class AccountPlaces {
     const { inAccount, waiting } = this.#limits;
     const isOwn = waiting > 0 || this.#taken.of(accountId) >= inAccount;
     if (!isOwn) return new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS });
-    const queue = waiting > 0 ? ` and ${waiting} wait` : '';
+    const queue = waiting > 0 ? ` and queue ${waiting}` : '';
     const details = [
-      `${inAccount} such requests of this account are under way at a time${queue}; send fewer at once`,
+      `this account may run ${inAccount} such requests at a time${queue}; send fewer concurrent requests`,
     ];
     return new ServiceError('rate_limited', { retryAfterSeconds: RETRY_SECONDS, details });
   }

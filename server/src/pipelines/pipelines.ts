@@ -95,6 +95,6 @@ function readFile({ name, base64, isBeginning = false }: NonNullable<SentPreview
     throw new ServiceError('request_invalid', '/file/base64 must be base64');
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length <= PREVIEWED_MIB * 1024 * 1024) return { name, bytes, isBeginning };
-  const detail = `/file/base64 must not hold more than ${PREVIEWED_MIB} MiB, the beginning is enough`;
+  const detail = `/file/base64 must not contain more than ${PREVIEWED_MIB} MiB; send only the beginning of the file`;
   throw new ServiceError('request_invalid', detail);
 }

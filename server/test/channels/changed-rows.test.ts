@@ -158,10 +158,10 @@ test('in lists of shops changed related products are changes, and the lists of d
 });
 
 const REFUSED: readonly [object, RegExp][] = [
-  [{ format: { type: 'google-merchant' } }, /Google takes down what a file does not have/],
-  [{ format: { type: 'openai' } }, /each file replaces the one before/],
-  [{ format: { type: 'json-ld' } }, /no word for a product that is gone/],
-  [{ format: { type: 'etim-xchange' } }, /no word for a product that is gone/],
+  [{ format: { type: 'google-merchant' } }, /Google removes products that are missing from a file/],
+  [{ format: { type: 'openai' } }, /each file replaces the previous one/],
+  [{ format: { type: 'json-ld' } }, /schema\.org cannot mark a product as removed/],
+  [{ format: { type: 'etim-xchange' } }, /the standard cannot mark a product as removed/],
   [{ format: { type: 'ucp' } }, /served and not built/],
   [{ format: { type: 'csv' }, mapping: { name: { field: 'name' } } }, /must be \{"field":"identifier"\}/],
 ];

@@ -91,7 +91,7 @@ test('related products that the channel leaves out are counted but not named (§
   const { body } = await project.manage('POST', '/preview', { body: definition });
   const a1 = body.rows.find(({ identifier }: AnyBody) => identifier === 'A1');
   assert.deepEqual(a1.related, [{ as: 'accessory', identifiers: ['B1', 'B2', 'B5'] }]);
-  assert.match(a1.problems[0].message, /not named, because they do not go out themselves: B3 B4$/);
+  assert.match(a1.problems[0].message, /not named, because they are not in the file: B3 B4$/);
 });
 
 test('three former snapshots are kept, and older ones are removed (§16.3 rule 7)', async () => {

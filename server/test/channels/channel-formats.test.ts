@@ -75,7 +75,7 @@ test('Google as text: a group attribute of up to 30 values, prices in ISO form, 
     ['B2', 'value_invalid', 'gtin'],
   ]);
   const price = report.find(({ field }) => field === 'price');
-  assert.equal(price.message, 'left out: price is no price, such as 19.99 EUR');
+  assert.equal(price.message, 'left out: price is not a price, such as 19.99 EUR');
 });
 
 test('Google as XML: well-formed RSS with nested related products (§16.7)', async () => {

@@ -377,7 +377,7 @@ test('mapped products are exported with the fields of the standard and their rel
   ]);
   assert.equal(b1?.TradeItem, undefined);
   const lines = JSON.stringify(report);
-  assert.match(lines, /EF000229 is not what the format takes there/);
+  assert.match(lines, /EF000229 does not match the form that the format requires/);
   assert.match(lines, /TradeItem was left out: Ordering is missing/);
 });
 

@@ -125,7 +125,7 @@ test('one refusal names all unknown tags, attributes and fields (§16.1)', async
     '/mapping/wheels: google-merchant has no such field',
     '/mapping/title/attribute: the ontology has no attribute "Titel"',
     '/mapping/description/template: the ontology has no attribute "Fehlt"',
-    '/mapping/price/template: has a brace that stands alone; write {{ or }} for a brace',
+    '/mapping/price/template: has an unmatched brace; write {{ or }} for a literal brace',
     '/relations/0/tag: no relation has the tag "nothing"',
     '/relations/1/id: there is no relation 4711',
     '/relations/2: name either a tag or an id',

@@ -370,8 +370,8 @@ test('a backup never overwrites another folder, and an incomplete one is not a b
   await writeFile(join(filled, 'a file'), '');
   const refusals = [
     { args: ['backup', filled], said: /is not empty/ },
-    { args: ['restore', filled], said: /is no backup: no control.db/ },
-    { args: ['restore', service.store.dataDir], said: /no backup any more: a server was started on it/ },
+    { args: ['restore', filled], said: /is not a backup: it has no control.db/ },
+    { args: ['restore', service.store.dataDir], said: /no longer a backup, because a server was started on it/ },
   ];
   for (const { args, said } of refusals) {
     const end = await runRelata(service.store.dataDir, ...args);
@@ -405,12 +405,12 @@ test('a restore is refused where it would overwrite or mix data', async (t) => {
     {
       dataDir: service.store.dataDir,
       args: [backup, '--project', '999'],
-      said: /holds no catalog of a project 999/,
+      said: /contains no catalog of project 999/,
     },
     {
       dataDir: service.store.dataDir,
       args: [backup, '--project', `${later.projectId}`],
-      said: /holds no catalog of a project/,
+      said: /contains no catalog of project/,
     },
     {
       dataDir: service.store.dataDir,

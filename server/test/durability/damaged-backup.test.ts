@@ -126,12 +126,12 @@ test('a whole backup has a manifest of files, sizes, hashes, schemas and instant
 
 const DAMAGES: readonly [string, (path: string) => void, RegExp][] = [
   ['is missing', (path) => rmSync(path), /^it is missing$/],
-  ['is cut', (path) => truncateSync(path, 40_000), /^it has 40000 bytes and had \d+$/],
-  ['is empty', (path) => truncateSync(path, 0), /^it has 0 bytes and had \d+$/],
+  ['is cut', (path) => truncateSync(path, 40_000), /^it has 40000 bytes, but had \d+$/],
+  ['is empty', (path) => truncateSync(path, 0), /^it has 0 bytes, but had \d+$/],
   [
     'has 80 KB of noise',
     (path) => addNoise(path, 80_000),
-    /^its bytes are others than when the backup was made$/,
+    /^its bytes differ from those in the manifest$/,
   ],
 ];
 
@@ -177,7 +177,7 @@ test('links, FIFOs and database triggers in a backup are refused and named (docs
   }
   rmSync(foreign.at('manifest.json'));
   const output = await assertRefused(foreign.backup, foreign.dataDir, '--without-manifest');
-  assert.match(output, /control\.db: it has a trigger take_over, which this service did not make/);
+  assert.match(output, /control\.db: it has a trigger take_over, which this service did not create/);
 });
 
 test('a backup with an unreadable manifest is refused', async () => {
@@ -185,7 +185,7 @@ test('a backup with an unreadable manifest is refused', async () => {
   truncateSync(pathOf('manifest.json'), 100);
   assert.equal(
     await assertRefused(backup, dataDir),
-    `The file ${pathOf('manifest.json')} is damaged: use another backup.`,
+    `The file ${pathOf('manifest.json')} is damaged; use another backup.`,
   );
 });
 
@@ -212,7 +212,7 @@ test('a damaged catalog is restored while the service is stopped, and its file i
   const refused = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);
   assert.deepEqual(refused, {
     code: 1,
-    output: `The file ${path} is damaged or of another project, and a service runs: stop the service, then run this command again.`,
+    output: `The file ${path} is damaged or belongs to another project, and a service runs. Stop the service, then run this command again.`,
   });
   await running.stop();
   const { code, output } = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);

@@ -320,7 +320,7 @@ test('a standby of another schema version refuses and names its version', async 
   const path = `/product-service/products-by-sku?projectId=${writer.projectId}&identifiers=last`;
   assert.equal((await standby.call('GET', path)).status, 200, 'it answers with its present data');
   // A separate timer writes the log.
-  while (!/control\.db comes from a service with schema \d+, and this program knows \d+/.test(standby.log()))
+  while (!/control\.db comes from a service with schema \d+, but this program supports \d+/.test(standby.log()))
     await delay(50);
   assert.equal(await standby.stop(), 0);
 
@@ -374,7 +374,7 @@ test('an earlier instant can be restored, and a changed byte is detected and rep
     '2026-01-01T00:00:00Z',
     `${setup.target}-a`,
   );
-  assert.match(earlier.output, /Nothing of that instant or before is there: the first one is 20/);
+  assert.match(earlier.output, /The target has no state of that instant or before it; the first instant is 20/);
   const otherKey = { RELATA_BACKUP_KEY: Buffer.alloc(32, 7).toString('base64') };
   const again = ['restore', '--from', setup.url, `${setup.target}-a`];
   const unread = await runRelataWith(otherKey, setup.store.dataDir, ...again);
@@ -473,7 +473,7 @@ test('a lost directory is reported by ready, metrics and doctor, is not created 
   assert.equal(await readMetric(service, 'away'), 1);
   const doctor = await relata(setup, 'doctor');
   assert.equal(doctor.code, 1);
-  assert.match(doctor.output, /^problem +continuous backup: file:.*: it is not there$/m);
+  assert.match(doctor.output, /^problem +continuous backup: file:.*: it does not exist$/m);
   assert.equal(existsSync(setup.target), false);
   assert.equal(await service.stop(), 0);
   const again = await startProcess(setup.store, setup.settings);
@@ -500,7 +500,7 @@ test('a base lost while the service is stopped is reported by doctor, ready and 
   await rm(join(setup.target, 'bases'), { recursive: true });
   await rm(join(setup.target, 'copies'), { recursive: true });
   const doctor = await relata(setup, 'doctor');
-  assert.match(doctor.output, /^problem +continuous backup: file:.*: there is no base copy that is whole$/m);
+  assert.match(doctor.output, /^problem +continuous backup: file:.*: there is no complete base copy$/m);
   const service = await startProcess(setup.store, setup.settings);
   while (!/had lost its base copy or a segment/.test(await problemsOf(service))) await delay(50);
   while ((await readMetric(service, 'base_seconds')) === 0) await delay(50);

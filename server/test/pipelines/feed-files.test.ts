@@ -115,10 +115,10 @@ test('a preview warns of conspicuous values in more rows than it shows (§13.5 r
   assert.deepEqual(
     warnings.map(({ field, message }: { field: string; message: string }) => `${field}: ${message}`),
     [
-      'identifier: 1 of 61 rows repeat an identifier, such as "0.5". The last of them counts. If they are variants, choose a column that differs',
+      'identifier: 1 of 61 rows repeat an identifier, such as "0.5". The last of these rows is used. If they are variants, choose a column whose values differ',
       'identifier: The identifiers look like prices: "0.5"',
       'name: The names look like numbers or prices: "00 EUR"',
-      'images: The addresses of images are not complete: "img/0.jpg"',
+      'images: The addresses of images are incomplete: "img/0.jpg"',
       'categories: 60 different top categories in 61 products, such as "Top 0", "Top 1", "Top 2". Check the separators',
       'attributes.Price: All 61 values of Price are "9,99"',
     ],

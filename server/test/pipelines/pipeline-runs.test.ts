@@ -399,7 +399,7 @@ test('a run of an upload source without an uploaded file fails with that reason 
   assert.equal(called.status, 200, JSON.stringify(called.body));
   const task = await service().ended(called.body.task.id);
   assert.equal(task.taskStatus, 'FAILED');
-  assert.match(JSON.stringify(task), /No file has been sent in/);
+  assert.match(JSON.stringify(task), /No file has been uploaded/);
 });
 
 test('native products are checked one by one, keep the rows of their values, and need no mapping (§2.3, §13.1)', async () => {

@@ -471,8 +471,8 @@ test('a pipeline of the mode links replaces the links of a relation with those o
       `${line('A3', 'B1')}\n`,
   );
   const { body: rejected } = await service().call('GET', `/tasks/${some.id}/report`);
-  assert.match(String(rejected), /quantity has 2 for 3 targets/);
-  assert.match(String(rejected), /quantity is no whole number from 1 to 1000000/);
+  assert.match(String(rejected), /quantity has 2 values for 3 targets/);
+  assert.match(String(rejected), /quantity is not a whole number from 1 to 1000000/);
   const { body: unsplit } = await create({
     relationId: relation.id,
     format: { type: 'csv' },
@@ -483,7 +483,7 @@ test('a pipeline of the mode links replaces the links of a relation with those o
   const { body: report } = await service().call('GET', `/tasks/${lists.id}/report`);
   assert.match(
     String(report),
-    /"code":"list_unsplit","column":"fits","message":"3 different values stand in this column, separated by \|/,
+    /"code":"list_unsplit","column":"fits","message":"the column contains 3 different values, separated by \|/,
   );
   const { body: preview } = await catalog.post(`${pipelines}/preview`, {
     source: { type: 'upload' },
@@ -500,7 +500,7 @@ test('a pipeline of the mode links replaces the links of a relation with those o
     [{ mapping: { ...magento.mapping, name: 'name' } }, /name: must be left out/],
     [{ mapping: { ...magento.mapping, quantity: 'n' } }, /quantity must have as many columns as targets, 2/],
     [{ mode: 'full' }, /relationId: must be left out/],
-    [{ format: { type: 'native' }, mapping: undefined }, /a native file holds products/],
+    [{ format: { type: 'native' }, mapping: undefined }, /a native file contains products/],
   ] as const) {
     const { status, body } = await create({ ...magento, ...wrong });
     assert.equal(status, 400);

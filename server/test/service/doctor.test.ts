@@ -208,7 +208,7 @@ test('doctor names damaged, missing, newer and readable files, each with a remed
     new RegExp(`relata restore DIR --project ${marked}\\.`),
   );
   assert.equal(of(catalogPath(restored)), undefined);
-  assert.equal(of(catalogPath(gone))?.message, 'it is missing, and its project had products');
+  assert.equal(of(catalogPath(gone))?.message, 'it is missing, although its project had products');
   assert.match(
     of(catalogPath(newer))?.message ?? '',
     /^it has schema 9000, but this program knows only \d+$/,

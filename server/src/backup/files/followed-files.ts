@@ -20,7 +20,7 @@ export class OtherSchema extends Error {
 
   constructor(file: string, present: number, known: number) {
     super(
-      `${file} comes from a service with schema ${present}, and this program knows ${known}: run the same version here as there`,
+      `${file} comes from a service with schema ${present}, but this program supports ${known}: run the same version here as there`,
     );
   }
 }
@@ -173,7 +173,7 @@ const kindOf = (name: string) => (name === CONTROL ? 'control' : 'catalog');
 function refuseForeign(file: string, foreign: readonly string[]): void {
   if (foreign.length === 0) return;
   throw new DamagedObject(
-    `${file} is not restored: it has a ${foreign.join(', a ')}, which this service did not make`,
+    `${file} is not restored: it has a ${foreign.join(', a ')}, which this service did not create`,
   );
 }
 

@@ -77,13 +77,13 @@ function createFile(t: TestContext) {
   const compare = () => {
     file.release();
     database.close();
-    assert.equal(copy.begun, 1, 'it is sent whole only the first time');
+    assert.equal(copy.begun, 1, 'the whole file is sent only the first time');
     assert.equal(Buffer.compare(readFileSync(path), copy.bytes.subarray(0, copy.length)), 0);
   };
   return { path, database, file, copy, compare };
 }
 
-test('a log that is written back while another thread writes stays short, and each page of it is sent', async (t) => {
+test('a log that is written back while another thread writes stays short, and each of its pages is sent', async (t) => {
   const { path, file, copy, compare } = createFile(t);
   const count = WRITTEN_MIB / EACH_MIB;
   const rounds = new Int32Array(new SharedArrayBuffer(4));
@@ -126,6 +126,6 @@ test('a log that was written back before all of it was sent does not begin again
   assert.equal(await send(file, copy), first);
   file.tidy();
   write(4);
-  assert.notEqual(await send(file, copy), first, 'once it is sent it does');
+  assert.notEqual(await send(file, copy), first, 'the log begins again after everything was sent');
   compare();
 });

@@ -13,8 +13,8 @@ async function findPlan(target: BackupTarget, at: number | undefined) {
   const first = listPoints(spans, leases)[0];
   throw new Error(
     first === undefined
-      ? 'Nothing can be restored: there is no base copy that is whole'
-      : `Nothing of that instant or before is there: the first one is ${new Date(first.at).toISOString()}`,
+      ? 'Nothing can be restored, because the target has no complete base copy'
+      : `The target has no state of that instant or before it; the first instant is ${new Date(first.at).toISOString()}`,
   );
 }
 

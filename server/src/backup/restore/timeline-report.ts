@@ -50,7 +50,7 @@ export async function verifyTimeline(target: BackupTarget) {
 async function checkPlan(target: BackupTarget): Promise<string[]> {
   const { spans, leases } = await readLine(target);
   const plan = planRestore(spans, leases);
-  if (plan === undefined) return ['there is no base copy that is whole'];
+  if (plan === undefined) return ['there is no complete base copy'];
   if (plan.lostAt === undefined) return [];
   const [from, to] = [plan.at, plan.lostAt].map((at) => new Date(at).toISOString());
   return [`objects are missing between ${from} and ${to}`];

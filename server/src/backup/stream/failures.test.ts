@@ -11,7 +11,7 @@ const throwing = (error: Error) => () => {
   throw error;
 };
 
-test('a failure is said by what an operator can mend (docs/operating/backup.md, "Continuous backup")', () => {
+test('a failure is classified by what an operator can fix (docs/operating/backup.md, "Continuous backup")', () => {
   const cases = [
     [new OutboundProblem('connection', 'no'), 'unreachable'],
     [new OutboundProblem('refused', 'no'), 'refused'],

@@ -87,7 +87,7 @@ export class Handover {
 /** While the lock is held, no row is added to the control database. */
 function lockChanges(dataDir: string): DatabaseSync {
   const lock = connect(dataFolderAt(dataDir).control, 1_000);
-  if (lock === undefined) throw new Error('there is no control.db any more');
+  if (lock === undefined) throw new Error('control.db no longer exists');
   try {
     lock.exec('begin immediate');
     return lock;

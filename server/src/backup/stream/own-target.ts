@@ -65,7 +65,7 @@ async function refuseForeignBackup(
 
 const refuseOtherDirectory = (url: string) =>
   new NotTheWriter(
-    `${url} holds the backup of another data directory: restore it first (relata restore --from ${url} DIR), or name an empty place`,
+    `${url} holds the backup of another data directory: restore it first (relata restore --from ${url} DIR), or name an empty target`,
   );
 
 /**
@@ -78,7 +78,7 @@ export function refuseForeign(
 ): void {
   if (leases.some(({ holder }) => holder === local?.holder))
     throw new NotTheWriter(
-      `This data directory was left behind: another service was promoted and has written to ${url} since. Begin anew with an empty directory: relata serve --standby ${url}`,
+      `This data directory was left behind: another service was promoted and has written to ${url} since. Begin again with an empty directory: relata serve --standby ${url}`,
     );
   // Epoch 0: the directory requested its first lease and did not get it.
   if (local === undefined || local.epoch === 0) throw refuseOtherDirectory(url);

@@ -21,7 +21,7 @@ export async function promote(
   { url, ...settings }: { url: string | undefined } & Omit<TargetSettings, 'url'>,
 ): Promise<{ at: number }> {
   const local = readLocalState(root);
-  if (local === undefined) throw new Error(`${root} was not restored from a backup, and follows none`);
+  if (local === undefined) throw new Error(`${root} was not restored from a backup, and does not follow one`);
   let lock: ReturnType<typeof lockDataFolder>;
   try {
     lock = lockDataFolder(root);
@@ -35,7 +35,7 @@ export async function promote(
   const last = (await listLeases(target)).at(-1);
   const own = { holder: local.holder, from: local.seq };
   if (last?.holder !== local.holder && (await takeLease(target, last, own)) === undefined)
-    throw new Error('Another one was promoted at the same time');
+    throw new Error('Another service was promoted at the same time');
   return { at: local.at };
 }
 
@@ -46,7 +46,7 @@ async function promoteStandby(root: string): Promise<{ at: number }> {
   for (const until = performance.now() + STANDBY_MS; existsSync(request); await delay(50))
     if (performance.now() > until) {
       rmSync(request, { force: true });
-      throw new Error(`The service on ${root} is no standby, or does not reach its target: see its log`);
+      throw new Error(`The service on ${root} is not a standby, or it does not reach its target; see its log`);
     }
   return { at: readLocalState(root)?.at ?? 0 };
 }

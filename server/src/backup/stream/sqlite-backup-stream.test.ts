@@ -37,7 +37,7 @@ async function createPlace(t: TestContext) {
   return { root, folder, target, place, createStream };
 }
 
-test('a target that fails once the lease is taken gets its base copy when it is back', async (t) => {
+test('a target that fails after the lease was taken gets its base copy when it is back', async (t) => {
   const { target, place, createStream } = await createPlace(t);
   // The file is not a folder, so its contents cannot be listed.
   await writeFile(join(target, 'bases'), '');
@@ -50,7 +50,7 @@ test('a target that fails once the lease is taken gets its base copy when it is 
   assert.equal((await listBackups(openTarget(place))).ranges.length, 1);
 });
 
-test('a lease whose answer was lost is its own', async (t) => {
+test('a directory recognises its own lease although the answer was lost', async (t) => {
   const { root, target, createStream } = await createPlace(t);
   const { stream, state } = createStream();
   await using folder = await open(root);
@@ -63,7 +63,7 @@ test('a lease whose answer was lost is its own', async (t) => {
   await stream.stop();
 });
 
-test('a lease that arrives late, while it is taken again, is its own', async (t) => {
+test('a directory recognises its own lease that arrives while it is taken again', async (t) => {
   const { place } = await createPlace(t);
   const target = openTarget(place);
   const own = { holder: 'own', from: 3 };
@@ -73,7 +73,7 @@ test('a lease that arrives late, while it is taken again, is its own', async (t)
   assert.equal(await takeLease(target, undefined, { holder: 'other', from: 3 }), undefined);
 });
 
-test('a directory whose first lease failed does not go on with the backup of another', async (t) => {
+test('a directory whose first lease failed does not continue the backup of another directory', async (t) => {
   const { target, createStream } = await createPlace(t);
   await writeFile(join(target, 'parts'), '');
   const { stream, state } = createStream();
@@ -85,7 +85,7 @@ test('a directory whose first lease failed does not go on with the backup of ano
   await stream.stop();
 });
 
-test('a target that is away from the start gets a base copy of what was given up', async (t) => {
+test('a target that is unreachable from the start gets a base copy of the changes that were dropped', async (t) => {
   const { root, folder, target, place, createStream } = await createPlace(t);
   const catalog = join(folder.catalogs, '1.db');
   using writer = new DatabaseSync(catalog);
@@ -110,7 +110,7 @@ test('a target that is away from the start gets a base copy of what was given up
   await mkdir(join(folder.catalogs, '2.db'));
   await writeFile(join(folder.catalogs, '2.db-wal'), '');
   const failures = Number(state[STATE.failures]);
-  await until('it goes on', () => Number(state[STATE.failures]) > failures + 1);
+  await until('the attempt is repeated', () => Number(state[STATE.failures]) > failures + 1);
   for (const name of ['2.db', '2.db-wal']) await rm(join(folder.catalogs, name), { recursive: true });
   insert.run();
   await rm(leases);

@@ -126,7 +126,7 @@ const ATTACKS: readonly Attack[] = [
     },
   },
   {
-    what: 'replaces what says which backup it is by a plain object',
+    what: 'replaces the identity by a plain object',
     async forge(place) {
       put(place, 'identity', JSON.stringify({ backup: 'a'.repeat(32) }));
       return 'identity';
@@ -202,7 +202,7 @@ for (const { what, forge } of [...ATTACKS, ...BASE_ATTACKS])
     assert.deepEqual(
       readdirSync(join(place.root, 'after')).filter((file) => file === 'control.db'),
       [],
-      'nothing is left that looks like a store',
+      'no file is left that looks like a store',
     );
   });
 
@@ -247,7 +247,7 @@ test('a promotion refuses a lease that the key does not authenticate, and names 
   await assert.rejects(promote(dataDir, place.target), naming(leaseNameOf(1)));
 });
 
-test('a writer does not yield to a forged lease or request, goes on taking changes, and names the object', async (t) => {
+test('a writer does not yield to a forged lease or request, continues to accept changes, and names the object', async (t) => {
   for (const name of [leaseNameOf(2), 'handovers/000001']) {
     const place = await createTarget(t);
     const sender = await place.start(t);
@@ -262,7 +262,7 @@ test('a writer does not yield to a forged lease or request, goes on taking chang
   }
 });
 
-test('a request to hand over that is put back later is ignored', async (t) => {
+test('a request to hand over that is written again later is ignored', async (t) => {
   const place = await createTarget(t);
   const target = place.open();
   const old = { holder: 'other', renewedAt: Date.now() - 120_000 };
@@ -278,7 +278,7 @@ test('a request to hand over that is put back later is ignored', async (t) => {
   await sender.stop();
 });
 
-test('a target whose last segments were removed is reported, also when they were removed with their lease', async (t) => {
+test('a target whose last segments were removed is reported, even if their lease was removed too', async (t) => {
   for (const how of ['plain', 'sealed'] as const) {
     const place = await createTarget(t, how);
     await place.open().remove((await place.open().list('segments')).at(-1) ?? '');
@@ -305,7 +305,7 @@ test('a target whose last segments were removed is reported, also when they were
   await assert.rejects(place.restore('again'), naming(leaseNameOf(2)));
 });
 
-test('a backup without a key needs no key, and one with a key is refused without it or with another', async (t) => {
+test('a backup without a key needs no key, and one with a key is refused without it or with another key', async (t) => {
   const plain = await createTarget(t, 'plain');
   assert.deepEqual(await plain.restore('restored'), ['change 1', 'change 2']);
   await assert.rejects(plain.restore('with-key', { key: KEY }), /is not authenticated by RELATA_BACKUP_KEY/);
@@ -320,7 +320,7 @@ test('a backup without a key needs no key, and one with a key is refused without
   );
 });
 
-test('a service with a key does not continue a backup that was made without it, and says what to do', async (t) => {
+test('a service with a key does not continue a backup that was made without it, and names the remedy', async (t) => {
   const plain = await createTarget(t, 'plain');
   const sealed = plain.withKey(KEY);
   const sender = await sealed.start(t);

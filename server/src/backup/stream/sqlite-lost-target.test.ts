@@ -57,10 +57,10 @@ for (const [what, folder] of [
       await sender.stop();
       assert.deepEqual(await place.restore('restored'), ['change 1', 'change 2', 'change 3']);
       assert.match(sender.reason(), new RegExp(`^${name} is missing`));
-      assert.deepEqual((await verifyTimeline(place.open())).problems, [], 'nothing leads to what is gone');
+      assert.deepEqual((await verifyTimeline(place.open())).problems, [], 'no object leads to a missing one');
     });
 
-test('a segment that is deleted is reported, and a new base is made', async (t) => {
+test('a deleted segment is reported, and a new base is made', async (t) => {
   const place = BackupPlace.create(t);
   const sender = await startSent(t, place);
   const segments = await place.open().list('segments');
@@ -72,7 +72,7 @@ test('a segment that is deleted is reported, and a new base is made', async (t) 
   assert.deepEqual(await place.restore('restored'), ['change 1', 'change 2', 'change 3']);
 });
 
-test('a loss is reported until the next check, and the service that restarts finds it at once', async (t) => {
+test('a loss is reported until the next check, and a restarted service finds it immediately', async (t) => {
   const place = BackupPlace.create(t);
   const first = await startSent(t, place);
   await first.stop();
@@ -89,7 +89,7 @@ test('a loss is reported until the next check, and the service that restarts fin
   assert.equal((await inspectTarget(place.target, place.dataDir)).problem, undefined);
 });
 
-test('a directory that is renamed away is not made anew, writes go on, and it gets what it missed', async (t) => {
+test('a target directory that is renamed away is not created again, writes continue, and it gets the missed changes', async (t) => {
   const place = BackupPlace.create(t);
   const sender = await startSent(t, place);
   const away = `${place.targetDir}-away`;
@@ -97,25 +97,25 @@ test('a directory that is renamed away is not made anew, writes go on, and it ge
   place.change('change 3');
   await until('it is reported', () => sender.read('failure') === VANISHED);
   assert.equal(existsSync(place.targetDir), false);
-  assert.match(sender.reason(), /is not there, and it is not made anew: mount the disk of the backup/);
+  assert.match(sender.reason(), /does not exist, and it is not created again: mount the disk of the backup/);
   const { problem } = await inspectTarget(place.target, place.dataDir);
-  assert.equal(problem, 'it is not there');
+  assert.equal(problem, 'it does not exist');
   // An unmounted disk leaves an empty directory.
   mkdirSync(place.targetDir);
   place.change('change 4');
   const failures = sender.read('failures');
-  await until('it is tried again', () => sender.read('failures') > failures + 1);
+  await until('the attempt is repeated', () => sender.read('failures') > failures + 1);
   assert.equal(sender.read('failure'), VANISHED);
   assert.deepEqual(readdirSync(place.targetDir), []);
   rmSync(place.targetDir, { recursive: true });
   renameSync(away, place.targetDir);
   await until('the backup continues', () => sender.read('failure') === 0 && sender.read('behindSince') === 0);
-  assert.equal(sender.read('gaps'), 0, 'nothing was lost');
+  assert.equal(sender.read('gaps'), 0, 'no object was lost');
   await sender.stop();
   assert.deepEqual(await place.restore('restored'), ['change 1', 'change 2', 'change 3', 'change 4']);
 });
 
-test('a service that starts without its directory makes none, and serves', async (t) => {
+test('a service that starts without its target directory does not create one, and serves', async (t) => {
   const place = BackupPlace.create(t);
   const first = await startSent(t, place);
   await first.stop();
@@ -147,7 +147,7 @@ test('the directory of another backup is refused, while the service runs and at 
   assert.deepEqual(readdirSync(place.targetDir, { recursive: true }), before);
 });
 
-test('a target that was set back to an earlier state is reported, and gets a new base', async (t) => {
+test('a target that was reset to an earlier state is reported, and gets a new base', async (t) => {
   for (const isRunning of [false, true]) {
     const place = BackupPlace.create(t);
     const earlier = `${place.targetDir}-earlier`;
@@ -168,7 +168,7 @@ test('a target that was set back to an earlier state is reported, and gets a new
   }
 });
 
-test('a bucket that loses its base, or everything, gets a new base, and a check makes a few requests', async (t) => {
+test('a bucket that loses its base, or everything, gets a new base, and a check makes only a few requests', async (t) => {
   const bucket = await startS3Server('backups');
   t.after(bucket.close);
   const s3 = { ...S3_KEYS, endpoint: bucket.endpoint, region: S3_REGION };
@@ -191,7 +191,7 @@ test('a bucket that loses its base, or everything, gets a new base, and a check 
   assert.deepEqual(await place.restore('restored'), ['change 1', 'change 2', 'change 3']);
 });
 
-test('the numbers of segments continue when all of them are merged into hours', async (t) => {
+test('the numbers of segments continue when all segments are merged into hours', async (t) => {
   const place = BackupPlace.create(t);
   const first = await startSent(t, place);
   await first.stop();

@@ -63,7 +63,7 @@ export class Standby {
   constructor({ dataDir, checkMs = CHECK_MS, target }: StreamSettings, state: StreamState) {
     const restored = readLocalState(dataDir);
     if (restored === undefined)
-      throw new Error(`${dataDir} follows no backup: begin with an empty directory`);
+      throw new Error(`${dataDir} does not follow a backup; begin with an empty directory`);
     this.dataDir = dataDir;
     this.checkMs = checkMs;
     this.local = restored;
@@ -189,6 +189,6 @@ function refuseSetBack(epoch: number, now: HeldLease | undefined): DamagedObject
   return new DamagedObject(
     now === undefined
       ? `${name} is missing`
-      : `${name} is older than what was read before: the target was set back`,
+      : `${name} is older than before: the target was reset to an earlier state`,
   );
 }

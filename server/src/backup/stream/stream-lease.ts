@@ -64,7 +64,7 @@ export class StreamLease {
     const now = performance.now();
     if (now - this.checkedAt < LEASE_CHECK_MS) return;
     if ((await readLease(target, held.epoch + 1)) !== undefined)
-      throw new NotTheWriter('Another service was promoted and writes to the target of the backup now');
+      throw new NotTheWriter('Another service was promoted, and writes to the target of the backup now');
     this.checkedAt = now;
     const request = await handover.findRequest(held);
     if (request !== undefined) await this.handOver(held, request);
@@ -120,7 +120,7 @@ export class StreamLease {
       const now = await readLease(target, last.epoch);
       if (now?.renewedAt !== last.renewedAt)
         throw new NotTheWriter(
-          `Another service writes to ${target.url}: stop it, or make this one the writer by relata promote`,
+          `Another service writes to ${target.url}: stop it, or make this service the writer with relata promote`,
         );
     }
   }

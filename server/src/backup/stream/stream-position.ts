@@ -45,7 +45,7 @@ export class StreamPosition {
     // No segment leads across a loss.
     this.seq = Math.max(present, known) + Number(this.isLost);
     this.base = this.isLost ? undefined : findBase(line, this.seq);
-    return isMissing ? `segments up to number ${known} are missing, the last one is ${present}` : undefined;
+    return isMissing ? `segments up to number ${known} are missing; the last one is ${present}` : undefined;
   }
 
   /** The changes since the last segment will not be sent, so a base has to follow. */

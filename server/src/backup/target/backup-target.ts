@@ -178,7 +178,7 @@ function openStorage({ url, s3 }: TargetSettings): ObjectStorage {
   const { protocol, host, pathname } = new URL(url);
   if (protocol === 'file:') return new FolderStorage(fileURLToPath(url));
   if (protocol !== 's3:')
-    throw new Error(`${url} is not a place of a backup: name file:///… or s3://bucket/prefix`);
+    throw new Error(`${url} is not a valid backup target: name file:///… or s3://bucket/prefix`);
   if (s3 === undefined)
     throw new Error(
       'A backup in S3 needs RELATA_BACKUP_S3_ENDPOINT, RELATA_BACKUP_S3_ACCESS_KEY_ID and RELATA_BACKUP_S3_SECRET_ACCESS_KEY',
@@ -190,6 +190,6 @@ function openStorage({ url, s3 }: TargetSettings): ObjectStorage {
 export async function openExisting(settings: TargetSettings): Promise<BackupTarget> {
   const target = openTarget(settings);
   if (!(await target.isThere()))
-    throw new VanishedTarget(`${settings.url} is not there: mount the disk, or name another place`);
+    throw new VanishedTarget(`${settings.url} does not exist: mount the disk, or name another target`);
   return target;
 }

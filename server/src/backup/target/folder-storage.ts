@@ -81,10 +81,10 @@ export class FolderStorage implements ObjectStorage {
   private requireMark(): void {
     const { root, mark } = this;
     if (!isFolder(root))
-      throw new VanishedTarget(`${root} is not there, and it is not made anew: mount the disk of the backup`);
+      throw new VanishedTarget(`${root} does not exist, and it is not created again: mount the disk of the backup`);
     if (mark !== undefined && !isMarked(join(root, mark.name), mark.bytes))
       throw new VanishedTarget(
-        `${root} is not the directory that the backup was sent to, as its file ${mark.name} is missing or another: mount the disk of the backup`,
+        `${root} is not the directory to which the backup was sent, because its file ${mark.name} is missing or different: mount the disk of the backup`,
       );
   }
 
@@ -140,7 +140,7 @@ async function openRegular(path: string, name: string): Promise<FileHandle> {
 
 const refuseIrregular = (name: string) =>
   new DamagedObject(
-    `${name} is not a regular file, and a backup holds no links, FIFOs or devices: remove it`,
+    `${name} is not a regular file; a backup contains no links, FIFOs or devices: remove it`,
   );
 
 /**

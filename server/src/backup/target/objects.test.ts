@@ -19,7 +19,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 for (const seal of [undefined, SEAL])
-  test(`an object ${seal ? 'with' : 'without'} a key is read as it was written, and packed in the memory of one entry`, async () => {
+  test(`an object ${seal ? 'with' : 'without'} a key is read back unchanged, and packed in the memory of one entry`, async () => {
     const memories = new Set<ArrayBufferLike>();
     const pieces: Buffer[] = [];
     for await (const piece of packObject(NAME, seal, list())) {

@@ -227,7 +227,7 @@ const refuseDamaged = (name: string) =>
 export const refuseUnauthenticated = (name: string) =>
   new UnauthenticatedObject(
     `${name} is not authenticated by RELATA_BACKUP_KEY, so it is not read: remove it if this service did not write it. ` +
-      'A backup by an earlier version, or without the key, is restored by relata restore --unauthenticated',
+      'Use relata restore --unauthenticated for a backup of an earlier version, or without a key',
   );
 
 /** @returns undefined if the bytes differ from those that were written */

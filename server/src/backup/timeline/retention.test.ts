@@ -42,7 +42,7 @@ const bytesOf = (file: string, text: string): Entry => ({
   bytes: Buffer.from(text),
 });
 
-test('hours later every second, days later every hour, and then nothing is there (docs/operating/backup.md)', async (t) => {
+test('a target can restore every second for hours, every hour for days, and nothing older (docs/operating/backup.md)', async (t) => {
   const target = openTarget({ url: pathToFileURL(makeFolder(t)).href, s3: undefined, key: KEY });
   await target.writeIdentity(makeBackupId());
   await takeLease(target, undefined, { holder: 'one', from: 0 });
@@ -143,7 +143,7 @@ function changeDatabase(file: string, random: Random, sizes: Map<string, number>
   return pages.length > 0 ? [...begin, written, end] : [...begin, end];
 }
 
-test('what is merged does what all of it did, one after another', async (t) => {
+test('merged objects have the same effect as all objects one after another', async (t) => {
   let state = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
   t.diagnostic(`seed ${state}`);
   const random = (below: number) => {
@@ -174,7 +174,7 @@ function apply(t: TestContext, entries: readonly Entry[]): Record<string, string
   );
 }
 
-test('segments are merged when their hour has ended, after a base copy was made, too', async (t) => {
+test('segments are merged when their hour has ended, even after a base copy was made', async (t) => {
   const [root, url] = [join(makeFolder(t), 'data'), pathToFileURL(makeFolder(t)).href];
   const folder = dataFolderAt(root);
   makeStoreFolders(folder);

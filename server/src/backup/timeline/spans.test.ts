@@ -24,7 +24,7 @@ const lease = (epoch: number, from: number, at: number): Lease => ({ epoch, from
 const FIRST = [lease(1, 0, 0)];
 const numbersOf = (plan: { spans: readonly Span[] } | undefined) => plan?.spans.map(({ to }) => to);
 
-test('a name says all of a span, and no other name is one', () => {
+test('the name of a span contains all its fields, and no other name is a span', () => {
   const hour = span('hours', [7, 19], { epoch: 3, at: 1_795_630_448_729 });
   assert.deepEqual(readSpan(hour.name), hour);
   for (const name of [
@@ -35,24 +35,24 @@ test('a name says all of a span, and no other name is one', () => {
   ])
     assert.equal(readSpan(name), undefined, name);
   const names = [9, 10, 100].map((to) => span('segments', [to - 1, to]).name);
-  assert.deepEqual([...names].sort(), names, 'they are listed in their order');
+  assert.deepEqual([...names].sort(), names, 'names are listed in the order of their spans');
 });
 
-test('a restore takes the last base and what follows, up to its instant', () => {
+test('a restore uses the last base and the spans after it, up to its instant', () => {
   const spans = [span('bases', [0, 2]), span('bases', [4, 6]), ...segments(1, 9)];
   assert.deepEqual(numbersOf(planRestore(spans, FIRST)), [6, 5, 6, 7, 8, 9]);
   assert.deepEqual(numbersOf(planRestore(spans, FIRST, 7_500)), [6, 5, 6, 7]);
   assert.deepEqual(
     numbersOf(planRestore(spans, FIRST, 5_000)),
     [2, 1, 2, 3, 4, 5],
-    'before the second is good',
+    'before the second base is valid',
   );
-  assert.equal(planRestore(spans, FIRST, 1_000), undefined, 'before the first is good');
+  assert.equal(planRestore(spans, FIRST, 1_000), undefined, 'before the first base is valid');
   assert.equal(planRestore(segments(1, 9), FIRST), undefined, 'there is no base');
-  assert.equal(planRestore(spans, []), undefined, 'there was no writer');
+  assert.equal(planRestore(spans, []), undefined, 'no service was the writer yet');
 });
 
-test('an object that is missing ends what can be restored, and the plan says up to when there was more', () => {
+test('a missing object ends the plan of a restore, which names the last known instant', () => {
   const spans = [span('bases', [0, 1]), ...segments(1, 4), ...segments(6, 9)];
   const plan = planRestore(spans, FIRST);
   assert.deepEqual([plan?.to, plan?.at, plan?.lostAt], [4, 4_000, 9_000]);
@@ -62,7 +62,7 @@ test('an object that is missing ends what can be restored, and the plan says up 
   assert.deepEqual([numbersOf(merged), merged?.lostAt], [[1, 1, 2, 3, 6, 7, 8, 9], undefined]);
 });
 
-test('what a former writer wrote after it lost the lease leads nowhere', () => {
+test('spans that a former writer wrote after it lost the lease are ignored', () => {
   const leases = [...FIRST, lease(2, 4, 4_500)];
   const spans = [span('bases', [0, 1]), ...segments(1, 7), ...segments(5, 6, { epoch: 2, at: 8_000 })];
   assert.deepEqual(
@@ -86,7 +86,7 @@ test('what a former writer wrote after it lost the lease leads nowhere', () => {
   assert.equal(
     planRestore(spans, leases, 4_200)?.epoch,
     1,
-    'an instant before it was promoted is of the former one',
+    'an instant before the promotion belongs to the former writer',
   );
   assert.deepEqual(
     listPoints(spans, leases).map(({ to, epoch }) => epoch * 10 + to),
@@ -94,7 +94,7 @@ test('what a former writer wrote after it lost the lease leads nowhere', () => {
   );
 });
 
-test('of two segments of one number the later one counts: nobody knew whether the first was written', () => {
+test('of two segments with one number, the later one is used', () => {
   const spans = [span('bases', [0, 1]), ...segments(1, 3), span('segments', [2, 3], { at: 3_100 })];
   assert.deepEqual(
     findPath(spans, { from: 0 }).map(({ at }) => at),
@@ -103,7 +103,7 @@ test('of two segments of one number the later one counts: nobody knew whether th
   assert.equal(planRestore(spans, FIRST)?.at, 3_100);
 });
 
-test('instants begin where a base is good', () => {
+test('restorable instants begin when a base is valid', () => {
   const spans = [span('bases', [2, 4]), ...segments(1, 6), span('bases', [8, 9]), ...segments(9, 10)];
   assert.deepEqual(
     listPoints(spans, FIRST).map(({ to }) => to),

@@ -90,7 +90,7 @@ export async function inspectTarget(
   const local = readLocalState(dataDir);
   const isUsed = local !== undefined && local.epoch > 0 && local.url === settings.url;
   if (!(await target.isThere()))
-    return { problem: isUsed ? 'it is not there' : 'it is not there yet: the service makes it' };
+    return { problem: isUsed ? 'it does not exist' : 'it does not exist yet; the service creates it' };
   const found = await target.findIdentity();
   if (isUsed && local.backup !== undefined) refuseOther(target, found, local.backup);
   return inspectLine(target);
@@ -102,7 +102,7 @@ async function inspectLine(
   const spans = await listSpans(target);
   const plan = planRestore(spans, await listLeases(target));
   const base = plan?.spans[0];
-  if (plan === undefined || base === undefined) return { problem: 'there is no base copy that is whole' };
+  if (plan === undefined || base === undefined) return { problem: 'there is no complete base copy' };
   const { problem } = await findCopy(target, base);
   if (problem !== undefined) return { problem };
   if (plan.lostAt === undefined) return { at: plan.at };
@@ -113,8 +113,8 @@ async function inspectLine(
 /** @throws VanishedTarget if the target no longer holds the backup that it held */
 export function refuseOther(target: BackupTarget, found: string | undefined, own: string): void {
   if (found === own) return;
-  const what = found === undefined ? `has no object ${IDENTITY} any more` : 'holds another backup';
+  const what = found === undefined ? `no longer has the object ${IDENTITY}` : 'holds another backup';
   throw new VanishedTarget(
-    `${target.url} ${what}: mount or name the place that this service sent its backup to`,
+    `${target.url} ${what}: mount or name the target to which this service sent its backup`,
   );
 }

@@ -54,7 +54,7 @@ export function createBuildThreads(entry: URL, data: ChannelThreadData) {
       } catch (error) {
         signal?.throwIfAborted();
         if (!timeUp.aborted) throw error;
-        const detail = `looking at the first products took longer than ${PREVIEW_MS / 1_000} s`;
+        const detail = `reading the first products took longer than ${PREVIEW_MS / 1_000} s`;
         throw new ServiceError('channel_unfit', detail);
       }
     },

@@ -45,7 +45,7 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
     },
     /** A build in progress holds its catalog open, so it can end only with the thread. */
     close() {
-      if (building !== undefined) throw new Error('a build cannot be let go of');
+      if (building !== undefined) throw new Error('a build in progress cannot be closed');
     },
     deliver: (order: DeliveryOrder) => deliver(parts, order),
     /** @returns JSON bytes, because the values may be long and the serving thread only sends them */

@@ -70,7 +70,7 @@ export class ChannelBuilds {
       name: definition.name,
       async alongside(tx, task) {
         if (await BUILDS.hasOpen(tx, { projectId, id }))
-          throw new ServiceError('channel_building', 'a build of this channel is going on', {
+          throw new ServiceError('channel_building', 'a build of this channel is in progress', {
             retryAfterSeconds: BUILDING_RETRY_SECONDS,
           });
         await BUILDS.insert(tx, task, { ownerId: id, startedBy });
@@ -143,13 +143,13 @@ export class ChannelBuilds {
     const { maxLeftOutPercent, maxDeletePercent } = channel.definition;
     const isNone = rows === 0 && leftOut > 0;
     if (isNone || leftOut * 100 > maxLeftOutPercent * (rows + leftOut)) {
-      const share = `${leftOut} of ${rows + leftOut} products lack it, at most ${maxLeftOutPercent} % may`;
+      const share = `${leftOut} of ${rows + leftOut} products lack it; at most ${maxLeftOutPercent} % may lack it`;
       const details = [isNone ? `all ${leftOut} products lack it` : share, 'the report names them'];
       throw new ServiceError('channel_rows_left_out', { details });
     }
     const before = (await findPublished(this.#parts.database.read, channel))?.rows ?? 0;
     if ((before - rows) * 100 <= maxDeletePercent * before) return;
-    const hint = `maxDeletePercent is ${maxDeletePercent}: raise it for a build that is meant to lose more`;
+    const hint = `maxDeletePercent is ${maxDeletePercent}; raise it if a build is meant to lose more rows`;
     throw new ServiceError('channel_shrunk', hint, { values: [rows, before] });
   }
 }

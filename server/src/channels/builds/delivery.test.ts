@@ -46,7 +46,7 @@ before(async () => {
 after(() => rmSync(root, { recursive: true }));
 const NAMES = ['index.json', 'products-2.csv', 'products.csv'];
 
-test('files of a larger build before go, and nothing else', async (t) => {
+test('only files of a larger earlier build are removed', async (t) => {
   const sftp = await startSftpServer(folder.sftp, { user: 'shop', password: 'p' });
   const s3 = await startS3Server('feeds');
   t.after(async () => {
@@ -75,7 +75,7 @@ test('files of a larger build before go, and nothing else', async (t) => {
 
 const AT_ONCE = { retryMs: [1, 1] };
 
-test('what may pass is tried again, what was refused is not', async (t) => {
+test('transient problems are retried, and refusals are not', async (t) => {
   const s3 = await startS3Server('feeds');
   t.after(s3.close);
   const place = {
@@ -100,7 +100,7 @@ test('what may pass is tried again, what was refused is not', async (t) => {
   assert.match(inside.problem ?? '', /leads to a loopback address/);
 });
 
-test('nothing is tried again once the time for all attempts is used up', async (t) => {
+test('no attempt is repeated after the time for all attempts has passed', async (t) => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   t.after(() => {

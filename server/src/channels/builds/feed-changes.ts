@@ -80,7 +80,7 @@ export async function openFeedChanges(feed: FeedRows, { before, definition, ...p
     async end(write: WriteTexts): Promise<PublishedRows> {
       await writeRemoved(write);
       const [file] = await rows.end();
-      if (file === undefined) throw new Error('a build has rows, if only none');
+      if (file === undefined) throw new Error('a build must have a file of rows, even an empty one');
       const { sizeBytes, sha256, pieces } = file;
       return { sizeBytes, sha256, pieces, rows: file.rows, ...(former && { since: former.since }) };
     },

@@ -50,7 +50,7 @@ function showRow({ identifier, row, problems, isLeftOut, absent }: ReadRow, colu
     return found.length === 0 ? [] : [[name, found]];
   });
   const related = row.related.map(({ as, identifiers }) => ({ as, identifiers }));
-  const message = `related products are not named, because they do not go out themselves: ${absent.slice(0, SHOWN_IDENTIFIERS).join(' ')}`;
+  const message = `related products are not named, because they are not in the file: ${absent.slice(0, SHOWN_IDENTIFIERS).join(' ')}`;
   const notes = absent.length === 0 ? [] : [{ field: 'related', code: 'related_absent', message }];
   const shown = { identifier, values: Object.fromEntries(values), related };
   return { ...shown, problems: [...problems, ...notes], isLeftOut };

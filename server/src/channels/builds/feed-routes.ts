@@ -8,7 +8,7 @@ import type { Channels } from '../channels.ts';
 import { findRange, hasAlready } from './file-ranges.ts';
 import type { ServedFile } from './served-files.ts';
 
-const ABSENT = 'the address is not one that a channel has now, or it has no such file';
+const ABSENT = 'no channel has this address now, or the channel has no such file';
 
 /** Source: docs/interface §16.6. */
 export const feedRoutes =
@@ -17,9 +17,9 @@ export const feedRoutes =
     serveRaw(server, 'GET /channels/:token/:fileName', {
       config: { guard: 'none', isPatient: true, hasSecretPath: true },
       tags: ['Channels'],
-      summary: 'Read a published file; its address is enough, without a key',
+      summary: 'Read a published file; the address is enough, and no key is needed',
       description:
-        'With ETag, Last-Modified, ranges and 304. `index.json` lists all files of the channel with their rows, sizes and hashes.',
+        'Supports ETag, Last-Modified, ranges and 304. `index.json` lists all files of the channel with their rows, sizes and hashes.',
       params: Type.Object({
         token: Type.String({ maxLength: 64 }),
         fileName: Type.String({ maxLength: 255 }),
@@ -27,9 +27,9 @@ export const feedRoutes =
       failures: {
         '4xx': ErrorAnswer,
         404: { ...ErrorAnswer, description: ABSENT },
-        416: { description: 'no byte of the range is in the file', type: 'null' },
+        416: { description: 'the file has no byte in the range', type: 'null' },
       },
-      why: 'files of any format and size',
+      why: 'files have any format and size',
       produces: 'application/octet-stream',
       async handle(request, reply) {
         const { token, fileName } = request.params;

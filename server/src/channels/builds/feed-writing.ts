@@ -132,7 +132,7 @@ function openWriting({ rows, offer, writer, changes, reported }: WritingParts) {
       const { relatedLeftOut } = counts;
       // All related products share one line, because they may be more numerous than products.
       if (relatedLeftOut > 0) {
-        const message = `${relatedLeftOut} related products are not named, because they do not go out themselves: ${absentShown.join(', ')}`;
+        const message = `${relatedLeftOut} related products are not named, because they are not in the file: ${absentShown.join(', ')}`;
         report.push({ code: 'related_absent', field: 'related', count: relatedLeftOut, message });
       }
       counts.files = files.length;

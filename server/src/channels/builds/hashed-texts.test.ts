@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HashedTexts } from './hashed-texts.ts';
 
-test('texts are found again, whatever they are, and nothing that was not added', () => {
+test('every text that was added is found, and no other', () => {
   const texts = new HashedTexts();
   const made = (at: number) => [`P${at}`, `${at}`, `${'x'.repeat(at % 50)}-${at}`, `Ü${at} ß`];
   const added = Array.from({ length: 20_000 }, (_, at) => made(at)).flat();

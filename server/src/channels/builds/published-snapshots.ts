@@ -27,7 +27,7 @@ export function publish(
   return database.write(channel.projectId, async (tx) => {
     if (!(await savePublished(tx, channel, task.number)))
       throw new ServiceError('changed_meanwhile', {
-        details: ['the channel was changed or deleted while it was built: build it again'],
+        details: ['the channel was changed or deleted during the build; build it again'],
       });
     const at = await readNow(tx, database);
     await insertSnapshot(tx, {

@@ -25,7 +25,7 @@ export function planRelated(pass: CatalogPass, relations: readonly ChannelRelati
   const silent = planned
     .filter(({ found }) => found.length === 0)
     .map(({ relation }) => describeRelation(relation));
-  const why = 'answers now: it is disabled, not built, misconfigured or gone';
+  const why = 'answers now: it is disabled, not built, misconfigured or deleted';
   return { searches, warnings: silent.map((name) => `no ${name} ${why}`) };
 }
 
@@ -57,7 +57,7 @@ export function chooseRelated(
       related.push({ as, identifiers, ...(quantities && { quantities }), isReversed: direction === 'to' });
   }
   if (refused.length === 0) return { related, notes: [] };
-  const message = `related products were left out, whose identifiers ${type} cannot name: ${refused.slice(0, 10).join(' ')}`;
+  const message = `related products were left out because ${type} cannot write their identifiers: ${refused.slice(0, 10).join(' ')}`;
   return { related, notes: [{ field: 'related', code: 'related_left_out', message }] };
 }
 

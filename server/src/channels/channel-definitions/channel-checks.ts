@@ -97,7 +97,7 @@ function checkServed(
     ...(trigger.type === 'manual' ? [] : [`/trigger: ${why}`]),
     ...(destinations.length === 0 ? [] : [`/destinations: ${why}`]),
     ...Object.entries(mapping).flatMap(([field, source]) =>
-      'expression' in source ? [`/mapping/${field}/expression: ${why}: use a template`] : [],
+      'expression' in source ? [`/mapping/${field}/expression: ${why}; use a template`] : [],
     ),
   ];
 }
@@ -107,7 +107,7 @@ function checkChanges(
   { type, wholeBecause, identifiedBy }: OutputFormat,
 ): string[] {
   if (!changes) return [];
-  if (wholeBecause !== undefined) return [`/changes: a file of ${type} has all products: ${wholeBecause}`];
+  if (wholeBecause !== undefined) return [`/changes: a file of ${type} always contains all products: ${wholeBecause}`];
   const isNamed = mapping === undefined || findIdentifying(mapping, identifiedBy) !== undefined;
   return isNamed ? [] : ['/changes: a field of the mapping must be {"field":"identifier"}'];
 }
@@ -122,7 +122,7 @@ function checkTrigger(sent: SentChannel['trigger'], now: number): string[] {
   const foreign = Object.keys(rest).filter((name) => !takes.includes(name));
   const missing = needs.filter((name) => !Object.hasOwn(rest, name));
   const problems = [
-    ...foreign.map((name) => `/trigger/${name}: is not of a ${type} trigger`),
+    ...foreign.map((name) => `/trigger/${name}: is not an option of a ${type} trigger`),
     ...missing.map((name) => `/trigger/${name}: is needed for a ${type}`),
   ];
   const trigger = readTrigger(sent);
@@ -192,7 +192,7 @@ async function checkMapping(mapping: ChannelMapping, { attributes, checkTexts }:
 
 function listProblems(source: FieldSource, known: ReadonlyMap<string, Attribute>): string[] {
   if ('template' in source && readTemplate(source.template) === undefined)
-    return ['template: has a brace that stands alone; write {{ or }} for a brace'];
+    return ['template: has an unmatched brace; write {{ or }} for a literal brace'];
   const [kind = ''] = Object.keys(source);
   return [...listNames(source)]
     .filter(({ name, mayBeOwn }) => !known.has(name) && !(mayBeOwn && Object.hasOwn(OWN_FIELDS, name)))
@@ -221,6 +221,6 @@ function checkIdentity(
   const source = mapping[identifiedBy];
   if (source === undefined || ('field' in source && source.field === identity)) return [];
   return [
-    `/mapping/${identifiedBy}: must be {"field":"${identity}"} where relations go out: ${type} names related products by it`,
+    `/mapping/${identifiedBy}: must be {"field":"${identity}"} in a channel with relations, because ${type} names related products by it`,
   ];
 }

@@ -63,7 +63,7 @@ function serveChannels(server: Server, { channels, answerOnce, findBaseUrl }: Ch
   kind.create({ summary: 'Create a channel', ...takesDefinition, create: channels.create });
   kind.read({ summary: 'Read a channel; the ETag is for If-Match', get: channels.getShown });
   kind.remove({
-    summary: 'Delete a channel that is not being built, and what it has published',
+    summary: 'Delete a channel that is not being built, and its published files',
     remove: channels.remove,
   });
   kind.change({
@@ -75,7 +75,7 @@ function serveChannels(server: Server, { channels, answerOnce, findBaseUrl }: Ch
   kind.change({
     method: 'POST',
     below: '/rotate-url',
-    summary: 'Give the published files another address; the old one ends',
+    summary: 'Give the published files another address; the old address stops working',
     change: channels.rotateUrl,
   });
 }
@@ -114,7 +114,7 @@ function serveBuilds(server: Server, { channels, answerOnce }: ChannelRouteParts
 
 const previewed = {
   config: question,
-  description: 'Stores nothing: the first rows, and what products lack.',
+  description: 'Stores nothing. The answer has the first rows, and the required fields that products lack.',
   why: 'written by the thread of previews',
   answer: { 200: WirePreview },
 } as const;
@@ -123,7 +123,7 @@ function servePreviews(server: Server, { channels }: ChannelRouteParts): void {
   serveRaw(server, `POST ${PATH}/:channelId/preview`, {
     ...about,
     ...previewed,
-    summary: 'Preview a channel, as it is stored or as it is sent',
+    summary: 'Preview the stored channel, or a definition that is sent',
     body: Type.Optional(orNull(SentPreview)),
     handle: ({ project, params, body: sent }, reply) =>
       whileCallerWaits(reply, async (signal) => {

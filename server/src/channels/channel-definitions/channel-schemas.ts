@@ -20,7 +20,7 @@ const Format = Type.Object(
     type: Type.Enum(OUTPUT_FORMATS.map(({ type }) => type)),
     variant: optional.text({
       maxLength: 32,
-      description: `${OUTPUT_FORMATS.map(({ type, variants }) => `${type}: ${Object.keys(variants).join(', ')}`).join('; ')}; default the first`,
+      description: `${OUTPUT_FORMATS.map(({ type, variants }) => `${type}: ${Object.keys(variants).join(', ')}`).join('; ')}; default: the first`,
     }),
     compression: optional.choice(['gzip', 'none'], 'default none; gzip for openai as jsonl'),
   },
@@ -39,12 +39,12 @@ const Source = Type.Object(
     template: optional.text({
       minLength: 1,
       maxLength: 4_096,
-      description: 'text with names of attributes or fields in braces, as {Price} EUR; {{ and }} are braces',
+      description: 'text with names of attributes or fields in braces, such as {Price} EUR; write {{ and }} for literal braces',
     }),
     expression: optional.text({
       minLength: 1,
       maxLength: 4_096,
-      description: 'a JSONata expression that sees the product and nothing else; bounded in time and memory',
+      description: 'a JSONata expression that sees only the product; time and memory are limited',
     }),
   },
   {
@@ -52,18 +52,18 @@ const Source = Type.Object(
     minProperties: 1,
     maxProperties: 1,
     title: 'ChannelSource',
-    description: 'one of these',
+    description: 'exactly one of these',
   },
 );
 
 const Relation = closedAs('ChannelRelation', {
-  tag: optional.text({ minLength: 1, maxLength: 255, description: 'of relations; or id' }),
-  id: Type.Optional({ ...Id, description: 'of one relation; or tag' }),
-  as: Type.Enum([...RELATED_AS], { description: 'what they are to the product' }),
+  tag: optional.text({ minLength: 1, maxLength: 255, description: 'the tag of relations; either tag or id' }),
+  id: Type.Optional({ ...Id, description: 'the id of one relation; either tag or id' }),
+  as: Type.Enum([...RELATED_AS], { description: 'the role of the related products' }),
   limit: optional.integer({
     minimum: 1,
     maximum: 100,
-    description: 'of each relation, for each product; default 10',
+    description: 'maximum number of related products per relation and product; default 10',
   }),
 });
 
@@ -73,12 +73,12 @@ const YEAR_SECONDS = 31_536_000;
 
 const SentTrigger = closedAs('ChannelTrigger', {
   type: Type.Enum(['manual', 'schedule', 'change']),
-  cron: optional.text({ minLength: 1, maxLength: 255, description: 'schedule: as that of a pipeline' }),
-  timeZone: optional.text({ minLength: 1, maxLength: 64, description: 'schedule: as Europe/Berlin' }),
+  cron: optional.text({ minLength: 1, maxLength: 255, description: 'schedule: the same form as in a pipeline' }),
+  timeZone: optional.text({ minLength: 1, maxLength: 64, description: 'schedule: such as Europe/Berlin' }),
   minSecondsBetween: optional.integer({
     minimum: 0,
     maximum: YEAR_SECONDS,
-    description: 'change: between two builds; default 300',
+    description: 'change: minimum time between two builds; default 300',
   }),
 });
 
@@ -97,14 +97,14 @@ const definition = {
   trigger: Type.Optional({ ...SentTrigger, description: 'default manual' }),
   destinations: optional.list(ChannelDestination, {
     maxItems: 5,
-    description: 'servers and buckets that every build is delivered to, beside its address; default none',
+    description: 'servers and buckets that receive every build, in addition to the address; default none',
   }),
   changes: optional.flag(
-    'a build has only rows that changed since the one before, and those of products that are gone; default false',
+    'a build has only rows that changed since the previous build, and rows of removed products; default false',
   ),
   maxDeletePercent: Percent('a build that loses more of the published rows fails; default 30'),
   maxLeftOutPercent: Percent(
-    'a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100',
+    'a build fails if it leaves out more of the products that the filter takes, because they lack what the format requires; default 100',
   ),
 };
 
@@ -126,17 +126,17 @@ const counted = (description: string) => Type.Integer({ description });
 
 const Counts = titled('BuildCounts', {
   products: counted('products of the catalog'),
-  filtered: counted('products that the filter left out, or that are for some groups of customers only'),
-  rows: counted('products that go out'),
+  filtered: counted('products that the filter excluded, or that are only for some groups of customers'),
+  rows: counted('products that are in the files'),
   leftOut: counted('products that lack what the format requires'),
   related: counted('related products, of all rows'),
   relatedLeftOut: counted(
-    'related products, of all rows, that were not named: they do not go out themselves',
+    'related products of all rows that were not named because they are not in the files',
   ),
   files: counted('files of rows'),
   bytes: counted('bytes of these files'),
-  unchanged: Type.Optional(counted('with changes: rows that did not change, and are not in the files')),
-  removed: Type.Optional(counted('with changes: rows of products that are gone')),
+  unchanged: Type.Optional(counted('with changes: unchanged rows, which are not in the files')),
+  removed: Type.Optional(counted('with changes: rows of removed products')),
 });
 const WireCounts = orNull(Counts, 'null until the build has counted');
 export type BuildCounts = Static<typeof Counts>;
@@ -176,10 +176,10 @@ export const WireChannel = titled('Channel', {
   relations: Type.Array(Relation),
   trigger: SentTrigger,
   destinations: Type.Array(ChannelDestination),
-  url: Type.String({ description: 'the published address; who has it can read it without a key' }),
+  url: Type.String({ description: 'the published address; no key is needed to read it' }),
   createdAt: Instant,
   updatedAt: Instant,
-  nextBuildAt: optional.integer('of a schedule: when it is due, epoch milliseconds'),
+  nextBuildAt: optional.integer('of a schedule: when the next build is due, epoch milliseconds'),
   published: orNull(Published, 'null until the first build'),
   lastBuild: orNull(LastBuild),
 });
@@ -212,7 +212,7 @@ const Problem = titled('FieldProblem', {
 export const WirePreview = titled('ChannelPreview', {
   fileName: Type.String(),
   columns: Type.Array(Type.String()),
-  mapping: Type.Record(Type.String(), Source, { description: 'as sent, else the one suggested' }),
+  mapping: Type.Record(Type.String(), Source, { description: 'the mapping that was sent, or else the suggested one' }),
   rows: Type.Array(
     Type.Object({
       identifier: Type.String(),
@@ -226,18 +226,18 @@ export const WirePreview = titled('ChannelPreview', {
   missing: Type.Array(
     Type.Object({
       field: Type.String(),
-      products: Type.Integer({ description: 'of those looked at' }),
-      identifiers: Type.Array(Type.String(), { description: 'the first of them' }),
+      products: Type.Integer({ description: 'number of products that lack the field, of the products that were read' }),
+      identifiers: Type.Array(Type.String(), { description: 'identifiers of the first of these products' }),
       message: Type.String(),
     }),
-    { description: 'fields that are required and that products lack' },
+    { description: 'required fields that products lack' },
   ),
   looked: Type.Object({
     products: Type.Integer(),
-    taken: Type.Integer({ description: 'by the filter' }),
+    taken: Type.Integer({ description: 'products that the filter took' }),
     leftOut: Type.Integer(),
   }),
-  text: Type.String({ description: 'how the file begins' }),
+  text: Type.String({ description: 'the beginning of the file' }),
 });
 export type FeedPreview = Sent<Static<typeof WirePreview>>;
 

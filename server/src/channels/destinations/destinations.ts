@@ -58,11 +58,11 @@ const folderOption = (description: string) =>
 function checkFolder(folder: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the check refuses control characters.
   if (/[\u0000-\u001f\u007f\\]/.test(folder))
-    return 'is written with / and without \\ and control characters';
+    return 'must use / and contain no \\ or control characters';
   const names = folder.replace(/\/$/, '').split('/');
   const isEmpty = folder === '' || folder === '/';
   const isWrong = names.some((name) => name === '' || name === '.' || name === '..');
-  return !isEmpty && isWrong ? 'has no empty name, . or ..' : undefined;
+  return !isEmpty && isWrong ? 'must not contain an empty name, . or ..' : undefined;
 }
 
 const pathIn = (folder: string | undefined, name: string): string =>
@@ -79,20 +79,20 @@ const s3 = defineDestination({
     {
       type: Type.Literal('s3'),
       ...s3BucketOptions,
-      folder: folderOption('what keys begin with, as feeds/google; nothing if it is left out'),
+      folder: folderOption('the prefix of the keys, such as feeds/google; default: none'),
       ...s3AccessOptions,
     },
     {
       additionalProperties: false,
       title: 'S3Destination',
       'x-label': 'A bucket of S3 or a compatible server',
-      description: 'Objects of a bucket, of Amazon S3 or a server that speaks its protocol',
+      description: 'Objects of a bucket of Amazon S3, or of a server that speaks its protocol',
     },
   ),
   check: ({ endpoint, folder = '' }) => ({
     endpoint: checkS3Endpoint(endpoint),
     folder: folder.startsWith('/')
-      ? 'begins with no /: keys of objects have none there'
+      ? 'must not begin with /, because keys of objects do not'
       : checkFolder(folder),
   }),
   async open({ type: _, folder, ...place }, via) {
@@ -116,7 +116,7 @@ const sftp = defineDestination({
       type: Type.Literal('sftp'),
       ...sftpOptions,
       folder: folderOption(
-        'an existing folder: absolute with a leading /, otherwise below the login folder; the login folder if left out',
+        'an existing folder: absolute with a leading /, otherwise below the login folder; default: the login folder',
       ),
     },
     {
@@ -136,7 +136,7 @@ const sftp = defineDestination({
       write: (name, bytes) =>
         session.write(pathIn(folder, name), bytes).catch((error: unknown) => {
           if (!(error instanceof OutboundProblem && error.reason === 'no_file')) throw error;
-          const text = `${server.host} has no folder ${folder}: make it there, or name another`;
+          const text = `${server.host} has no folder ${folder}; create it, or choose another folder`;
           throw new OutboundProblem('no_file', text, { cause: error });
         }),
       remove: (name) => session.remove(pathIn(folder, name)),
@@ -175,7 +175,7 @@ export function checkDestinations(sent: readonly Destination[]): string[] {
       problem === undefined ? [] : [`/destinations/${at}/${option}: ${problem}`],
     );
     const first = places.indexOf(places[at] ?? '');
-    return first === at ? problems : [...problems, `/destinations/${at}: is the same place as ${first}`];
+    return first === at ? problems : [...problems, `/destinations/${at}: is the same location as ${first}`];
   });
 }
 

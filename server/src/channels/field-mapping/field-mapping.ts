@@ -126,7 +126,7 @@ export function createRowMaker(
       for (const { field, requires, ...condition } of format.conditions ?? []) {
         const [value = ''] = valuesOf(field);
         const isMissing = condition.values.includes(value) && valuesOf(requires).length === 0;
-        if (isMissing) row.miss(requires, `it is required where ${field} is ${value}`);
+        if (isMissing) row.miss(requires, `it is required if ${field} is ${value}`);
       }
       return { values, rows: readRows(product, values), problems: row.problems, isLeftOut: row.isLeftOut };
     },

@@ -34,7 +34,7 @@ test('a channel that has used its bytes or its time waits until both have filled
   await spend(0, 0);
 });
 
-test('the callers of another channel have a budget of their own (§16.9 rule 9)', async () => {
+test('the callers of another channel have their own budget (§16.9 rule 9)', async () => {
   const { budgets } = open();
   await budgets.of('A').use(async (charge) => charge({ bytes: 60 * MIB, ms: 0 }));
   await assert.rejects(
@@ -44,7 +44,7 @@ test('the callers of another channel have a budget of their own (§16.9 rule 9)'
   assert.equal(await budgets.of('B').use(async () => 'answered'), 'answered');
 });
 
-test('eight requests of a channel are in progress at a time, and a failed one makes room (§16.9 rule 9)', async () => {
+test('at most eight requests of a channel are in progress, and a failed one frees its place (§16.9 rule 9)', async () => {
   const { budgets } = open();
   const gate = Promise.withResolvers<void>();
   const held = Array.from({ length: 8 }, () => budgets.of('A').use(() => gate.promise));

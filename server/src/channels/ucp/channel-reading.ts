@@ -159,4 +159,4 @@ async function readEach(
   return found;
 }
 
-const TOO_MUCH = `the products named hold more than one request may read, ${LIMITS.named.bytes / 1024 / 1024} MiB in ${LIMITS.named.ms / 1_000} s: ask for fewer ids at once`;
+const TOO_MUCH = `the named products are larger than one request may read, ${LIMITS.named.bytes / 1024 / 1024} MiB in ${LIMITS.named.ms / 1_000} s; send fewer ids`;

@@ -42,7 +42,7 @@ const config = { guard: 'none', hasSecretPath: true } as const;
 const params = Type.Object({ token: Type.String({ maxLength: 64 }) });
 const about = { config, tags: ['Channels'], params, answer: { 200: UcpAnswer }, failures };
 /** A question of the protocol. The schema of the protocol checks it, and a refusal has the form of the protocol. */
-const question = { ...about, body: Sent, why: 'what is refused is said in the words of the protocol' };
+const question = { ...about, body: Sent, why: 'refusals have the form of the protocol' };
 
 const PAGE = 10;
 const LARGEST_PAGE = 50;
@@ -81,13 +81,13 @@ function serveSearch(server: Server, { channels }: UcpRouteParts): void {
 function serveLookup(server: Server, { channels }: UcpRouteParts): void {
   serveRaw(server, 'POST /channels/:token/ucp/catalog/lookup', {
     ...question,
-    summary: 'Products by id, by the Universal Commerce Protocol',
+    summary: 'Look up products by id, by the Universal Commerce Protocol',
     handle: answerWith(
       channels,
       { capability: 'lookup', schema: LookupRequest },
       async (channel, sent, signal) => {
         if (sent.ids.length > MOST_IDS)
-          throw new UcpRefusal('request_too_large', `at most ${MOST_IDS} ids are looked up at once`);
+          throw new UcpRefusal('request_too_large', `at most ${MOST_IDS} ids are allowed per lookup`);
         const lookup = { ids: [...new Set(sent.ids)], filters: sent.filters ?? {} };
         return channels.ucp.lookup(channel, lookup, signal);
       },
@@ -98,7 +98,7 @@ function serveLookup(server: Server, { channels }: UcpRouteParts): void {
 function serveProduct(server: Server, { channels }: UcpRouteParts): void {
   serveRaw(server, 'POST /channels/:token/ucp/catalog/product', {
     ...question,
-    summary: 'One product, by the Universal Commerce Protocol',
+    summary: 'Read one product by the Universal Commerce Protocol',
     handle: answerWith(
       channels,
       { capability: 'lookup', schema: ProductRequest },

@@ -114,7 +114,7 @@ function fillPage(reading: ChannelReading, page: SearchPage, from: number): Prom
 const PARTIAL = {
   type: 'info',
   code: 'partial',
-  content: 'Only a part of the catalog was looked through yet.',
+  content: 'Only a part of the catalog has been searched so far.',
 };
 
 /** Returns products with the named variant or their best variant, and the identifiers that led to them. */

@@ -70,7 +70,7 @@ ${GROUPS}
 <ARTICLE_TO_CATALOGGROUP_MAP><ART_ID>D-20</ART_ID><CATALOG_GROUP_ID>nowhere</CATALOG_GROUP_ID></ARTICLE_TO_CATALOGGROUP_MAP>
 </T_NEW_CATALOG></BMECAT>`;
 
-test('a catalog of 1.2 has its features, prices, pictures and, from its end, its groups', async (t) => {
+test('a catalog of 1.2 is read with features, prices, pictures, and the groups from its end', async (t) => {
   const { rows, found } = await readInEveryWay(bmecat, Buffer.from(VERSION_12, 'latin1'), createTempDir(t));
   assert.equal(found.encoding, 'windows-1252');
   assert.deepEqual(
@@ -137,7 +137,7 @@ const VERSION_2005 = `<?xml version="1.0" encoding="UTF-8"?>
 <bme:CATALOG_GROUP_SYSTEM><bme:CATALOG_STRUCTURE type="leaf"><bme:GROUP_ID>T</bme:GROUP_ID><bme:GROUP_NAME lang="eng">Tools</bme:GROUP_NAME><bme:GROUP_NAME lang="deu">Werkzeug</bme:GROUP_NAME><bme:PARENT_ID>0</bme:PARENT_ID></bme:CATALOG_STRUCTURE></bme:CATALOG_GROUP_SYSTEM>
 </bme:T_NEW_CATALOG></bme:BMECAT>`;
 
-test('a catalog of 2005 has the same columns, in the language of the catalog or the one that is asked for', async (t) => {
+test("a catalog of 2005 has the same columns, in the catalog's language or in the requested one", async (t) => {
   const tempDir = createTempDir(t);
   const { rows } = await readInEveryWay(bmecat, VERSION_2005, tempDir);
   assert.deepEqual(
@@ -167,7 +167,7 @@ test('a catalog of 2005 has the same columns, in the language of the catalog or 
   );
 });
 
-test('an update names what happens to each article', async () => {
+test('an update has a column with the mode of each article', async () => {
   const text = `<BMECAT version="1.2"><HEADER/><T_UPDATE_PRODUCTS prev_version="13">
     <ARTICLE mode="update"><SUPPLIER_AID>1</SUPPLIER_AID></ARTICLE><ARTICLE mode="delete"><SUPPLIER_AID>2</SUPPLIER_AID></ARTICLE>
   </T_UPDATE_PRODUCTS></BMECAT>`;
@@ -186,13 +186,13 @@ const LAUGHS = Array.from({ length: 9 }, (_, at) => `<!ENTITY e${at + 1} "${`&e$
 
 const refused = [
   {
-    name: 'an entity that stands in another file',
+    name: 'an entity that is defined in another file',
     text: withDtd('<!ENTITY a SYSTEM "file:///etc/passwd">', '&a;'),
     reason: 'refused',
   },
-  { name: 'an entity that holds elements', text: withDtd('<!ENTITY a "<b/>">', '&a;'), reason: 'refused' },
+  { name: 'an entity that contains elements', text: withDtd('<!ENTITY a "<b/>">', '&a;'), reason: 'refused' },
   {
-    name: 'an entity that holds itself',
+    name: 'an entity that contains itself',
     text: withDtd('<!ENTITY a "&b;"><!ENTITY b "&a;">', '&a;'),
     reason: 'too_large',
   },
@@ -202,7 +202,7 @@ const refused = [
     reason: 'too_large',
   },
   {
-    name: 'a text that is filled in without end',
+    name: 'an entity that is used endlessly',
     text: withDtd(
       `<!ENTITY a "${'x'.repeat(50_000)}">`,
       '&a;</SUPPLIER_PID></PRODUCT><PRODUCT><SUPPLIER_PID>'.repeat(200),
@@ -210,11 +210,11 @@ const refused = [
     reason: 'too_large',
   },
   {
-    name: 'an entity of the DTD',
+    name: 'an entity that only the DTD defines',
     text: '<!DOCTYPE BMECAT SYSTEM "x.dtd"><BMECAT>&auml;</BMECAT>',
     reason: 'damaged',
   },
-  { name: 'another document', text: '<catalog><product/></catalog>', reason: 'damaged' },
+  { name: 'a document of another kind', text: '<catalog><product/></catalog>', reason: 'damaged' },
   { name: 'a file that ends in the middle', text: VERSION_12.slice(0, 3_000), reason: 'broken_off' },
   {
     name: 'a value of 10 MB',
@@ -227,13 +227,13 @@ for (const { name, text, reason } of refused)
     await assert.rejects(readAll(bmecat, text, { tempDir: createTempDir(t) }), { reason });
   });
 
-test('a name of the DTD is never fetched and does no harm', async () => {
+test('a DTD that is named by address is never fetched, and the catalog is read', async () => {
   const text =
     '<!DOCTYPE BMECAT SYSTEM "file:///etc/passwd"><BMECAT><T_NEW_CATALOG><PRODUCT><SUPPLIER_PID>1</SUPPLIER_PID></PRODUCT></T_NEW_CATALOG></BMECAT>';
   assert.deepEqual(await readValues(bmecat, text), [{ SUPPLIER_PID: '1' }]);
 });
 
-test('a DTD in the file that declares user-defined extensions is read, its texts are filled in', async () => {
+test('a DTD in the file that declares user-defined extensions is read, and its entities are replaced by texts', async () => {
   const declarations = `
     <!-- Don't take "quotes" of a comment, <!ENTITY firma "nobody"> -->
     <?editor keep ">?>
@@ -279,7 +279,7 @@ const ADVANCED = `<BMECAT version="2005"><HEADER><CATALOG><LANGUAGE default="tru
 <PRODUCT_FEATURES><REFERENCE_FEATURE_SYSTEM_NAME>udf_shop</REFERENCE_FEATURE_SYSTEM_NAME><REFERENCE_FEATURE_GROUP_ID>27</REFERENCE_FEATURE_GROUP_ID></PRODUCT_FEATURES>
 </PRODUCT></T_NEW_CATALOG></BMECAT>`;
 
-test('features have the names of their templates, products the groups of their classifications', async () => {
+test('features have the names of their templates, and products the groups of their classifications', async () => {
   const { rows, found } = await readInEveryWay(bmecat, ADVANCED);
   assert.deepEqual(
     { ...rows[0]?.values },
@@ -300,7 +300,7 @@ test('features have the names of their templates, products the groups of their c
   assert.equal(found.language, 'deu, eng');
 });
 
-test('a language may be written in any of its codes; one that the catalog does not have is refused', async () => {
+test('a language may be written in any of its codes, and a language that the catalog lacks is refused', async () => {
   for (const language of ['en', 'ENG', 'en-GB']) {
     const { rows, found } = await readAll({ ...bmecat, language }, ADVANCED);
     assert.equal(rows[0]?.values.Width, '48.5 mm', language);
@@ -312,7 +312,7 @@ test('a language may be written in any of its codes; one that the catalog does n
   });
 });
 
-test('languages of the header are named before those of products, in whatever pieces the file comes (§13.7)', async () => {
+test('languages of the header are listed before those of products, whatever the chunks of the file (§13.7)', async () => {
   const catalog = `<BMECAT><HEADER><CATALOG><LANGUAGE>deu</LANGUAGE><LANGUAGE>eng</LANGUAGE></CATALOG></HEADER>
 <T_NEW_CATALOG><PRODUCT><SUPPLIER_PID>1</SUPPLIER_PID><PRODUCT_DETAILS>
 <DESCRIPTION_SHORT lang="fra">un</DESCRIPTION_SHORT><DESCRIPTION_SHORT lang="eng">one</DESCRIPTION_SHORT><DESCRIPTION_SHORT lang="deu">eins</DESCRIPTION_SHORT>
@@ -326,7 +326,7 @@ test('languages of the header are named before those of products, in whatever pi
     });
 });
 
-test('a language of the header is read, however many others its products have', async () => {
+test('the language of the header is read, however many other languages its products have', async () => {
   const texts = Array.from(
     { length: 1_100 },
     (_, at) => `<DESCRIPTION_SHORT lang="x${at}">${at}</DESCRIPTION_SHORT>`,
@@ -340,7 +340,7 @@ test('a language of the header is read, however many others its products have', 
   }
 });
 
-test('a product of 60,000 small elements is read, one of endless elements is refused', async () => {
+test('a product of 60,000 small elements is read, and a product of endless elements is refused', async () => {
   const features = (count: number) =>
     Array.from(
       { length: count },
@@ -359,7 +359,7 @@ const elementsOf = (xml: string) => {
   return elements.push(xml);
 };
 
-test('groups that are their own parents end, and a path has at most 20 names', () => {
+test('a cycle of groups ends, and a path has at most 20 names', () => {
   const index = new BmecatIndex();
   const group = (id: number, parent: number) =>
     `<CATALOG_STRUCTURE><GROUP_ID>${id}</GROUP_ID><GROUP_NAME>n${id}</GROUP_NAME><PARENT_ID>${parent}</PARENT_ID></CATALOG_STRUCTURE>`;
@@ -373,7 +373,7 @@ test('groups that are their own parents end, and a path has at most 20 names', (
   assert.deepEqual(index.pathsOf('nobody'), []);
 });
 
-test('a product that is in endless groups keeps one more than a product may have', () => {
+test('a product in endless groups keeps one group more than the limit', () => {
   const index = new BmecatIndex();
   const [group, member] = elementsOf(
     '<a><CATALOG_STRUCTURE><GROUP_ID>1</GROUP_ID><GROUP_NAME>n</GROUP_NAME></CATALOG_STRUCTURE><ARTICLE_TO_CATALOGGROUP_MAP><ART_ID>p</ART_ID><CATALOG_GROUP_ID>1</CATALOG_GROUP_ID></ARTICLE_TO_CATALOGGROUP_MAP></a>',
@@ -411,7 +411,7 @@ const GROUPED = `<BMECAT version="2005"><HEADER><CATALOG><LANGUAGE default="true
   <PRODUCT_PRICE_DETAILS><PRODUCT_PRICE price_type="net_list"><PRICE_AMOUNT>1.5</PRICE_AMOUNT><TAX>0.19</TAX><PRICE_BASE>9</PRICE_BASE></PRODUCT_PRICE></PRODUCT_PRICE_DETAILS>
 </PRODUCT><IPP_DEFINITIONS><IPP_ID>7</IPP_ID></IPP_DEFINITIONS></T_NEW_CATALOG></BMECAT>`;
 
-test('features in a FEATURE_GROUP, the texts of numbered values and TAX are read; the rest is counted (§13.7)', async () => {
+test('reads features in a FEATURE_GROUP, the texts of numbered values and TAX, and counts unread elements (§13.7)', async () => {
   const { rows, unread } = await readAll(bmecat, GROUPED);
   assert.deepEqual(
     { ...rows[0]?.values },

@@ -21,10 +21,10 @@ export const bmecat = defineInputFormat({
   type: 'bmecat',
   label: 'BMEcat',
   description:
-    'a row is a product of BMEcat 1.01, 1.2 or 2005; names of 2005, features by their names with units, images, categories',
+    'a row is a product of BMEcat 1.01, 1.2 or 2005; columns have the names of 2005; features have their names and units; images and categories are columns too',
   options: {
     language: languageOption(
-      'as deu or de, for texts in several languages; default: the language of the catalog',
+      'such as deu or de, for catalogs with texts in several languages; default: the language of the catalog',
     ),
   },
   /** Columns have the names of BMEcat 2005, even for catalogs of 1.2. */
@@ -71,7 +71,7 @@ async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: stri
   };
   for await (const elements of readElements(bytes, notes, { isChosen, isDoctypeRead: true }))
     for (const element of elements) index.take(element);
-  if (!isCatalog) throw new FormatProblem('damaged', 'The file is XML, but no BMEcat catalog');
+  if (!isCatalog) throw new FormatProblem('damaged', 'The file is XML, but it is not a BMEcat catalog');
   const languages = index.languages.describe();
   if (languages !== undefined) notes.found.language = languages;
   return index;

@@ -109,7 +109,7 @@ export class CsvRowReader {
     const problem =
       isOpen || next < end
         ? `a quote (${quote}) is opened and not closed`
-        : `a quote (${quote}) stands within a quoted value; it has to be written twice`;
+        : `a quote (${quote}) inside a quoted value is not doubled; write it twice`;
     return { cells: [], end: next, problem, readTwice: end - next };
   }
 

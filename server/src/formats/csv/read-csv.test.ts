@@ -15,7 +15,7 @@ import { splitCsv } from './split-csv.ts';
 const csv = { type: 'csv' } as const;
 
 for (const delimiter of [',', ';', '\t', '|'])
-  test(`the delimiter ${JSON.stringify(delimiter)} is found`, async () => {
+  test(`detects the delimiter ${JSON.stringify(delimiter)}`, async () => {
     const text = 'id;name;price\n1;Drill, 18 V;19,90\n2;Saw | blade;5,00\n'.replaceAll(';', delimiter);
     const quoted = text.split('\n').map((line) =>
       line
@@ -31,7 +31,7 @@ for (const delimiter of [',', ';', '\t', '|'])
     assert.equal(found.delimiter, delimiter);
   });
 
-test('Excel may name the delimiter in a line of its own, which is no row', async () => {
+test('a first line such as sep=; names the delimiter and is not a row', async () => {
   const { rows, columns } = await readInEveryWay(csv, 'sep=|\r\nid|name\r\n1|a,b;c\r\n');
   assert.deepEqual(columns, ['id', 'name']);
   assert.deepEqual(
@@ -40,7 +40,7 @@ test('Excel may name the delimiter in a line of its own, which is no row', async
   );
 });
 
-test('options override what would be found', async () => {
+test('options override detection', async () => {
   const text = "id;name\n1;'a;b'\n";
   assert.deepEqual(await readValues({ ...csv, quote: "'" }, text), [{ id: '1', name: 'a;b' }]);
   assert.deepEqual(
@@ -50,7 +50,7 @@ test('options override what would be found', async () => {
   assert.deepEqual(await readValues({ type: 'tsv' }, 'id\tname\n1\ta,b\n'), [{ id: '1', name: 'a,b' }]);
 });
 
-test("single quotes are found where all values stand in them, and are letters where they don't", async () => {
+test('single quotes are detected if they surround all values, and are letters otherwise', async () => {
   const quoted = "'id','name'\n'1','a,b'\n'2','it''s'\n";
   assert.deepEqual(await readValues(csv, quoted), [
     { id: '1', name: 'a,b' },
@@ -62,7 +62,7 @@ test("single quotes are found where all values stand in them, and are letters wh
   ]);
 });
 
-test('the header may stand further down, or be missing', async () => {
+test('the header may be in a later line, or be missing', async () => {
   const text = 'Price list 2024\n\nid,name\n1,a\n';
   assert.deepEqual(await readValues({ ...csv, headerRow: 2, delimiter: ',' }, text), [
     { id: '1', name: 'a' },
@@ -73,7 +73,7 @@ test('the header may stand further down, or be missing', async () => {
   ]);
 });
 
-test('names that come again are numbered, nameless columns are named by their place, and none is dangerous', async () => {
+test('repeated names are numbered, nameless columns are named by position, and no name is dangerous', async () => {
   const text = ' id ,Name,Name,,Name 2,Name,__proto__,constructor,toString,\n1,a,b,c,d,e,f,g,h,\n';
   const { rows, columns } = await readAll(csv, text);
   const names = [
@@ -97,7 +97,7 @@ test('names that come again are numbered, nameless columns are named by their pl
   assert.equal(({} as Record<string, unknown>).f, undefined);
 });
 
-test('quoted values hold delimiters, quotes and line breaks; the number of a row is the line that it begins in', async () => {
+test('quoted values may contain delimiters, quotes and line breaks; a row has the number of its first line', async () => {
   const text = 'id,text\r\n1,"a, ""b""\r\nc\n\nd"\r\n\r\n2,e\r\n';
   const { rows } = await readCutAnywhere(csv, text);
   assert.deepEqual(
@@ -109,7 +109,7 @@ test('quoted values hold delimiters, quotes and line breaks; the number of a row
   );
 });
 
-test('lines may end in \\r\\n, \\n or, throughout, in \\r; the last one need not end', async () => {
+test('lines may end in \\r\\n, \\n or, throughout, in \\r, and the last line may have no end', async () => {
   const expected = [
     { id: '1', name: 'a' },
     { id: '2', name: 'b' },
@@ -126,7 +126,7 @@ test('lines may end in \\r\\n, \\n or, throughout, in \\r; the last one need not
     );
 });
 
-test('a row with too few or too many values is reported, and the others are read', async () => {
+test('a row with too few or too many values is reported, and the other rows are read', async () => {
   const text = 'id,name,brand\n1,a,b\n2,c\n3,d,e,f\n4,g,h,,\n,,\n5,i,j\n';
   const { rows } = await readInEveryWay(csv, text);
   assert.deepEqual(listProblems(rows), [
@@ -139,7 +139,7 @@ test('a row with too few or too many values is reported, and the others are read
   );
 });
 
-test('a lone quote costs the line that it stands in and no other', async () => {
+test('a lone quote invalidates only its own line', async () => {
   const text = [
     'id;name',
     '1;a',
@@ -153,7 +153,7 @@ test('a lone quote costs the line that it stands in and no other', async () => {
   ];
   const { rows } = await readInEveryWay(csv, `${text.join('\n')}\n`);
   assert.deepEqual(listProblems(rows), [
-    '3 quote a quote (") stands within a quoted value; it has to be written twice',
+    '3 quote a quote (") inside a quoted value is not doubled; write it twice',
     '4 quote a quote (") is opened and not closed',
     '8 quote a quote (") is opened and not closed',
   ]);
@@ -177,7 +177,7 @@ test('a lone quote in the header ends the reading, with its line', async () => {
   });
 });
 
-test('a file of lone quotes is given up before it takes the square of its length', async () => {
+test('a file of lone quotes is abandoned before the time becomes quadratic', async () => {
   const lines = '"a\n'.repeat(40_000);
   const before = process.cpuUsage();
   const splitter = splitCsv({ delimiter: ',', quote: '"', newline: '\n' });
@@ -188,7 +188,7 @@ test('a file of lone quotes is given up before it takes the square of its length
   assert.ok(process.cpuUsage(before).user < 30_000_000);
 });
 
-test('a value of 10 MB and a row that does not end are refused; a value over the limit is an error of its row', async () => {
+test('a value of 10 MB and an unending row are refused; a value over the limit is an error of its row', async () => {
   const long = 'x'.repeat(10_000_000);
   await assert.rejects(readAll(csv, `id,name\n1,${long}\n2,b\n`), { reason: 'too_large', line: 2 });
   const quoted = await readAll(csv, `id,name\n1,"${long}"\n2,b\n`);
@@ -198,7 +198,7 @@ test('a value of 10 MB and a row that does not end are refused; a value over the
   assert.match(listProblems(over.rows).join(), /^2 too_large /);
 });
 
-test('a delimiter cannot be the quote', async () => {
+test('the delimiter and the quote cannot be equal', async () => {
   await assert.rejects(readAll({ ...csv, delimiter: "'", quote: "'" }, 'a'), { reason: 'refused' });
 });
 
@@ -206,13 +206,13 @@ test('more than 10,000 columns are refused', async () => {
   await assert.rejects(readAll(csv, `${'a,'.repeat(10_001)}\n`), { reason: 'too_large' });
 });
 
-test('an empty file and one with a header only have no rows', async () => {
+test('an empty file and a file with only a header have no rows', async () => {
   assert.deepEqual((await readAll(csv, '')).rows, []);
   assert.deepEqual((await readAll(csv, '\uFEFF')).rows, []);
   assert.deepEqual((await readAll(csv, 'id,name\n')).columns, ['id', 'name']);
 });
 
-test('a byte order mark in the middle, where files were put together, is dropped', async () => {
+test('a byte order mark between concatenated files is dropped', async () => {
   const { rows } = await readInEveryWay(csv, 'id,name\n1,a\n\uFEFF2,b\n3,c\n');
   assert.deepEqual(
     rows.map(({ values }) => values.id),
@@ -225,7 +225,7 @@ const value = fc.string({
   maxLength: 8,
 });
 
-test('what a writer wrote by RFC 4180 is read back, however it is cut into chunks', async () => {
+test('values that were written by RFC 4180 are read back, whatever the chunks', async () => {
   const tables = fc.tuple(
     fc.array(fc.tuple(value, value, value), { minLength: 1, maxLength: 8 }),
     fc.constantFrom('\n', '\r\n'),
@@ -251,7 +251,7 @@ test('what a writer wrote by RFC 4180 is read back, however it is cut into chunk
 
 const quote = (cell: string): string => `"${cell.replaceAll('"', '""')}"`;
 
-test('no text breaks the reader, and chunks make no difference', async () => {
+test('any text is read or refused with a FormatProblem, and chunks do not change the rows', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(value, { maxLength: 4 }),
@@ -270,7 +270,7 @@ test('no text breaks the reader, and chunks make no difference', async () => {
   );
 });
 
-test('a title above the names is passed over, and the row of the names is told', async () => {
+test('a title above the header is skipped, and the row of the header is reported', async () => {
   const text = 'Price list 2026;;;\n\nAs of;March;;\nsku;name;price;stock\n1;Drill;5;7\n2;Saw;6;8\n';
   const { rows, columns, found } = await readInEveryWay({ type: 'csv' }, text);
   assert.deepEqual([columns, found.headerRow], [['sku', 'name', 'price', 'stock'], '4']);
@@ -285,7 +285,7 @@ test('a title above the names is passed over, and the row of the names is told',
   assert.deepEqual([chosen.columns, chosen.found.headerRow], [['title'], undefined]);
 });
 
-test('a header of one or two columns is no title', async () => {
+test('a header of one or two columns is not taken for a title', async () => {
   for (const text of [
     'sku\n1\n2\n',
     'sku;name\n1;Drill\n2;Saw\n',

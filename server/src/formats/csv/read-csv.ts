@@ -39,13 +39,13 @@ export const delimiter = optional.text({
 
 export const quote = optional.choice(['"', "'", ''], {
   'x-label': 'Quotes',
-  description: 'default: detected; "" where quotes mean nothing',
+  description: 'default: detected; "" if quotes have no special meaning',
 });
 
 export const csv = defineInputFormat({
   type: 'csv',
   label: 'CSV',
-  description: 'a row is a line; columns by the header, or Column 1, … with headerRow 0',
+  description: 'a row is a line; the header names the columns; with headerRow 0 they are Column 1, Column 2, …',
   options: { delimiter, quote, encoding, headerRow: headerRowOption },
   mapping: 'needed',
   endings: ['csv'],
@@ -56,7 +56,7 @@ export const csv = defineInputFormat({
 export const tsv = defineInputFormat({
   type: 'tsv',
   label: 'TSV',
-  description: 'a row is a line; columns by the header, separated by tabs',
+  description: 'a row is a line; the header names the columns, which are separated by tabs',
   options: { quote, encoding, headerRow: headerRowOption },
   mapping: 'needed',
   endings: ['tsv'],

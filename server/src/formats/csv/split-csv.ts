@@ -13,7 +13,7 @@ export interface CsvRow extends CsvCells {
  */
 const READ_TWICE_CHARACTERS = 32 * 1024 * 1024;
 const TOO_MANY_QUOTES =
-  'too many quotes are opened and not closed. If the file has quotes that mean nothing, set "quote" to ""';
+  'too many quotes are opened and not closed. If quotes have no special meaning in the file, set "quote" to ""';
 
 /** Splits text that arrives in chunks into rows. An unfinished row is read again only when the text has doubled. */
 export function splitCsv(dialect: CsvDialect, firstLine = 1): ChunkParser<CsvRow> {

@@ -20,7 +20,7 @@ export const csv: OutputFormat = {
   ...PLAIN_FORMAT,
   type: 'csv',
   label: 'CSV',
-  description: 'a line a product with a header line; several values of a field have commas between',
+  description: 'a header line, then one line per product; several values of a field are separated by commas',
   defaultVariant: 'csv',
   variants: { csv: { ending: 'csv', mediaType: 'text/csv; charset=utf-8', open: openCsv } },
 };

@@ -22,9 +22,9 @@ export const etimXchange = defineInputFormat({
   type: 'etim-xchange',
   label: 'ETIM xChange',
   description:
-    'a row is a product of ETIM xChange 2.0; columns by dots, features by their codes, measures and prices with their units, objects of lists as rows',
+    'a row is a product of ETIM xChange 2.0; columns are dotted paths, features have their codes, measures and prices include their units, and objects of lists become rows',
   options: {
-    language: languageOption('as en-GB, of the name and the address; default: the first description'),
+    language: languageOption('such as en-GB, the language of the name and the address; default: that of the first description'),
   },
   mapping: {
     identifier: 'ProductIdentification.ManufacturerProductNumber',

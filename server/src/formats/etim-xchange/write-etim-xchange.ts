@@ -170,7 +170,7 @@ export const etimXchange: OutputFormat = {
   type: 'etim-xchange',
   label: 'ETIM xChange',
   description:
-    'a JSON document of ETIM xChange 2.0; attributes by the names that its pipeline format gives them',
+    'a JSON document of ETIM xChange 2.0; attributes have the column names of the pipeline format',
   fields: [
     { ...checked(IDENTIFICATION), isRequired: true, most: 1 },
     { ...checked(MANUFACTURER), isRequired: true, most: 1 },
@@ -188,7 +188,7 @@ export const etimXchange: OutputFormat = {
     productUrl: { field: 'productUrl' },
     images: { field: 'images' },
   },
-  wholeBecause: 'the standard has no word for a product that is gone',
+  wholeBecause: 'the standard cannot mark a product as removed',
   suggestsAttributes: true,
   relatedIdentifier: /^.{1,35}$/,
   defaultVariant: 'json',

@@ -35,7 +35,7 @@ const RSS = `<?xml version="1.0" encoding="UTF-8"?>
   <item><g:id>S1</g:id><g:title>Saw</g:title><g:link>https://shop.example/p/s1</g:link></item>
 </channel></rss>`;
 
-test('a feed in RSS has the names of the specification', async () => {
+test('a feed in RSS has columns with the names of the specification', async () => {
   const { rows, found } = await readCutAnywhere(google, RSS);
   assert.equal(found.feed, 'RSS');
   assert.deepEqual(
@@ -78,7 +78,7 @@ const ATOM = `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:shop="http://base.
   </entry>
 </feed>`;
 
-test('in Atom the product has its own id, its link is an attribute and its description a summary', async () => {
+test('in Atom, the product has its own id, its link is an attribute, and its description is a summary', async () => {
   const { rows, found } = await readCutAnywhere(google, ATOM);
   assert.equal(found.feed, 'Atom');
   assert.deepEqual(
@@ -117,7 +117,7 @@ const TEXT = [
   ['S1', 'Saw', 'https://a/4.jpg', '', 'S', '', '5 EUR', ''],
 ];
 
-test('a feed as text with tabs has the same names, lists and details', async () => {
+test('a feed as tab-separated text has the same names, lists and details', async () => {
   const write = (cells: readonly string[]) =>
     cells.map((cell) => (cell.includes('"') ? `"${cell.replaceAll('"', '""')}"` : cell)).join('\t');
   const { rows, found, columns } = await readInEveryWay(google, `${TEXT.map(write).join('\r\n')}\r\n`);

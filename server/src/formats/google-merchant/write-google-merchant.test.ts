@@ -6,9 +6,9 @@ import { googleMerchant } from './write-google-merchant.ts';
 
 const fieldOf = (name: string) => googleMerchant.fields?.find((field) => field.name === name) as Field;
 
-test('a price of 0 is not published, and a code that is too long is left out and not cut (§16.7)', () => {
+test('a price of 0 is not published, and a code that is too long is left out and not truncated (§16.7)', () => {
   for (const price of ['0 EUR', '0.00 EUR', '0,00 €'])
-    assert.deepEqual(readField(price, fieldOf('price')), { problem: 'is 0, which is no price to publish' });
+    assert.deepEqual(readField(price, fieldOf('price')), { problem: 'is 0, which is not a price to publish' });
   assert.deepEqual(readField('0.01 EUR', fieldOf('price')), { value: '0.01 EUR' });
   assert.deepEqual(readField('x'.repeat(71), fieldOf('mpn')), { problem: 'is longer than 70 characters' });
   assert.deepEqual(readField('x'.repeat(101), fieldOf('color')), {
@@ -17,7 +17,7 @@ test('a price of 0 is not published, and a code that is too long is left out and
   });
 });
 
-test('RSS has a link, which the first product shows, and a description (§16.7)', () => {
+test('RSS has a link, which comes from the first product, and a description (§16.7)', () => {
   const columns = [fieldOf('id'), fieldOf('link')];
   const writer = googleMerchant.variants.xml?.open({
     columns,

@@ -165,7 +165,7 @@ const GOOGLE_FIELDS: readonly Field[] = [
 export const googleMerchant: OutputFormat = {
   type: 'google-merchant',
   label: 'Google Merchant Center',
-  description: 'text with tabs (tsv) or RSS (xml); related products go out as related_product',
+  description: 'tab-separated text (tsv) or RSS (xml); related products are written as related_product',
   fields: GOOGLE_FIELDS,
   identifiedBy: 'id',
   conditions: [{ field: 'availability', values: ['preorder', 'backorder'], requires: 'availability_date' }],
@@ -183,7 +183,7 @@ export const googleMerchant: OutputFormat = {
     product_type: { field: 'categoryPath' },
     ...searched('color', 'size', 'material'),
   },
-  wholeBecause: 'Google takes down what a file does not have',
+  wholeBecause: 'Google removes products that are missing from a file',
   // Source: support.google.com/merchants/answer/17085213, which allows up to 30 letters, digits, underscores and
   // dashes.
   mostRelated: 30,

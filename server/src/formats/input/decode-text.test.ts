@@ -40,19 +40,19 @@ for (const { name, bytes, encoding } of written) {
   });
 }
 
-test('text that is not UTF-8 is read as windows-1252, where a byte of 0x80 is the euro sign', async () => {
+test('text that is not UTF-8 is read as windows-1252, in which the byte 0x80 is the euro sign', async () => {
   const bytes = Buffer.from('id,name\n1,M\xfctze 5 \x80\n', 'latin1');
   const { rows, found } = await readInEveryWay({ type: 'csv' }, bytes);
   assert.equal(rows[0]?.values.name, 'Mütze 5 €');
   assert.equal(found.encoding, 'windows-1252');
 });
 
-test('one byte at the end of a file that is not UTF-8 is text too', async () => {
+test('a single byte at the end of a file that is not UTF-8 is decoded too', async () => {
   const { rows } = await readInEveryWay({ type: 'csv' }, Buffer.from('id,name\n1,Caf\xe9', 'latin1'));
   assert.equal(rows[0]?.values.name, 'Café');
 });
 
-test('the owner says what no file shows; a byte order mark is stronger; a sender is believed where UTF-8 fails', async () => {
+test("the encoding of the owner is used, but a byte order mark overrides it; the sender's applies if UTF-8 fails", async () => {
   const euro = Buffer.from('id,name\n1,\xa4\n', 'latin1');
   assert.equal((await readAll({ type: 'csv', encoding: 'iso-8859-15' }, euro)).rows[0]?.values.name, '€');
   assert.equal((await readAll({ type: 'csv' }, euro, { charset: 'iso-8859-15' })).rows[0]?.values.name, '€');
@@ -65,7 +65,7 @@ test('the owner says what no file shows; a byte order mark is stronger; a sender
   assert.equal((await readAll({ type: 'csv', encoding: 'windows-1252' }, marked)).found.encoding, 'utf-8');
 });
 
-test('a row with bytes that are no UTF-8 in a file that is UTF-8 is reported, and no other row', async () => {
+test('in a UTF-8 file, only rows with bytes that are not UTF-8 are reported', async () => {
   const bytes = Buffer.concat([
     Buffer.from('id,name\n1,Mütze\n2,a'),
     Buffer.from([0xff]),
@@ -73,13 +73,13 @@ test('a row with bytes that are no UTF-8 in a file that is UTF-8 is reported, an
   ]);
   const { rows } = await readInEveryWay({ type: 'csv' }, bytes);
   assert.deepEqual(listProblems(rows), [
-    '3 encoding name bytes that are no text in the encoding of the file',
+    '3 encoding name these bytes are not text in the encoding of the file',
   ]);
   const sound = await readAll({ type: 'csv' }, 'id,name\n1,Mütze \uFFFD\n');
-  assert.deepEqual(listProblems(sound.rows), [], 'a sign that stands in the file is no damage');
+  assert.deepEqual(listProblems(sound.rows), [], 'U+FFFD in the file itself is not damage');
 });
 
-test('a file that ends within a character is damaged there', async () => {
+test('a file that ends within a character has one damaged row', async () => {
   const bytes = Buffer.from('id,name\n1,Mütze\n2,€').subarray(0, -1);
   assert.deepEqual(listProblems((await readInEveryWay({ type: 'csv' }, bytes)).rows).length, 1);
 });
@@ -90,7 +90,7 @@ test('UTF-32 and unknown encodings are refused', async () => {
   await assert.rejects(readAll({ type: 'xml' }, xml), /x-nonsense is not known/);
 });
 
-test('XML names its encoding; one that it cannot be in is not believed', async () => {
+test('the encoding in an XML declaration is used, unless the file cannot have it', async () => {
   const read = async (encoding: string, bytes: Buffer) => {
     const declaration = Buffer.from(`<?xml version="1.0" encoding='${encoding}' standalone="yes"?>`);
     const texts: string[] = [];

@@ -26,7 +26,7 @@ export const encoding = optional.choice(
   {
     'x-label': 'Encoding',
     description:
-      'default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger',
+      'default: detected by the byte order mark, else UTF-8, else windows-1252; a byte order mark takes precedence over this option',
   },
 );
 

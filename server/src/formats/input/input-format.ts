@@ -90,5 +90,5 @@ export const headerRowOption = optional.integer({
   maximum: 1_048_576,
   'x-label': 'Header row',
   description:
-    'first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, …',
+    'first row that may contain the names of the columns; default: the first row that is not a title; 0: no row names them, and they are Column 1, Column 2, …',
 });

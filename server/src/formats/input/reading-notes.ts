@@ -52,7 +52,7 @@ export function reportDamage(row: SourceRow): SourceRow {
     ([column]): RowProblem => ({
       code: 'encoding',
       column,
-      message: 'bytes that are no text in the encoding of the file',
+      message: 'these bytes are not text in the encoding of the file',
     }),
   );
   return { ...makePlain(row), problems: [...(row.problems ?? []), ...problems] };

@@ -110,7 +110,7 @@ function openJsonLd({ columns }: WriterOptions) {
 export const jsonLd: OutputFormat = {
   type: 'json-ld',
   label: 'JSON-LD (schema.org)',
-  description: 'a schema.org Product a line, with what it is an accessory for, related and similar to',
+  description: 'a schema.org Product per line, with the products that it is an accessory for, related to or similar to',
   fields: FIELDS,
   identifiedBy: 'sku',
   suggestions: {
@@ -127,7 +127,7 @@ export const jsonLd: OutputFormat = {
     availability: { attributes: ['availability', 'verfugbarkeit', 'stockstatus'] },
     itemCondition: { attributes: ['condition', 'zustand'] },
   },
-  wholeBecause: 'schema.org has no word for a product that is gone',
+  wholeBecause: 'schema.org cannot mark a product as removed',
   reversed: new Set(Object.keys(REVERSED) as RelatedAs[]),
   defaultVariant: 'jsonl',
   variants: {

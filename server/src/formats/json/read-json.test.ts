@@ -23,7 +23,7 @@ const FEED = `{
   "more": [{ "id": 3 }]
 }`;
 
-test('the first list of objects is found, and nested values stand under dotted names', async () => {
+test('the first list of objects is read, and nested values get dotted names', async () => {
   const { rows, columns, found } = await readCutAnywhere(json, FEED);
   assert.equal(found.path, 'data.products');
   assert.deepEqual(
@@ -49,19 +49,19 @@ test('the first list of objects is found, and nested values stand under dotted n
   );
 });
 
-test('a path says which list is meant', async () => {
+test('a path chooses the list of the rows', async () => {
   assert.deepEqual(await readValues({ ...json, path: 'more' }, FEED), [{ id: '3' }]);
   assert.deepEqual(await readValues({ ...json, path: '$' }, '[{"id":1}]'), [{ id: '1' }]);
   for (const path of ['nowhere', 'data', 'meta.tags.0', '$'])
     await assert.rejects(readAll({ ...json, path }, FEED), { reason: 'not_found' });
   const { rows } = await readAll({ ...json, path: 'meta.tags' }, FEED);
   assert.deepEqual(listProblems(rows), [
-    '1 no_object this element is no object',
-    '2 no_object this element is no object',
+    '1 no_object this element is not an object',
+    '2 no_object this element is not an object',
   ]);
 });
 
-test('the list may be the root, be empty, or be missing', async () => {
+test('the list may be the root or empty, and a missing list is reported', async () => {
   assert.deepEqual(await readValues(json, '[{"id":1}]'), [{ id: '1' }]);
   assert.deepEqual(await readValues(json, '[]'), []);
   assert.deepEqual(await readValues(json, '{"products":[]}'), []);
@@ -86,7 +86,7 @@ test('numbers keep every digit and lose their exponent', async () => {
   );
 });
 
-test('a plain decimal is the same number', () => {
+test('a plain decimal is the same number as the written one', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
       const text = writePlainNumber(value.toExponential());
@@ -96,7 +96,7 @@ test('a plain decimal is the same number', () => {
   );
 });
 
-test('a name from a file is never a prototype', async () => {
+test('a name from a file never becomes a prototype', async () => {
   const text = '[{"__proto__":{"a":1},"constructor":{"prototype":{"b":2}},"hasOwnProperty":"c"}]';
   const [row] = (await readInEveryWay(json, text)).rows;
   assert.deepEqual(Object.entries(row?.values ?? {}), [
@@ -109,16 +109,16 @@ test('a name from a file is never a prototype', async () => {
   assert.equal(({} as { a?: unknown; b?: unknown }).a, undefined);
 });
 
-test('an element that is no object is an error of its row', async () => {
+test('an element that is not an object is an error of its row', async () => {
   const { rows } = await readInEveryWay(json, '[{"id":1},"text",[{"id":2}],null,{"id":3}]');
   assert.deepEqual(
     listProblems(rows),
-    [2, 3, 4].map((number) => `${number} no_object this element is no object`),
+    [2, 3, 4].map((number) => `${number} no_object this element is not an object`),
   );
   assert.equal(rows[4]?.values.id, '3');
 });
 
-test('a document that ends in the middle, wherever, is broken off, after the rows that were whole', async () => {
+test('a document that ends in the middle yields its complete rows, then fails with broken_off', async () => {
   const text = '{"products":[{"id":1},{"id":2.5,"ok":true}]}';
   for (let length = 0; length < text.length; length += 1)
     await assert.rejects(
@@ -141,7 +141,7 @@ const broken = [
   'id,name',
 ];
 for (const text of broken)
-  test(`${JSON.stringify(text)} is no JSON`, async () => {
+  test(`${JSON.stringify(text)} is not JSON`, async () => {
     await assert.rejects(readAll(json, text), {
       reason: 'damaged',
       message: /not JSON.* \(near the beginning\)$/,
@@ -151,7 +151,7 @@ for (const text of broken)
 
 const nested = (levels: number) => `${'{"a":['.repeat(levels)}1${']}'.repeat(levels)}`;
 
-test('what is nested too deep is refused, within a row, around the list and in what is passed over', async () => {
+test('too deep nesting is refused within a row, around the list and in skipped parts', async () => {
   await assert.rejects(readAll(json, `[${nested(30)}]`), { reason: 'too_large' });
   await assert.rejects(readAll(json, '['.repeat(1_000_000)), { reason: 'too_large' });
   await assert.rejects(readAll(json, '{"a":'.repeat(1_000_000)), { reason: 'too_large' });
@@ -176,7 +176,7 @@ test('a value of 10 MB, a row of many values and endless space are refused', asy
   await assert.rejects(readAll(json, `[${' '.repeat(10_000_000)}{"a":1}]`), { reason: 'too_large' });
 });
 
-test('ndjson has a row on each line; a line that is none costs no other', async () => {
+test('ndjson reads a row per line, and an invalid line affects no other line', async () => {
   const lines = [
     '{"id":1}',
     '',
@@ -191,8 +191,8 @@ test('ndjson has a row on each line; a line that is none costs no other', async 
   const { rows, columns } = await readInEveryWay(ndjson, `\uFEFF${lines.join('\n')}`);
   assert.deepEqual(listProblems(rows), [
     '4 not_json The JSON ends in the middle',
-    '6 no_object the line holds no object',
-    '7 no_object the line holds no object',
+    '6 no_object the line does not contain an object',
+    '7 no_object the line does not contain an object',
     '8 not_json The text is not JSON: unexpected characters',
   ]);
   assert.deepEqual(
@@ -207,7 +207,7 @@ test('ndjson has a row on each line; a line that is none costs no other', async 
   assert.deepEqual({ ...rows.at(-1)?.values }, { id: '6', 'a.b': ['c'] });
 });
 
-test('a line that is too long is an error of its own and takes no memory', async () => {
+test('an ndjson line that is too long is an error of that line and takes no memory', async () => {
   const long = `{"a":"${'x'.repeat(10_000_000)}"}`;
   const { rows } = await readAll(ndjson, `{"id":1}\n${long}\n{"id":2}\n${long}`, { chunkBytes: 100_000 });
   assert.deepEqual(listProblems(rows), [
@@ -246,7 +246,7 @@ const XCHANGE = `{ "CatalogueName": [{ "Language": "en-GB", "CatalogueName": "A"
     { "SupplierName": "T", "Product": [{ "ProductIdentification": { "ManufacturerProductNumber": "2", "ProductName": "b" } }] }
   ] }`;
 
-test('the list whose elements look most like products is found, also within lists (§13.7)', async () => {
+test('chooses the list whose elements look most like products, also within lists (§13.7)', async () => {
   const { rows, found, unread } = await readCutAnywhere(json, XCHANGE);
   assert.equal(found.path, 'Supplier.Product');
   assert.deepEqual(
@@ -275,11 +275,11 @@ const found = [
   },
 ];
 for (const { text, path } of found)
-  test(`the products of ${text} are in ${path} (§13.7)`, async () => {
+  test(`finds the products of ${text} in ${path} (§13.7)`, async () => {
     assert.equal((await readAll(json, text)).found.path, path);
   });
 
-test('values in an object of a list have the number of the object, which is their row (§13.7)', async () => {
+test('values in a list of objects have the number of their object as their row (§13.7)', async () => {
   const text =
     '[{"id":1,"slots":[{"size":"2280","key":"M"},{"size":"2242","keys":["B","M"]}],"fans":[{"rpm":9}],"tags":["x"]}]';
   for (const format of [json, ndjson]) {

@@ -17,13 +17,13 @@ import { type Container, follow, JsonTokenizer, pathBelow, VALUES } from './json
 export const json = defineInputFormat({
   type: 'json',
   label: 'JSON',
-  description: 'a row is an object of the list; nested values have dotted names, as price.value',
+  description: 'a row is an object of the list; nested values have dotted names, such as price.value',
   options: {
     path: optional.text({
       maxLength: 1_000,
       'x-label': 'Path to the list',
       description:
-        'keys that lead to the list, also through other lists, as data.products; $ for the root; default: the list whose elements look most like products',
+        'keys that lead to the list, also through other lists, such as data.products; $ for the root; default: the list whose elements look most like products',
     }),
   },
   mapping: 'needed',
@@ -117,6 +117,6 @@ class JsonList implements ChunkParser<SourceRow> {
     this.#number += 1;
     const row = { number: this.#number, values, source, ...(rows && { rows }) };
     if (isObject) return row;
-    return { ...row, problems: [{ code: 'no_object', message: 'this element is no object' }] };
+    return { ...row, problems: [{ code: 'no_object', message: 'this element is not an object' }] };
   }
 }

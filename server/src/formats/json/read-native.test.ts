@@ -21,19 +21,19 @@ const PRODUCTS = [
 ];
 
 const shapes = [
-  { name: 'the upload shape', text: JSON.stringify({ products: PRODUCTS }) },
+  { name: 'an upload', text: JSON.stringify({ products: PRODUCTS }) },
   {
-    name: 'the upload shape, laid out',
+    name: 'an indented upload',
     text: `\n ${JSON.stringify({ products: PRODUCTS }, undefined, 2)}\n`,
   },
   { name: 'a list', text: JSON.stringify(PRODUCTS, undefined, 1) },
   {
-    name: 'a product on each line',
+    name: 'one product per line',
     text: PRODUCTS.map((product) => `${JSON.stringify(product)}\r\n`).join(''),
   },
 ];
 for (const { name, text } of shapes)
-  test(`${name} holds products as they are`, async () => {
+  test(`reads products unchanged from ${name}`, async () => {
     const { rows } = await readInEveryWay(native, text);
     assert.deepEqual(JSON.parse(JSON.stringify(rows.map(({ source }) => source))), PRODUCTS);
     assert.deepEqual(listProblems(rows), []);
@@ -41,14 +41,14 @@ for (const { name, text } of shapes)
     assert.deepEqual(rows[0]?.values['attributes.value'], ['12.5 in', '99.00']);
   });
 
-test('the object around the list holds products and nothing is searched elsewhere', async () => {
+test('only the list products of an object is read as products', async () => {
   const { rows } = await readAll(native, '{"items":[{"identifier":"A1"}]}');
-  assert.deepEqual(Object.keys(rows[0]?.values ?? {}), ['items.identifier'], 'read as a product on a line');
+  assert.deepEqual(Object.keys(rows[0]?.values ?? {}), ['items.identifier'], 'the object itself is read as a product');
   await assert.rejects(readAll(native, '{"products":{}}'), { reason: 'not_found' });
   await assert.rejects(readAll(native, '{"products":[{"identifier":"A1"}'), { reason: 'broken_off' });
 });
 
-test('no products are no rows', async () => {
+test('a file without products has no rows', async () => {
   for (const text of ['{"products":[]}', '[]', '', '\n'])
     assert.deepEqual((await readAll(native, text)).rows, []);
 });

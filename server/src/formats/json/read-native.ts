@@ -12,7 +12,7 @@ const HEAD_CHARACTERS = 1_024;
 export const native = defineInputFormat({
   type: 'native',
   label: 'Relata',
-  description: 'a product in the shape of an upload, in a JSON list or one a line; takes no mapping',
+  description: 'a product in the form of an upload, in a JSON list or one per line; takes no mapping',
   options: {},
   mapping: 'none',
   endings: [],

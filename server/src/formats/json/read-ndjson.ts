@@ -13,7 +13,7 @@ import { JsonTokenizer } from './json-tokens.ts';
 export const ndjson = defineInputFormat({
   type: 'ndjson',
   label: 'NDJSON',
-  description: 'a row is an object on a line of its own; columns as in json',
+  description: 'a row is an object on its own line; columns are named as in json',
   options: {},
   mapping: 'needed',
   endings: ['ndjson', 'jsonl'],
@@ -55,7 +55,7 @@ function readLine(number: number, text: string | undefined): SourceRow {
   try {
     const { source, values, rows, isObject } = readJsonText(text);
     if (isObject) return { number, values, source, ...(rows && { rows }) };
-    return broken(number, { code: 'no_object', message: 'the line holds no object' });
+    return broken(number, { code: 'no_object', message: 'the line does not contain an object' });
   } catch (error) {
     if (!(error instanceof FormatProblem)) throw error;
     const code = error.reason === 'too_large' ? 'too_large' : 'not_json';

@@ -4,7 +4,7 @@ export const ndjson: OutputFormat = {
   ...PLAIN_FORMAT,
   type: 'ndjson',
   label: 'NDJSON',
-  description: 'a JSON object a line; several values of a field are a list',
+  description: 'a JSON object per line; several values of a field become a list',
   defaultVariant: 'ndjson',
   variants: {
     ndjson: {

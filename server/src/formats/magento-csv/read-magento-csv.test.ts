@@ -9,7 +9,7 @@ MH01,configurable,Default Category/Men,Hoodie,/m/h.jpg,,"material=Cotton|Wool","
 Solo,simple,,Bag,,,,
 `;
 
-test('variants are in the group of the product that lists them, which has no values of theirs (§13.7)', async (t) => {
+test('variants are in the group of the product that lists them, which gets none of their values (§13.7)', async (t) => {
   const { rows, unread } = await readInEveryWay({ type: 'magento-csv' }, FILE, createTempDir(t));
   assert.deepEqual(
     rows.map(({ values: { sku, parent_sku, color, size, climate, note, material, categories } }) => ({
@@ -58,7 +58,7 @@ test('variants are in the group of the product that lists them, which has no val
   assert.equal(unread.size, 0);
 });
 
-test('bytes that are no text are reported, as of any file (§13.7)', async (t) => {
+test('bytes that are not text are reported, as in any format (§13.7)', async (t) => {
   const file = Buffer.concat([Buffer.from('sku,name\n1,Käse\n2,'), Buffer.from([0xff]), Buffer.from('\n')]);
   const { rows } = await readAll({ type: 'magento-csv' }, file, { tempDir: createTempDir(t) });
   assert.deepEqual(

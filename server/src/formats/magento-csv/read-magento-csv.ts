@@ -15,7 +15,7 @@ export const magentoCsv = defineInputFormat({
   type: 'magento-csv',
   label: 'Magento CSV',
   description:
-    'a row is a product, a variant in the group of its configurable product; additional_attributes by their keys, categories and images as lists',
+    'a row is a product; a variant is in the group of its configurable product; additional_attributes become columns with their keys; categories and images become lists',
   options: { delimiter },
   mapping: {
     identifier: 'sku',

@@ -9,7 +9,7 @@ import { defineShopList, INSTEAD } from '../output/output.ts';
 export const magentoCsv = defineShopList({
   type: 'magento-csv',
   label: 'Magento CSV',
-  description: 'a row a product by its sku, with its related, cross-sell and up-sell products',
+  description: 'a row per product with its sku, and its related, cross-sell and up-sell products',
   identifiedBy: 'sku',
   required: ['sku'],
   suggestions: { sku: { field: 'identifier' } },

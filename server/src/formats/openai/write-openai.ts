@@ -81,7 +81,7 @@ const openCsv = (options: WriterOptions) =>
 export const openai: OutputFormat = {
   type: 'openai',
   label: 'OpenAI product feed',
-  description: 'a JSON object a line, packed with gzip (jsonl), or text with commas (csv)',
+  description: 'a JSON object per line, compressed with gzip (jsonl), or comma-separated text (csv)',
   fields: FIELDS,
   identifiedBy: 'item_id',
   suggestions: {
@@ -99,7 +99,7 @@ export const openai: OutputFormat = {
     product_category: { field: 'categoryPath' },
     ...searched('gtin', 'mpn', 'condition', 'color', 'size', 'material'),
   },
-  wholeBecause: 'each file replaces the one before',
+  wholeBecause: 'each file replaces the previous one',
   // The recommended maximum.
   rowsPerFile: 500_000,
   relatedIdentifier: /^[^,]+$/,

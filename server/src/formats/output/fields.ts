@@ -46,7 +46,7 @@ const READERS = {
     text.length <= maxLength ? ok(text) : no(`is longer than ${maxLength} characters`),
   url(text) {
     const address = text.trim();
-    if (!HTTP_URL.test(address)) return no('is no absolute http or https address');
+    if (!HTTP_URL.test(address)) return no('is not an absolute http or https address');
     return address.length <= URL_LENGTH ? ok(address) : no(`is longer than ${URL_LENGTH} characters`);
   },
   price: (text) => readPrice(text.trim()),
@@ -62,15 +62,15 @@ const READERS = {
     return word === 'true' || word === 'false' ? ok(word) : no('is neither true nor false');
   },
   gtin: (text) => readGtin(text.replace(/[\s-]/g, '')),
-  integer: (text) => (/^\d{1,15}$/.test(text.trim()) ? ok(text.trim()) : no('is no whole number')),
+  integer: (text) => (/^\d{1,15}$/.test(text.trim()) ? ok(text.trim()) : no('is not a whole number')),
   decimal: (text) =>
-    /^\d{1,15}(\.\d{1,9})?$/.test(text.trim()) ? ok(text.trim()) : no('is no decimal number'),
+    /^\d{1,15}(\.\d{1,9})?$/.test(text.trim()) ? ok(text.trim()) : no('is not a decimal number'),
   country: (text) =>
     /^[A-Za-z]{2}$/.test(text.trim())
       ? ok(text.trim().toUpperCase())
-      : no('is no country code of two letters'),
+      : no('is not a country code of two letters'),
   checked: (text, { check }) =>
-    check?.(text) === false ? no('is not what the format takes there') : ok(text),
+    check?.(text) === false ? no('does not match the form that the format requires') : ok(text),
 } satisfies Readonly<Record<string, (text: string, field: Field) => ReadField>>;
 
 export const readField = (text: string, field: Field): ReadField => READERS[field.kind](text, field);
@@ -90,11 +90,11 @@ const PRICE = /^(?:([A-Z]{3}|[€$£¥])\s*)?(\d{1,12}(?:[.,]\d{1,3})?)(?:\s*([A
 /** Accepts `19.99 EUR` (ISO 4217), and converts `19,99 €`, the form that people write. */
 function readPrice(text: string): ReadField {
   const [, before, amount = '', after] = PRICE.exec(text) ?? [];
-  if (amount === '') return no('is no price, such as 19.99 EUR');
+  if (amount === '') return no('is not a price, such as 19.99 EUR');
   const currency = after ?? before;
   if (currency === undefined || (before !== undefined && after !== undefined))
-    return no('has no currency; a price is written as 19.99 EUR');
-  if (Number(amount.replace(',', '.')) === 0) return no('is 0, which is no price to publish');
+    return no('has no currency; write a price such as 19.99 EUR');
+  if (Number(amount.replace(',', '.')) === 0) return no('is 0, which is not a price to publish');
   return ok(`${amount.replace(',', '.')} ${CURRENCY_SIGNS[currency] ?? currency}`);
 }
 
@@ -103,10 +103,10 @@ const GTIN_LENGTHS = new Set([8, 12, 13, 14]);
 /** Source: GS1 General Specifications, 7.9: weights 3 and 1 from the right. */
 function readGtin(digits: string): ReadField {
   if (!/^\d+$/.test(digits) || !GTIN_LENGTHS.has(digits.length))
-    return no('is no GTIN of 8, 12, 13 or 14 digits');
+    return no('is not a GTIN of 8, 12, 13 or 14 digits');
   let sum = 0;
   for (let at = 0; at < digits.length - 1; at += 1)
     sum += Number(digits[digits.length - 2 - at]) * (at % 2 === 0 ? 3 : 1);
   const isValid = (10 - (sum % 10)) % 10 === Number(digits.at(-1));
-  return isValid ? ok(digits) : no('is no GTIN: its check digit is wrong');
+  return isValid ? ok(digits) : no('is not a valid GTIN: its check digit is wrong');
 }

@@ -19,7 +19,7 @@ shirt,,,,,,,,,,,,,,,,,,https://cdn.example/3.jpg,3,Detail,,,,,
 mug,Mug,,Pott,,Cups,,TRUE,Title,Default Title,,,,,MUG,300,9.99,,,,,FALSE,,,,active
 `;
 
-test('each variant is a row with the fields of its product, options by their names and all pictures, its own first', async () => {
+test('each variant is a row with the fields of its product, its options by name, and all pictures with its own first', async () => {
   const { rows, columns } = await readInEveryWay(shopify, EXPORT);
   const product = {
     Handle: 'shirt',
@@ -141,7 +141,7 @@ Shirt,shirt,Soft,Weave,Clothing > Shirts,TRUE,SH-S,400,Size,S,49.00,59.00,200,ht
   ]);
 });
 
-test('an option that is called like a column does not take its place', async () => {
+test('an option with the name of a column does not replace that column', async () => {
   const text =
     'Handle,Title,Vendor,Option1 Name,Option1 Value,Option2 Name,Option2 Value,Variant SKU\na,A,V,Vendor,x,,y,1\n';
   assert.deepEqual(await readValues(shopify, text), [
@@ -154,7 +154,7 @@ test('rows of one Handle that do not follow one another are reported', async () 
     'Handle,Title,Option1 Name,Option1 Value,Variant SKU\na,A,Size,S,1\nb,B,Size,S,2\na,,,M,3\n,C,,,4\n';
   const { rows } = await readInEveryWay(shopify, text);
   assert.deepEqual(listProblems(rows), [
-    '4 group there is no Title: rows of one Handle have to follow one another, the one with the Title first',
+    '4 group the Title is missing: rows of one Handle have to follow one another, and the row with the Title comes first',
   ]);
   assert.deepEqual(
     rows.map(({ values }) => values['Variant SKU']),
@@ -162,7 +162,7 @@ test('rows of one Handle that do not follow one another are reported', async () 
   );
 });
 
-test('a row that is broken is reported by itself and costs its product nothing else', async () => {
+test('a broken row is reported, and the other rows of its product are read', async () => {
   const text = 'Handle,Title,Option1 Name,Option1 Value,Variant SKU\na,A,Size,S,1\na,,,M\na,,,L,3\n';
   const { rows } = await readInEveryWay(shopify, text);
   assert.deepEqual(listProblems(rows), ['3 field_count 4 values for 5 columns']);
@@ -185,7 +185,7 @@ test('a product of endless rows is refused', async () => {
   });
 });
 
-test('variants without a SKU are told apart by Handle and options', async () => {
+test('Handle and options identify variants without a SKU', async () => {
   const text = `Handle,Title,Option1 Name,Option1 Value,Option2 Name,Option2 Value,Variant SKU,Variant Price
 ring,Ring,Title,Default Title,,,,10
 shirt,Shirt,Size,M,Color,red,,20

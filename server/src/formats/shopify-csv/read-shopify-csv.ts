@@ -16,7 +16,7 @@ import {
 export const shopifyCsv = defineInputFormat({
   type: 'shopify-csv',
   label: 'Shopify CSV',
-  description: 'a row is a variant, in the group of its Handle',
+  description: 'a row is a variant in the group of its Handle',
   options: { delimiter, encoding },
   mapping: {
     identifier: 'Variant SKU',
@@ -118,7 +118,7 @@ function completeVariant(row: SourceRow, first: SourceRow, images: readonly stri
 
 const NO_TITLE: RowProblem = {
   code: 'group',
-  message: 'there is no Title: rows of one Handle have to follow one another, the one with the Title first',
+  message: 'the Title is missing: rows of one Handle have to follow one another, and the row with the Title comes first',
 };
 
 /** Tags are a comma-separated list. */

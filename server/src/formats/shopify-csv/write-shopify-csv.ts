@@ -7,7 +7,7 @@ export const shopifyCsv = defineShopList({
   type: 'shopify-csv',
   label: 'Shopify CSV',
   description:
-    'a row a group, which is a product of Shopify, by its Handle; complementary and related products as the metafields of Search & Discovery',
+    'a row per group, which is a product of Shopify, with its Handle; complementary and related products are the metafields of Search & Discovery',
   identifiedBy: 'Handle',
   identity: 'groupIdentifier',
   required: ['Handle', 'Title'],

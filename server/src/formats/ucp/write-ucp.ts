@@ -11,7 +11,7 @@ export const ucp: OutputFormat = {
   type: 'ucp',
   label: 'Universal Commerce Protocol',
   description:
-    'not built but served: search, lookup and product for agents, with related products and fit as an extension',
+    'served live and never built: search, lookup and product for agents, with related products and fit as an extension',
   fields: [
     required(text('title')),
     required(text('price')),

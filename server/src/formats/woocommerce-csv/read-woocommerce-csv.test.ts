@@ -31,7 +31,7 @@ test('a row is a product or a variation in the group of its parent, and attribut
   );
 });
 
-test('an attribute that is called like a column stands beside it', async () => {
+test('an attribute with the name of a column gets a separate column', async () => {
   const [row] = await readValues(
     woocommerce,
     'SKU,Name,Attribute 1 name,Attribute 1 value(s)\nA,Cap,Name,x\n',
@@ -39,7 +39,7 @@ test('an attribute that is called like a column stands beside it', async () => {
   assert.deepEqual(row, { SKU: 'A', Name: 'Cap', 'Attribute Name': ['x'] });
 });
 
-test('a parent without a SKU is named by its ID, as its variations name it', async () => {
+test('a parent without a SKU is identified by its ID, as its variations name it', async () => {
   const file = 'ID,Type,SKU,Parent\n7,variable,,\n8,variation,A,id:7\n';
   const rows = await readValues(woocommerce, file);
   assert.deepEqual(
@@ -48,7 +48,7 @@ test('a parent without a SKU is named by its ID, as its variations name it', asy
   );
 });
 
-test('a file is read the same in pieces of every size, and its delimiter is found', async () => {
+test('chunks of any size give the same rows, and the delimiter is detected', async () => {
   const { rows, found } = await readInEveryWay(woocommerce, EXPORT);
   assert.equal(rows.length, 3);
   assert.equal(found.delimiter, ',');
@@ -56,7 +56,7 @@ test('a file is read the same in pieces of every size, and its delimiter is foun
   assert.deepEqual([semicolons.found.delimiter, semicolons.columns], [';', ['SKU', 'Name']]);
 });
 
-test('a row without SKU has its ID, and a file that is paid for is never read (§13.7)', async () => {
+test('a row without SKU has its ID, and a file that customers pay for is never read (§13.7)', async () => {
   const text =
     'ID,Type,SKU,Name,Parent,Images,Download 1 name,Download 1 URL\n7,simple,,Song,,a.jpg,b.jpg,https://s.example/b.jpg\n8,simple,S8,Bag,,,,\n';
   const { rows, columns } = await readAll({ type: 'woocommerce-csv' }, text);

@@ -6,7 +6,7 @@ export const woocommerceCsv = defineInputFormat({
   type: 'woocommerce-csv',
   label: 'WooCommerce CSV',
   description:
-    'a row is a product or a variation, in the group of its Parent; attributes by their names, Categories and Images as lists',
+    'a row is a product or a variation in the group of its Parent; attributes become columns with their names; Categories and Images become lists',
   options: { delimiter, encoding },
   mapping: {
     identifier: 'SKU',

@@ -4,7 +4,7 @@ import { defineShopList, GOES_WITH, INSTEAD } from '../output/output.ts';
 export const woocommerceCsv = defineShopList({
   type: 'woocommerce-csv',
   label: 'WooCommerce CSV',
-  description: 'a row a product by its SKU, with its cross-sells and upsells by SKU',
+  description: 'a row per product with its SKU, and its cross-sells and upsells by SKU',
   identifiedBy: 'SKU',
   required: ['SKU'],
   suggestions: { SKU: { field: 'identifier' }, Name: { field: 'name' } },

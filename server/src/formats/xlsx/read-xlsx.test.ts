@@ -48,7 +48,7 @@ async function readBook(t: TestContext, book: BookParts, format: InputFormatSett
   return await readAll(format, await makeBook(book), { tempDir: createTempDir(t) });
 }
 
-test('texts are shared, inline, formatted or computed; numbers are plain; empty cells and rows are left out', async (t) => {
+test('reads shared, inline, formatted and computed texts and plain numbers, and omits empty cells and rows', async (t) => {
   const texts = [
     '<si><t>Cordless drill &amp; case</t></si>',
     '<si><r><rPr><b/></rPr><t xml:space="preserve">bold </t></r><r><t>and not</t></r><rPh sb="0" eb="1"><t>reading</t></rPh></si>',
@@ -122,7 +122,7 @@ const shown: readonly { style: number | string; number: string; text: string }[]
   { style: 0, number: '1234.5678901234567', text: '1234.56789012346' },
 ];
 
-test('dates, times, durations and leading zeros are written as they are meant', async (t) => {
+test('dates, times, durations and leading zeros are written as the sheet displays them', async (t) => {
   const styles = shown.map(({ style }) => style);
   const cells = shown.map(({ number }, at) =>
     row(at + 2, [`<c r="A${at + 2}" s="${at + 1}"><v>${number}</v></c>`]),
@@ -148,7 +148,7 @@ test('a workbook may count days from 1904, and may write dates as text', async (
   );
 });
 
-test('a cell that shows an error, holds no result or refers to nothing is a problem of its column', async (t) => {
+test('a cell with an error, without a result or with an invalid reference is a problem of its column', async (t) => {
   const cells = [
     '<c r="A2" t="e"><v>#N/A</v></c>',
     '<c r="B2"><f>1+1</f></c>',
@@ -160,8 +160,8 @@ test('a cell that shows an error, holds no result or refers to nothing is a prob
   });
   assert.deepEqual(listProblems(rows), [
     '2 cell a shows an error: #N/A',
-    '2 cell b holds a formula without its result. Please open and save the file in a spreadsheet program',
-    '2 cell c refers to a text that is not there',
+    '2 cell b contains a formula without its result. Please open and save the file in a spreadsheet program',
+    '2 cell c refers to a text that does not exist',
   ]);
   assert.deepEqual({ ...rows[0]?.values }, { d: 'x' });
 });
@@ -192,7 +192,7 @@ test('a sheet is chosen by name or number; by default it is the first that is no
   await assert.rejects(read(4), { reason: 'not_found' });
 });
 
-test('the header may stand further down, or be missing; cells beside it are kept; names are made distinct', async (t) => {
+test('the header may be in a later row or missing, cells outside it are kept, and names become distinct', async (t) => {
   const rows = [
     row(1, [inline('A1', 'Price list')]),
     row(3, [inline('A3', 'id'), inline('B3', 'Name'), inline('C3', 'Name'), inline('E3', '__proto__')]),
@@ -218,7 +218,7 @@ test('the header may stand further down, or be missing; cells beside it are kept
   assert.deepEqual({ ...bare.rows[0]?.values }, { 'Column 1': 'Price list' });
 });
 
-test('cells and rows may leave out where they stand, and names may have prefixes', async (t) => {
+test('cells and rows may omit their position, and names may have prefixes', async (t) => {
   const cell = (text: string) => `<x:c t="inlineStr"><x:is><x:t>${text}</x:t></x:is></x:c>`;
   const sheet = `<x:worksheet xmlns:x="urn:x"><x:sheetData><x:row>${cell('id')}${cell('name')}</x:row><x:row>${cell('1')}${cell('a')}</x:row></x:sheetData></x:worksheet>`;
   const parts = bookParts({ sheets: [{ name: 'a', rows: [] }] });
@@ -241,7 +241,7 @@ test('a workbook without shared texts or styles is read', async (t) => {
   assert.equal(rows[0]?.values.id, '7');
 });
 
-test('a file that is cut anywhere is no whole workbook', async (t) => {
+test('a file that is cut off anywhere is not a complete workbook', async (t) => {
   const book = await makeBook({
     sheets: [{ name: 'a', rows: [header(['id']), row(2, [inline('A2', '1')])] }],
   });
@@ -254,7 +254,7 @@ test('a file that is cut anywhere is no whole workbook', async (t) => {
     );
 });
 
-test('a file with a wrong byte anywhere is read, refused or seen to be damaged, and never a crash', async (t) => {
+test('a file with a wrong byte anywhere is read, refused or reported as damaged, and never causes a crash', async (t) => {
   const book = await makeBook({
     texts: ['<si><t>x</t></si>'],
     sheets: [{ name: 'a', rows: [header(['id']), row(2, ['<c r="A2" t="s"><v>0</v></c>'])] }],
@@ -273,7 +273,7 @@ test('a file with a wrong byte anywhere is read, refused or seen to be damaged, 
 
 const others = [
   {
-    name: 'an old .xls or one with a password',
+    name: 'an old .xls or a file with a password',
     bytes: Buffer.from('d0cf11e0a1b11ae10000', 'hex'),
     error: /old Excel file/,
   },
@@ -281,7 +281,7 @@ const others = [
   { name: 'nothing', bytes: Buffer.alloc(0), error: /no whole workbook/ },
 ];
 for (const { name, bytes, error } of others)
-  test(`${name} is refused with what to do`, async (t) => {
+  test(`${name} is refused, with the remedy`, async (t) => {
     await assert.rejects(readAll(xlsx, bytes, { tempDir: createTempDir(t) }), error);
   });
 
@@ -315,7 +315,7 @@ test('a DTD in any part is refused', async (t) => {
   }
 });
 
-test('a part that unpacks to far more than it should is given up early, and so are too many parts', async (t) => {
+test('a part that unpacks to far too much is abandoned early, and too many parts are refused', async (t) => {
   const bomb = bookParts({
     sheets: [
       {
@@ -372,7 +372,7 @@ test('endless styles, links and names are refused', async (t) => {
   await assert.rejects(readAll(xlsx, long, { tempDir: createTempDir(t) }), { reason: 'too_large' });
 });
 
-test('a size that the directory tells too small is seen', async (t) => {
+test('a part that is larger than the directory states is detected', async (t) => {
   const book = await makeBook({
     sheets: [{ name: 'a', rows: [header(['id']), row(2, [inline('A2', 'y'.repeat(5_000))])] }],
   });
@@ -381,7 +381,7 @@ test('a size that the directory tells too small is seen', async (t) => {
   await assert.rejects(readAll(xlsx, book, { tempDir: createTempDir(t) }), { reason: 'damaged' });
 });
 
-test('leaving the loop early leaves no file behind', async (t) => {
+test('leaving the loop early leaves no file', async (t) => {
   const tempDir = createTempDir(t);
   const rows = Array.from({ length: 20_000 }, (_, at) => row(at + 2, [inline(`A${at + 2}`, `${at}`)]));
   const path = join(mkdtempSync(join(tmpdir(), 'relata-book-')), 'book.xlsx');
@@ -393,7 +393,7 @@ test('leaving the loop early leaves no file behind', async (t) => {
   }
 });
 
-test('a sheet with a title row has the names below it, and other sheets are told', async (t) => {
+test('a sheet with a title row has the names below it, and other sheets are listed', async (t) => {
   const titled = [
     row(1, [inline('A1', 'Price list 2026')]),
     row(3, [inline('A3', 'sku'), inline('B3', 'name'), inline('C3', 'price')]),

@@ -32,12 +32,12 @@ import { openTextStore, type TextStore } from './text-store.ts';
 export const xlsx = defineInputFormat({
   type: 'xlsx',
   label: 'Excel (xlsx)',
-  description: 'a row of the sheet; dates as YYYY-MM-DD, numbers plain',
+  description: 'a row is a row of the sheet; dates are written as YYYY-MM-DD, and numbers without formatting',
   options: {
     sheet: Type.Optional(
       Type.Union(
         [Type.String({ minLength: 1, maxLength: 1_000 }), Type.Integer({ minimum: 1, maximum: 10_000 })],
-        { 'x-label': 'Sheet', description: 'name or number from 1; default: the first that is not hidden' },
+        { 'x-label': 'Sheet', description: 'name or number from 1; default: the first sheet that is not hidden' },
       ),
     ),
     headerRow: headerRowOption,
@@ -164,7 +164,7 @@ function readCell(cell: XmlElement, place: CellPlace): string | Cell['problem'] 
   if (value !== undefined) return readValue(value.text, cell, place);
   if (partOf('f') === undefined) return undefined;
   const message =
-    'holds a formula without its result. Please open and save the file in a spreadsheet program';
+    'contains a formula without its result. Please open and save the file in a spreadsheet program';
   return { code: 'cell', message };
 }
 
@@ -176,7 +176,7 @@ function readValue(
   const style = book.styles[Number(attributes.get('s') ?? 0)] ?? NUMBER;
   switch (attributes.get('t') ?? 'n') {
     case 's':
-      return texts.find(Number(value)) ?? { code: 'cell', message: 'refers to a text that is not there' };
+      return texts.find(Number(value)) ?? { code: 'cell', message: 'refers to a text that does not exist' };
     case 'b':
       return value === '1' ? 'true' : 'false';
     case 'e':
@@ -252,7 +252,7 @@ async function findBookPart(parts: ZipParts): Promise<string> {
   const binary = 'The file is a binary workbook (.xlsb). Please save it as .xlsx';
   if (part.endsWith('.bin')) throw new FormatProblem('refused', binary);
   if (parts.has(part)) return part;
-  throw new FormatProblem('damaged', 'The file is a zip archive, but no workbook (.xlsx)');
+  throw new FormatProblem('damaged', 'The file is a zip archive, but it is not a workbook (.xlsx)');
 }
 
 async function readLinks(parts: ZipParts, ofPart: string): Promise<Link[]> {
@@ -420,11 +420,11 @@ const limits: ZipLimits = {
   entries: PARTS,
   check({ fileNameLength, extraFieldLength, fileCommentLength }) {
     if (fileNameLength + extraFieldLength + fileCommentLength > ENTRY_BYTES)
-      throw tooLarge('A part of the workbook has an endless name');
+      throw tooLarge('The name of a part of the workbook is too long');
   },
   tooMany: () => tooLarge(`The workbook has more than ${PARTS.toLocaleString('en')} parts`),
   damaged: (cause) =>
-    new FormatProblem('damaged', `The file is no whole workbook (.xlsx): ${cause.message}`, { cause }),
+    new FormatProblem('damaged', `The file is not a complete workbook (.xlsx): ${cause.message}`, { cause }),
 };
 
 /** The parts of an Office file, which is a zip whose entries are read by name. */

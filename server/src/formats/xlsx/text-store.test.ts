@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createTempDir } from '../../../test/support/formats/format-reading.ts';
 import { openTextStore } from './text-store.ts';
 
-test('texts are found by number, in memory or not, whole or across pages', async (t) => {
+test('texts are found by number, in memory or on disk, within a page or across pages', async (t) => {
   const store = await openTextStore(createTempDir(t));
   t.after(() => store[Symbol.asyncDispose]());
   // 60 MB, which is more than the memory of the store.
@@ -20,7 +20,7 @@ test('texts are found by number, in memory or not, whole or across pages', async
     assert.equal(store.find(number), undefined, `${number}`);
 });
 
-test('an empty text and one that fills a page to its end are texts', async (t) => {
+test('an empty text and a text that fills a page to its end are found', async (t) => {
   const store = await openTextStore(createTempDir(t));
   t.after(() => store[Symbol.asyncDispose]());
   const texts = ['', 'a'.repeat(65_536), '', 'b'.repeat(65_535), 'c', 'd'.repeat(131_072), ''];
@@ -32,7 +32,7 @@ test('an empty text and one that fills a page to its end are texts', async (t) =
   assert.equal(store.find(texts.length), undefined);
 });
 
-test('a disk that takes nothing is named as such, with the first text that has to go there', async (t) => {
+test('a full disk is reported with the first text that has to be written to it', async (t) => {
   const program = `
     import { openTextStore } from '${import.meta.resolve('./text-store.ts')}';
     const store = await openTextStore(process.argv[1]);

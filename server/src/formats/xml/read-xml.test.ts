@@ -31,7 +31,7 @@ const CATALOG = `<?xml version="1.0" encoding="UTF-8"?>
   </products>
 </shop:catalog>`;
 
-test('the repeated element is found; columns are dotted names, attributes have an @, what is repeated is a list', async () => {
+test('finds the repeated element; columns have dotted names, attributes an @, and repeated elements become lists', async () => {
   const { rows, columns, found } = await readCutAnywhere(xml, CATALOG);
   assert.equal(found.record, 'catalog/products/product');
   assert.deepEqual(
@@ -82,12 +82,12 @@ for (const { record, ids } of choices)
     );
   });
 
-test('an element that is not there is not found', async () => {
+test('a record that no element matches is reported as not_found', async () => {
   for (const record of ['nothing', 'products/product', '/product', 'catalog/product'])
     await assert.rejects(readAll({ ...xml, record }, CATALOG), { reason: 'not_found' }, record);
 });
 
-test('an element of the wanted name within a wanted one is a part of it', async () => {
+test('an element inside a chosen element of the same name is a part of it', async () => {
   const text = '<a><item id="1"><item id="2"/></item><item id="3"/></a>';
   assert.deepEqual(await readValues({ ...xml, record: 'item' }, text), [
     { '@id': '1', 'item.@id': '2' },
@@ -106,20 +106,20 @@ const found = [
   },
 ];
 for (const { text, record } of found)
-  test(`${record} is found in ${text}`, async () => {
+  test(`finds ${record} in ${text}`, async () => {
     assert.equal((await readInEveryWay(xml, text)).found.record, record);
   });
 
-test('elements of texts only have their text under their own name', async () => {
+test('an element with only text has its text under its own name', async () => {
   assert.deepEqual(await readValues(xml, '<l><x>1</x><x>2</x></l>'), [{ x: '1' }, { x: '2' }]);
 });
 
-test('a document without elements to choose from is not found', async () => {
+test('a document without repeated elements is reported as not_found', async () => {
   for (const text of ['<a>text</a>', '<a/>'])
     await assert.rejects(readAll(xml, text), { reason: 'not_found' });
 });
 
-test('names from a file are never prototypes', async () => {
+test('names from a file never become prototypes', async () => {
   const text = '<l><p __proto__="a"><__proto__><x>b</x></__proto__><constructor>c</constructor></p><p/></l>';
   const { rows } = await readAll(xml, text);
   assert.deepEqual(Object.entries(rows[0]?.values ?? {}), [
@@ -136,7 +136,7 @@ const LAUGHS = `<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a
 const refused = [
   { name: 'billion laughs', text: LAUGHS, error: /DOCTYPE/ },
   {
-    name: 'a file of the server',
+    name: 'an entity that reads a file of the server',
     text: '<!DOCTYPE l [<!ENTITY x SYSTEM "file:///etc/passwd">]><l><p>&x;</p></l>',
     error: /DOCTYPE/,
   },
@@ -146,14 +146,14 @@ const refused = [
     error: /DOCTYPE/,
   },
   {
-    name: 'an entity that nothing defines',
+    name: 'an undefined entity',
     text: '<l><p a="1">&nbsp;</p><p/></l>',
     error: /undefined entity/,
   },
   { name: 'a character that XML forbids', text: '<l><p a="1">\u0001</p><p/></l>', error: /not XML/ },
-  { name: 'tags that cross', text: '<l><p a="1"><b></p></b></l>', error: /not XML/ },
-  { name: 'an attribute twice', text: '<l><p a="1" a="2"/><p/></l>', error: /not XML/ },
-  { name: 'text and no XML', text: 'id,name\n1,a\n', error: /not XML/ },
+  { name: 'an overlap of tags', text: '<l><p a="1"><b></p></b></l>', error: /not XML/ },
+  { name: 'a repeated attribute', text: '<l><p a="1" a="2"/><p/></l>', error: /not XML/ },
+  { name: 'text that is not XML', text: 'id,name\n1,a\n', error: /not XML/ },
 ];
 for (const { name, text, error } of refused)
   test(`${name} is refused, with the line`, async () => {
@@ -163,7 +163,7 @@ for (const { name, text, error } of refused)
     }
   });
 
-test('a document that ends in the middle is broken off, after the rows that were whole', async () => {
+test('a document that ends in the middle yields its complete rows, then fails with broken_off', async () => {
   const text = '<l><p id="1"><n>1</n></p><p id="2"><n>2</n></p></l>';
   for (let length = 1; length < text.length; length += 1)
     await assert.rejects(
@@ -173,7 +173,7 @@ test('a document that ends in the middle is broken off, after the rows that were
     );
 });
 
-test('a problem is told with the line it is in', async () => {
+test('a problem is reported with its line', async () => {
   await assert.rejects(readAll(xml, '<l>\n<p a="1"/>\n<p a="2"/>\n<p>&what;</p>\n</l>'), {
     line: 4,
     message: /^Line 4: /,
@@ -193,7 +193,7 @@ const large = [
   { name: 'a comment of 10 MB', text: `<l><!--${many('x', 10_000_000)}--><p/></l>` },
   { name: 'an entity of 10 MB', text: `<l><p>&${many('x', 10_000_000)};</p></l>` },
   { name: 'a document type of 10 MB', text: `<!DOCTYPE l ${many('x', 10_000_000)}><l><p/></l>` },
-  { name: 'text of 10 MB outside', text: `<l>${many('x', 10_000_000)}<p/></l>` },
+  { name: 'a text of 10 MB outside the elements', text: `<l>${many('x', 10_000_000)}<p/></l>` },
   { name: 'a million elements in a row', text: `<l><p>${many('<n/>', 1_000_000)}</p></l>` },
   { name: 'a million attributes in a row', text: `<l><p>${many('<n a="1"/>', 500_000)}</p></l>` },
   { name: 'a million levels', text: many('<p>', 1_000_000) },
@@ -207,18 +207,18 @@ for (const { name, text } of large)
     });
   });
 
-test('rows have no problems of their own in XML', async () => {
+test('rows of XML have no problems', async () => {
   assert.deepEqual(listProblems((await readAll(xml, CATALOG)).rows), []);
 });
 
-test('a DOCTYPE that only names a DTD elsewhere is read, and nothing is fetched (§13.7)', async () => {
+test('a DOCTYPE that only names an external DTD is read, and the DTD is not fetched (§13.7)', async () => {
   const text = '<!DOCTYPE l SYSTEM "http://127.0.0.1:1/x.dtd"><l><p a="1"/><p a="2"/></l>';
   assert.deepEqual(await readValues(xml, text), [{ '@a': '1' }, { '@a': '2' }]);
   const withEntity = '<!DOCTYPE l SYSTEM "x.dtd"><l><p>&own;</p><p/></l>';
   await assert.rejects(readAll(xml, withEntity), /undefined entity/);
 });
 
-test('elements that differ in an attribute have columns of their own, which a mapping can choose (§13.7)', async () => {
+test('elements that differ in an attribute get additional columns, which a mapping can choose (§13.7)', async () => {
   const text = `<l><p><model>EOS</model><model lang="de">EOS de</model><n>1</n></p>
     <p><model lang="de">D5</model><n>2</n></p></l>`;
   const { rows, columns } = await readAll(xml, text);
@@ -238,7 +238,7 @@ test('elements that differ in an attribute have columns of their own, which a ma
   assert.deepEqual(columns.slice(-2), ['model[not(@lang)]', 'model[@lang=de]']);
 });
 
-test('what stands beside the repeated element is counted with its path (§13.7)', async () => {
+test('elements outside the repeated element are counted with their paths (§13.7)', async () => {
   const text =
     '<l v="1"><meta><at>now</at><by id="3"/></meta><p><a>1</a></p><p><a>2</a></p><note>x</note></l>';
   const { unread } = await readAll({ ...xml, record: 'p' }, text);
@@ -252,7 +252,7 @@ test('what stands beside the repeated element is counted with its path (§13.7)'
   );
 });
 
-test('repeated elements that hold several values are rows, also those of attributes alone; texts with an attribute are not (§13.7)', async () => {
+test('repeated elements with several values become rows, even if they have only attributes; texts with an attribute do not (§13.7)', async () => {
   const { rows } = await readAll(
     { type: 'xml', record: 'board' },
     `<b><board><id>1</id><name lang="de">Platine</name><name>Board</name>
@@ -265,7 +265,7 @@ test('repeated elements that hold several values are rows, also those of attribu
   );
 });
 
-test('of elements that are repeated beside each other the one that holds most is found (§13.7)', async () => {
+test('of several repeated siblings, the one with the most contents is chosen (§13.7)', async () => {
   const mounts = '<mount><name>A</name></mount>'.repeat(3);
   const cameras = '<camera><maker>a</maker><model>b</model><mount>A</mount></camera>'.repeat(2);
   const { found } = await readAll({ type: 'xml' }, `<db>${mounts}${cameras}</db>`);

@@ -21,14 +21,14 @@ export const xml = defineInputFormat({
   type: 'xml',
   label: 'XML',
   description:
-    'a row is an element; dotted names, attributes as @id, price.@currency; namespaces do not count',
+    'a row is an element; columns have dotted names, and attributes are @id or price.@currency; namespaces are ignored',
   options: {
     record: optional.text({
       minLength: 1,
       maxLength: 1_000,
       'x-label': 'Repeated element',
       description:
-        'name of the element that is repeated, or its path as catalog/products/product; default: detected',
+        'name of the repeated element, or its path, such as catalog/products/product; default: detected',
     }),
   },
   mapping: 'needed',
@@ -213,7 +213,7 @@ function findRepeatedElement(text: string): string {
     outermost(repeated);
   if (chosen !== undefined) return chosen.path;
   const message =
-    'There is no element that is repeated. Please name the one that holds a product as "record"';
+    'No element is repeated. Please name the element that contains a product as "record"';
   throw problem ?? new FormatProblem('not_found', message);
 }
 

@@ -206,16 +206,16 @@ function declareEntities(doctype: string, into: Record<string, string>): void {
     room -= Math.max(0, text.length - name.length);
     if (room >= 0) return text;
     const most = LIMITS.rowCharacters.toLocaleString('en');
-    throw new FormatProblem('too_large', `Entities make the file larger by more than ${most} characters`);
+    throw new FormatProblem('too_large', `Entities enlarge the file by more than ${most} characters`);
   }
 
   function resolve(name: string): string {
     const value = declared.get(name);
     const shown = name.slice(0, 100);
     if (value === undefined)
-      throw new FormatProblem('refused', `The entity ${shown} stands in another file, which is never read`);
+      throw new FormatProblem('refused', `The entity ${shown} is defined in another file, which is never read`);
     if (value.includes('<'))
-      throw new FormatProblem('refused', `The entity ${shown} holds elements. Only text is filled in`);
+      throw new FormatProblem('refused', `The entity ${shown} contains elements. Only text is filled in`);
     depth += 1;
     // This limit also stops an entity that contains itself.
     if (depth > LIMITS.depth) throw tooDeep(`The entity ${shown}`);
@@ -223,7 +223,7 @@ function declareEntities(doctype: string, into: Record<string, string>): void {
       if (declared.has(inner)) return expand(inner);
       const known = OF_XML.get(inner) ?? readCharacter(inner);
       if (known !== undefined) return known;
-      const message = `The entity ${shown} holds &${inner.slice(0, 100)};, which is not known`;
+      const message = `The entity ${shown} contains the unknown reference &${inner.slice(0, 100)};`;
       throw new FormatProblem('damaged', message);
     });
     depth -= 1;

@@ -76,7 +76,7 @@ export class MappingTexts {
     this.#parts += parts;
     if (this.#parts <= PARTS) return;
     throw new MappingProblem(
-      `a mapping has at most ${PARTS.toLocaleString('en')} columns and replacements; leave out what is not needed`,
+      `a mapping has at most ${PARTS.toLocaleString('en')} columns and replacements; remove the ones that are not needed`,
     );
   }
 }
@@ -181,7 +181,7 @@ function compileTransformations(
   if (letters === 'lower') after.push((text) => text.toLowerCase());
   if (number !== undefined) {
     const read = compileNumber(number);
-    const reason = `is no number with a decimal ${number.decimal}`;
+    const reason = `is not a number with a decimal ${number.decimal}`;
     after.push((text) => read(text) ?? { reason: `${quote(text)} ${reason}` });
   }
   if (unit !== undefined) after.push((text) => (text.endsWith(` ${unit}`) ? text : `${text} ${unit}`));
@@ -219,7 +219,7 @@ function run(
 function splitText(text: string, separator: string, note: (reason: string) => void): string[] {
   const pieces = text.split(separator, PIECES + 1);
   if (pieces.length <= PIECES) return pieces;
-  note(`holds more than ${PIECES} values`);
+  note(`has more than ${PIECES} values`);
   return [];
 }
 
@@ -369,7 +369,7 @@ export class PatternList {
   }
 }
 
-const TOO_MANY = `a mapping has at most ${PATTERNS} different patterns; use one for several columns`;
+const TOO_MANY = `a mapping has at most ${PATTERNS} different patterns; use one pattern for several columns`;
 
 function findProblem(
   reading: PatternReading,
@@ -377,8 +377,8 @@ function findProblem(
 ): string | undefined {
   if ('problem' in reading) return reading.problem;
   if (steps > PATTERN_STEPS)
-    return `it takes ${reading.steps.toLocaleString('en')} of the ${PATTERN_STEPS.toLocaleString('en')} steps that all patterns of a mapping may take; repeat less, as \\d+ for \\d{1,1000}`;
-  return groups > reading.groups ? `$${groups} stands for no group of the pattern` : undefined;
+    return `it takes ${reading.steps.toLocaleString('en')} of the ${PATTERN_STEPS.toLocaleString('en')} steps that all patterns of a mapping may take; repeat less, such as \\d+ for \\d{1,1000}`;
+  return groups > reading.groups ? `the pattern has no group $${groups}` : undefined;
 }
 
 /** @param compiled called for the first text */

@@ -80,7 +80,7 @@ const cases: [object, boolean][] = [
   ],
 ];
 for (const [filter, isTaken] of cases) {
-  test(`${JSON.stringify(filter)} ${isTaken ? 'takes' : 'leaves out'} the row`, () => {
+  test(`${JSON.stringify(filter)} ${isTaken ? 'takes' : 'excludes'} the row`, () => {
     assert.equal(takes(filter), isTaken);
   });
 }
@@ -100,14 +100,14 @@ test('a filter has up to 100 conditions and 10 levels', () => {
 const wrong: [unknown, RegExp][] = [
   [null, /is an object/],
   [[], /is an object/],
-  ['Stock', /is an object/],
-  [{}, /is an object/],
-  [{ all: {} }, /all is a list/],
+  ['Stock', /must be an object/],
+  [{}, /must be an object/],
+  [{ all: {} }, /all must be a list/],
   [{ not: [] }, /not takes one/],
-  [{ not: null }, /is an object/],
-  [{ all: [], any: [] }, /"any" stands beside all/],
+  [{ not: null }, /must be an object/],
+  [{ all: [], any: [] }, /"any" is not allowed beside all/],
   [{ column: 'Stock', operator: 'exists', value: 1 }, /exists takes no value/],
-  [{ column: 'Stock', operator: 'like', value: 'x' }, /like is no operator/],
+  [{ column: 'Stock', operator: 'like', value: 'x' }, /like is not an operator/],
   [{ column: 'Stock', operator: 'equals' }, /takes a number or a text/],
   [{ column: 'Stock', operator: 'equals', value: null }, /takes a number or a text/],
   [{ column: 'Stock', operator: 'equals', value: Number.NaN }, /takes a number or a text/],
@@ -117,10 +117,10 @@ const wrong: [unknown, RegExp][] = [
   [{ column: 'Stock', operator: 'in', value: [] }, /in takes a list/],
   [{ column: 'Stock', operator: 'contains', value: '' }, /takes a number or a text/],
   [{ column: 'Stock', operator: 'matches', value: '(?=x)' }, /pattern \(\?=x\) cannot be used/],
-  [{ column: { column: 'Stock', colour: 1 }, operator: 'exists' }, /column is no column/],
-  [{ column: 7, operator: 'exists' }, /column is no column/],
-  [{ column: 'Stock', operator: 'exists', extra: 1 }, /"extra" stands beside column/],
-  [{ expression: '' }, /expression is a text/],
+  [{ column: { column: 'Stock', colour: 1 }, operator: 'exists' }, /column is not a valid column/],
+  [{ column: 7, operator: 'exists' }, /column is not a valid column/],
+  [{ column: 'Stock', operator: 'exists', extra: 1 }, /"extra" is not allowed beside column/],
+  [{ expression: '' }, /expression must be a text/],
 ];
 for (const [filter, text] of wrong) {
   test(`the filter ${JSON.stringify(filter)} is refused`, () => {
@@ -131,7 +131,7 @@ for (const [filter, text] of wrong) {
   });
 }
 
-test('a value that cannot be read for the filter rejects the row instead of leaving it out unseen', () => {
+test('a value that the filter cannot read rejects the row, and does not silently exclude it', () => {
   const filter: RowFilter = {
     column: { column: 'Text', number: { decimal: 'comma' } },
     operator: 'less',
@@ -145,6 +145,6 @@ test('a value that cannot be read for the filter rejects the row instead of leav
   });
   assert.deepEqual(outcome, {
     row: 7,
-    problems: [{ field: 'filter', column: 'Text', reason: '"Drill 18 V" is no number with a decimal comma' }],
+    problems: [{ field: 'filter', column: 'Text', reason: '"Drill 18 V" is not a number with a decimal comma' }],
   });
 });

@@ -66,22 +66,22 @@ function readFilter(given: unknown): { kind: FilterKind; filter: Record<string, 
   const filter = { ...(given as Record<string, unknown> | undefined) };
   const kind = KINDS.find((key) => Object.hasOwn(filter, key));
   if (kind === undefined || Array.isArray(given))
-    throw new MappingProblem('filter is an object with all, any, not, expression or column');
+    throw new MappingProblem('filter must be an object with all, any, not, expression or column');
   const allowed = kind === 'column' ? ['column', 'operator', 'value'] : [kind];
   const unknown = Object.keys(filter).find((key) => !allowed.includes(key));
   if (unknown !== undefined)
-    throw new MappingProblem(`filter: ${JSON.stringify(unknown)} stands beside ${kind}`);
+    throw new MappingProblem(`filter: ${JSON.stringify(unknown)} is not allowed beside ${kind}`);
   checkPart(kind, filter[kind]);
   return { kind, filter };
 }
 
 function checkPart(kind: FilterKind, part: unknown): void {
   const isList = kind === 'all' || kind === 'any';
-  if (isList && !Array.isArray(part)) throw new MappingProblem(`filter: ${kind} is a list of filters`);
+  if (isList && !Array.isArray(part)) throw new MappingProblem(`filter: ${kind} must be a list of filters`);
   if (kind === 'not' && Array.isArray(part)) throw new MappingProblem('filter: not takes one filter');
   const isExpression = typeof part === 'string' && part !== '' && part.length <= EXPRESSION_LENGTH;
   if (kind === 'expression' && !isExpression)
-    throw new MappingProblem(`filter: expression is a text of 1 to ${EXPRESSION_LENGTH} characters`);
+    throw new MappingProblem(`filter: expression must be a text of 1 to ${EXPRESSION_LENGTH} characters`);
 }
 
 /** An expression without a result, such as a comparison with a missing column, is not true. */
@@ -92,16 +92,16 @@ function compileTest(expression: string, { texts }: FilterPlace): RowTest {
     if (typeof result === 'boolean') return result;
     if (result === null || result === undefined) return false;
     const isProblem = typeof result === 'object' && 'problem' in result;
-    const reason = isProblem ? result.problem : 'the expression gives neither true nor false';
+    const reason = isProblem ? result.problem : 'the expression must give true or false';
     row.problems.push({ field: 'filter', reason });
     return false;
   };
 }
 
 function compileCondition({ column, operator, value }: RowCondition, place: FilterPlace): RowTest {
-  if (!Value.Check(ColumnSchema, column)) throw new MappingProblem('filter: column is no column');
+  if (!Value.Check(ColumnSchema, column)) throw new MappingProblem('filter: column is not a valid column');
   if (!ROW_OPERATORS.includes(operator))
-    throw new MappingProblem(`filter: ${String(operator).slice(0, 50)} is no operator`);
+    throw new MappingProblem(`filter: ${String(operator).slice(0, 50)} is not an operator`);
   const read: CompiledColumn = compileColumn(column, { field: 'filter', texts: place.texts });
   for (const name of read.uses) place.uses.add(name);
   if (operator === 'exists') {

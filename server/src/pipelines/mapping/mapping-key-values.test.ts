@@ -17,7 +17,7 @@ function attributesOf(mapping: Mapping, cells: Record<string, ColumnValue>, mode
   return outcome.product.attributes?.map(({ key, value }) => [key, value]);
 }
 
-test('a cell of keys and values becomes attributes, a value may hold the separator (§13.8 rule 10)', () => {
+test('a cell of keys and values becomes attributes, and a value may contain the separator (§13.8 rule 10)', () => {
   const keyValues = [{ column: 'additional', split: '|' }];
   const additional = 'color=Black|Grey,material=Fleece, brushed,size=M,note=a=b,__proto__=x,empty=';
   assert.deepEqual(attributesOf({ ...base, keyValues, attributes: '*' }, { additional, price: '5' }), [
@@ -36,7 +36,7 @@ test('a cell of keys and values becomes attributes, a value may hold the separat
   assert.equal(attributesOf({ ...base, keyValues }, { additional: '' }), undefined);
 });
 
-test('other signs may stand between keys and values (§13.8 rule 10)', () => {
+test('keys and values may have other separators (§13.8 rule 10)', () => {
   const keyValues = [{ column: 'more', separator: ';', assign: ':' }];
   assert.deepEqual(attributesOf({ ...base, keyValues }, { more: 'Farbe: rot; Maß: 5 x 3' }), [
     ['Farbe', 'rot'],
@@ -44,7 +44,7 @@ test('other signs may stand between keys and values (§13.8 rule 10)', () => {
   ]);
 });
 
-test('in mode partial an empty value removes its attribute where the mapping says so (§13.8 rule 5)', () => {
+test('in mode partial, an empty value removes its attribute if the mapping says so (§13.8 rule 5)', () => {
   const keyValues = [{ column: 'more' }];
   const cells = { more: 'a=1,b=' };
   assert.deepEqual(attributesOf({ ...base, keyValues }, cells, 'partial'), [['a', '1']]);
@@ -76,7 +76,7 @@ test('categories come from several columns, and several from one cell (§13.8 ru
   assert.ok('problems' in map({ ...base, categories }, { paths: many, type: types }));
 });
 
-test('a column is needed unless every place that reads it says that it is optional (§13.8 rule 8)', () => {
+test('a column is required unless every use of it is marked as optional (§13.8 rule 8)', () => {
   const optional = { column: 'a', optional: true };
   const columnsOf = (mapping: Mapping) => compileMapping(mapping, 'full').columns;
   assert.deepEqual(columnsOf({ ...base, attributes: { A: optional } }), ['sku', 'name']);

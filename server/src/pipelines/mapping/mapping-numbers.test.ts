@@ -47,12 +47,12 @@ const read: [NumberFormat, string, string | undefined][] = [
   [{ decimal: 'comma', group: '_' }, '1.299,00', undefined],
 ];
 for (const [format, text, number] of read) {
-  test(`${JSON.stringify(text)} with decimal ${format.decimal} is ${number ?? 'no number'}`, () => {
+  test(`${JSON.stringify(text)} with decimal ${format.decimal} is ${number ?? 'not a number'}`, () => {
     assert.equal(compileNumber(format)(text), number);
   });
 }
 
-test('every number written in a format is read back, whatever stands between its thousands', () => {
+test('every number is read back from its format, whatever its separator of thousands', () => {
   const parts = fc.record({
     whole: fc.bigInt({ min: 0n, max: 10n ** 18n }),
     decimals: fc.stringMatching(/^\d{0,6}$/),
@@ -74,7 +74,7 @@ test('every number written in a format is read back, whatever stands between its
   );
 });
 
-test('what is read is a number to every program, and reading it again changes nothing', () => {
+test('the result is a number for every program, and reading it again changes nothing', () => {
   const again = compileNumber(point);
   fc.assert(
     fc.property(

@@ -69,7 +69,7 @@ export function readText(
     if (reason === undefined) return value;
     note(row, { field, column, reason });
   } else if (value !== undefined) {
-    note(row, { field, column, reason: 'has several values, where one is needed' });
+    note(row, { field, column, reason: 'has several values; only one is allowed' });
   } else if (isNeeded && row.problems.length === before) note(row, { field, column, reason: 'is empty' });
   return undefined;
 }
@@ -161,7 +161,7 @@ export function findTextProblem(text: string, maxLength: number): string | undef
   if (text.length > maxLength && [...text].length > maxLength)
     return `is longer than ${maxLength.toLocaleString('en')} characters`;
   if (isStorableText(text)) return undefined;
-  return 'holds NUL or an unpaired surrogate';
+  return 'contains NUL or an unpaired surrogate';
 }
 
 const NONE: readonly string[] = [];
@@ -377,7 +377,7 @@ export function planLinks(mapping: Mapping, mode: 'links' | 'table', compile: Co
   const columns = compileAll(targets, field);
   const counts = compileAll(mapping.quantity ?? [], 'quantity');
   if (counts.length > 0 && counts.length !== columns.length)
-    throw new MappingProblem(`quantity must have as many columns as ${field}, ${columns.length}`);
+    throw new MappingProblem(`quantity must have as many columns as ${field}: ${columns.length}`);
   const part: MapPart = (row, product) => {
     const found = columns.flatMap((column, at) => readTargets(column, counts[at], row));
     const distinct = Map.groupBy(found, (target) =>
@@ -394,7 +394,7 @@ export function planLinks(mapping: Mapping, mode: 'links' | 'table', compile: Co
 export function refuseLinks(mapping: Mapping, mode: string): void {
   const found = OWN_PARTS.filter((name) => mapping[name] !== undefined);
   if (found.length > 0)
-    throw new MappingProblem(`${found.join(', ')}: only for the modes links and table, this is mode ${mode}`);
+    throw new MappingProblem(`${found.join(', ')}: only for the modes links and table; this is mode ${mode}`);
 }
 
 function splitBy(column: Column, separator: string | undefined): Column {
@@ -420,10 +420,10 @@ function readTargets(
   const refuse = (why: string) =>
     note(row, { field: 'quantity', ...(count && { column: count }), reason: why });
   if (!quantities.every(({ value }) => /^\d{1,7}$/.test(value) && isQuantity(Number(value))))
-    refuse(`is no whole number from 1 to ${MOST_QUANTITY}`);
+    refuse(`is not a whole number from 1 to ${MOST_QUANTITY}`);
   const isByRow = quantities.some((one) => one.row !== undefined);
   if (!isByRow && quantities.length > 1 && quantities.length !== targets.length)
-    refuse(`has ${quantities.length} for ${targets.length} targets`);
+    refuse(`has ${quantities.length} values for ${targets.length} targets`);
   const byRow = Map.groupBy(quantities, (one) => one.row);
   return targets.map(({ value: identifier, row: own }, at) => {
     const place = quantities.length === 1 ? 0 : at;

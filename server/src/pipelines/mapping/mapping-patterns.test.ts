@@ -27,7 +27,7 @@ const replacePattern = (from: string, to: string) =>
 /** The processor time of this thread. On a busy machine, the clock would also measure other programs. */
 const readThreadMs = () => process.threadCpuUsage().user / 1_000;
 
-test('a text is replaced as it stands, wherever it stands', () => {
+test('a text is replaced literally, at every occurrence', () => {
   fc.assert(
     fc.property(fc.string(), fc.string({ minLength: 1, maxLength: 3 }), fc.string(), (text, from, to) => {
       assert.equal(
@@ -54,12 +54,12 @@ const replaced: [string, string, string, string][] = [
   ['\\p{L}+', 'w', 'Straße 1', 'w 1'],
 ];
 for (const [from, to, text, result] of replaced) {
-  test(`the pattern ${from} replaced by ${to} makes ${result} of ${text}`, () => {
+  test(`the pattern ${from} replaced by ${to} turns ${text} into ${result}`, () => {
     assert.equal(replacePattern(from, to)(text), result);
   });
 }
 
-test('a pattern that is none, that RE2 does not know, or that grows too large is refused', () => {
+test('an invalid pattern, one that RE2 does not support and one that is too large are refused', () => {
   const refused = ['(', '[a', 'a**', '(?=a)', '(?<!a)', '(a)\\1', '(a{1000}){1000}', 'a{1001}', '\\'];
   for (const pattern of refused) {
     assert.throws(() => compilePattern(pattern), Error, pattern);
@@ -75,7 +75,7 @@ function findProblem(...patterns: readonly string[]) {
   return list.compile();
 }
 
-test('the patterns of a mapping are bounded in number and in what they are compiled to, each counted once', () => {
+test("the number and the compiled size of a mapping's patterns are limited, with each pattern counted once", () => {
   const many = Array.from({ length: PATTERNS }, (_, at) => `a${at}`);
   assert.equal(findProblem(...many, ...many), undefined);
   const oneMore = findProblem(...many, 'b');
@@ -90,7 +90,7 @@ test('the patterns of a mapping are bounded in number and in what they are compi
   assert.match(findProblem('a{1000}'.repeat(PATTERN_STEPS / 1_000))?.problem ?? '', /takes 20,002 of/);
 });
 
-test('patterns that keep the engine of JavaScript busy for years run in linear time', () => {
+test('patterns that occupy the engine of JavaScript for years run in linear time', () => {
   const slow = [
     '(a+)+$',
     '(a|a)*b',
@@ -122,7 +122,7 @@ test('time grows with the text, not with its square', () => {
   assert.ok(ratio < 32, `eight times the text took ${ratio.toFixed(1)} times as long`);
 });
 
-test('a replacement that makes a text too long makes none', () => {
+test('a replacement that makes a text too long has no result', () => {
   const text = 'a'.repeat(TEXT_LENGTH / 2);
   assert.equal(replaceText('a', 'bbb')(text), undefined);
   assert.equal(replacePattern('a', 'bbb')(text), undefined);

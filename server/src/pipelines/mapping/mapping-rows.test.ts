@@ -87,17 +87,17 @@ test('expressions make texts, lists and tests of a row', async (t) => {
     },
   });
   assert.deepEqual(empty, { row: 2, isFiltered: true });
-  assert.deepEqual(none, { row: 3, isFiltered: true }, 'a comparison with nothing is not true');
+  assert.deepEqual(none, { row: 3, isFiltered: true }, 'a comparison with a missing value is not true');
 });
 
-test('an expression sees the columns where a row has no source of its own, names like __proto__ among them', async (t) => {
+test('without a source of its own, a row shows expressions its columns, even with names like __proto__', async (t) => {
   const mapper = openMapper(t, { identifier: 'sku', name: { expression: '`__proto__` & a[1]' } });
   const cells = JSON.parse('{"sku":"1","__proto__":"p","a":["x","y"]}');
   const [outcome] = await mapper.mapRows([makeRow(cells, 1, undefined)]);
   assert.deepEqual(outcome, { row: 1, product: { identifier: '1', name: 'py' } });
 });
 
-test('what an expression cannot do rejects the row with a reason, and no other', async (t) => {
+test('an impossible expression rejects only its row, with a reason', async (t) => {
   const mapper = openMapper(t, { identifier: 'sku', name: { expression: '$number(n) & ""' } });
   const outcomes = await mapper.mapRows([
     makeRow({ sku: '1', n: '1' }, 1),
@@ -116,9 +116,9 @@ test('what an expression cannot do rejects the row with a reason, and no other',
 
 const values: [string, unknown][] = [
   ['[1, "a", true, null]', ['1', 'a', 'true']],
-  ['{"a":1}', { problem: 'the expression gives no text, number, true, false or list of them' }],
-  ['$uppercase', { problem: 'the expression gives no text, number, true, false or list of them' }],
-  ['[[1],[2]]', { problem: 'the expression gives a list that holds more than texts' }],
+  ['{"a":1}', { problem: 'the expression must give a text, a number, true, false or a list of them' }],
+  ['$uppercase', { problem: 'the expression must give a text, a number, true, false or a list of them' }],
+  ['[[1],[2]]', { problem: 'the expression gives a list with values that are not texts' }],
   ['1/0', null],
   ['$pad("", 1048577, "x")', { problem: 'the expression gives a text that is too long' }],
   ['[1..10001]', { problem: 'the expression gives more than 10000 values' }],
@@ -167,7 +167,7 @@ const evaluateRunaways = once(() => {
   return evaluate([`${choices.join('')}"fine " & sku`], rows.slice(0, -1), limits);
 });
 for (const [at, expression] of runaways.entries()) {
-  test(`${expression.slice(0, 70)} rejects its row, and the rows around it go on`, async () => {
+  test(`${expression.slice(0, 70)} rejects its row, and the rows around it continue`, async () => {
     const results = (await evaluateRunaways()).map(([result]) => result);
     const [first, second, third, ...others] = results.slice(3 * at, 3 * at + 5);
     const next = at + 1;
@@ -211,7 +211,7 @@ const evaluateEscapes = once(() =>
   ),
 );
 for (const [at, expression] of escapes.entries()) {
-  test(`${expression} reaches nothing but the row`, async () => {
+  test(`${expression} reaches nothing except the row`, async () => {
     const [result, after] = (await evaluateEscapes()).map((results) => results[at]);
     const isNothing = result === null || (typeof result === 'object' && 'problem' in (result as object));
     assert.ok(isNothing, JSON.stringify(result));
@@ -219,7 +219,7 @@ for (const [at, expression] of escapes.entries()) {
   });
 }
 
-test('expressions are checked before they are stored, patterns and all', async () => {
+test('expressions are checked before they are stored, including their patterns', async () => {
   const expressions = [
     'a.b',
     'a..',
@@ -235,7 +235,7 @@ test('expressions are checked before they are stored, patterns and all', async (
   assert.equal((await checkTexts({ expressions: [], patterns })).expressions.size, 0);
 });
 
-test('patterns are checked without compiling them here; one that is too much is told from the others', async () => {
+test('patterns are checked in another process, and a pattern that is too large does not affect the others', async () => {
   const check = async (...texts: readonly string[]) => {
     const patterns = new PatternList();
     for (const text of texts) patterns.add(text, { field: 'name' });
@@ -249,7 +249,7 @@ test('patterns are checked without compiling them here; one that is too much is 
   assert.match(problem ?? '', /^it takes (too much time or memory|90\d,\d{3} of the 20,000 steps)/);
 });
 
-test('when too many rows run away the rest is given up', async (t) => {
+test('too many runaway rows end the evaluation', async (t) => {
   const expressions = new RowExpressions(['($f := function(){ $f() }; $f())'], {
     ...limits,
     rowMs: 20,
@@ -262,7 +262,7 @@ test('when too many rows run away the rest is given up', async (t) => {
   });
 });
 
-test('no process is left when a mapper is closed', { skip: !existsSync('/proc') }, async () => {
+test('closing a mapper ends its process', { skip: !existsSync('/proc') }, async () => {
   const mapper = createRowMapper(compileMapping({ identifier: 'sku', name: { expression: 'sku' } }, 'full'));
   assert.deepEqual(listOwnProcesses(), []);
   await mapper.mapRows([makeRow({ sku: '1' }, 1)]);
@@ -271,7 +271,7 @@ test('no process is left when a mapper is closed', { skip: !existsSync('/proc') 
   assert.deepEqual(listOwnProcesses(), []);
 });
 
-test('the process ends when the thread that asked is gone, however many rows are left', {
+test('the process ends when the calling thread has ended, however many rows remain', {
   skip: !existsSync('/proc'),
 }, async () => {
   const asking = new Worker(
@@ -317,7 +317,7 @@ function listOwnProcesses(): string[] {
   );
 }
 
-test('a name of a column that is too long is not kept once for each row that it rejects', async (t) => {
+test('a column name that is too long is not stored once for each row that it rejects', async (t) => {
   const mapper = openMapper(t, { identifier: 'sku', name: 'sku', attributes: '*' });
   const long = 'x'.repeat(1_000_000);
   const rows = Array.from({ length: 500 }, (_, at) => makeRow({ sku: `${at}`, [long]: 'v' }, at));
@@ -327,7 +327,7 @@ test('a name of a column that is too long is not kept once for each row that it 
   assert.ok(outcomes.every((outcome) => 'problems' in outcome && outcome.problems[0]?.field.length === 300));
 });
 
-test('many rows, and large ones, are mapped in their order', async (t) => {
+test('many rows and large rows are mapped in their order', async (t) => {
   const mapper = openMapper(t, {
     identifier: 'sku',
     name: { expression: '"n" & sku & $substring(text, 0, 2)' },

@@ -29,7 +29,7 @@ const filledText = (maxLength: number, description: string) =>
 
 /** Transformations of a column's text, in the order in which they are applied. */
 const transformations = {
-  trim: optional.flag('without white space at both ends; default false'),
+  trim: optional.flag('removes white space at both ends; default false'),
   replace: optional.list(
     Type.Object(
       {
@@ -39,42 +39,42 @@ const transformations = {
           description: 'with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign',
         }),
         regex: optional.flag(
-          'default false: from is text. true: from is a pattern of RE2, without look-around and back-references',
+          'default false: from is plain text. true: from is a pattern of RE2, without look-around and back-references',
         ),
       },
       closed,
     ),
-    { maxItems: 20, description: 'every occurrence, one replacement after another' },
+    { maxItems: 20, description: 'replaces every occurrence, one replacement after another' },
   ),
-  split: filledText(100, 'makes several values of one: the text between them'),
+  split: filledText(100, 'splits a text into several values at this separator'),
   case: optional.choice(['upper', 'lower']),
   number: optional.object(
     {
-      decimal: Type.Enum(['comma', 'point'], { description: 'how the source writes decimals' }),
+      decimal: Type.Enum(['comma', 'point'], { description: 'the decimal separator of the source' }),
       group: text(
         1,
-        'what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing',
+        'the separator of thousands; default: the other one of comma and point, a space or an apostrophe; empty: none',
       ),
     },
-    { ...closed, description: 'makes 1299.00 of 1.299,00; a text that is no such number rejects the row' },
+    { ...closed, description: 'turns 1.299,00 into 1299.00; a text that is not such a number rejects the row' },
   ),
-  unit: filledText(50, 'stands behind each value after one space, unless it is there'),
-  default: text(65_536, 'where the source has nothing'),
+  unit: filledText(50, 'added to each value after one space, unless the value ends with it'),
+  default: text(65_536, 'the value if the source has none'),
 };
 
 const from = {
   column: Type.Optional(ColumnName),
-  optional: optional.flag('the source may lack the column; default false: then the run ends'),
+  optional: optional.flag('true: the source may lack the column; default false: a missing column ends the run'),
   columns: optional.list(ColumnName, {
     minItems: 1,
     maxItems: 100,
-    description: 'joined to one text; empty ones are left out',
+    description: 'joined to one text; empty columns are skipped',
   }),
-  join: text(100, 'what stands between columns; default one space'),
+  join: text(100, 'the text between columns; default: one space'),
   constant: text(65_536),
   expression: filledText(
     EXPRESSION_LENGTH,
-    'a JSONata expression that sees the row and nothing else; bounded in time and memory',
+    'a JSONata expression that sees only the row; time and memory are limited',
   ),
 };
 const columnSpec = { ...from, ...transformations };
@@ -106,7 +106,7 @@ const AttributeColumn = either(
       userGroups: optional.list(Type.String(AttributeKey), {
         minItems: 1,
         maxItems: 1_000,
-        description: 'whom the values of this column are meant for',
+        description: 'the user groups that the values of this column are meant for',
       }),
     },
     closed,
@@ -122,21 +122,21 @@ function oneOrMore<Schema extends TSchema>(title: string, schema: Schema, maxIte
 const Path = Type.Object(
   {
     from: ColumnSchema,
-    separator: filledText(SIGN_LENGTH, 'between the levels of a path; without it a path has one level'),
+    separator: filledText(SIGN_LENGTH, 'separator of the levels of a path; without it a path has one level'),
   },
   {
     ...closed,
     title: 'MappedPath',
-    description: 'each value of the column is a path; several in one cell are told apart by split',
+    description: 'each value of the column is a path; split separates several paths in one cell',
   },
 );
 
 const KeyValues = Type.Object(
   {
     column: ColumnName,
-    separator: filledText(SIGN_LENGTH, 'between two attributes; default a comma'),
-    assign: filledText(SIGN_LENGTH, 'between key and value; default ='),
-    split: filledText(SIGN_LENGTH, 'between several values of an attribute'),
+    separator: filledText(SIGN_LENGTH, 'separator of two attributes; default: a comma'),
+    assign: filledText(SIGN_LENGTH, 'separator of key and value; default: ='),
+    split: filledText(SIGN_LENGTH, 'separator of several values of an attribute'),
     optional: optional.flag('the source may lack the column'),
   },
   { ...closed, title: 'MappedKeyValues' },
@@ -165,7 +165,7 @@ export type RowOperator = (typeof ROW_OPERATORS)[number];
 const FilterSchema = Type.Unsafe<RowFilter>({
   type: 'object',
   title: 'RowFilter',
-  description: `Which rows are taken: {"all":[RowFilter…]}, {"any":[…]}, {"not":RowFilter}, {"expression": JSONata that gives true or false} or {"column": MappedColumn, "operator", "value"?}; at most ${CONDITIONS_PER_FILTER} conditions, depth ${FILTER_DEPTH}. Operators: ${ROW_OPERATORS.join(', ')}. With a number as value the column is compared as a number, otherwise as text; between and in take a list, matches a pattern of RE2, exists no value. contains ignores case. A column without a value satisfies no condition.`,
+  description: `Which rows the run takes: {"all":[RowFilter…]}, {"any":[…]}, {"not":RowFilter}, {"expression": JSONata that gives true or false} or {"column": MappedColumn, "operator", "value"?}; at most ${CONDITIONS_PER_FILTER} conditions, depth ${FILTER_DEPTH}. Operators: ${ROW_OPERATORS.join(', ')}. If the value is a number, the column is compared as a number, otherwise as text. between and in take a list, matches takes a pattern of RE2, and exists takes no value. contains ignores case. A column without a value satisfies no condition.`,
 });
 
 const MappedTargets = oneOrMore('MappedTargets', ColumnSchema, 100);
@@ -193,28 +193,28 @@ export const MappingSchema = Type.Object(
     ),
     keyValues: optional.list(KeyValues, {
       maxItems: 20,
-      description: 'columns that hold attributes with their keys: color=red,size=M',
+      description: 'columns whose cells contain attributes with their keys, such as color=red,size=M',
     }),
-    ignore: optional.list(ColumnName, { maxItems: 2_000, description: 'columns that "*" leaves out' }),
+    ignore: optional.list(ColumnName, { maxItems: 2_000, description: 'columns that "*" ignores' }),
     filter: Type.Optional(FilterSchema),
     emptyCells: optional.choice(
       ['keep', 'remove'],
-      'mode partial: what an empty cell of an attribute does to it; keep (default) leaves it as it is. In every other mode empty cells are not sent',
+      'mode partial: keep (default): an empty cell of an attribute does not change the attribute; remove: it removes the attribute. In all other modes, empty cells are not sent',
     ),
     source: Type.Optional(ColumnSchema),
     targets: Type.Optional(MappedTargets),
     quantity: Type.Optional({
       ...MappedTargets,
-      description: 'mode links: how many of a target go with its source; as many columns as targets has',
+      description: 'mode links: the quantity of each target; as many columns as targets has',
     }),
     target: Type.Optional({ ...ColumnSchema, description: 'mode table: the value of the target' }),
-    separator: filledText(SIGN_LENGTH, 'mode links: between several targets of one cell'),
+    separator: filledText(SIGN_LENGTH, 'mode links: the separator of several targets in one cell'),
   },
   {
     ...closed,
     title: 'Mapping',
     description:
-      'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target.',
+      'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression, and with transformations in the order of their use. identifier is always required, and name in the modes full and incremental. Mode partial changes only what is mapped, and mode delete uses only the identifier. Mode links takes source, targets, quantity and separator instead, and mode table takes source and target.',
   },
 );
 

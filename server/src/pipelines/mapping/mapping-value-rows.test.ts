@@ -35,7 +35,7 @@ test('lists of objects become rows, and keep their path as name (§13.8 rule 12)
   ]);
 });
 
-test('targets without a quantity are read as one list: a default is none of its gaps (§13.9)', async () => {
+test('targets without a quantity are read as one list, whose gaps get no default (§13.9)', async () => {
   const text =
     '{"products":[{"sku":"A1","parts":[{"sku":"B1"},{"sku":""}]},{"sku":"A2","parts":[{"sku":""}]}]}';
   const { rows } = await readAll({ type: 'json' }, text);
@@ -47,7 +47,7 @@ test('targets without a quantity are read as one list: a default is none of its 
   assert.deepEqual(targets, [['B1'], ['NONE']]);
 });
 
-test('cells of keys and values number their rows where a key begins behind the sign (§13.8 rule 12)', async () => {
+test('a key after the sign | begins a new row of keys and values (§13.8 rule 12)', async () => {
   const mapping: Mapping = { identifier: 'sku', name: 'sku', keyValues: [{ column: 'kv' }] };
   assert.deepEqual(await mapFirst(mapping, 'sku,kv\nA1,"a=1,b=2|a=3,b=4"\n', 'csv'), [
     { key: 'a', value: '1', row: 1 },

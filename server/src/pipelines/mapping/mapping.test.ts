@@ -30,7 +30,7 @@ function problemsOf(mapping: Mapping, cells: Record<string, ColumnValue>, mode: 
 const base = { identifier: 'sku', name: 'title' } as const;
 const drill = { sku: 'A1', title: 'Drill' };
 
-test('a row becomes a product in the shape of an upload', () => {
+test('a row becomes a product in the form of an upload', () => {
   const mapping: Mapping = {
     ...base,
     groupIdentifier: 'parent',
@@ -65,7 +65,7 @@ test('a row becomes a product in the shape of an upload', () => {
   });
 });
 
-test('"*" takes the columns of a CSV in the order of the file, those named by numbers too', async () => {
+test('"*" takes the columns of a CSV in the order of the file, even columns with numbers as names', async () => {
   const { rows } = await readAll({ type: 'csv' }, 'sku,title,width,2020\nA1,Drill,5,new\n');
   const mapped = rows.map((row) => compileMapping({ ...base, attributes: '*' }, 'full').mapRow(row));
   assert.deepEqual(
@@ -79,7 +79,7 @@ test('"*" takes the columns of a CSV in the order of the file, those named by nu
   );
 });
 
-test('"*" takes all columns that are not used otherwise, and an object can add them to those it names', () => {
+test('"*" takes all columns that are not used otherwise, also in an object beside named columns', () => {
   const cells = { ...drill, parent: 'A', Colour: 'red', len: '12', weight: ['1', '2'], note: 'x', none: '' };
   const all: Mapping = { ...base, groupIdentifier: 'parent', attributes: '*', ignore: ['note'] };
   assert.deepEqual(productOf(all, cells).attributes, [
@@ -104,11 +104,11 @@ test('"*" takes all columns that are not used otherwise, and an object can add t
   assert.deepEqual(
     productOf(star, cells).attributes,
     [{ key: '*', value: '12' }],
-    'a column for a key that is *',
+    'a column for the key *',
   );
 });
 
-test('columns named like parts of an object are columns', () => {
+test('columns with names of object members, such as constructor, are columns', () => {
   const cells = JSON.parse('{"sku":"A1","title":"Drill","__proto__":"p","constructor":"c","toString":"t"}');
   assert.deepEqual(productOf({ ...base, attributes: '*' }, cells).attributes, [
     { key: '__proto__', value: 'p' },
@@ -190,7 +190,7 @@ test('categories are paths, several in a cell or a list, each once and without e
   assert.deepEqual(whole.categories, [{ path: ['A > B'] }]);
 });
 
-test('the type of an image can be said', () => {
+test('a mapping can specify the type of an image', () => {
   const mapping: Mapping = { ...base, images: [{ column: 'small', type: 'THUMB' }, 'large'] };
   const { images } = productOf(mapping, { ...drill, small: 's.jpg', large: 'l.jpg' });
   assert.deepEqual(images, [
@@ -208,13 +208,13 @@ test('every problem names its field, column and reason, and the row is not mappe
     row: 2,
     problems: [
       { field: 'identifier', column: 'sku', reason: 'is empty' },
-      { field: 'name', column: 'title', reason: 'has several values, where one is needed' },
-      { field: 'attributes.Price', column: 'price', reason: '"12 EUR" is no number with a decimal comma' },
+      { field: 'name', column: 'title', reason: 'has several values; only one is allowed' },
+      { field: 'attributes.Price', column: 'price', reason: '"12 EUR" is not a number with a decimal comma' },
     ],
   });
 });
 
-test('a report does not grow with what is in a row', () => {
+test('a report does not grow with the contents of a row', () => {
   const cells = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`c${at}`, 'x\0'.repeat(1_000)]));
   const problems = problemsOf({ ...base, attributes: '*' }, { ...drill, ...cells });
   assert.equal(problems.length, 20);
@@ -281,7 +281,7 @@ test('characters are counted as JSON Schema counts them', () => {
   problemsOf(base, { ...drill, sku: '😀'.repeat(256) });
 });
 
-test('mode partial sends what is mapped and nothing else; empty cells say nothing, or remove', () => {
+test('mode partial sends only what is mapped, and empty cells change nothing or remove the attribute', () => {
   const mapping: Mapping = {
     identifier: 'sku',
     name: 'title',
@@ -300,7 +300,7 @@ test('mode partial sends what is mapped and nothing else; empty cells say nothin
   assert.equal(
     productOf(removing, { sku: 'A1' }, 'partial').attributes,
     undefined,
-    'a column that is not there',
+    'a missing column',
   );
   const rest = productOf(
     { identifier: 'sku', attributes: '*', emptyCells: 'remove' },
@@ -318,27 +318,27 @@ test('mode partial sends what is mapped and nothing else; empty cells say nothin
   );
 });
 
-test('mode delete uses the identifier alone', () => {
+test('mode delete uses only the identifier', () => {
   const mapping: Mapping = { identifier: 'sku', name: 'title', attributes: '*' };
   assert.deepEqual(productOf(mapping, { ...drill, sku: 'A1', x: 'y\0' }, 'delete'), { identifier: 'A1' });
 });
 
-test('what the reader found wrong rejects the rows in which it matters', () => {
+test('problems that the reader found reject only the rows in which they matter', () => {
   const damaged = (problem: object, mapping: Mapping) =>
     compileMapping(mapping, 'full').mapRow({
       ...makeRow({ ...drill, note: 'x' }, 9),
-      problems: [{ code: 'encoding', message: 'bytes that are no text', ...problem }],
+      problems: [{ code: 'encoding', message: 'these bytes are not text', ...problem }],
     });
   assert.deepEqual(damaged({}, base), {
     row: 9,
-    problems: [{ field: 'row', reason: 'bytes that are no text' }],
+    problems: [{ field: 'row', reason: 'these bytes are not text' }],
   });
-  const problem = { field: 'row', column: 'note', reason: 'bytes that are no text' };
+  const problem = { field: 'row', column: 'note', reason: 'these bytes are not text' };
   assert.deepEqual(damaged({ column: 'note' }, { ...base, attributes: '*' }), {
     row: 9,
     problems: [problem],
   });
-  assert.ok('product' in damaged({ column: 'note' }, base), 'a column that nobody reads');
+  assert.ok('product' in damaged({ column: 'note' }, base), 'a column that the mapping does not read');
   assert.ok('product' in damaged({ column: 'note' }, { ...base, attributes: '*', ignore: ['note'] }));
 });
 
@@ -367,8 +367,8 @@ const keys: Mapping[] = [
   { ...base, attributes: { A: { column: 'x', userGroups: ['\ud800'] } } },
 ];
 for (const mapping of keys) {
-  test(`${JSON.stringify(mapping)} names what no store keeps`, () => {
-    assert.throws(() => compileMapping(mapping, 'full'), /holds NUL or an unpaired surrogate/);
+  test(`${JSON.stringify(mapping)} contains a text that no store accepts, and is refused`, () => {
+    assert.throws(() => compileMapping(mapping, 'full'), /contains NUL or an unpaired surrogate/);
   });
 }
 
@@ -407,7 +407,7 @@ test('every mapping of these tests fits the schema', () => {
 
 const forms = { full: 'products', incremental: 'products', partial: 'patches' } as const;
 for (const [mode, form] of Object.entries(forms) as [keyof typeof forms, 'products' | 'patches'][]) {
-  test(`whatever is in a row, the catalog takes the product that is made of it in mode ${mode}`, () => {
+  test(`the catalog accepts every product that the mapping makes in mode ${mode}, whatever the row contains`, () => {
     const odd = fc.constantFrom('', ' ', 'a > b', '\0', '\ud800', 'x'.repeat(5_000));
     const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 20 }), odd);
     const plain = fc.stringMatching(/^[a-zA-Z0-9 >äß😀]{1,12}$/u);

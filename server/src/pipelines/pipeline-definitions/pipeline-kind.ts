@@ -182,13 +182,13 @@ function checkNeedOfMapping({ format: { type }, mapping, mode }: SentPipeline): 
   const isMissing = mapping === undefined;
   if (isOfPairs(mode)) {
     const pairs = PAIRS[mode];
-    if (need === 'none') return [`/mode: a ${type} file holds products, ${pairs.need} a format with columns`];
+    if (need === 'none') return [`/mode: a ${type} file contains products, but ${pairs.need} a format with columns`];
     return isMissing ? [`/mapping: is needed in mode ${mode}, with ${pairs.parts}`] : [];
   }
   if (need === 'none')
-    return isMissing ? [] : [`/mapping: must be left out: a ${type} file holds products already`];
+    return isMissing ? [] : [`/mapping: must be left out, because a ${type} file already contains products`];
   if (!isMissing || need !== 'needed') return [];
-  return [`/mapping: is needed for the format ${type}, which has none of its own`];
+  return [`/mapping: is needed for the format ${type}, which has no default mapping`];
 }
 
 /** Whether the relation exists is checked only by a run, because the relation may be created later. */

@@ -83,7 +83,7 @@ function servePipelines(server: Server, { pipelines, answerOnce, findBaseUrl }: 
   kind.change({
     method: 'POST',
     below: '/trigger-id',
-    summary: 'Give the webhook another URL; the old one ends',
+    summary: 'Give the webhook another URL; the old URL stops working',
     change: pipelines.renewTriggerId,
   });
 }
@@ -94,7 +94,7 @@ function servePreview(server: Server, pipelines: Pipelines): void {
     tags: ['Pipelines'],
     params: ProjectParams,
     summary: 'Try a definition on the first rows of its real source, without storing it',
-    description: 'Without a mapping one is suggested from the names of the columns and what is in them.',
+    description: 'Without a mapping, the answer suggests one from the names of the columns and from their contents.',
     body: SentPreview,
     answer: { 200: WirePreview },
     handle: ({ project, body }, reply) =>
@@ -125,9 +125,9 @@ function serveUpload(server: Server, { pipelines, answerOnce, sourceMaxMib }: Pi
   serve(server, `POST ${PATH}/:pipelineId/upload`, {
     ...aboutOne,
     config: { ...runs, body: 'stream', maxBodyMib: sourceMaxMib, isOnce: true },
-    summary: 'Send the file of an upload source in; it starts a run',
+    summary: 'Upload the file of an upload source, which starts a run',
     description:
-      'The body is the file itself, of any type, packed with gzip or zip or not, and not a form. The answer comes when it is safely stored.',
+      'The body is the file itself, not a form. It may have any type, and may be packed with gzip or zip. The answer comes when the file is durably stored.',
     consumes: ['application/octet-stream'],
     query: UploadQuery,
     body: Type.Unsafe<BodyStream | undefined>({ type: 'string', format: 'binary' }),
@@ -175,7 +175,7 @@ function noteRun(
 /** @throws request_invalid for a form, because a form is not a file */
 function describeFile({ sentType, headers }: FastifyRequest, givenName: string | undefined) {
   if (/^\s*multipart\/form-data\s*(;|$)/i.test(sentType ?? '')) {
-    const detail = 'the body must be the file itself and not a form, as curl sends it with --data-binary';
+    const detail = 'the body must be the file itself and not a form; curl sends it with --data-binary';
     throw new ServiceError('request_invalid', detail);
   }
   const name = readFileName(givenName, headers['content-disposition']);

@@ -37,7 +37,7 @@ const ScheduleTrigger = closedObject({
     maxLength: 255,
     description: 'minute, hour, day of the month, month, day of the week',
   }),
-  timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'as Europe/Berlin' }),
+  timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'such as Europe/Berlin' }),
 });
 const WebhookTrigger = closedObject({
   type: Type.Literal('webhook'),
@@ -45,10 +45,10 @@ const WebhookTrigger = closedObject({
     minimum: 0,
     /** A year. */
     maximum: 31_536_000,
-    description: 'between two accepted calls; default 3600',
+    description: 'minimum time between two accepted calls; default 3600',
   }),
   id: optional.text('the last part of the URL; set by the service'),
-  url: optional.text('complete, to be copied; set by the service'),
+  url: optional.text('the complete URL, for copying; set by the service'),
 });
 type SentTrigger = Static<typeof ManualTrigger | typeof ScheduleTrigger | typeof WebhookTrigger>;
 const PipelineTrigger = byType<SentTrigger>(
@@ -70,14 +70,14 @@ const definition = {
   mapping: Type.Optional(MappingSchema),
   mode: Type.Optional({
     ...Mode,
-    description: 'default full: it creates the attributes of an automatic ontology',
+    description: 'default full; only full creates the attributes of an automatic ontology',
   }),
   relationId: Type.Optional({ ...Id, description: 'mode links: the relation whose links are replaced' }),
   tableName: optional.text({
     minLength: 1,
     maxLength: 255,
     pattern: '^[^\\u0000]*$',
-    description: 'mode table: the table that is replaced, or made',
+    description: 'mode table: the table that is replaced or created',
   }),
   trigger: PipelineTrigger,
   maxDeletePercent: optional.number({
@@ -92,13 +92,13 @@ const definition = {
         { type: 'number', minimum: 0, maximum: 1 },
       ],
       description:
-        'stop (default): the first rejected row ends the run; continue: they are left out; a number from 0 to 1: they are left out as long as their share of the rows is not larger',
+        'stop (default): the first rejected row ends the run; continue: rejected rows are skipped; a number from 0 to 1: rejected rows are skipped unless their share of the rows is larger',
     }),
   ),
   minProducts: optional.integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'a run that finds fewer changes nothing; default 1',
+    description: 'a run that finds fewer products changes nothing; default 1',
   }),
 };
 
@@ -118,13 +118,13 @@ const counted = (description: string) => Type.Integer({ description });
 const Counts = titled('RunCounts', {
   rows: counted('rows read'),
   products: counted('products that rows made'),
-  filtered: counted('rows that the filter left out'),
+  filtered: counted('rows that the filter excluded'),
   rejected: counted('rows that made no product'),
-  created: counted('products that were not there'),
+  created: counted('products that were created'),
   changed: counted('products that were replaced'),
-  unchanged: counted('products that were the same already'),
+  unchanged: counted('products that did not change'),
   deleted: counted('products that were deleted'),
-  nothingNew: optional.flag('the source is what it was at the last run, and nothing was done'),
+  nothingNew: optional.flag('the source has not changed since the last run, so the run did nothing'),
 });
 const WireCounts = orNull(Counts, 'null until the run has counted');
 export type RunCounts = Sent<Static<typeof Counts>>;
@@ -146,7 +146,7 @@ export const WirePipeline = titled('Pipeline', {
   mode: Mode,
   createdAt: Instant,
   updatedAt: Instant,
-  nextRunAt: optional.integer('of a schedule: when it is due, epoch milliseconds'),
+  nextRunAt: optional.integer('of a schedule: when the next run is due, epoch milliseconds'),
   lastRun: orNull(LastRun),
 });
 
@@ -165,13 +165,13 @@ export const TriggeredAnswer = titled('TriggeredPipeline', {
 });
 
 export const RunQuery = Type.Object({
-  force: optional.flag('read the source although it is what it was at the last run'),
+  force: optional.flag('read the source even if it has not changed since the last run'),
 });
 
 export const UploadQuery = Type.Object({
   name: optional.text({
     maxLength: 255,
-    description: 'of the file, for logs and guesses; else that of Content-Disposition',
+    description: 'name of the file, for logs and guesses; default: the name in Content-Disposition',
   }),
 });
 
@@ -183,25 +183,25 @@ export const SentPreview = closedAs('PipelineToTry', {
   format: PipelineFormat,
   pipelineId: Type.Optional({
     ...Id,
-    description: 'a stored pipeline that masked headers of the source are taken from',
+    description: 'the stored pipeline that supplies the masked headers of the source',
   }),
   file: optional.object(
     {
       name: Type.String({ minLength: 1, maxLength: 255 }),
       base64: Type.String({ description: 'up to 8 MiB' }),
-      isBeginning: optional.flag('the file goes on behind these bytes; not for xlsx and zip'),
+      isBeginning: optional.flag('the file continues after these bytes; not for xlsx and zip'),
     },
     { additionalProperties: false, description: 'for an upload source' },
   ),
-  catalog: optional.flag('also say what catalog the rows would make; for the modes full and incremental'),
+  catalog: optional.flag('also returns the catalog that the rows would make; for the modes full and incremental'),
 });
 export type SentPreview = Static<typeof SentPreview>;
 
 /** Source: docs/interface §13.5 rule 9. */
 const WirePreviewCatalog = titled('PreviewCatalog', {
-  rows: Type.Integer({ description: 'that were read' }),
-  isWhole: Type.Boolean({ description: 'the source has no further rows' }),
-  products: Type.Integer({ description: 'different identifiers' }),
+  rows: Type.Integer({ description: 'rows that were read' }),
+  isWhole: Type.Boolean({ description: 'whether the source has no further rows' }),
+  products: Type.Integer({ description: 'number of different identifiers' }),
   filtered: Type.Integer(),
   rejected: Type.Object({
     count: Type.Integer(),
@@ -217,8 +217,8 @@ const WirePreviewCatalog = titled('PreviewCatalog', {
       type: Type.String(),
       unitName: optional.text(),
       decimal: optional.text(),
-      reason: Type.String({ description: 'why it has this type, in words' }),
-      products: Type.Integer({ description: 'that have a value' }),
+      reason: Type.String({ description: 'the reason for this type, in words' }),
+      products: Type.Integer({ description: 'products that have a value' }),
       examples: Type.Array(Type.String()),
     }),
     { description: 'the most frequent first, up to 500' },
@@ -229,7 +229,7 @@ const WirePreviewCatalog = titled('PreviewCatalog', {
 /** Source: docs/interface §13.5. */
 export const WirePreview = titled('PipelinePreview', {
   found: Type.Record(Type.String(), Type.String(), {
-    description: 'what was found out about the file: encoding, delimiter, path, record, sheet, feed',
+    description: 'detected properties of the file: encoding, delimiter, path, record, sheet, feed',
   }),
   columns: Type.Array(Type.String(), { description: 'in the order of their first appearance' }),
   rows: Type.Array(
@@ -247,14 +247,14 @@ export const WirePreview = titled('PipelinePreview', {
     reasons: Type.Array(SuggestionReason),
     format: optional.object(
       { type: Type.String(), reason: Type.String() },
-      'the file is written in another format than the one it was read as',
+      'set if the file is written in another format than the one with which it was read',
     ),
   }),
   lists: Type.Array(FoundList, {
-    description: 'columns that the mapping takes as single values and whose cells look like lists',
+    description: 'columns that the mapping takes as single values although their cells look like lists',
   }),
   warnings: Type.Array(PreviewWarning, {
-    description: 'what a person would notice in the products of the first 1,000 rows',
+    description: 'problems that a person would notice in the products of the first 1,000 rows',
   }),
   catalog: Type.Optional(WirePreviewCatalog),
 });

@@ -19,7 +19,7 @@ test('a file is named by ?name=, else by Content-Disposition, else upload (§13.
   for (const [header, name] of cases) assert.equal(readFileName(undefined, header), name);
 });
 
-test('a name is no path and holds nothing that garbles a log (§13.1)', () => {
+test('a name is not a path, and contains no characters that corrupt a log (§13.1)', () => {
   assert.equal(readFileName('../../etc/passwd', undefined), 'passwd');
   assert.equal(readFileName('C:\\export\\feed.csv', undefined), 'feed.csv');
   assert.equal(readFileName('a\nb\u0000.csv', undefined), 'ab.csv');
@@ -27,7 +27,7 @@ test('a name is no path and holds nothing that garbles a log (§13.1)', () => {
   assert.equal(readFileName('..//', undefined), 'upload');
 });
 
-test('the charset of a media type is read, where it names one (§13.1)', () => {
+test('the charset of a media type is read, if it has one (§13.1)', () => {
   assert.equal(readCharset('Text/CSV; charset="ISO-8859-1"; header=present'), 'iso-8859-1');
   // Unknown charsets too, which are refused later by name.
   assert.equal(readCharset("text/csv; charset = 'none+such'"), 'none+such');

@@ -102,7 +102,7 @@ export class PipelineRuns {
       name: definition.name,
       async alongside(tx, task) {
         if (await RUNS.hasOpen(tx, { projectId, id }))
-          throw new ServiceError('pipeline_running', 'a run of this pipeline is going on', {
+          throw new ServiceError('pipeline_running', 'a run of this pipeline is in progress', {
             retryAfterSeconds: RUNNING_SECONDS,
           });
         await RUNS.insert(tx, task, { ownerId: id, startedBy, upload: upload && JSON.stringify(upload) });

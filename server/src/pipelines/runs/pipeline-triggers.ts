@@ -82,7 +82,7 @@ async function storeAndAccept<Answer>(
   accept: (digest: string, start: (alongside: AlongsideRun) => Promise<Task>) => Promise<Answer>,
 ): Promise<Answer> {
   const { source } = pipeline.definition;
-  const other = `the source of this pipeline is ${source.type}: only one whose source is upload takes a file`;
+  const other = `the source of this pipeline is ${source.type}; only a pipeline with the source upload takes a file`;
   if (!takesFile(source)) throw new ServiceError('request_invalid', other);
   // Checked before gigabytes are sent, and again when the run is accepted.
   if (!sent.mayBeRepeated && (await RUNS.hasOpen(database.read, pipeline)))

@@ -7,7 +7,7 @@ import { createBatches, type RunBatch } from './run-batches.ts';
 const REPORT_LINES = 100_000;
 const reject = (row: number, column = 'price') => ({
   row,
-  problems: [{ field: 'attributes.Price', column, reason: 'is no number' }],
+  problems: [{ field: 'attributes.Price', column, reason: 'is not a number' }],
 });
 
 /** @returns the batches of this many rejected rows, as a run takes them */
@@ -20,7 +20,7 @@ function takeRejected(rows: number): RunBatch[] {
   return [...batches, builder.take()];
 }
 
-test('rows that make no product make batches too, which no thread takes long for', () => {
+test('rows that make no product also fill batches, which are small enough for any thread', () => {
   const batches = takeRejected(10_000);
   assert.ok(Math.max(...batches.map(({ report }) => report.length)) <= 1_000);
   assert.deepEqual(
@@ -29,7 +29,7 @@ test('rows that make no product make batches too, which no thread takes long for
   );
 });
 
-test('lines that no report has room for are counted and not made', () => {
+test('lines beyond the limit of the report are only counted', () => {
   const batches = takeRejected(REPORT_LINES + 250_000);
   const sum = (count: (batch: RunBatch) => number) =>
     batches.reduce((total, batch) => total + count(batch), 0);
@@ -47,7 +47,7 @@ test('lines that no report has room for are counted and not made', () => {
   );
 });
 
-test('the name of a column that a source has chosen is reported up to 1,000 characters', () => {
+test('a column name that the source chose is reported with at most 1,000 characters', () => {
   const builder = createBatches({ mode: 'full', stopsAtProblem: false });
   builder.add(reject(1, 'x'.repeat(1_000_000)), 'y'.repeat(1_000_000));
   const [line] = builder.take().report as [ReportLine];

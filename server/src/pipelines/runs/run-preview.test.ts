@@ -26,13 +26,13 @@ const orderOf = (bytes: Uint8Array): PreviewOrder => ({
   catalog: { locale: 'en' },
 });
 
-test('a beginning is previewed although its packing breaks off (§13.5)', async () => {
+test('the beginning of a file is previewed although its packing breaks off (§13.5)', async () => {
   const packed = gzipSync(lines);
   const { rows } = await previewSource(parts, orderOf(packed.subarray(0, packed.length - 1_000)));
   assert.equal(rows[0]?.values.sku, 'A0');
 });
 
-test('a failure of the service behind the first rows is none of the beginning (§13.5)', async () => {
+test('a bug after the first rows of a beginning is not hidden (§13.5)', async () => {
   const bug = new TypeError('a bug');
   async function* unpack() {
     yield Buffer.from(lines.slice(0, 10_000));

@@ -163,7 +163,7 @@ const warnOfFile = (
   ...lists.map(({ field, message }) => ({ field, message })),
   ...listLinkColumns(mode, columns).map((column) => ({
     field: `attributes.${column}`,
-    message: `${column} seems to name other products. A pipeline of the mode links makes relations of it`,
+    message: `${column} seems to name other products. A pipeline with the mode links turns it into relations`,
   })),
   ...(otherSheets === undefined
     ? []

@@ -18,9 +18,9 @@ const refusal = (description: string) => ({ ...ErrorAnswer, description });
 const failures = {
   '4xx': ErrorAnswer,
   401: refusal('Missing authorization header, or Wrong authentication credentials'),
-  404: refusal('the URL is not one that a pipeline has now'),
+  404: refusal('no pipeline has this URL now'),
   429: refusal(
-    'the pipeline is running, or its last call was too short a time ago; `Retry-After` says how long to wait',
+    'the pipeline is running, or its last call was too recent; `Retry-After` is the time to wait',
   ),
 };
 
@@ -46,7 +46,7 @@ export const webhookRoutes =
       tags: ['Webhook'],
       summary: 'Start a pipeline whose trigger is a webhook',
       description:
-        'The complete URL is copied from the trigger of the pipeline. The key is an account key with the access write or manage, in the header. A body and parameters are not looked at.',
+        'Copy the complete URL from the trigger of the pipeline. The key is an account key with the access write or manage, in the header. The body and the parameters are ignored.',
       params: Type.Object({ triggerId: Type.String() }),
       answer: { 200: TriggeredAnswer },
       failures,

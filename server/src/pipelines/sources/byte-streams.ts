@@ -67,7 +67,7 @@ export async function* unpackStream(
 
 export function checkRatio(unpackedBytes: number, packedBytes: number, what: string): void {
   if (unpackedBytes <= RATIO_FROM_BYTES || unpackedBytes <= packedBytes * RATIO) return;
-  const text = `${what} unpacks to more than ${RATIO} times its size, as no file of products does`;
+  const text = `${what} unpacks to more than ${RATIO} times its size; no file of products does that`;
   throw new SourceProblem('too_large', text);
 }
 
@@ -105,7 +105,7 @@ export function undoEncodings(bytes: ByteStream, header: string | undefined, max
     .filter((name) => name !== '' && name !== 'identity');
   const unknown = names.find((name) => !Object.hasOwn(createTransforms, name));
   if (unknown !== undefined) {
-    const text = `The answer is encoded as ${unknown.slice(0, 30)}, which is not known`;
+    const text = `The answer has the unknown encoding ${unknown.slice(0, 30)}`;
     throw new SourceProblem('damaged', text);
   }
   if (names.length > ENCODINGS) throw new SourceProblem('damaged', 'The answer is encoded too many times');

@@ -73,7 +73,7 @@ const isProblem = (reason: string, text: RegExp) => (error: unknown) => {
   return true;
 };
 
-test('all files that match are read in the order of their names', async (t) => {
+test('all matching files are read in the order of their names', async (t) => {
   const { run, write } = makeFolder(t);
   for (const name of [
     '7/b.csv',
@@ -92,7 +92,7 @@ test('all files that match are read in the order of their names', async (t) => {
   assert.deepEqual(namesOf(deep), ['a.csv', 'b.csv', 'in/a.csv', 'in/x/c.csv']);
 });
 
-test('with take newest only the newest is read, and of two as new the later name', async (t) => {
+test('take newest reads only the newest file, and of two equally new files the one with the later name', async (t) => {
   const { run, write } = makeFolder(t);
   write('7/a.csv', 'a', 3_000);
   write('7/b.csv', 'b', 2_000);
@@ -101,7 +101,7 @@ test('with take newest only the newest is read, and of two as new the later name
   assert.deepEqual(namesOf(await openDirectorySource({ pattern: '*', take: 'newest' }, run)), ['c.csv']);
 });
 
-test('the same names, sizes and instants are nothing new, and every change is', async (t) => {
+test('a run skips files with unchanged names, sizes and instants, and detects every change', async (t) => {
   const { run, write, root } = makeFolder(t);
   write('7/a.csv');
   const open = async (last: DirectoryRun['last']) => openDirectorySource({ pattern: '*' }, { ...run, last });
@@ -123,7 +123,7 @@ test('the same names, sizes and instants are nothing new, and every change is', 
   }
 });
 
-test('a directory that is not there, not allowed or empty says so', async (t) => {
+test('a missing, forbidden or empty directory is reported', async (t) => {
   const { run, root } = makeFolder(t);
   const open = (changed: Partial<DirectoryRun>) =>
     openDirectorySource({ pattern: '*' }, { ...run, ...changed });
@@ -133,7 +133,7 @@ test('a directory that is not there, not allowed or empty says so', async (t) =>
   await assert.rejects(open({ importDir: undefined }), isProblem('no_file', /RELATA_IMPORT_DIR is not set/));
 });
 
-test('a link inside the folder is followed, one that leaves it is refused', async (t) => {
+test('a link inside the folder is followed, and a link that leads out of it is refused', async (t) => {
   const { run, write, root } = makeFolder(t);
   write('7/store/a.csv', 'inside');
   write('8/b.csv', 'of another project');
@@ -144,17 +144,17 @@ test('a link inside the folder is followed, one that leaves it is refused', asyn
   assert.deepEqual(namesOf(await open('other/*.csv')), ['other/a.csv']);
 
   symlinkSync('../8/b.csv', join(root, '7/steal.csv'));
-  await assert.rejects(open('*.csv'), isProblem('outside', /steal\.csv is a link that leaves/));
-  await assert.rejects(open('steal.csv'), isProblem('outside', /leaves/));
-  assert.deepEqual(namesOf(await open('link.csv')), ['link.csv'], 'a link that nobody asks for does no harm');
+  await assert.rejects(open('*.csv'), isProblem('outside', /steal\.csv is a link that leads out/));
+  await assert.rejects(open('steal.csv'), isProblem('outside', /leads out/));
+  assert.deepEqual(namesOf(await open('link.csv')), ['link.csv'], 'an unused link does no harm');
   symlinkSync('/etc', join(root, '7/etc'));
   await assert.rejects(open('etc/*'), isProblem('outside', /etc is a link/));
   await assert.rejects(open('**/passwd'), isProblem('outside', /etc is a link/));
   symlinkSync('/etc/passwd', join(root, '7/passwd'));
-  await assert.rejects(open('passwd'), isProblem('outside', /leaves/));
+  await assert.rejects(open('passwd'), isProblem('outside', /leads out/));
 });
 
-test('the folder of a project is no link, and its name is no beginning of another', async (t) => {
+test('the folder of a project may not be a link, and a folder whose name begins with its name is outside', async (t) => {
   const { run, write, root } = makeFolder(t);
   write('7/a.csv');
   symlinkSync('7', join(root, '9'));
@@ -162,10 +162,10 @@ test('the folder of a project is no link, and its name is no beginning of anothe
   await assert.rejects(open(9), isProblem('outside', /folder 9 is a link/));
   write('77/secret.csv');
   symlinkSync('../77/secret.csv', join(root, '7/b.csv'));
-  await assert.rejects(open(7), isProblem('outside', /leaves/));
+  await assert.rejects(open(7), isProblem('outside', /leads out/));
 });
 
-test('links in a circle, to nothing, and what is no file are passed over', async (t) => {
+test('cyclic links, broken links and names that are not files are skipped', async (t) => {
   const { run, write, root } = makeFolder(t);
   write('7/in/a.csv');
   symlinkSync('..', join(root, '7/in/up'));
@@ -220,7 +220,7 @@ test('a file that changes while it is read fails the run', async (t) => {
   await assert.rejects(growing, isProblem('changed', /changed/));
 });
 
-test('a folder that becomes a link between finding and reading is not followed', async (t) => {
+test('a folder that is replaced by a link between listing and reading is not followed', async (t) => {
   const { run, write, root } = makeFolder(t);
   write('7/in/a.csv', 'inside');
   write('8/a.csv', 'secret');

@@ -17,7 +17,7 @@ export const directory = defineSource({
       minLength: 1,
       maxLength: GLOB_LENGTH,
       'x-label': 'Files',
-      description: 'below RELATA_IMPORT_DIR/<projectId>/, with *, ? and ** for folders, as in **/*.csv',
+      description: 'path below RELATA_IMPORT_DIR/<projectId>/, with *, ? and ** for folders, such as **/*.csv',
     }),
     take: takeOption('files in the order of their names'),
   },
@@ -112,7 +112,7 @@ async function resolveName(name: string, given: string): Promise<FoundFile | und
 /** @throws SourceProblem outside */
 function checkInside<File extends Pick<FoundFile, 'name' | 'path'>>(file: File, root: string): File {
   if (file.path.startsWith(root + sep)) return file;
-  throw new SourceProblem('outside', `${file.name} is a link that leaves the import folder of the project`);
+  throw new SourceProblem('outside', `${file.name} is a link that leads out of the import folder of the project`);
 }
 
 /** @throws SourceProblem changed, outside */
@@ -144,6 +144,6 @@ function refuseOther(stats: BigIntStats, file: FoundFile): void {
 }
 
 function changed({ name }: FoundFile): SourceProblem {
-  const text = `${name} changed while it was read; write under another name and rename at the end`;
+  const text = `${name} changed while it was read; write the file under another name and rename it at the end`;
   return new SourceProblem('changed', text);
 }

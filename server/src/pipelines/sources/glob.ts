@@ -19,10 +19,10 @@ export function globProblem(pattern: string): string | undefined {
   const problems: [isWrong: boolean, rule: string][] = [
     [pattern === '' || pattern.length > GLOB_LENGTH, `has 1 to ${GLOB_LENGTH} characters`],
     [names.length > GLOB_NAMES, `has at most ${GLOB_NAMES} names`],
-    [/[\0\\]/.test(pattern), 'is written with / and without \\'],
-    [pattern.startsWith('/'), 'begins with no /: it is a path below the folder of the project'],
-    [names.some((name) => ['', '.', '..'].includes(name)), 'has no empty name, . or ..'],
-    [hasWildName || names.at(-1) === '**', '** stands for folders, as in **/*.csv'],
+    [/[\0\\]/.test(pattern), 'must use / and not \\'],
+    [pattern.startsWith('/'), 'must not begin with /, because it is a path below the folder of the project'],
+    [names.some((name) => ['', '.', '..'].includes(name)), 'must not contain an empty name, . or ..'],
+    [hasWildName || names.at(-1) === '**', 'may use ** only for whole folders, such as **/*.csv'],
   ];
   const found = problems.find(([isWrong]) => isWrong);
   return found && `A pattern ${found[1]}`;

@@ -39,7 +39,7 @@ export const http = defineSource({
       Type.Record(Type.String(), Type.String({ maxLength: HEADER_LENGTH }), {
         maxProperties: 32,
         description:
-          'sent with the request, dropped on a redirect to another origin. Answers show *** in place of each value; ***, sent back, keeps the value as long as the origin of the URL stays',
+          'sent with the request, and dropped on a redirect to another origin. Answers show *** in place of each value; a *** that is sent back keeps the value as long as the origin of the URL stays the same',
       }),
     ),
   },
@@ -129,7 +129,7 @@ function describeStatus({ statusCode = 0 }: IncomingMessage, url: URL): SourcePr
   const name = STATUS_CODES[statusCode];
   const answered = `${url.host} answered ${statusCode}${name === undefined ? '' : ` ${name}`}`;
   const isRefused = statusCode === 401 || statusCode === 403;
-  const hint = isRefused ? ': it does not accept the headers of the source' : ', where 200 was needed';
+  const hint = isRefused ? ': it does not accept the headers of the source' : '; the service needs 200';
   return new SourceProblem('status', answered + hint);
 }
 
@@ -176,8 +176,8 @@ function checkSourceHeaders(headers: Readonly<Record<string, string>>): string |
 
 function checkHeader(name: string, value: string): string | undefined {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name))
-    return `${JSON.stringify(name.slice(0, 100))} is no header name`;
+    return `${JSON.stringify(name.slice(0, 100))} is not a header name`;
   if (OWN_HEADERS.has(name.toLowerCase())) return `The header ${name} is set by the service`;
   if (value.length <= HEADER_LENGTH && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return undefined;
-  return `The value of the header ${name} is too long or holds characters that no header can`;
+  return `The value of the header ${name} is too long or contains characters that headers do not allow`;
 }

@@ -31,7 +31,7 @@ export interface FileChoice {
 
 /** `all`: a catalog may come in parts. `newest`: of several dated exports, only the last is read. */
 export const takeOption = (files: string) =>
-  optional.choice(['all', 'newest'], `all matching ${files} (default), or the newest one alone`);
+  optional.choice(['all', 'newest'], `all matching ${files} (default), or only the newest one`);
 
 interface Matching<File> {
   /** All names; undefined for names that do not match. */
@@ -63,7 +63,7 @@ function chooseFiles<File extends MatchingFile>(
   const newest = others.reduce((best, file) => (file.modifiedAt >= best.modifiedAt ? file : best), first);
   const files = take === 'newest' ? [newest] : sorted;
   if (files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) > maxBytes)
-    throw tooLarge('What matches the pattern', maxBytes);
+    throw tooLarge('The total size of the matching files', maxBytes);
   const marks = JSON.stringify(files.map(({ name, mark }) => [name, ...mark]));
   const digest = createHash('sha256').update(marks).digest('hex');
   if (last?.files === digest) return undefined;
@@ -79,7 +79,7 @@ async function collect<File>(names: AsyncIterable<File | undefined>, where: stri
     if (file !== undefined) found.push(file);
     if (seen <= NAMES_SEEN && found.length <= FILES) continue;
     const most = seen > NAMES_SEEN ? NAMES_SEEN : FILES;
-    const text = `${where} leads to more than ${most} files; the pattern has to say more`;
+    const text = `${where} leads to more than ${most} files; use a more specific pattern`;
     throw new SourceProblem('too_large', text);
   }
   return found;

@@ -10,7 +10,7 @@ export const s3 = defineSource({
   type: 's3',
   title: 'S3Source',
   label: 'A bucket of S3 or a compatible server',
-  description: 'Objects of a bucket, of Amazon S3 or a server that speaks its protocol',
+  description: 'Objects of a bucket of Amazon S3, or of a server that speaks its protocol',
   options: {
     ...s3BucketOptions,
     key: Type.String({
@@ -18,7 +18,7 @@ export const s3 = defineSource({
       maxLength: GLOB_LENGTH,
       'x-label': 'Key',
       description:
-        'of an object, or of several with *, ? and ** for folders, as in export/*.csv. Several need the right to list the bucket',
+        'key of an object, or of several objects with *, ? and ** for folders, such as export/*.csv. Several objects need the permission to list the bucket',
     }),
     ...s3AccessOptions,
     take: takeOption('objects in the order of their keys'),

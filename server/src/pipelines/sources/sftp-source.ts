@@ -24,7 +24,7 @@ export const sftp = defineSource({
       maxLength: GLOB_LENGTH,
       'x-label': 'Files',
       description:
-        'a path with *, ? and ** for folders, as in export/*.csv; absolute with a leading /, otherwise below the login folder',
+        'a path with *, ? and ** for folders, such as export/*.csv; absolute with a leading /, otherwise below the login folder',
     }),
     take: takeOption('files in the order of their names'),
   },
@@ -74,7 +74,7 @@ async function findFile(sftp: SftpSession, found: SftpName, name: string): Promi
 async function findOne(sftp: SftpSession, path: string): Promise<SftpFile> {
   const found = await sftp.stat(path);
   if (found.kind === 'file') return markFile(found);
-  throw new SourceProblem('no_file', `${path} is no file; ${path.replace(/\/$/, '')}/* are the files in it`);
+  throw new SourceProblem('no_file', `${path} is not a file; use ${path.replace(/\/$/, '')}/* for the files in it`);
 }
 
 const markFile = (file: SftpName): SftpFile => ({

@@ -153,7 +153,7 @@ const entry = optional.text({
   minLength: 1,
   maxLength: GLOB_LENGTH,
   'x-label': 'File in a zip archive',
-  description: 'which file to take out of a zip archive with several: a pattern with *, ? and **',
+  description: 'which file to read from a zip archive with several files: a pattern with *, ? and **',
 });
 
 /** Adds the schema of the source in a definition. */
@@ -172,13 +172,13 @@ export function defineSource<const Type extends string, Options extends TPropert
 export const upload = defineSource({
   type: 'upload',
   title: 'UploadSource',
-  label: 'A file that is sent in',
-  description: 'A file that is sent in; each file starts a run',
+  label: 'A file that is uploaded',
+  description: 'An uploaded file; each file starts a run',
   options: {},
   takesFile: true,
   check: () => ({}),
   async open(_, { upload: file }) {
-    if (file === undefined) throw new SourceProblem('no_file', 'No file has been sent in for this run');
+    if (file === undefined) throw new SourceProblem('no_file', 'No file has been uploaded for this run');
     return { files: [file], stamp: undefined, async [Symbol.asyncDispose]() {} };
   },
   describe: () => 'the file that was sent in',

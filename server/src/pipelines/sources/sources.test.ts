@@ -33,7 +33,7 @@ function makeSources(t: TestContext) {
   });
 }
 
-test('a directory is opened, its file unpacked, and an unchanged one is nothing new', async (t) => {
+test('opens a directory, unpacks its file, and skips an unchanged one', async (t) => {
   const sources = makeSources(t);
   const source: Source = { type: 'directory', pattern: '*.gz' };
   const opened = await sources.open(source, { projectId: 7 });
@@ -43,7 +43,7 @@ test('a directory is opened, its file unpacked, and an unchanged one is nothing 
   assert.equal(await sources.open(source, { projectId: 7, last: opened.stamp }), undefined);
 });
 
-test('an upload is read whatever was read before, and needs a file', async (t) => {
+test('an upload is always read, whatever was read before, and requires a file', async (t) => {
   const sources = makeSources(t);
   async function* bytes() {
     yield Buffer.from('sku\n');
@@ -65,7 +65,7 @@ const good: Source[] = [
   { type: 'directory', pattern: 'in/**/*.csv', take: 'newest' },
 ];
 for (const source of good) {
-  test(`${JSON.stringify(source)} is a source`, () => {
+  test(`${JSON.stringify(source)} is a valid source`, () => {
     assert.deepEqual([...Value.Errors(SourceSchema, source)], []);
     assert.deepEqual(checkSource(source), []);
   });
@@ -90,25 +90,25 @@ const wrong: [Source, RegExp][] = [
   [{ type: 'http', url: 'https://u:secret@erp.example/' }, /no user name/],
   [{ type: 'http', url: 'https://e.example/', headers: { Host: 'inner' } }, /Host is set by the service/],
   [{ type: 'http', url: 'https://e.example/', headers: { 'content-length': '1' } }, /set by the service/],
-  [{ type: 'http', url: 'https://e.example/', headers: { 'a b': 'secret' } }, /"a b" is no header name/],
+  [{ type: 'http', url: 'https://e.example/', headers: { 'a b': 'secret' } }, /"a b" is not a header name/],
   [
     { type: 'http', url: 'https://e.example/', headers: { a: 'secret\r\nHost: x' } },
-    /header a is too long or holds/,
+    /header a is too long or contains/,
   ],
-  [{ type: 'http', url: 'https://e.example/', headers: { a: 'secretЖ' } }, /header a is too long or holds/],
+  [{ type: 'http', url: 'https://e.example/', headers: { a: 'secretЖ' } }, /header a is too long or contains/],
   [{ type: 'http', url: 'https://e.example/', headers: { a: 'secret', A: 'secret' } }, /same name/],
-  [{ type: 'directory', pattern: '../*' }, /^\/source\/pattern: A pattern has no/],
+  [{ type: 'directory', pattern: '../*' }, /^\/source\/pattern: A pattern must not contain/],
   [{ type: 'upload', entry: '/a' }, /^\/source\/entry/],
 ];
 for (const [source, text] of wrong) {
-  test(`${JSON.stringify(source)} is refused in words that hold no secret`, () => {
+  test(`${JSON.stringify(source)} is refused without naming a secret`, () => {
     const problems = checkSource(source).join();
     assert.match(problems, text);
     assert.ok(!problems.includes('secret'));
   });
 }
 
-test('headers are shown masked, and a masked header sent back keeps its value', () => {
+test('headers are shown masked, and a masked header that is sent back keeps its value', () => {
   const stored: Source = {
     type: 'http',
     url: 'https://erp.example/a',
@@ -121,7 +121,7 @@ test('headers are shown masked, and a masked header sent back keeps its value', 
   assert.deepEqual(unmaskSource(moved, stored), { ...moved, headers: { 'x-token': 'secret', C: 'new' } });
 });
 
-test('a masked header has no value at another origin or where none was stored', () => {
+test('a masked header has no value at another origin, or if none was stored', () => {
   const stored: Source = { type: 'http', url: 'https://erp.example/a', headers: { 'X-Token': 'secret' } };
   const shown = maskSource(stored);
   for (const url of [

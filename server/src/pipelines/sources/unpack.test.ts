@@ -65,7 +65,7 @@ function makeZip(entries: readonly ZipEntry[]): Buffer {
 function makeOptions(t: TestContext): UnpackOptions {
   const tempDir = mkdtempSync(join(tmpdir(), 'relata-unpack-'));
   t.after(() => {
-    assert.deepEqual(readdirSync(tempDir), [], 'nothing is left behind');
+    assert.deepEqual(readdirSync(tempDir), [], 'no file is left');
     rmSync(tempDir, { recursive: true });
   });
   return { tempDir, maxPackedBytes: 64 * MIB, maxUnpackedBytes: 512 * MIB };
@@ -108,7 +108,7 @@ test('gzip and zip are recognised by their first bytes and undone', async (t) =>
     for (const size of [1, 3, 10_000]) assert.deepEqual(await unpack(packed, options, size), CSV);
 });
 
-test('folders, hidden files and what a Mac adds are not the file of an archive', async (t) => {
+test('folders, hidden files and files that a Mac adds are ignored in an archive', async (t) => {
   const empty = Buffer.alloc(0);
   const zip = makeZip([
     { name: 'in/', bytes: empty },
@@ -119,7 +119,7 @@ test('folders, hidden files and what a Mac adds are not the file of an archive',
   assert.deepEqual(await unpack(zip, makeOptions(t)), CSV);
 });
 
-test('a pattern chooses the file of an archive, and has to choose one', async (t) => {
+test('a pattern chooses the file of an archive, and must match only one', async (t) => {
   const options = makeOptions(t);
   const zip = makeZip([
     { name: 'a.csv' },
@@ -129,20 +129,20 @@ test('a pattern chooses the file of an archive, and has to choose one', async (t
   assert.equal(String(await unpack(zip, { ...options, entry: '**/b.*' })), 'b');
   await assert.rejects(
     unpack(zip, options),
-    isProblem('archive', /holds 3 files.*"a.csv", "x\/b.csv", "readme.txt"/),
+    isProblem('archive', /contains 3 matching files.*"a.csv", "x\/b.csv", "readme.txt"/),
   );
   await assert.rejects(
     unpack(zip, { ...options, entry: '**/*.csv' }),
-    isProblem('archive', /2 files that could/),
+    isProblem('archive', /2 matching files/),
   );
   await assert.rejects(
     unpack(zip, { ...options, entry: '*.xml' }),
-    isProblem('archive', /matches the pattern; it holds/),
+    isProblem('archive', /matches the pattern; it contains/),
   );
-  await assert.rejects(unpack(makeZip([]), options), isProblem('archive', /holds no file/));
+  await assert.rejects(unpack(makeZip([]), options), isProblem('archive', /contains no file/));
 });
 
-test('a workbook is passed on as it is, also out of a zip or gzip', async (t) => {
+test('a workbook passes unchanged, also out of a zip or gzip', async (t) => {
   const options = makeOptions(t);
   const usual = makeZip([{ name: '[Content_Types].xml' }, { name: 'xl/workbook.xml' }]);
   const unusual = makeZip([
@@ -156,7 +156,7 @@ test('a workbook is passed on as it is, also out of a zip or gzip', async (t) =>
   assert.deepEqual(await unpack(makeZip([{ name: 'a.xlsx', bytes: usual }]), options), usual);
 });
 
-test('an archive in an archive, an encrypted one and other packings are refused', async (t) => {
+test('an archive in an archive, an encrypted archive and other packings are refused', async (t) => {
   const options = makeOptions(t);
   const zip = makeZip([{ name: 'a.csv' }]);
   const tar = Buffer.alloc(1024);
@@ -188,7 +188,7 @@ test('an archive with more than 1,000 entries is refused', async (t) => {
   );
 });
 
-test('bombs are stopped by their ratio, long before they are unpacked', async (t) => {
+test('zip bombs are stopped by their ratio, long before they are unpacked', async (t) => {
   const options = makeOptions(t);
   const zeros = Buffer.alloc(100 * MIB);
   const ratio = isProblem('too_large', /200 times its size/);
@@ -198,7 +198,7 @@ test('bombs are stopped by their ratio, long before they are unpacked', async (t
   assert.ok(process.memoryUsage().rss - before < 300 * MIB, 'memory does not grow with the bomb');
 });
 
-test('what is packed and what it unpacks to are bounded in size', async (t) => {
+test('the packed size and the unpacked size are limited', async (t) => {
   const options = { ...makeOptions(t), maxPackedBytes: 5_000, maxUnpackedBytes: 20_000 };
   const random = Buffer.from(Array.from({ length: 6_000 }, (_, at) => (at * 7919 + at * at * 31) % 251));
   const text = Buffer.from('abcdefghij'.repeat(2_001));
@@ -222,7 +222,7 @@ test('what is packed and what it unpacks to are bounded in size', async (t) => {
   await assert.rejects(unpack(liar, options), isProblem('archive', /too many bytes/));
 });
 
-test('an archive that is cut short or damaged is never taken for whole', async (t) => {
+test('a truncated or damaged archive is never accepted as complete', async (t) => {
   const options = makeOptions(t);
   const text = Buffer.from(Array.from({ length: 5_000 }, (_, at) => `${at};${at * at}\n`).join(''));
   const gzip = gzipSync(text);
@@ -251,7 +251,7 @@ test('a problem of the source passes through every packing', async (t) => {
   }
 });
 
-test('whoever stops reading lets go of the source', async (t) => {
+test('leaving the loop early closes the source', async (t) => {
   const options = makeOptions(t);
   const text = Buffer.from('abcdefghij'.repeat(100_000));
   for (const bytes of [text, gzipSync(text), makeZip([{ name: 'a', bytes: text }])]) {
@@ -269,7 +269,7 @@ test('whoever stops reading lets go of the source', async (t) => {
   }
 });
 
-test('only what the libraries say of an archive is its fault', () => {
+test('only errors that the libraries throw for an archive count as faults of the archive', () => {
   assert.ok(isFaultOfArchive(new Error('End of central directory record signature not found')));
   assert.ok(isFaultOfArchive(Object.assign(new Error('invalid block type'), { code: 'Z_DATA_ERROR' })));
   assert.equal(isFaultOfArchive(Object.assign(new Error('no space left'), { code: 'ENOSPC' })), false);

@@ -56,7 +56,7 @@ export async function* unpackBytes(given: ByteStream, options: UnpackOptions): B
   else if (packing === undefined) yield* boundBytes(stream, options.maxUnpackedBytes, 'The file');
   else {
     await stream[Symbol.asyncDispose]();
-    const text = `The file is a ${packing} archive; gzip and zip are unpacked, nothing else`;
+    const text = `The file is a ${packing} archive; only gzip and zip are unpacked`;
     throw new SourceProblem('archive', text);
   }
 }
@@ -122,7 +122,7 @@ function chooseEntry(entries: readonly Entry[], options: UnpackOptions): Entry |
 
 const limits: ZipLimits = {
   entries: ENTRIES,
-  tooMany: () => new SourceProblem('archive', `The archive holds more than ${ENTRIES} files`),
+  tooMany: () => new SourceProblem('archive', `The archive contains more than ${ENTRIES} files`),
   damaged: (cause) =>
     new SourceProblem('archive', `The zip archive cannot be read: ${cause.message.slice(0, 200)}`, { cause }),
 };
@@ -135,11 +135,11 @@ function chooseOne(entries: readonly Entry[], pattern: string | undefined): Entr
   const [entry, ...others] = matching;
   if (entry !== undefined && others.length === 0) return entry;
   const shown = (entry === undefined ? files : matching).slice(0, NAMES_SHOWN).map(quote).join(', ');
-  const holds = shown === '' ? 'holds no file' : `holds ${shown}`;
+  const holds = shown === '' ? 'contains no file' : `contains ${shown}`;
   if (entry === undefined && glob !== undefined)
     throw new SourceProblem('archive', `No file in the archive matches the pattern; it ${holds}`);
   if (entry === undefined) throw new SourceProblem('archive', `The archive ${holds}`);
-  const text = `The archive holds ${matching.length} files that could be meant: ${shown}; a pattern has to choose one`;
+  const text = `The archive contains ${matching.length} matching files: ${shown}; use a pattern that matches only one`;
   throw new SourceProblem('archive', text);
 }
 

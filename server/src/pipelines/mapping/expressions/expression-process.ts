@@ -137,7 +137,7 @@ function toResult(value: unknown): ExpressionResult {
   if (Array.isArray(value)) return toList(value);
   const text = toText(value);
   if (text === undefined)
-    return { problem: 'the expression gives no text, number, true, false or list of them' };
+    return { problem: 'the expression must give a text, a number, true, false or a list of them' };
   return text.length > limits.textLength ? tooLong : text;
 }
 
@@ -150,7 +150,7 @@ function toList(list: readonly unknown[]): ExpressionResult {
     .filter((value) => value !== null && value !== undefined)
     .map((value) => (typeof value === 'boolean' ? String(value) : toText(value)));
   if (!texts.every((text) => text !== undefined))
-    return { problem: 'the expression gives a list that holds more than texts' };
+    return { problem: 'the expression gives a list with values that are not texts' };
   const length = texts.reduce((sum, text) => sum + text.length, 0);
   return length > limits.textLength ? tooLong : texts;
 }

@@ -18,8 +18,8 @@ export interface TextProblems {
 /** The time for all patterns together. A pattern takes a millisecond; the slowest permitted pattern takes 30. */
 const PATTERNS_MS = 10_000;
 
-const UNREADABLE = 'it cannot be read together with the other expressions: it takes too much time or memory';
-const RUNAWAY = 'it takes too much time or memory to be compiled; repeat less, as \\d+ for \\d{1,1000}';
+const UNREADABLE = 'it takes too much time or memory to be read together with the other expressions';
+const RUNAWAY = 'it takes too much time or memory to compile; repeat less, such as \\d+ for \\d{1,1000}';
 
 export interface CheckedTexts {
   readonly expressions: readonly string[];

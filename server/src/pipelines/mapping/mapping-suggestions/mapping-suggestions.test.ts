@@ -23,7 +23,7 @@ const numbered = (values: readonly ColumnValue[]) => values.map((value, at) => [
 const suggest = (columns: readonly string[], rows: readonly (readonly ColumnValue[])[] = []) =>
   suggestMapping(columns, makeRows(columns, rows)).mapping;
 
-test('an English export is understood by its header', () => {
+test('the columns of an English export are recognised by their names', () => {
   const columns = [
     'SKU',
     'Parent SKU',
@@ -45,7 +45,7 @@ test('an English export is understood by its header', () => {
   });
 });
 
-test('the columns that a format maps by itself are found in files of other formats', () => {
+test('default columns of a format are recognised in files of other formats', () => {
   for (const mapping of DEFAULT_MAPPINGS) {
     const { attributes: _, images = [], categories, ...columns } = mapping;
     const names = [
@@ -63,7 +63,7 @@ test('the columns that a format maps by itself are found in files of other forma
   }
 });
 
-test('a CSV with the columns of Magento is suggested as such (§13.5)', async () => {
+test('for a CSV with the columns of Magento, the format magento-csv is suggested (§13.5)', async () => {
   const file = `sku,product_type,categories,name,base_image,additional_images,additional_attributes,configurable_variations
 MH01-XS-Gray,simple,"Default Category/Men,Default Category/New",Hoodie XS,/m/h.jpg,"/a.jpg,/b.jpg","color=Gray,size=XS,climate=Cool|Mild,note=wash, then dry",
 `;
@@ -71,7 +71,7 @@ MH01-XS-Gray,simple,"Default Category/Men,Default Category/New",Hoodie XS,/m/h.j
   assert.equal(suggestFormat('csv', columns)?.type, 'magento-csv');
 });
 
-test('a German export is understood by its header and its values', () => {
+test('the columns of a German export are recognised by their names and values', () => {
   const columns = [
     'Artikel-Nr.',
     'Vaterartikel',
@@ -157,7 +157,7 @@ for (const [column, field] of headers) {
   });
 }
 
-test('without telling names the values decide', () => {
+test('without meaningful names, the values decide', () => {
   const columns = ['a', 'b', 'c', 'd', 'e', 'f'];
   const mapping = suggest(columns, [
     ['x', 'P-1', 'Cordless drill', 'https://s.example/p/1', 'https://s.example/1.PNG?w=1', 'Tools > Drills'],
@@ -172,7 +172,7 @@ test('without telling names the values decide', () => {
   assert.deepEqual(mapping, { identifier: 'b', name: 'c', ...rest });
 });
 
-test('a column that repeats is no identifier while another one is unique', () => {
+test('a column with repeated values is not the identifier if another column is unique', () => {
   const mapping = suggest(
     ['id', 'EAN'],
     [
@@ -183,7 +183,7 @@ test('a column that repeats is no identifier while another one is unique', () =>
   assert.equal(mapping.identifier, 'EAN');
 });
 
-test('a column called image that holds words, or url that holds numbers, is an attribute', () => {
+test('a column called image that contains words, or url that contains numbers, is an attribute', () => {
   const mapping = suggest(
     ['sku', 'Image', 'url'],
     [
@@ -218,7 +218,7 @@ for (const [values, categories] of paths) {
   });
 }
 
-test('several images in a cell are told apart', () => {
+test('several images in a cell are split', () => {
   const mapping = suggest(
     ['sku', 'images'],
     [
@@ -240,7 +240,7 @@ const numbers: [string[], object | undefined][] = [
   [['', ''], undefined],
 ];
 for (const [values, number] of numbers) {
-  test(`the numbers ${JSON.stringify(values)} ${number === undefined ? 'stay as they are' : JSON.stringify(number)}`, () => {
+  test(`the numbers ${JSON.stringify(values)} ${number === undefined ? 'stay unchanged' : JSON.stringify(number)}`, () => {
     const { attributes } = suggest(
       ['sku', 'x'],
       values.map((value, at) => [String(at), value]),
@@ -249,7 +249,7 @@ for (const [values, number] of numbers) {
   });
 }
 
-test('it says why each column was chosen, and how sure that is', () => {
+test('a suggestion states why each column was chosen, and with which confidence', () => {
   const columns = ['sku', 'b'];
   const { reasons } = suggestMapping(
     columns,
@@ -264,19 +264,19 @@ test('it says why each column was chosen, and how sure that is', () => {
       column: 'sku',
       by: 'name',
       confidence: 'high',
-      reason: 'the column is named so, and no value comes twice',
+      reason: 'the column has this name, and no value is repeated',
     },
     {
       field: 'name',
       column: 'b',
       by: 'values',
       confidence: 'low',
-      reason: 'it holds texts of several words',
+      reason: 'it contains texts of several words',
     },
   ]);
 });
 
-test('a path is parted at the signs that stand between paths, not at those of a name', () => {
+test('categories are split at separators between paths, and not at the same characters within a name', () => {
   const magento = [
     'Default Category/Men/Tops/Hoodies & Sweatshirts,Default Category/Men,Default Category',
     'Default Category/Men/Tops/Hoodies &amp; Sweatshirts',
@@ -294,14 +294,14 @@ const unsure: [string[], object][] = [
   [['Shop/Men,Shop/Sale', 'Shop/Tops, Tees/Shirts'], { from: 'Kategorie', separator: '/' }],
 ];
 for (const [values, categories] of unsure)
-  test(`the categories ${JSON.stringify(values)} are asked about`, () => {
+  test(`the categories ${JSON.stringify(values)} have low confidence`, () => {
     const columns = ['sku', 'Kategorie'];
     const { mapping, reasons } = suggestMapping(columns, makeRows(columns, numbered(values)));
     assert.deepEqual(mapping.categories, categories);
     assert.equal(reasons.find(({ field }) => field === 'categories')?.confidence, 'low');
   });
 
-test('pictures and words that stand in one cell are told apart, with or without addresses', () => {
+test('several pictures and words in one cell are split, with or without addresses', () => {
   const mapping = suggest(
     ['sku', 'additional_images', 'Tags', 'colours'],
     [
@@ -313,7 +313,7 @@ test('pictures and words that stand in one cell are told apart, with or without 
   assert.deepEqual(mapping.attributes, { Tags: { column: 'Tags', split: ',', trim: true }, '*': '*' });
 });
 
-test('a SKU that a few rows repeat is still the identifier, and the reason says so', () => {
+test('a SKU that a few rows repeat is still the identifier, and the reason states it', () => {
   const columns = ['sku', 'Price'];
   const rows = Array.from({ length: 20 }, (_, at) => [`A${at === 19 ? 0 : at}`, `${at}.95`]);
   const { mapping, reasons } = suggestMapping(columns, makeRows(columns, rows));
@@ -333,13 +333,13 @@ test('prices are neither identifiers nor names', () => {
   assert.deepEqual([mapping.identifier, mapping.name], [undefined, undefined]);
 });
 
-test('without a column called Brand the manufacturer is the brand', () => {
+test('without a column called Brand, the manufacturer is the brand', () => {
   const rows = [['1', 'Bosch']];
   assert.deepEqual(suggest(['sku', 'Hersteller'], rows).attributes, { Brand: 'Hersteller', '*': '*' });
   assert.equal(suggest(['sku', 'brand', 'Hersteller'], [['1', 'Bosch', 'Bosch GmbH']]).attributes, '*');
 });
 
-test('what the format maps by itself goes first, as far as the file has it', () => {
+test('default columns of the format come first, if the file has them', () => {
   const columns = ['SUPPLIER_PID', 'EAN', 'PRICE.net_list', 'MANUFACTURER_NAME', 'sku'];
   const rows = makeRows(columns, [['M1', '400', '19.90 EUR', 'Acme', 'x']]);
   const { mapping, reasons } = suggestMapping(columns, rows, findDefaultMapping('bmecat'));
@@ -353,7 +353,7 @@ test('what the format maps by itself goes first, as far as the file has it', () 
   );
 });
 
-test('whatever is in a file, what is suggested fits the schema and can be compiled', () => {
+test('every suggestion fits the schema and can be compiled, whatever the file contains', () => {
   const name = fc.oneof(
     fc.string({ minLength: 1, maxLength: 12 }),
     fc.constantFrom('sku', 'title', 'image', 'Preis', '__proto__', '*'),

@@ -172,24 +172,24 @@ function chooseIdentifier(chosen: Chooser): ColumnSample | undefined {
 }
 
 function describeIdentifier({ isUnique, values, distinct, rows }: ColumnSample): Choice {
-  const [by, named] = ['name' as const, 'the column is named so'];
-  if (isUnique || rows === 0) return { by, confidence: 'high', reason: `${named}, and no value comes twice` };
+  const [by, named] = ['name' as const, 'the column has this name'];
+  if (isUnique || rows === 0) return { by, confidence: 'high', reason: `${named}, and no value is repeated` };
   const repeated = values.length - distinct;
   const missing = `${named}, but ${rows - values.length} of ${rows} rows have no value`;
   if (repeated === 0) return { by, confidence: 'medium', reason: missing };
-  const reason = `${named}, but ${repeated} of ${rows} rows repeat a value: they are variants or updates of a product, and the last one counts`;
+  const reason = `${named}, but ${repeated} of ${rows} rows repeat a value: they are variants or updates of a product, and the last row is used`;
   return { by, confidence: distinct >= values.length * DISTINCT_SHARE ? 'medium' : 'low', reason };
 }
 
 function chooseIdentifierByValues(chosen: Chooser): ColumnSample | undefined {
   const unique = chosen.rest().find(looksLikeIdentifier);
   if (unique !== undefined)
-    return chosen.choose('identifier', unique, seen('medium', 'no value comes twice'));
+    return chosen.choose('identifier', unique, seen('medium', 'no value is repeated'));
   const named = chosen.named('identifier').find(({ values }) => values.length > 0);
   return chosen.choose('identifier', named, describeIdentifier);
 }
 
-const NAMED: Choice = { by: 'name', confidence: 'high', reason: 'the column is named so' };
+const NAMED: Choice = { by: 'name', confidence: 'high', reason: 'the column has this name' };
 const seen = (confidence: Choice['confidence'], reason: string) =>
   ({ by: 'values', confidence, reason }) as const;
 
@@ -199,7 +199,7 @@ const chooseNamed = (chosen: Chooser, field: SuggestedField, fits: (sample: Colu
 function chooseNameByValues(chosen: Chooser): ColumnSample | undefined {
   const texts = chosen.rest().filter(looksLikeName);
   const [sample] = texts.sort((a, b) => b.distinct - a.distinct);
-  return chosen.choose('name', sample, seen('low', 'it holds texts of several words'));
+  return chosen.choose('name', sample, seen('low', 'it contains texts of several words'));
 }
 
 function chooseUrl(chosen: Chooser): ColumnSample | undefined {
@@ -226,7 +226,7 @@ function chooseBrand(chosen: Chooser): ColumnSample | undefined {
 function chooseKeyValues(chosen: Chooser): ColumnSample[] {
   const isPairs = (value: string) => /^[^=,\s][^=,]{0,100}=[^=]{0,5000},[^=,\s][^=,]{0,100}=/.test(value);
   const found = chosen.rest().filter(({ values }) => isMostly(values, isPairs));
-  return chosen.chooseAll('keyValues', found, seen('medium', 'its cells hold keys and values'));
+  return chosen.chooseAll('keyValues', found, seen('medium', 'its cells contain keys and values'));
 }
 
 /** A column whose name means the first of all images comes first: image, image 2, additional image. */
@@ -358,7 +358,7 @@ class Chooser {
   ofFormat(field: SuggestedField, own: DefaultMapping | undefined): ColumnSample[] {
     const names = own === undefined ? [] : columnsOf(own, field);
     const found = this.rest().filter(({ name, values }) => names.includes(name) && values.length > 0);
-    const reason = 'the format names this column so';
+    const reason = 'the format gives this column this name';
     return this.chooseAll(field, found, { by: 'format', confidence: 'high', reason });
   }
 }
@@ -397,7 +397,7 @@ export function suggestLinks(
   const targets = columns.filter(namesLinks);
   const [first] = targets;
   const isList = targets.some((name) => !name.startsWith('REFERENCE.'));
-  const reason = 'names other products; leave out those that belong to another relation';
+  const reason = 'names other products; remove columns that belong to another relation';
   const choice: Choice = { by: 'name', confidence: 'medium', reason };
   return {
     mapping: {

@@ -27,7 +27,7 @@ const SHOP = {
   linked_sku: ['A1,A2', 'A0', 'A3,A1', ''],
 };
 
-test('lists in a cell are suggested with their evidence, texts and numbers are not (§13.5 rule 11)', () => {
+test('lists in a cell are suggested with their evidence; texts and numbers are not (§13.5 rule 11)', () => {
   const { mapping, reasons } = suggestMapping(['sku', ...Object.keys(SHOP)], rowsOf(SHOP));
   assert.deepEqual(mapping.attributes, {
     Socket: { column: 'Socket', split: '|', trim: true },
@@ -42,15 +42,15 @@ test('lists in a cell are suggested with their evidence, texts and numbers are n
       .filter(({ field }) => field.startsWith('attributes.'))
       .map(({ field, reason }) => [field, reason]),
     [
-      ['attributes.Socket', '4 different values stand in this column, separated by |'],
-      ['attributes.Fits', '4 different values stand in this column, separated by ,'],
-      ['attributes.features', '3 different values stand in this column, separated by line breaks'],
-      ['attributes.category_codes', '3 different values stand in this column, separated by ,'],
+      ['attributes.Socket', 'the column contains 4 different values, separated by |'],
+      ['attributes.Fits', 'the column contains 4 different values, separated by ,'],
+      ['attributes.features', 'the column contains 3 different values, separated by line breaks'],
+      ['attributes.category_codes', 'the column contains 3 different values, separated by ,'],
     ],
   );
 });
 
-test('flat categories in one cell, and paths, are told apart (§13.5 rule 11)', () => {
+test('several flat categories or several paths in one cell are split (§13.5 rule 11)', () => {
   const flat = { name: SHOP.name, categories: SHOP.category_codes };
   assert.deepEqual(suggestMapping(['sku', ...Object.keys(flat)], rowsOf(flat)).mapping.categories, {
     from: { column: 'categories', split: ',', trim: true },
@@ -65,7 +65,7 @@ test('flat categories in one cell, and paths, are told apart (§13.5 rule 11)', 
   });
 });
 
-test('what a mapping takes as single values and looks like lists is named (§13.5 rule 11)', () => {
+test('columns that look like lists but are mapped as single values are listed (§13.5 rule 11)', () => {
   const columns = ['sku', ...Object.keys(SHOP)];
   const rows = rowsOf(SHOP);
   assert.deepEqual(
@@ -91,7 +91,7 @@ test('what a mapping takes as single values and looks like lists is named (§13.
   );
 });
 
-test('linked_sku suggests links, with what stands between its targets (§13.9)', () => {
+test('linked_sku suggests links, with the separator of its targets (§13.9)', () => {
   const cells = { ...SHOP, linked_sku: ['A1|A2', 'A0', 'A3|A1', ''] };
   const columns = ['sku', ...Object.keys(cells)];
   const rows = rowsOf(cells);
@@ -102,14 +102,14 @@ test('linked_sku suggests links, with what stands between its targets (§13.9)',
   });
 });
 
-test('pictures in one cell are found in a mapping by hand, addresses and file names (§13.5 rule 11)', () => {
+test('several pictures in one cell are found in a mapping made by hand, as addresses or file names (§13.5 rule 11)', () => {
   const cells = {
     pictures: ['https://x.test/a.jpg,https://x.test/b.jpg?w=1', 'https://x.test/c.jpg'],
     files: ['a 1.jpg;b.png', 'c.webp'],
     one: ['https://x.test/a,b.jpg', 'https://x.test/c.jpg'],
   };
   const find = (column: string) => findUnsplit({ images: column }, rowsOf(cells), Object.keys(cells));
-  const message = (separator: string) => `3 different values stand in this column, separated by ${separator}`;
+  const message = (separator: string) => `the column contains 3 different values, separated by ${separator}`;
   const found = { field: 'images', values: 3 };
   assert.deepEqual(find('pictures'), [
     { ...found, column: 'pictures', separator: ',', message: message(',') },

@@ -6,10 +6,10 @@ import { describeList, findList, findPictures, LIST_SIGNS } from './suggestion-v
 /** A column whose cells look like lists but are mapped as single values. Source: docs/interface §13.5 rule 11. */
 export const FoundList = Type.Object(
   {
-    field: Type.String({ description: 'the part of the mapping, as attributes.Socket' }),
+    field: Type.String({ description: 'the part of the mapping, such as attributes.Socket' }),
     column: Type.String(),
-    separator: Type.String({ description: 'for split; of targets, for separator' }),
-    values: Type.Integer({ description: 'different ones' }),
+    separator: Type.String({ description: 'the value for split; for targets, the value for separator' }),
+    values: Type.Integer({ description: 'the number of different values' }),
     message: Type.String(),
   },
   { title: 'FoundList' },

@@ -127,7 +127,7 @@ function countListed(
 }
 
 export const describeList = ({ values, separator }: ListEvidence): string =>
-  `${values} different values stand in this column, separated by ${separator === '\n' ? 'line breaks' : separator}`;
+  `the column contains ${values} different values, separated by ${separator === '\n' ? 'line breaks' : separator}`;
 
 /** `by` states whether the format, the name of the column or its contents determined the choice. */
 export const SuggestionReason = Type.Object({
@@ -135,9 +135,9 @@ export const SuggestionReason = Type.Object({
   column: Type.String(),
   by: Type.Enum(['format', 'name', 'values']),
   confidence: Type.Enum(['high', 'medium', 'low'], {
-    description: 'low: to be looked at before anything is imported',
+    description: 'low: check it before you import',
   }),
-  reason: Type.String({ description: 'why, in words' }),
+  reason: Type.String({ description: 'the reason, in words' }),
 });
 export type SuggestionReason = Static<typeof SuggestionReason>;
 
@@ -233,13 +233,13 @@ export function findPathFormat(cells: readonly string[]): PathFormat {
   const found = { separator, ...(split !== undefined && { split }) };
   const tops = new Set(paths.map((path) => topOf(path, separator)));
   const isTree = tops.size * 2 <= new Set(paths).size;
-  const doubt = `${show(sign)} may be part of the names: few paths have the same top`;
+  const doubt = `${show(sign)} may be part of the names, because few paths have the same top`;
   if (IN_NAMES.has(sign) && !isTree) return { ...found, confidence: 'low', reason: doubt };
   const loose = split === undefined ? findLooseSign(values, sign) : undefined;
   if (loose !== undefined)
-    return { ...found, confidence: 'low', reason: `${show(loose)} may stand between several paths` };
-  const between = split === undefined ? '' : `, ${show(split)} between paths`;
-  return { ...found, confidence: 'high', reason: `${show(separator)} stands between levels${between}` };
+    return { ...found, confidence: 'low', reason: `${show(loose)} may separate several paths` };
+  const between = split === undefined ? '' : `, ${show(split)} separates paths`;
+  return { ...found, confidence: 'high', reason: `${show(separator)} separates levels${between}` };
 }
 
 /** Describes flat categories. A character that may be a separator makes the result uncertain. */
@@ -248,7 +248,7 @@ function describeFlat(values: readonly string[]): PathFormat {
   if (list !== undefined) return { split: list.separator, confidence: 'medium', reason: describeList(list) };
   const sign = LEVEL_SIGNS.find((one) => values.some((value) => value.includes(one)));
   if (sign === undefined) return { confidence: 'high', reason: 'each value is one category' };
-  return { confidence: 'low', reason: `${show(sign)} is taken as part of the names` };
+  return { confidence: 'low', reason: `${show(sign)} is treated as part of the names` };
 }
 
 function findLevelSign(values: readonly string[]): string | undefined {

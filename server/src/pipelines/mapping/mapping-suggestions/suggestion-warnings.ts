@@ -28,7 +28,7 @@ export function listMissing(
 ): PreviewWarning[] {
   if (isOfPairs(mode)) {
     if (source !== undefined && (mode === 'links' ? targets : target) !== undefined) return [];
-    return [{ field: 'targets', message: 'Choose the column of the source and those of its targets' }];
+    return [{ field: 'targets', message: 'Choose the column of the source and the columns of its targets' }];
   }
   if (identifier === undefined)
     return [{ field: 'identifier', message: 'No column looks like an identifier. Choose one' }];
@@ -46,7 +46,7 @@ function checkIdentifiers(products: Products): PreviewWarning[] {
   if (repeated > 0) {
     const first = identifiers.find((identifier, at) => identifiers.indexOf(identifier) < at);
     messages.push(
-      `${repeated} of ${identifiers.length} rows repeat an identifier, such as ${show(first)}. The last of them counts. If they are variants, choose a column that differs`,
+      `${repeated} of ${identifiers.length} rows repeat an identifier, such as ${show(first)}. The last of these rows is used. If they are variants, choose a column whose values differ`,
     );
   }
   if (isMost(fractions, identifiers))
@@ -68,7 +68,7 @@ function checkImages(products: Products): PreviewWarning[] {
   const urls = products.flatMap(({ images = [] }) => images.map(({ url }) => url));
   const cut = urls.filter((url) => !isUrl(url));
   if (!isMost(cut, urls)) return [];
-  return [{ field: 'images', message: `The addresses of images are not complete: ${show(cut[0])}` }];
+  return [{ field: 'images', message: `The addresses of images are incomplete: ${show(cut[0])}` }];
 }
 
 function checkCategories(products: Products): PreviewWarning[] {
@@ -110,7 +110,7 @@ const SIGNS: readonly {
       /^(products\.)?identifier$/,
       /^(products\.)?(attributes\.key|categories\.path|images\.url|groupIdentifier)$/,
     ],
-    reason: 'its lines are products in the upload shape',
+    reason: 'its lines are products in the form of an upload',
   },
   {
     readAs: ['xml'],
