@@ -123,7 +123,8 @@ function readManifest(folder: DataFolder, mayBeMissing: boolean): Manifest | und
     );
   }
   const manifest = parseManifest(path);
-  if (manifest.format > FORMAT) throw new Error(`The file ${path} was written by a newer program; use that program.`);
+  if (manifest.format > FORMAT)
+    throw new Error(`The file ${path} was written by a newer program; use that program.`);
   for (const kind of ['control', 'catalog'] as const)
     refuseNewer(`The backup ${folder.root}`, manifest.schema[kind], newestOf(kind));
   return manifest;
@@ -160,9 +161,9 @@ async function listChanges(
 
 async function findChange(root: string, { path, bytes, sha256 }: BackupFile): Promise<string | undefined> {
   if (!existsSync(join(root, path))) return 'it is missing';
-  const found = await digest(join(root, path));
-  if (found.bytes !== bytes) return `it has ${found.bytes} bytes, but had ${bytes}`;
-  return found.sha256 === sha256 ? undefined : 'its bytes differ from those in the manifest';
+  const actual = await digest(join(root, path));
+  if (actual.bytes !== bytes) return `it has ${actual.bytes} bytes, but had ${bytes}`;
+  return actual.sha256 === sha256 ? undefined : 'its bytes differ from those in the manifest';
 }
 
 /**
@@ -181,7 +182,10 @@ export function findMissingIn(folder: DataFolder) {
     .filter(({ id }) => !existsSync(catalogPath(folder, Number(id))));
   const problems: Problem[] = without
     .filter(({ wasFilled }) => wasFilled === 1)
-    .map(({ id }) => ({ path: `catalogs/${id}.db`, problem: 'it is missing, although its project had products' }));
+    .map(({ id }) => ({
+      path: `catalogs/${id}.db`,
+      problem: 'it is missing, although its project had products',
+    }));
   const bodies = listOwnedPayloads(control).map(({ name }) => name);
   const missing = bodies.filter((name) => !existsSync(join(folder.payloads, name)));
   const task = findLostTask(control, missing);
@@ -205,8 +209,8 @@ function openControl(path: string): DatabaseSync {
 /** @returns links, FIFOs and devices, because reading them would lead out of the backup or never end */
 function listIrregular(folder: DataFolder): Problem[] {
   const isOther = (path: string, kind: 'isFile' | 'isDirectory') => {
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    return found !== undefined && !found[kind]();
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    return stats !== undefined && !stats[kind]();
   };
   const folders = [folder.catalogs, folder.payloads].filter((path) => isOther(path, 'isDirectory'));
   const files = folders.length > 0 ? [] : [NAME, ...listFiles(folder)].map((path) => join(folder.root, path));
@@ -220,7 +224,7 @@ function findDatabaseProblems(folder: DataFolder, path: string): readonly string
   const { problems } = checkSqliteFile(join(folder.root, path));
   if (problems.length > 0) return problems;
   const foreign = findForeignSchemaIn(join(folder.root, path), path === 'control.db' ? 'control' : 'catalog');
-  return foreign.map((what) => `it has a ${what}, which this service did not create`);
+  return foreign.map((object) => `it has a ${object}, which this service did not create`);
 }
 
 /** @returns the files that belong to a backup, relative to its folder and sorted */

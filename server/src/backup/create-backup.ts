@@ -41,20 +41,20 @@ export async function createBackup(
 ) {
   const source = existingDataFolder(root);
   refuseFilled(target);
-  const place = resolve(target);
-  makeFolders(dirname(place), 0o777);
-  const draft = await mkdtemp(`${place}.part-`);
+  const finalPath = resolve(target);
+  makeFolders(dirname(finalPath), 0o777);
+  const draft = await mkdtemp(`${finalPath}.part-`);
   try {
     const copy = dataFolderAt(draft);
     makeStoreFolders(copy);
     await copyDatabase(source.control, copy.control, 'control');
     await afterControl();
     const summary = await copyRest(source, copy);
-    const at = new Date();
-    await writeManifest(copy, at);
-    await rename(draft, place);
-    await syncFolder(dirname(place));
-    const isRecorded = recordBackup(source, { at: at.getTime(), directory: place });
+    const madeAt = new Date();
+    await writeManifest(copy, madeAt);
+    await rename(draft, finalPath);
+    await syncFolder(dirname(finalPath));
+    const isRecorded = recordBackup(source, { at: madeAt.getTime(), directory: finalPath });
     return { ...summary, isRecorded };
   } catch (error) {
     await rm(draft, { recursive: true, force: true });

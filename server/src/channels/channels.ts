@@ -102,9 +102,9 @@ const readCheckedCatalog = async (
 });
 
 async function findUcpChannel(database: Database, token: string): Promise<UcpChannel> {
-  const found = await CHANNELS.findByToken(database.read, 'token', token);
-  if (found?.resource.definition.format.type !== 'ucp') throw new ServiceError('not_found');
-  return { token, project: found.project, definition: found.resource.definition };
+  const channel = await CHANNELS.findByToken(database.read, 'token', token);
+  if (channel?.resource.definition.format.type !== 'ucp') throw new ServiceError('not_found');
+  return { token, project: channel.project, definition: channel.resource.definition };
 }
 
 function createPreviews(parts: ChannelParts, textChecks: TextChecks) {

@@ -65,7 +65,7 @@ for (const type of streamed) {
 test('a source may be a stream, and may return all its bytes in one chunk', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-source-'));
   t.after(() => rmSync(folder, { recursive: true }));
-  const rows = Array.from({ length: 50_000 }, (_, at) => `${at},name ${at}`);
+  const rows = Array.from({ length: 50_000 }, (_, index) => `${index},name ${index}`);
   const bytes = Buffer.from(`id,name\n${rows.join('\n')}`);
   writeFileSync(join(folder, 'products.csv'), bytes);
   const count = async (source: AsyncIterable<Uint8Array>) => {
@@ -152,9 +152,9 @@ test('the table of formats in docs/interface matches the records (§13.7)', () =
 });
 
 test('formats with known columns have a default mapping', () => {
-  const known = TYPES.filter((type) => findDefaultMapping(type) !== undefined);
-  assert.deepEqual(known, ['google-merchant', 'shopify-csv', 'bmecat']);
-  const attributes = known.map((type) => findDefaultMapping(type)?.attributes);
+  const mappedTypes = TYPES.filter((type) => findDefaultMapping(type) !== undefined);
+  assert.deepEqual(mappedTypes, ['google-merchant', 'shopify-csv', 'bmecat']);
+  const attributes = mappedTypes.map((type) => findDefaultMapping(type)?.attributes);
   assert.deepEqual(attributes, [
     '*',
     { Brand: 'Vendor', Type: 'Type', '*': '*' },

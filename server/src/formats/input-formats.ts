@@ -50,7 +50,9 @@ export type InputFormatSettings = Static<(typeof INPUT_FORMATS)[number]['schema'
 
 /** @throws Error for an unknown type; the type of a stored definition was checked before */
 export function getInputFormat(type: InputFormatSettings['type']): InputFormat<InputFormatSettings> {
-  const format: InputFormat<InputFormatSettings> | undefined = INPUT_FORMATS.find((one) => one.type === type);
+  const format: InputFormat<InputFormatSettings> | undefined = INPUT_FORMATS.find(
+    (candidate) => candidate.type === type,
+  );
   if (format === undefined) throw new Error(`There is no format ${type}`);
   return format;
 }

@@ -42,7 +42,7 @@ export const describeOutputFormat = ({ type, label, description, ...format }: Ou
 export type FeedFiles = ReturnType<typeof planFiles>;
 
 export function getOutputFormat(type: string): OutputFormat {
-  const format = OUTPUT_FORMATS.find((one) => one.type === type);
+  const format = OUTPUT_FORMATS.find((candidate) => candidate.type === type);
   if (format === undefined) throw new Error(`no format ${type}`);
   return format;
 }

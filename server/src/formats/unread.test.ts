@@ -47,29 +47,29 @@ const files: readonly { format: InputFormatSettings; text: string; element: RegE
 ];
 
 /** Replaces one name, so that a reader meets an unknown element. @returns the changed text */
-function rename(text: string, at: number, [name = '', , value]: RegExpExecArray): string {
-  const before = text.slice(0, at);
-  const rest = text.slice(at + name.length);
+function rename(text: string, offset: number, [name = '', , value]: RegExpExecArray): string {
+  const before = text.slice(0, offset);
+  const rest = text.slice(offset + name.length);
   if (value !== undefined) {
     const renamed = `${before}NOTKNOWN${rest.replace(value, 'MARK')}`;
     return renamed.replace(`>MARK</${name}>`, '>MARK</NOTKNOWN>');
   }
   const [header = '', row = ''] = text.split('\n');
-  const column = header.slice(0, at).split(',').length - 1;
+  const column = header.slice(0, offset).split(',').length - 1;
   return `${before}NOTKNOWN${rest.split('\n')[0]}\n${row.split(',').with(column, 'MARK').join(',')}`;
 }
 
 for (const { format, text, element } of files)
   test(`${format.type}: an unknown element makes a value, or is counted with its path (§13.2 rule 11)`, async () => {
-    const found = [...text.matchAll(element)].filter(({ index }) =>
+    const matches = [...text.matchAll(element)].filter(({ index }) =>
       format.type.endsWith('csv') ? index < text.indexOf('\n') : true,
     );
-    assert.ok(found.length > 1);
-    for (const one of found) {
-      const changed = rename(text, one.index, one as RegExpExecArray);
+    assert.ok(matches.length > 1);
+    for (const match of matches) {
+      const changed = rename(text, match.index, match as RegExpExecArray);
       const { rows, unread } = await readAll(format, changed);
       const hasValue = rows.some(({ values }) => JSON.stringify(Object.entries(values)).includes('MARK'));
       const isCounted = [...unread.keys()].some((path) => path.endsWith('NOTKNOWN'));
-      assert.ok(hasValue || isCounted, `${one[0]} of ${changed}`);
+      assert.ok(hasValue || isCounted, `${match[0]} of ${changed}`);
     }
   });

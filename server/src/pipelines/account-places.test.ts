@@ -6,11 +6,11 @@ import { ServiceError } from '../kernel/errors.ts';
 import { AccountPlaces } from './account-places.ts';
 
 /** Work that continues until the test ends it. */
-function openWork(places: AccountPlaces) {
+function openWork(accountPlaces: AccountPlaces) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const start = (name: string, accountId: number, signal?: AbortSignal) =>
-    places.use({ accountId, signal }, async () => {
+    accountPlaces.use({ accountId, signal }, async () => {
       begun.push(name);
       await new Promise<void>((resolve) => ends.set(name, resolve));
       return name;
@@ -40,8 +40,8 @@ test('an account gets its share of the places, and waiting accounts take turns',
 });
 
 test('an aborted wait frees its place in the queue, and a failure frees its place', async () => {
-  const places = new AccountPlaces({ inProcess: 1, inAccount: 1, waiting: 1 });
-  const { begun, start, end } = openWork(places);
+  const accountPlaces = new AccountPlaces({ inProcess: 1, inAccount: 1, waiting: 1 });
+  const { begun, start, end } = openWork(accountPlaces);
   const running = start('a1', 1);
   const leaving = new AbortController();
   const left = start('a2', 1, leaving.signal);
@@ -55,10 +55,10 @@ test('an aborted wait frees its place in the queue, and a failure frees its plac
   await Promise.all([running, last]);
   assert.deepEqual(begun, ['a1', 'a5']);
   await assert.rejects(
-    places.use({ accountId: 1 }, () => Promise.reject(new Error('failed'))),
+    accountPlaces.use({ accountId: 1 }, () => Promise.reject(new Error('failed'))),
     /failed/,
   );
-  assert.equal(await places.use({ accountId: 1 }, async () => 'again'), 'again');
+  assert.equal(await accountPlaces.use({ accountId: 1 }, async () => 'again'), 'again');
 });
 
 test('without a queue, an account with its full share gets rate_limited, and one without a free place not_ready', async () => {

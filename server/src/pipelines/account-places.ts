@@ -53,15 +53,15 @@ export class AccountPlaces {
   }
 
   #beginNext(): void {
-    const at = this.#waiting.findIndex((one) => this.#hasRoom(one.accountId));
-    if (at < 0) return;
-    const [next] = this.#waiting.splice(at, 1);
+    const index = this.#waiting.findIndex((request) => this.#hasRoom(request.accountId));
+    if (index < 0) return;
+    const [next] = this.#waiting.splice(index, 1);
     next?.begin();
   }
 
   /** @returns a function that frees the place */
   async #wait(accountId: number, signal: AbortSignal | undefined): Promise<() => void> {
-    const before = this.#waiting.filter((one) => one.accountId === accountId).length;
+    const before = this.#waiting.filter((request) => request.accountId === accountId).length;
     if (before >= this.#limits.waiting) throw this.#refuse(accountId);
     const { promise, resolve, reject } = Promise.withResolvers<() => void>();
     const begin = () => resolve(this.#taken.begin(accountId));

@@ -52,8 +52,8 @@ export function createPipelines(parts: PipelineParts) {
     ...defined,
     /** Gives the webhook a new URL, after which the old URL answers 404. @throws not_found */
     renewTriggerId(change: SentChange<Shown<Pipeline>>, { id }: { readonly id: number }) {
-      const what = { id, what: 'trigger-id' };
-      return defined.renew(change, what, (state) => ({ ...state, triggerId: makeToken() }));
+      const renewal = { id, what: 'trigger-id' };
+      return defined.renew(change, renewal, (state) => ({ ...state, triggerId: makeToken() }));
     },
     ...createPipelineTriggers(parts, runs),
     /** Runs in the processes that run tasks. */

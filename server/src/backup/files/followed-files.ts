@@ -18,9 +18,9 @@ import type { SentFiles } from './watched-folder.ts';
 export class OtherSchema extends Error {
   override readonly name = 'OtherSchema';
 
-  constructor(file: string, present: number, known: number) {
+  constructor(file: string, present: number, supported: number) {
     super(
-      `${file} comes from a service with schema ${present}, but this program supports ${known}: run the same version here as there`,
+      `${file} comes from a service with schema ${present}, but this program supports ${supported}: run the same version here as there`,
     );
   }
 }
@@ -64,11 +64,11 @@ export class FollowedFiles {
   /** Makes new files visible, and shortens old logs. @returns the number of files that arrived */
   publish(): number {
     const names = [...this.arriving.keys()];
-    for (const name of names) this.closeOne(name);
-    for (const name of names.filter((one) => one.endsWith('.db')))
+    for (const name of names) this.closeFile(name);
+    for (const name of names.filter((candidate) => candidate.endsWith('.db')))
       refuseForeign(name, findForeignSchemaIn(this.arrivingPath(name), kindOf(name)));
     // The control database is renamed last, because a folder without it does not look like a data directory.
-    for (const name of names.sort((one, other) => Number(one === CONTROL) - Number(other === CONTROL)))
+    for (const name of names.sort((a, b) => Number(a === CONTROL) - Number(b === CONTROL)))
       fs.renameSync(this.arrivingPath(name), join(this.root, name));
     this.arriving.clear();
     for (const [name, connection] of this.connections) {
@@ -100,16 +100,16 @@ export class FollowedFiles {
   }
 
   private descriptor(name: string): number {
-    const known = this.arriving.get(name);
-    if (known !== undefined) return known;
-    const open = [...this.arriving].flatMap(([one, file]) => (file === undefined ? [] : [one]));
-    if (open.length >= OPEN_FILES) for (const one of open) this.closeOne(one);
+    const descriptor = this.arriving.get(name);
+    if (descriptor !== undefined) return descriptor;
+    const open = [...this.arriving].flatMap(([openName, file]) => (file === undefined ? [] : [openName]));
+    if (open.length >= OPEN_FILES) for (const openName of open) this.closeFile(openName);
     const file = fs.openSync(this.arrivingPath(name), this.arriving.has(name) ? 'r+' : 'w', 0o600);
     this.arriving.set(name, file);
     return file;
   }
 
-  private closeOne(name: string): void {
+  private closeFile(name: string): void {
     const file = this.arriving.get(name);
     if (file === undefined) return;
     fs.fsyncSync(file);
@@ -118,7 +118,7 @@ export class FollowedFiles {
   }
 
   private drop(name: string): void {
-    this.closeOne(name);
+    this.closeFile(name);
     this.arriving.delete(name);
     fs.rmSync(this.arrivingPath(name), { force: true });
   }
@@ -131,8 +131,8 @@ export class FollowedFiles {
     if (connection !== undefined) this.connections.set(file, connection);
     const begin = () => new WalAppender(path, pageSize, randomBytes(8));
     const appender = this.appenders.getOrInsertComputed(file, begin);
-    for (const [at, page] of pages.entries())
-      appender.add(page, Buffer.from(bytes.subarray(at * pageSize, (at + 1) * pageSize)));
+    for (const [index, page] of pages.entries())
+      appender.add(page, Buffer.from(bytes.subarray(index * pageSize, (index + 1) * pageSize)));
   }
 
   private commit({ file, pageCount }: Extract<EntryHead, { kind: 'end' }>): void {
@@ -180,10 +180,10 @@ function refuseForeign(file: string, foreign: readonly string[]): void {
 /** The first page contains the version, and every migration changes the version. */
 function refuseNewer({ file, pages, pageSize }: Pages, bytes: Uint8Array): void {
   if (!pages.includes(1)) return;
-  const at = pages.indexOf(1) * pageSize + USER_VERSION_AT;
-  const present = Buffer.from(bytes.buffer, bytes.byteOffset).readInt32BE(at);
-  const known = newestOf(kindOf(file));
-  if (present > known) throw new OtherSchema(file, present, known);
+  const offset = pages.indexOf(1) * pageSize + USER_VERSION_AT;
+  const present = Buffer.from(bytes.buffer, bytes.byteOffset).readInt32BE(offset);
+  const supported = newestOf(kindOf(file));
+  if (present > supported) throw new OtherSchema(file, present, supported);
 }
 
 function writePages(target: number, { pageSize, pages }: Pages, bytes: Uint8Array): void {

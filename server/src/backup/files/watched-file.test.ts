@@ -49,9 +49,9 @@ class Copy {
     if (head.kind === 'begin') this.begun += 1;
     else if (head.kind === 'end') this.length = head.pageCount * head.pageSize;
     else if (head.kind === 'pages')
-      for (const [at, page] of head.pages.entries())
+      for (const [index, page] of head.pages.entries())
         this.bytes.set(
-          bytes.subarray(at * head.pageSize, (at + 1) * head.pageSize),
+          bytes.subarray(index * head.pageSize, (index + 1) * head.pageSize),
           (page - 1) * head.pageSize,
         );
   }

@@ -35,8 +35,8 @@ const PATIENCE_BYTES = 4 * CHECKPOINT_BYTES;
 const IDLE_MS = 60_000;
 
 export const stampOf = (path: string): string => {
-  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return found === undefined ? '' : `${found.size}-${found.mtimeNs}`;
+  const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return stats === undefined ? '' : `${stats.size}-${stats.mtimeNs}`;
 };
 
 /**
@@ -183,8 +183,8 @@ export class WatchedFile {
     const pages = reader.listPages(after + 1, frame, salts);
     const most = Math.max(1, Math.floor(ENTRY_BYTES / pageSize));
     const memory = Buffer.allocUnsafe(Math.min(most, pages.length) * pageSize);
-    for (let at = 0; at < pages.length; at += most) {
-      const part = pages.slice(at, at + most);
+    for (let index = 0; index < pages.length; index += most) {
+      const part = pages.slice(index, index + most);
       const bytes = memory.subarray(0, part.length * pageSize);
       const frames = part.map(({ frame }) => frame);
       reader.readPages(frames, bytes);
@@ -317,7 +317,7 @@ export async function* readMain(
     const read = readSync(file, bytes, 0, bytes.length, (page - 1) * pageSize);
     const count = Math.floor(read / pageSize);
     if (count === 0) break;
-    const pages = Array.from({ length: count }, (_, at) => page + at);
+    const pages = Array.from({ length: count }, (_, index) => page + index);
     yield {
       head: { kind: 'pages', file: name, pageSize, pages },
       bytes: bytes.subarray(0, count * pageSize),

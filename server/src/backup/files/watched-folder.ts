@@ -180,10 +180,10 @@ export class WatchedFolder {
   }
 
   /** A payload that is still being written belongs to no task yet. */
-  private sortOpened(one: Opened, opened: Opened[]): void {
-    if (one.name === 'secret-keys' || isWholePayload(one.file)) opened.push(one);
+  private sortOpened(file: Opened, opened: Opened[]): void {
+    if (file.name === 'secret-keys' || isWholePayload(file.file)) opened.push(file);
     else {
-      closeSync(one.file);
+      closeSync(file.file);
       this.unfinished += 1;
     }
   }
@@ -222,9 +222,9 @@ async function* readOther(name: string, path: string): AsyncGenerator<Entry> {
 async function* readWhole(name: string, file: number): AsyncGenerator<Entry> {
   const { size } = fstatSync(file);
   const bytes = Buffer.allocUnsafe(Math.min(ENTRY_BYTES, size));
-  for (let at = 0; at === 0 || at < size; at += ENTRY_BYTES) {
-    const read = readSync(file, bytes, 0, Math.min(bytes.length, size - at), at);
-    yield { head: { kind: 'bytes', file: name, at }, bytes: bytes.subarray(0, read) };
+  for (let offset = 0; offset === 0 || offset < size; offset += ENTRY_BYTES) {
+    const read = readSync(file, bytes, 0, Math.min(bytes.length, size - offset), offset);
+    yield { head: { kind: 'bytes', file: name, at: offset }, bytes: bytes.subarray(0, read) };
     await setImmediate();
   }
 }

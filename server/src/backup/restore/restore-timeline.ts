@@ -6,9 +6,9 @@ import type { BackupTarget } from '../target/target.ts';
 import { listPoints, planRestore, readLine, readSpanObject } from '../timeline/timeline.ts';
 
 /** @throws Error that names the first instant that can be restored */
-async function findPlan(target: BackupTarget, at: number | undefined) {
+async function findPlan(target: BackupTarget, until: number | undefined) {
   const { spans, leases } = await readLine(target);
-  const plan = planRestore(spans, leases, at);
+  const plan = planRestore(spans, leases, until);
   if (plan !== undefined) return plan;
   const first = listPoints(spans, leases)[0];
   throw new Error(
@@ -28,8 +28,8 @@ export async function restoreTimeline(target: BackupTarget, root: string, option
   try {
     return await fillFolder(target, root, options);
   } catch (error) {
-    const made = (await readdir(root)).filter((name) => name !== LOCK_FILE);
-    for (const name of made) await rm(join(root, name), { recursive: true });
+    const leftovers = (await readdir(root)).filter((name) => name !== LOCK_FILE);
+    for (const name of leftovers) await rm(join(root, name), { recursive: true });
     throw error;
   }
 }

@@ -41,9 +41,10 @@ export async function verifyTimeline(target: BackupTarget) {
     for await (const entry of readSpanObject(target, span)) bytes += entry.bytes.length;
   };
   const spans: Span[] = [];
-  for (const kind of KINDS) await listSpans(target, [kind]).then((found) => spans.push(...found), note);
+  for (const kind of KINDS)
+    await listSpans(target, [kind]).then((spansOfKind) => spans.push(...spansOfKind), note);
   for (const span of spans) await count(span).catch(note);
-  await checkPlan(target).then((found) => problems.push(...found), note);
+  await checkPlan(target).then((planProblems) => problems.push(...planProblems), note);
   return { objects: spans.length, bytes, problems: [...new Set(problems)] };
 }
 
@@ -52,6 +53,6 @@ async function checkPlan(target: BackupTarget): Promise<string[]> {
   const plan = planRestore(spans, leases);
   if (plan === undefined) return ['there is no complete base copy'];
   if (plan.lostAt === undefined) return [];
-  const [from, to] = [plan.at, plan.lostAt].map((at) => new Date(at).toISOString());
+  const [from, to] = [plan.at, plan.lostAt].map((instant) => new Date(instant).toISOString());
   return [`objects are missing between ${from} and ${to}`];
 }

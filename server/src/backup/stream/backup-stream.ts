@@ -104,8 +104,8 @@ export class BackupStream {
         this.report.set('isSuperseded', 1);
         return false;
       });
-      const rest = isSent ? Math.max(CUT_MS - (performance.now() - begun), POLL_MS) : POLL_MS;
-      await delay(this.isFailing ? RETRY_MS : rest, undefined, { signal }).catch(() => {});
+      const waitMs = isSent ? Math.max(CUT_MS - (performance.now() - begun), POLL_MS) : POLL_MS;
+      await delay(this.isFailing ? RETRY_MS : waitMs, undefined, { signal }).catch(() => {});
     }
   }
 
@@ -182,8 +182,8 @@ export class BackupStream {
     const { base, leases, seq, isLost } = this.position;
     if (base !== undefined) return findMissing(target, { leases, epoch, base, reached: seq });
     const { local } = this.saved;
-    const known = local?.url === target.url && !isLost ? local.base : undefined;
-    return known && `${known} is missing`;
+    const baseName = local?.url === target.url && !isLost ? local.base : undefined;
+    return baseName && `${baseName} is missing`;
   }
 
   private async finish(held: HeldLease): Promise<void> {

@@ -68,8 +68,8 @@ export function classify(error: unknown): Failure {
   // Data from the target may be refused only when a standby applies it to its data directory. Its origin is still the
   // target.
   const origin = cause instanceof OtherSchema || cause instanceof DamagedObject ? cause : error;
-  const known = KINDS.find(([kind]) => origin instanceof kind);
-  if (known !== undefined) return known[1];
+  const match = KINDS.find(([kind]) => origin instanceof kind);
+  if (match !== undefined) return match[1];
   if (error instanceof OutboundProblem)
     return error.reason === 'refused' || error.reason === 'no_file' ? 'refused' : 'unreachable';
   return CODES[code] ?? 'unreachable';

@@ -40,8 +40,8 @@ export class Housework {
     const before = this.working;
     const added = (async () => {
       await before;
-      const done = await work();
-      position.needsBase ||= done.wantsBase;
+      const result = await work();
+      position.needsBase ||= result.wantsBase;
       this.failure = 0;
     })()
       .catch((error: unknown) => {
@@ -90,8 +90,8 @@ export class Housework {
   /** Writes the identity again to a bucket that lost it, because the bucket's lease still belongs to this directory. */
   private async checkIdentity(own: string): Promise<void> {
     const { target, report } = this.parts;
-    const found = await target.findIdentity();
-    if (found !== undefined) return refuseOther(target, found, own);
+    const identity = await target.findIdentity();
+    if (identity !== undefined) return refuseOther(target, identity, own);
     report.noteMissing(`${IDENTITY} is missing`);
     await target.writeIdentity(own);
   }

@@ -22,13 +22,13 @@ export async function findOwnTarget(target: BackupTarget, known: Known): Promise
   const used = local !== undefined && local.epoch > 0 && local.url === target.url ? local : undefined;
   if (used !== undefined && !(await target.isThere())) refuseOther(target, undefined, used.backup ?? '');
   target.adopt(local?.backup ?? fresh);
-  const found = await target.findIdentity();
-  if (found === undefined) return used === undefined ? beginAt(target, known) : findUnmarked(target, used);
-  if (used?.backup !== undefined) refuseOther(target, found, used.backup);
-  target.adopt(found);
+  const identity = await target.findIdentity();
+  if (identity === undefined) return used === undefined ? beginAt(target, known) : findUnmarked(target, used);
+  if (used?.backup !== undefined) refuseOther(target, identity, used.backup);
+  target.adopt(identity);
   await target.findIdentity();
-  await refuseForeignBackup(target, local, found);
-  return found;
+  await refuseForeignBackup(target, local, identity);
+  return identity;
 }
 
 /** Handles a target without an identity: an earlier version wrote it, or this service was interrupted. */
@@ -54,11 +54,11 @@ async function beginAt(target: BackupTarget, { local, fresh }: Known): Promise<s
 async function refuseForeignBackup(
   target: BackupTarget,
   local: LocalState | undefined,
-  found: string,
+  identity: string,
 ): Promise<void> {
   // A directory that never had a lease is refused when it requests its first one.
   if (local === undefined || local.epoch === 0) return;
-  if (local.backup === undefined || local.backup === found) return;
+  if (local.backup === undefined || local.backup === identity) return;
   const leases = await listLeases(target);
   if (!leases.some(({ holder }) => holder === local.holder)) throw refuseOtherDirectory(target.url);
 }

@@ -30,8 +30,8 @@ export async function promote(
   }
   using _lock = lock;
   const target = openTarget({ url: url ?? local.url, ...settings });
-  const found = (await target.isThere()) ? await target.findIdentity() : undefined;
-  if (local.backup !== undefined) refuseOther(target, found, local.backup);
+  const identity = (await target.isThere()) ? await target.findIdentity() : undefined;
+  if (local.backup !== undefined) refuseOther(target, identity, local.backup);
   const last = (await listLeases(target)).at(-1);
   const own = { holder: local.holder, from: local.seq };
   if (last?.holder !== local.holder && (await takeLease(target, last, own)) === undefined)
@@ -46,7 +46,9 @@ async function promoteStandby(root: string): Promise<{ at: number }> {
   for (const until = performance.now() + STANDBY_MS; existsSync(request); await delay(50))
     if (performance.now() > until) {
       rmSync(request, { force: true });
-      throw new Error(`The service on ${root} is not a standby, or it does not reach its target; see its log`);
+      throw new Error(
+        `The service on ${root} is not a standby, or it does not reach its target; see its log`,
+      );
     }
   return { at: readLocalState(root)?.at ?? 0 };
 }

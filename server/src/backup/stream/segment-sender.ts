@@ -83,13 +83,13 @@ export class SegmentSender {
     const { target, folder, position, report, housework } = this.parts;
     const { seq: from, needsBase: isBase, isAfresh } = position;
     const to = position.takeNumber();
-    const at = Math.max(cut.at, report.read('sentAt') + 1);
-    const name = nameOf({ kind: 'segments', from, to, epoch, at });
+    const sentAt = Math.max(cut.at, report.read('sentAt') + 1);
+    const name = nameOf({ kind: 'segments', from, to, epoch, at: sentAt });
     const entries = fromData(folder.readCut(cut, { isBase, isAfresh }));
     const length = await target.writeEntries(name, entries);
     folder.noteSent(cut);
-    position.noteSent(to, at);
-    report.set('sentAt', at);
+    position.noteSent(to, sentAt);
+    report.set('sentAt', sentAt);
     report.add('sentBytes', length);
     report.add('segments', 1);
     if (!isBase) return;
@@ -106,12 +106,12 @@ export class SegmentSender {
     // The next segment contains the pages that were written back during the copy.
     const last = position.seq;
     while (position.seq === last && folder.hasChanged() && !signal.aborted) await delay(POLL_MS);
-    const at = Math.max(1, report.read('sentAt'));
-    const made = { kind: 'bases' as const, from, to: position.seq, epoch, at };
-    const name = nameOf(made);
+    const basedAt = Math.max(1, report.read('sentAt'));
+    const base = { kind: 'bases' as const, from, to: position.seq, epoch, at: basedAt };
+    const name = nameOf(base);
     await target.writeText(name, copy);
-    position.base = { ...made, name };
-    report.set('basedAt', at);
+    position.base = { ...base, name };
+    report.set('basedAt', basedAt);
     await removeBroken(target);
     return { wantsBase: false };
   }

@@ -17,7 +17,7 @@ import { takeLease } from '../timeline/timeline.ts';
 import { BackupStream } from './backup-stream.ts';
 import { createStreamState, STATE } from './stream-state.ts';
 
-async function createPlace(t: TestContext) {
+async function createFixture(t: TestContext) {
   const root = await mkdtemp(join(tmpdir(), 'relata-test-'));
   t.after(() => rm(root, { recursive: true }));
   const folder = dataFolderAt(join(root, 'data'));
@@ -28,17 +28,20 @@ async function createPlace(t: TestContext) {
   }
   const target = join(root, 'target');
   makeStoreFolders(dataFolderAt(target));
-  const place = { url: pathToFileURL(target).href, s3: undefined };
+  const targetAddress = { url: pathToFileURL(target).href, s3: undefined };
   const createStream = (backlogBytes = 2 ** 30) => {
     const state = createStreamState();
     const settings = { keepSecondsHours: 24, keepHoursDays: 30, backlogBytes };
-    return { state, stream: new BackupStream({ dataDir: folder.root, target: place, ...settings }, state) };
+    return {
+      state,
+      stream: new BackupStream({ dataDir: folder.root, target: targetAddress, ...settings }, state),
+    };
   };
-  return { root, folder, target, place, createStream };
+  return { root, folder, target, targetAddress, createStream };
 }
 
 test('a target that fails after the lease was taken gets its base copy when it is back', async (t) => {
-  const { target, place, createStream } = await createPlace(t);
+  const { target, targetAddress, createStream } = await createFixture(t);
   // The file is not a folder, so its contents cannot be listed.
   await writeFile(join(target, 'bases'), '');
   const { stream, state } = createStream();
@@ -47,11 +50,11 @@ test('a target that fails after the lease was taken gets its base copy when it i
   await rm(join(target, 'bases'));
   await until('there is a base copy', () => Number(state[STATE.basedAt]) > 0);
   await stream.stop();
-  assert.equal((await listBackups(openTarget(place))).ranges.length, 1);
+  assert.equal((await listBackups(openTarget(targetAddress))).ranges.length, 1);
 });
 
 test('a directory recognises its own lease although the answer was lost', async (t) => {
-  const { root, target, createStream } = await createPlace(t);
+  const { root, target, createStream } = await createFixture(t);
   const { stream, state } = createStream();
   await using folder = await open(root);
   const sync = t.mock.method(Object.getPrototypeOf(folder), 'sync');
@@ -64,8 +67,8 @@ test('a directory recognises its own lease although the answer was lost', async 
 });
 
 test('a directory recognises its own lease that arrives while it is taken again', async (t) => {
-  const { place } = await createPlace(t);
-  const target = openTarget(place);
+  const { targetAddress } = await createFixture(t);
+  const target = openTarget(targetAddress);
   const own = { holder: 'own', from: 3 };
   const late = await takeLease(target, undefined, own);
   assert.deepEqual(await takeLease(target, undefined, own), late);
@@ -74,7 +77,7 @@ test('a directory recognises its own lease that arrives while it is taken again'
 });
 
 test('a directory whose first lease failed does not continue the backup of another directory', async (t) => {
-  const { target, createStream } = await createPlace(t);
+  const { target, createStream } = await createFixture(t);
   await writeFile(join(target, 'parts'), '');
   const { stream, state } = createStream();
   assert.equal(await stream.start(), undefined);
@@ -86,7 +89,7 @@ test('a directory whose first lease failed does not continue the backup of anoth
 });
 
 test('a target that is unreachable from the start gets a base copy of the changes that were dropped', async (t) => {
-  const { root, folder, target, place, createStream } = await createPlace(t);
+  const { root, folder, target, targetAddress, createStream } = await createFixture(t);
   const catalog = join(folder.catalogs, '1.db');
   using writer = new DatabaseSync(catalog);
   writer.exec(
@@ -119,7 +122,7 @@ test('a target that is unreachable from the start gets a base copy of the change
   await until('there is another base copy', () => Number(state[STATE.basedAt]) > based);
   await stream.stop();
   const restored = dataFolderAt(join(root, 'restored'));
-  await fillFolder(openTarget(place), restored.root);
+  await fillFolder(openTarget(targetAddress), restored.root);
   using copy = new DatabaseSync(join(restored.catalogs, '1.db'));
   assert.equal(copy.prepare('pragma integrity_check').get()?.integrity_check, 'ok');
   const rows = 'select id, bytes from block';

@@ -120,8 +120,8 @@ export class Standby {
   private async identify(): Promise<void> {
     const { target, local } = this;
     if (performance.now() - this.identifiedAt < this.checkMs) return;
-    const found = (await target.isThere()) ? await target.findIdentity() : undefined;
-    if (local.backup !== undefined) refuseOther(target, found, local.backup);
+    const identity = (await target.isThere()) ? await target.findIdentity() : undefined;
+    if (local.backup !== undefined) refuseOther(target, identity, local.backup);
     this.identifiedAt = performance.now();
   }
 

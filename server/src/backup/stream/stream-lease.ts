@@ -94,16 +94,16 @@ export class StreamLease {
     handover.end();
   }
 
-  private async takeNext(found: readonly HeldLease[], backup: string): Promise<HeldLease> {
+  private async takeNext(leases: readonly HeldLease[], backup: string): Promise<HeldLease> {
     const { target, saved } = this.parts;
     const { url } = target;
-    const last = found.at(-1);
+    const last = leases.at(-1);
     if (last !== undefined) {
-      refuseForeign(found, saved.local, url);
+      refuseForeign(leases, saved.local, url);
       await this.waitForEnd(last);
     }
-    const known = saved.local ?? { holder: makeHolder(), epoch: 0, seq: 0, at: 0, files: NOTHING_SENT, url };
-    const own = known.epoch === 0 ? { ...known, backup } : known;
+    const state = saved.local ?? { holder: makeHolder(), epoch: 0, seq: 0, at: 0, files: NOTHING_SENT, url };
+    const own = state.epoch === 0 ? { ...state, backup } : state;
     saved.claim(own);
     const taken = await takeLease(target, last, { holder: own.holder, from: own.seq });
     if (taken === undefined) {

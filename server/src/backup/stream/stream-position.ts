@@ -38,14 +38,16 @@ export class StreamPosition {
   continueFrom(line: readonly Span[], held: HeldLease, localSeq: number): string | undefined {
     const last = findLast(line);
     const present = Math.max(held.from, last?.to ?? 0);
-    const known = Math.max(this.seq, held.sent?.to ?? 0, localSeq);
-    const isMissing = known > present && !this.isLost;
+    const sentUpTo = Math.max(this.seq, held.sent?.to ?? 0, localSeq);
+    const isMissing = sentUpTo > present && !this.isLost;
     this.isLost ||= isMissing;
     this.sent = last && { to: last.to, at: last.at };
     // No segment leads across a loss.
-    this.seq = Math.max(present, known) + Number(this.isLost);
+    this.seq = Math.max(present, sentUpTo) + Number(this.isLost);
     this.base = this.isLost ? undefined : findBase(line, this.seq);
-    return isMissing ? `segments up to number ${known} are missing; the last one is ${present}` : undefined;
+    return isMissing
+      ? `segments up to number ${sentUpTo} are missing; the last one is ${present}`
+      : undefined;
   }
 
   /** The changes since the last segment will not be sent, so a base has to follow. */
@@ -56,9 +58,9 @@ export class StreamPosition {
     this.seq += 1;
   }
 
-  noteSent(to: number, at: number): void {
+  noteSent(to: number, instant: number): void {
     this.seq = to;
-    this.sent = { to, at };
+    this.sent = { to, at: instant };
     this.isLost = false;
   }
 }

@@ -38,8 +38,8 @@ export class StreamReport {
   }
 
   /** Notes that the target lacks an object that a restore needs. It counts until a check finds every object. */
-  noteMissing(what: string): void {
-    this.noteFailure(new MissingObject(what));
+  noteMissing(missing: string): void {
+    this.noteFailure(new MissingObject(missing));
     this.set('isIncomplete', 1);
     this.add('gaps', 1);
     this.set('basedAt', 0);

@@ -9,9 +9,9 @@ import type { ObjectStorage } from './object-storage.ts';
 const LIMITS = { connectMs: 10_000, idleMs: 30_000, wholeMs: 24 * 3_600_000 };
 
 /** A bucket that holds the objects of a backup. */
-export function openBucket(place: S3Place, prefix: string): ObjectStorage {
+export function openBucket(bucketPlace: S3Place, prefix: string): ObjectStorage {
   const open = () =>
-    new S3(place, {
+    new S3(bucketPlace, {
       allows: allowAddresses(['0.0.0.0/0', '::/0']),
       resolve: undefined,
       timeouts: createTimeouts(LIMITS, 'The server'),
@@ -34,8 +34,8 @@ export function openBucket(place: S3Place, prefix: string): ObjectStorage {
     expectMark() {},
     async list(folder, after) {
       const names: string[] = [];
-      const found = open().list(`${before}${folder}/`, after && before + after);
-      for await (const { key } of found) names.push(key.slice(before.length));
+      const objects = open().list(`${before}${folder}/`, after && before + after);
+      for await (const { key } of objects) names.push(key.slice(before.length));
       return names;
     },
     read: async (name) => (await unless('no_file', () => open().read(before + name)))?.bytes,

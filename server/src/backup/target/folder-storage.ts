@@ -33,8 +33,8 @@ export class FolderStorage implements ObjectStorage {
     const { root } = this;
     requireFolders(root, `${folder}/`);
     const all = readdir(join(root, folder), { recursive: true, withFileTypes: true });
-    const found = (await all.catch(this.unlessMissing)) ?? [];
-    const names = found.flatMap((entry) => {
+    const entries = (await all.catch(this.unlessMissing)) ?? [];
+    const names = entries.flatMap((entry) => {
       if (entry.isDirectory()) return [];
       const name = join(entry.parentPath, entry.name)
         .slice(root.length + 1)
@@ -81,7 +81,9 @@ export class FolderStorage implements ObjectStorage {
   private requireMark(): void {
     const { root, mark } = this;
     if (!isFolder(root))
-      throw new VanishedTarget(`${root} does not exist, and it is not created again: mount the disk of the backup`);
+      throw new VanishedTarget(
+        `${root} does not exist, and it is not created again: mount the disk of the backup`,
+      );
     if (mark !== undefined && !isMarked(join(root, mark.name), mark.bytes))
       throw new VanishedTarget(
         `${root} is not the directory to which the backup was sent, because its file ${mark.name} is missing or different: mount the disk of the backup`,
@@ -99,18 +101,18 @@ export class FolderStorage implements ObjectStorage {
 const isFolder = (path: string) => fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 function isMarked(path: string, bytes: Uint8Array): boolean {
-  const found = fs.lstatSync(path, { throwIfNoEntry: false });
-  return found?.isFile() === true && found.size === bytes.length && fs.readFileSync(path).equals(bytes);
+  const stats = fs.lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() === true && stats.size === bytes.length && fs.readFileSync(path).equals(bytes);
 }
 
 const foldersOf = (root: string, name: string) =>
-  name.split('/').flatMap((_, at, all) => (at === 0 ? [] : join(root, ...all.slice(0, at))));
+  name.split('/').flatMap((_, index, all) => (index === 0 ? [] : join(root, ...all.slice(0, index))));
 
 /** @throws DamagedObject if a folder on the way to an object is a link or another kind of file */
 function requireFolders(root: string, name: string): void {
   for (const path of foldersOf(root, name)) {
-    const found = fs.lstatSync(path, { throwIfNoEntry: false });
-    if (found !== undefined && !found.isDirectory() && !found.isFile())
+    const stats = fs.lstatSync(path, { throwIfNoEntry: false });
+    if (stats !== undefined && !stats.isDirectory() && !stats.isFile())
       throw refuseIrregular(path.slice(root.length + 1));
   }
 }
@@ -139,16 +141,14 @@ async function openRegular(path: string, name: string): Promise<FileHandle> {
 }
 
 const refuseIrregular = (name: string) =>
-  new DamagedObject(
-    `${name} is not a regular file; a backup contains no links, FIFOs or devices: remove it`,
-  );
+  new DamagedObject(`${name} is not a regular file; a backup contains no links, FIFOs or devices: remove it`);
 
 /**
  * Writes a piece in this thread, because passing it to another thread takes longer than writing it. Only the sync waits
  * for the disk. @returns the length of the piece
  */
 function writeNow(file: number, piece: Uint8Array): number {
-  for (let at = 0; at < piece.length; ) at += fs.writeSync(file, piece, at);
+  for (let offset = 0; offset < piece.length; ) offset += fs.writeSync(file, piece, offset);
   return piece.length;
 }
 

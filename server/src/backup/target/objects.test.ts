@@ -5,9 +5,9 @@ import { ENTRY_BYTES, type Entry, packObject, unpackObject } from './objects.ts'
 
 const NAME = 'segments/one';
 const SEAL = { key: Buffer.alloc(32, 'objects'), backup: 'a'.repeat(32) };
-const entries: Entry[] = Array.from({ length: 8 }, (_, at) => ({
-  head: { kind: 'bytes', file: 'payloads/one', at: at * ENTRY_BYTES },
-  bytes: Buffer.alloc(ENTRY_BYTES - at, String(at)),
+const entries: Entry[] = Array.from({ length: 8 }, (_, index) => ({
+  head: { kind: 'bytes', file: 'payloads/one', at: index * ENTRY_BYTES },
+  bytes: Buffer.alloc(ENTRY_BYTES - index, String(index)),
 }));
 
 async function* list(): AsyncGenerator<Entry> {

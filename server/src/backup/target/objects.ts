@@ -132,16 +132,16 @@ function sealWith(name: string, lock: Lock | undefined) {
     if (length > memory.length) memory = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(length)));
     const sealed = memory.subarray(0, length);
     const cipher = lock && createCipheriv('aes-256-gcm', lock.key, placeOf(count)).setAAD(lock.bound);
-    let at = sealed.writeUInt32LE(size);
+    let offset = sealed.writeUInt32LE(size);
     for (const part of parts) {
-      sealed.set(cipher?.update(part) ?? part, at);
-      at += part.length;
+      sealed.set(cipher?.update(part) ?? part, offset);
+      offset += part.length;
     }
     if (cipher === undefined)
-      sealed.fill(0, at).writeUInt32LE(sumOf(name, count, sealed.subarray(4, at)), at);
+      sealed.fill(0, offset).writeUInt32LE(sumOf(name, count, sealed.subarray(4, offset)), offset);
     else {
       cipher.final();
-      sealed.set(cipher.getAuthTag(), at);
+      sealed.set(cipher.getAuthTag(), offset);
       countPassedAtOnce(size);
     }
     return sealed;

@@ -77,11 +77,11 @@ function parseObject(name: string, text: string): Record<string, unknown> {
 /** @throws DamagedObject if a lease is missing or not authenticated */
 export async function listLeases(target: BackupTarget): Promise<HeldLease[]> {
   const names = (await target.list('leases')).filter((name) => /^leases\/\d{6,}$/.test(name));
-  const epochs = names.map((name) => Number(name.split('/')[1])).sort((one, other) => one - other);
-  const found = await Array.fromAsync(epochs, (epoch) => readLease(target, epoch));
-  const leases = found.filter((lease) => lease !== undefined);
-  for (const [at, { epoch }] of leases.entries())
-    if (epoch !== at + 1) throw new DamagedObject(`${leaseNameOf(at + 1)} is missing`);
+  const epochs = names.map((name) => Number(name.split('/')[1])).sort((a, b) => a - b);
+  const leasesRead = await Array.fromAsync(epochs, (epoch) => readLease(target, epoch));
+  const leases = leasesRead.filter((lease) => lease !== undefined);
+  for (const [index, { epoch }] of leases.entries())
+    if (epoch !== index + 1) throw new DamagedObject(`${leaseNameOf(index + 1)} is missing`);
   return leases;
 }
 

@@ -15,43 +15,46 @@ interface MergedFile {
  * @returns the combined effect of all objects: the last state of each page. It needs 4 bytes of memory for each page of
  * the changed files.
  */
-export async function* mergeObjects(read: (at: number) => AsyncIterable<Entry>, count: number) {
+export async function* mergeObjects(read: (index: number) => AsyncIterable<Entry>, count: number) {
   const files = new Map<string, MergedFile>();
-  for (let at = 0; at < count; at += 1) for await (const { head } of read(at)) noteHead(files, head, at);
-  for (let at = 0; at < count; at += 1)
-    for await (const entry of read(at)) {
+  for (let objectIndex = 0; objectIndex < count; objectIndex += 1)
+    for await (const { head } of read(objectIndex)) noteHead(files, head, objectIndex);
+  for (let objectIndex = 0; objectIndex < count; objectIndex += 1)
+    for await (const entry of read(objectIndex)) {
       const file = files.get(entry.head.file);
-      const left = file && leaveLast(entry, file, at);
+      const left = file && leaveLast(entry, file, objectIndex);
       if (left !== undefined) yield left;
     }
 }
 
-function noteHead(files: Map<string, MergedFile>, head: EntryHead, at: number): void {
+function noteHead(files: Map<string, MergedFile>, head: EntryHead, index: number): void {
   const unseen = () => ({ last: new Uint32Array(64), end: -1, begin: -1, gone: -1 });
   const file = files.getOrInsertComputed(head.file, unseen);
-  if (head.kind === 'pages') notePages(file, head.pages, at);
-  else if (head.kind === 'end' || head.kind === 'gone') file[head.kind] = at;
-  else if (head.kind === 'begin' || head.at === 0) file.begin = at;
+  if (head.kind === 'pages') notePages(file, head.pages, index);
+  else if (head.kind === 'end' || head.kind === 'gone') file[head.kind] = index;
+  else if (head.kind === 'begin' || head.at === 0) file.begin = index;
 }
 
-function notePages(file: MergedFile, pages: readonly number[], at: number): void {
+function notePages(file: MergedFile, pages: readonly number[], index: number): void {
   const most = Math.max(...pages);
   if (most >= file.last.length) {
     const grown = new Uint32Array(Math.max(most + 1, 2 * file.last.length));
     grown.set(file.last);
     file.last = grown;
   }
-  for (const page of pages) file.last[page] = at;
+  for (const page of pages) file.last[page] = index;
 }
 
-function leaveLast(entry: Entry, file: MergedFile, at: number): Entry | undefined {
+function leaveLast(entry: Entry, file: MergedFile, objectIndex: number): Entry | undefined {
   const { head, bytes } = entry;
   if (head.kind === 'gone') return entry;
-  if (at < file.begin || at < file.gone) return undefined;
-  if (head.kind === 'end') return at === file.end ? entry : undefined;
+  if (objectIndex < file.begin || objectIndex < file.gone) return undefined;
+  if (head.kind === 'end') return objectIndex === file.end ? entry : undefined;
   if (head.kind !== 'pages') return entry;
   const { pageSize } = head;
-  const left = head.pages.flatMap((page, index) => (file.last[page] === at ? [{ page, index }] : []));
+  const left = head.pages.flatMap((page, index) =>
+    file.last[page] === objectIndex ? [{ page, index }] : [],
+  );
   if (left.length === head.pages.length) return entry;
   if (left.length === 0) return undefined;
   const parts = left.map(({ index }) => bytes.subarray(index * pageSize, (index + 1) * pageSize));

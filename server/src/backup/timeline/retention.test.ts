@@ -79,9 +79,9 @@ async function liveFor(hours: number, target: BackupTarget): Promise<number[]> {
   let wantsBase = true;
   for (let hour = 0; hour < hours; hour += 1) {
     for (let part = 1; part <= EACH_HOUR; part += 1) {
-      const at = BEGIN + hour * HOUR_MS + part * 1_000;
-      const to = instants.push(at) - 1;
-      await writeState(target, { kind: 'segments', from: to - 1, to, epoch: 1, at });
+      const createdAt = BEGIN + hour * HOUR_MS + part * 1_000;
+      const to = instants.push(createdAt) - 1;
+      await writeState(target, { kind: 'segments', from: to - 1, to, epoch: 1, at: createdAt });
     }
     const to = instants.length - 1;
     if (wantsBase) await writeBase(target, { from: to - 1, to, at: instants[to] ?? 0 });
@@ -134,7 +134,7 @@ function changeDatabase(file: string, random: Random, sizes: Map<string, number>
   sizes.set(file, pageCount);
   const begin = how === undefined ? [] : [without(file, how)];
   if (how === 'gone') return begin;
-  const all = Array.from({ length: pageCount }, (_, at) => at + 1);
+  const all = Array.from({ length: pageCount }, (_, index) => index + 1);
   const pages = all.filter((page) => page > before || random(2) === 0);
   // The first page normally has the version of the schema, which is missing here.
   const bytes = Buffer.concat(pages.map((page) => Buffer.alloc(PAGE, page === 1 ? 0 : random(256))));
@@ -154,7 +154,7 @@ test('merged objects have the same effect as all objects one after another', asy
     const sizes = new Map<string, number>();
     const objects = Array.from({ length: 2 + random(6) }, () => makeObject(random, sizes));
     const merged: Entry[] = [];
-    for await (const entry of mergeObjects((at) => list(objects[at] ?? []), objects.length))
+    for await (const entry of mergeObjects((index) => list(objects[index] ?? []), objects.length))
       merged.push(entry);
     assert.deepEqual(apply(t, merged), apply(t, objects.flat()));
   }
@@ -165,9 +165,9 @@ function apply(t: TestContext, entries: readonly Entry[]): Record<string, string
   const files = new FollowedFiles(root);
   for (const entry of entries) files.apply(entry);
   files.publish();
-  const found = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const foundFiles = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return Object.fromEntries(
-    found.map(({ parentPath, name }) => {
+    foundFiles.map(({ parentPath, name }) => {
       const path = join(parentPath, name);
       return [path.slice(root.length), hash('sha256', readFileSync(path))];
     }),

@@ -54,7 +54,7 @@ async function mergeRun(target: BackupTarget, run: readonly Span[]) {
   const [first, last] = [run[0] as Span, run.at(-1) as Span];
   const merged = { kind: 'hours' as const, from: first.from, to: last.to, epoch: last.epoch, at: last.at };
   const name = nameOf(merged);
-  const read = (at: number) => target.readEntries((run[at] as Span).name);
+  const read = (index: number) => target.readEntries((run[index] as Span).name);
   await target.writeEntries(name, mergeObjects(read, run.length));
   return { ...merged, name };
 }
@@ -88,7 +88,7 @@ export function sortOut(
   );
   // A base between two others is needed only if no path leads to it from the base before.
   const rest = new Set(line.filter((span) => !old.includes(span)));
-  for (const base of bases.filter((one) => one !== first && one !== last && rest.has(one))) {
+  for (const base of bases.filter((base) => base !== first && base !== last && rest.has(base))) {
     rest.delete(base);
     const without = planRestore([...rest], leases, base.at);
     if (without !== undefined && without.to >= base.to) old.push(base);

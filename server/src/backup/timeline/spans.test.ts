@@ -19,7 +19,9 @@ const span = (kind: Span['kind'], [from, to]: readonly [number, number], more: P
   return { ...own, name: nameOf(own) };
 };
 const segments = (first: number, last: number, more: Partial<Span> = {}) =>
-  Array.from({ length: last - first + 1 }, (_, at) => span('segments', [first + at - 1, first + at], more));
+  Array.from({ length: last - first + 1 }, (_, index) =>
+    span('segments', [first + index - 1, first + index], more),
+  );
 const lease = (epoch: number, from: number, at: number): Lease => ({ epoch, from, at, holder: `h${epoch}` });
 const FIRST = [lease(1, 0, 0)];
 const numbersOf = (plan: { spans: readonly Span[] } | undefined) => plan?.spans.map(({ to }) => to);

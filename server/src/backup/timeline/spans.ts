@@ -42,7 +42,7 @@ export const HOUR_MS = 3_600_000;
 
 const digits = (value: number, width: number) => String(value).padStart(width, '0');
 
-export const hourOf = (at: number) => digits(Math.floor(at / HOUR_MS), 7);
+export const hourOf = (instant: number) => digits(Math.floor(instant / HOUR_MS), 7);
 
 export function nameOf({ kind, from, to, epoch, at }: Omit<Span, 'name'>): string {
   const name = [digits(from, 12), digits(to, 12), digits(epoch, 6), digits(at, 13)].join('-');
@@ -53,20 +53,20 @@ const NAME = /^(bases|hours|segments)\/\d+\/(\d+)-(\d+)-(\d+)-(\d+)$/;
 
 /** @returns undefined for a name that is not an object of a backup */
 export function readSpan(name: string): Span | undefined {
-  const found = NAME.exec(name);
-  if (found === null) return undefined;
-  const [from = 0, to = 0, epoch = 0, at = 0] = found.slice(2).map(Number);
-  return { name, kind: found[1] as Span['kind'], from, to, epoch, at };
+  const match = NAME.exec(name);
+  if (match === null) return undefined;
+  const [from = 0, to = 0, epoch = 0, at = 0] = match.slice(2).map(Number);
+  return { name, kind: match[1] as Span['kind'], from, to, epoch, at };
 }
 
 /**
- * @param at the last instant that may be included; undefined: everything
+ * @param until the last instant that may be included; undefined: everything
  * @returns undefined if nothing can be restored
  */
-export function planRestore(spans: readonly Span[], leases: readonly Lease[], at = Infinity) {
-  const lease = leases.filter((one) => one.at <= at).reduce(later, leases[0]);
+export function planRestore(spans: readonly Span[], leases: readonly Lease[], until = Infinity) {
+  const lease = leases.filter((candidate) => candidate.at <= until).reduce(later, leases[0]);
   if (lease === undefined) return undefined;
-  const line = spansOf(spans, leases, lease.epoch).filter((span) => span.at <= at);
+  const line = spansOf(spans, leases, lease.epoch).filter((span) => span.at <= until);
   const last = line.filter(({ kind }) => kind !== 'bases').reduce(furthest, undefined);
   if (last === undefined) return undefined;
   // If a missing object makes a base unusable, an earlier base is used.
@@ -83,7 +83,7 @@ export function planRestore(spans: readonly Span[], leases: readonly Lease[], at
         epoch: lease.epoch,
         at: end.at,
         /** The last instant that the target names, if objects on the way to it are missing. */
-        ...lostAfter(end, [last, ...listSent(leases, lease.epoch, at)]),
+        ...lostAfter(end, [last, ...listSent(leases, lease.epoch, until)]),
       };
   }
   return undefined;
@@ -94,24 +94,26 @@ const listSent = (leases: readonly Lease[], epoch: number, until: number) =>
   leases.flatMap(({ sent, epoch: own }) => {
     if (sent === undefined || own > epoch || sent.at > until) return [];
     // Segments that a holder sent after the next holder had taken over do not count.
-    const next = leases.find((one) => one.epoch === own + 1 && one.epoch <= epoch);
+    const next = leases.find((candidate) => candidate.epoch === own + 1 && candidate.epoch <= epoch);
     return [{ to: Math.min(sent.to, next?.from ?? Infinity), at: sent.at }];
   });
 
-function lostAfter(end: Pick<Span, 'to'>, known: readonly Pick<Span, 'to' | 'at'>[]): { lostAt?: number } {
-  const later = known.filter(({ to }) => to > end.to).map(({ at }) => at);
+function lostAfter(end: Pick<Span, 'to'>, ends: readonly Pick<Span, 'to' | 'at'>[]): { lostAt?: number } {
+  const later = ends.filter(({ to }) => to > end.to).map(({ at }) => at);
   return later.length === 0 ? {} : { lostAt: Math.max(...later) };
 }
 
-const later = (one: Lease | undefined, other: Lease): Lease =>
-  one === undefined || other.epoch > one.epoch ? other : one;
+const later = (first: Lease | undefined, second: Lease): Lease =>
+  first === undefined || second.epoch > first.epoch ? second : first;
 
 /**
  * Of two objects with the same number, the later one is used. It was written because the writer did not know whether
  * the first had arrived.
  */
-const furthest = (one: Span | undefined, other: Span): Span =>
-  one === undefined || other.to > one.to || (other.to === one.to && other.at > one.at) ? other : one;
+const furthest = (first: Span | undefined, second: Span): Span =>
+  first === undefined || second.to > first.to || (second.to === first.to && second.at > first.at)
+    ? second
+    : first;
 
 /**
  * @returns the spans that lead to the state of an epoch, without the spans that a former writer wrote after it had lost
@@ -128,10 +130,10 @@ export const spansOf = (spans: readonly Span[], leases: readonly Lease[], epoch:
 export function findPath(line: readonly Span[], { from: position }: Pick<Span, 'from'>): Span[] {
   const path: Span[] = [];
   const steps = line.filter(({ kind }) => kind !== 'bases').sort((a, b) => a.from - b.from);
-  for (let [reached, at] = [position, 0]; ; ) {
+  for (let [reached, index] = [position, 0]; ; ) {
     let next: Span | undefined;
-    for (; at < steps.length && (steps[at] as Span).from <= reached; at += 1)
-      if ((steps[at] as Span).to > reached) next = furthest(next, steps[at] as Span);
+    for (; index < steps.length && (steps[index] as Span).from <= reached; index += 1)
+      if ((steps[index] as Span).to > reached) next = furthest(next, steps[index] as Span);
     if (next === undefined) return path;
     path.push(next);
     reached = next.to;
@@ -141,7 +143,7 @@ export function findPath(line: readonly Span[], { from: position }: Pick<Span, '
 /** @returns in order the segments and hours at whose instants the directory can be restored */
 export function listPoints(spans: readonly Span[], leases: readonly Lease[]): Span[] {
   const points = leases.flatMap(({ epoch }) => {
-    const next = leases.find((one) => one.epoch === epoch + 1)?.at ?? Number.POSITIVE_INFINITY;
+    const next = leases.find((candidate) => candidate.epoch === epoch + 1)?.at ?? Number.POSITIVE_INFINITY;
     const line = spansOf(spans, leases, epoch);
     const steps = line.filter(({ kind }) => kind !== 'bases').sort((a, b) => a.to - b.to || a.at - b.at);
     const bases = line.filter(({ kind }) => kind === 'bases');
@@ -166,11 +168,14 @@ function listReached(base: Span, steps: readonly Span[]): Span[] {
 export const findLast = (line: readonly Span[]): Span | undefined =>
   line
     .filter(({ kind }) => kind !== 'bases')
-    .reduce<Span | undefined>((one, other) => (one && one.to >= other.to ? one : other), undefined);
+    .reduce<Span | undefined>(
+      (first, second) => (first && first.to >= second.to ? first : second),
+      undefined,
+    );
 
 /** @returns the base with which restores begin */
 export const findBase = (line: readonly Span[], upTo: number): Span | undefined =>
   line
     .filter(({ kind, from }) => kind === 'bases' && from <= upTo)
-    .sort((one, other) => one.from - other.from || one.to - other.to)
+    .sort((a, b) => a.from - b.from || a.to - b.to)
     .at(-1);

@@ -91,8 +91,8 @@ export async function inspectTarget(
   const isUsed = local !== undefined && local.epoch > 0 && local.url === settings.url;
   if (!(await target.isThere()))
     return { problem: isUsed ? 'it does not exist' : 'it does not exist yet; the service creates it' };
-  const found = await target.findIdentity();
-  if (isUsed && local.backup !== undefined) refuseOther(target, found, local.backup);
+  const identity = await target.findIdentity();
+  if (isUsed && local.backup !== undefined) refuseOther(target, identity, local.backup);
   return inspectLine(target);
 }
 
@@ -106,15 +106,15 @@ async function inspectLine(
   const { problem } = await findCopy(target, base);
   if (problem !== undefined) return { problem };
   if (plan.lostAt === undefined) return { at: plan.at };
-  const [from, to] = [plan.at, plan.lostAt].map((at) => new Date(at).toISOString());
+  const [from, to] = [plan.at, plan.lostAt].map((instant) => new Date(instant).toISOString());
   return { at: plan.at, problem: `objects are missing between ${from} and ${to}` };
 }
 
 /** @throws VanishedTarget if the target no longer holds the backup that it held */
-export function refuseOther(target: BackupTarget, found: string | undefined, own: string): void {
-  if (found === own) return;
-  const what = found === undefined ? `no longer has the object ${IDENTITY}` : 'holds another backup';
+export function refuseOther(target: BackupTarget, identity: string | undefined, own: string): void {
+  if (identity === own) return;
+  const difference = identity === undefined ? `no longer has the object ${IDENTITY}` : 'holds another backup';
   throw new VanishedTarget(
-    `${target.url} ${what}: mount or name the target to which this service sent its backup`,
+    `${target.url} ${difference}: mount or name the target to which this service sent its backup`,
   );
 }

@@ -52,7 +52,7 @@ export async function deliverSnapshot(
 
 /** @returns the names of files that only a larger earlier build had */
 function listStale({ definition: { format } }: Channel, { files }: Snapshot, former: readonly Snapshot[]) {
-  const most = Math.max(...former.map((one) => one.files.length));
+  const most = Math.max(...former.map((earlier) => earlier.files.length));
   const { nameOf } = planFiles(format);
-  return Array.from({ length: most - files.length }, (_, at) => nameOf(files.length + 1 + at));
+  return Array.from({ length: most - files.length }, (_, index) => nameOf(files.length + 1 + index));
 }

@@ -33,7 +33,7 @@ export function createChannelSchedule(parts: ChannelScheduleParts) {
     logger,
     table: CHANNELS,
     subject: 'channels',
-    startDue: (found) => startDue(parts, found),
+    startDue: (due) => startDue(parts, due),
   });
 }
 

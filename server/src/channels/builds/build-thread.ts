@@ -37,10 +37,10 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
     },
     /** @returns the next event. @throws if the build fails */
     async next() {
-      const taken = building;
+      const current = building;
       building = undefined;
-      const event = await taken?.take();
-      if (event?.kind !== 'end') building = taken;
+      const event = await current?.take();
+      if (event?.kind !== 'end') building = current;
       return event;
     },
     /** A build in progress holds its catalog open, so it can end only with the thread. */

@@ -15,8 +15,8 @@ export async function* findPages(
   identifiers: readonly string[],
 ): AsyncGenerator<ReadProduct[]> {
   const all = [...new Set(identifiers)];
-  for (let at = 0; at < all.length; at += UPLOADS_AT_ONCE)
-    yield (await pass.findUploads(all.slice(at, at + UPLOADS_AT_ONCE))).map(toRead);
+  for (let start = 0; start < all.length; start += UPLOADS_AT_ONCE)
+    yield (await pass.findUploads(all.slice(start, start + UPLOADS_AT_ONCE))).map(toRead);
 }
 
 export const lastOf = (page: readonly ReadProduct[]): number => page.at(-1)?.productId ?? 0;

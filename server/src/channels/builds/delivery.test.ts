@@ -58,12 +58,12 @@ test('only files of a larger earlier build are removed', async (t) => {
     s3.objects.set(name, Buffer.from('old'));
   }
   const { port, hostKey } = sftp;
-  const places: DeliveryOrder['destination'][] = [
+  const destinations: DeliveryOrder['destination'][] = [
     { type: 'sftp', host: '127.0.0.1', port, user: 'shop', password: 'p', hostKey },
     { type: 's3', endpoint: s3.endpoint, region: S3_REGION, bucket: 'feeds', ...S3_KEYS },
   ];
   const stale = ['products-3.csv', 'products-4.csv'];
-  for (const destination of places) {
+  for (const destination of destinations) {
     const { files, bytes, problem } = await deliver(parts, { snapshot, stale, destination });
     assert.deepEqual([files, problem], [3, undefined]);
     assert.ok(bytes > 6);
@@ -78,7 +78,7 @@ const AT_ONCE = { retryMs: [1, 1] };
 test('transient problems are retried, and refusals are not', async (t) => {
   const s3 = await startS3Server('feeds');
   t.after(s3.close);
-  const place = {
+  const bucketDestination = {
     type: 's3' as const,
     endpoint: s3.endpoint,
     region: S3_REGION,
@@ -87,16 +87,16 @@ test('transient problems are retried, and refusals are not', async (t) => {
   };
   const order = (destination: DeliveryOrder['destination']) => ({ snapshot, stale: [], destination });
   s3.failPuts(2);
-  assert.equal((await deliver(parts, order(place), AT_ONCE)).problem, undefined);
+  assert.equal((await deliver(parts, order(bucketDestination), AT_ONCE)).problem, undefined);
   assert.equal(s3.objects.size, NAMES.length);
   s3.failPuts(3);
-  const failed = await deliver(parts, order(place), AT_ONCE);
+  const failed = await deliver(parts, order(bucketDestination), AT_ONCE);
   assert.match(failed.problem ?? '', /answered 500 InternalError \(3 attempts\)$/);
   const before = s3.requests.length;
-  const refused = await deliver(parts, order({ ...place, secretAccessKey: 'other' }), AT_ONCE);
+  const refused = await deliver(parts, order({ ...bucketDestination, secretAccessKey: 'other' }), AT_ONCE);
   assert.match(refused.problem ?? '', /secret access key/);
   assert.equal(s3.requests.length, before + 1);
-  const inside = await deliver({ ...parts, allow: [] }, order(place), AT_ONCE);
+  const inside = await deliver({ ...parts, allow: [] }, order(bucketDestination), AT_ONCE);
   assert.match(inside.problem ?? '', /leads to a loopback address/);
 });
 

@@ -48,12 +48,12 @@ export async function deliver(
   const timeouts = createTimeouts(limits, 'The destination');
   const via = { allows: allowAddresses(allow), resolve: undefined, timeouts, signal: undefined };
   for (let attempt = 0; ; attempt += 1) {
-    const done = await deliverOnce(payloads, order, via).catch(toProblem);
-    if (!(done instanceof OutboundProblem)) return done;
-    const mayPass = PASSING.has(done.reason) && !timeouts.areUsedUp();
+    const outcome = await deliverOnce(payloads, order, via).catch(toProblem);
+    if (!(outcome instanceof OutboundProblem)) return outcome;
+    const mayPass = PASSING.has(outcome.reason) && !timeouts.areUsedUp();
     const wait = mayPass ? retryMs[attempt] : undefined;
     const attempts = attempt === 0 ? '' : ` (${attempt + 1} attempts)`;
-    if (wait === undefined) return { files: 0, bytes: 0, problem: `${done.message}${attempts}` };
+    if (wait === undefined) return { files: 0, bytes: 0, problem: `${outcome.message}${attempts}` };
     await delay(wait);
   }
 }

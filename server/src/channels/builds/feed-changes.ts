@@ -39,8 +39,8 @@ type WriteTexts = (texts: readonly string[]) => Promise<void>;
 export async function openFeedChanges(feed: FeedRows, { before, definition, ...parts }: ChangeParts) {
   if (!definition.changes) return undefined;
   const { writer } = feed;
-  const known = new HashedTexts();
-  const hasColumns = before && (await readVersions(known, before, { ...parts, head: writer.head }));
+  const formerVersions = new HashedTexts();
+  const hasColumns = before && (await readVersions(formerVersions, before, { ...parts, head: writer.head }));
   const former = hasColumns ? before : undefined;
   const counts = { unchanged: 0, removed: 0 };
   const present = new HashedTexts();
@@ -62,14 +62,14 @@ export async function openFeedChanges(feed: FeedRows, { before, definition, ...p
   return {
     counts,
     async take(going: readonly ReadRow[]): Promise<string[]> {
-      const made = going.map((read) => {
+      const rowsMade = going.map((read) => {
         const [name, text] = [feed.nameOf(read), writer.write(read.row)];
         return { name, text, hash: hashRow(text), removal: writer.remove?.(read.row) ?? '' };
       });
-      await rows.add(made.map(({ name, hash, removal }) => `${JSON.stringify([name, hash, removal])}\n`));
-      for (const { name } of made) present.add(name);
-      const changed = made.filter(({ name, hash }) => !known.has(versionOf(name, hash)));
-      counts.unchanged += made.length - changed.length;
+      await rows.add(rowsMade.map(({ name, hash, removal }) => `${JSON.stringify([name, hash, removal])}\n`));
+      for (const { name } of rowsMade) present.add(name);
+      const changed = rowsMade.filter(({ name, hash }) => !formerVersions.has(versionOf(name, hash)));
+      counts.unchanged += rowsMade.length - changed.length;
       return changed.map(({ text }) => text);
     },
     /**
@@ -89,12 +89,12 @@ export async function openFeedChanges(feed: FeedRows, { before, definition, ...p
 
 /** @returns whether the earlier file had the same head */
 async function readVersions(
-  known: HashedTexts,
+  versions: HashedTexts,
   before: PublishedBefore,
   { head, ...parts }: Pick<ChangeParts, 'projectId' | 'payloads'> & { readonly head: string },
 ): Promise<boolean> {
   for await (const line of readLines(before, parts)) {
-    if (typeof line !== 'string') known.add(versionOf(line[0], line[1]));
+    if (typeof line !== 'string') versions.add(versionOf(line[0], line[1]));
     else if (line !== head) return false;
   }
   return true;

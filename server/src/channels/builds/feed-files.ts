@@ -23,32 +23,32 @@ const TEXT_CHARACTERS = 64 * 1024;
 export function createFileWriter(parts: FileParts) {
   const { files, writer } = parts;
   const { rowsPerFile = Number.POSITIVE_INFINITY } = files.format;
-  const done: FeedFile[] = [];
+  const written: FeedFile[] = [];
   let file: ReturnType<typeof openFile> | undefined;
 
   async function endFile(): Promise<void> {
     if (file === undefined) return;
     const ended = await file.end(writer.tail);
-    done.push({ name: files.nameOf(done.length + 1), mediaType: files.mediaType, ...ended });
+    written.push({ name: files.nameOf(written.length + 1), mediaType: files.mediaType, ...ended });
     file = undefined;
   }
 
   return {
     /** Adds many rows at a time, because waiting for each row would cost as much as writing it. */
     async add(rows: readonly string[]): Promise<void> {
-      for (let at = 0; at < rows.length; ) {
+      for (let start = 0; start < rows.length; ) {
         if (file?.countRows() === rowsPerFile) await endFile();
         file ??= openFile(parts, writer.head);
-        const fitting = rows.slice(at, at + rowsPerFile - file.countRows());
+        const fitting = rows.slice(start, start + rowsPerFile - file.countRows());
         await file.add(fitting);
-        at += fitting.length;
+        start += fitting.length;
       }
     },
     /** @returns at least one file, even for a feed without products */
     async end(): Promise<readonly FeedFile[]> {
-      if (done.length === 0) file ??= openFile(parts, writer.head);
+      if (written.length === 0) file ??= openFile(parts, writer.head);
       await endFile();
-      return done;
+      return written;
     },
   };
 }

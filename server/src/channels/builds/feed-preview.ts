@@ -45,9 +45,9 @@ async function readFirst(rows: FeedRows, fileName: string): Promise<FeedPreview>
 }
 
 function showRow({ identifier, row, problems, isLeftOut, absent }: ReadRow, columns: readonly string[]) {
-  const values = columns.flatMap((name, at) => {
-    const found = row.values[at] ?? [];
-    return found.length === 0 ? [] : [[name, found]];
+  const values = columns.flatMap((name, index) => {
+    const fieldValues = row.values[index] ?? [];
+    return fieldValues.length === 0 ? [] : [[name, fieldValues]];
   });
   const related = row.related.map(({ as, identifiers }) => ({ as, identifiers }));
   const message = `related products are not named, because they are not in the file: ${absent.slice(0, SHOWN_IDENTIFIERS).join(' ')}`;
@@ -58,10 +58,10 @@ function showRow({ identifier, row, problems, isLeftOut, absent }: ReadRow, colu
 
 /** @returns the required fields that products lack, the most frequent first */
 function listMissing(taken: readonly ReadRow[]): FeedPreview['missing'] {
-  const found = taken.flatMap(({ identifier, problems }) =>
+  const missing = taken.flatMap(({ identifier, problems }) =>
     problems.filter(({ code }) => code === 'field_missing').map((problem) => ({ identifier, ...problem })),
   );
-  return [...Map.groupBy(found, ({ field }) => field)]
+  return [...Map.groupBy(missing, ({ field }) => field)]
     .map(([field, all]) => ({
       field,
       products: all.length,

@@ -151,10 +151,10 @@ export class FeedRows implements AsyncDisposable {
       page.length > 0;
       page = await this.#readAfter(after)
     ) {
-      const made = await this.#makeRows(this.#named === undefined ? page : this.#named.takeFirst(page));
+      const rows = await this.#makeRows(this.#named === undefined ? page : this.#named.takeFirst(page));
       if (stops && this.#absent.size > 0) return after;
       after = lastOf(page);
-      yield { products: page.length, rows: await this.#relate(made, isPart) };
+      yield { products: page.length, rows: await this.#relate(rows, isPart) };
     }
     return undefined;
   }
@@ -172,9 +172,9 @@ export class FeedRows implements AsyncDisposable {
   }
 
   async #makeRows(products: readonly ReadProduct[]): Promise<MadeRow[]> {
-    const taken = products.filter(({ upload }) => this.#isTaken(upload));
-    const results = await evaluate(this.#expressions, taken);
-    const made = taken.map(({ productId, upload }, index) => ({
+    const takenProducts = products.filter(({ upload }) => this.#isTaken(upload));
+    const results = await evaluate(this.#expressions, takenProducts);
+    const made = takenProducts.map(({ productId, upload }, index) => ({
       productId,
       identifier: upload.identifier,
       made: this.#maker.make(upload, results?.[index]),
@@ -188,13 +188,13 @@ export class FeedRows implements AsyncDisposable {
     const relations = this.#relations;
     const going = made.filter(({ made: { isLeftOut } }) => !isLeftOut);
     const isAlone = relations.length === 0 || going.length === 0;
-    const found = isAlone ? [] : await this.#pass.listRelated(going, relations);
-    const listNamed = () => found.flat().flatMap((list) => list.identifiers);
+    const relatedLists = isAlone ? [] : await this.#pass.listRelated(going, relations);
+    const listNamed = () => relatedLists.flat().flatMap((list) => list.identifiers);
     // Like `#survey`, but of related products only.
     if (isPart) for await (const page of findPages(this.#pass, listNamed())) await this.#makeRows(page);
     await this.#named?.read(listNamed());
     let next = 0;
-    return made.map((row) => this.#addRelated(row, row.made.isLeftOut ? [] : (found[next++] ?? [])));
+    return made.map((row) => this.#addRelated(row, row.made.isLeftOut ? [] : (relatedLists[next++] ?? [])));
   }
 
   #addRelated({ identifier, made }: MadeRow, lists: readonly RelatedList[]): ReadRow {
@@ -255,8 +255,8 @@ function toInput({ attributes, settings: _, ...product }: UploadedProduct): obje
   const values: Record<string, string | string[]> = Object.create(null);
   for (const { key, value, userGroups } of attributes) {
     if (userGroups !== undefined) continue;
-    const known = values[key];
-    values[key] = known === undefined ? value : [known, value].flat();
+    const earlier = values[key];
+    values[key] = earlier === undefined ? value : [earlier, value].flat();
   }
   return { ...product, attributes: { ...values } };
 }

@@ -24,18 +24,19 @@ export class HashedTexts {
   }
 
   #put(low: number, high: number): void {
-    const at = this.#placeOf(low, high);
-    if (this.#low[at] === 0) this.#size += 1;
-    this.#low[at] = low;
-    this.#high[at] = high;
+    const position = this.#placeOf(low, high);
+    if (this.#low[position] === 0) this.#size += 1;
+    this.#low[position] = low;
+    this.#high[position] = high;
   }
 
   /** @returns the position of the hash, or the empty position for it */
   #placeOf(low: number, high: number): number {
     const last = this.#low.length - 1;
-    let at = low & last;
-    while (this.#low[at] !== 0 && !(this.#low[at] === low && this.#high[at] === high)) at = (at + 1) & last;
-    return at;
+    let position = low & last;
+    while (this.#low[position] !== 0 && !(this.#low[position] === low && this.#high[position] === high))
+      position = (position + 1) & last;
+    return position;
   }
 
   #grow(): void {
@@ -43,7 +44,7 @@ export class HashedTexts {
     this.#low = new Uint32Array(low.length * 2);
     this.#high = new Uint32Array(high.length * 2);
     this.#size = 0;
-    for (const [at, bits] of low.entries()) if (bits !== 0) this.#put(bits, high[at] ?? 0);
+    for (const [position, bits] of low.entries()) if (bits !== 0) this.#put(bits, high[position] ?? 0);
   }
 }
 
@@ -51,8 +52,8 @@ export class HashedTexts {
 function hash(text: string): [low: number, high: number] {
   let low = 0xdeadbeef;
   let high = 0x41c6ce57;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
     low = Math.imul(low ^ code, 0x9e3779b1);
     high = Math.imul(high ^ code, 0x5f356495);
   }

@@ -29,7 +29,7 @@ export function publish(
       throw new ServiceError('changed_meanwhile', {
         details: ['the channel was changed or deleted during the build; build it again'],
       });
-    const at = await readNow(tx, database);
+    const now = await readNow(tx, database);
     await insertSnapshot(tx, {
       projectId: channel.projectId,
       channelId: channel.id,
@@ -38,11 +38,11 @@ export function publish(
       rows: output.counts.rows,
       files: output.files,
       ...(output.published && { published: output.published }),
-      createdAt: at,
+      createdAt: now,
     });
     const { rows } = output.counts;
     const data = { channelId: channel.id, name: channel.definition.name, rows };
-    const event = { type: 'channel.published' as const, at, taskNumber: task.number, data };
+    const event = { type: 'channel.published' as const, at: now, taskNumber: task.number, data };
     await recordEvents(tx, channel.projectId, [event]);
     const old = (await listSnapshots(tx, channel)).slice(1 + FORMER_SNAPSHOTS);
     for (const snapshot of old) await removeSnapshot(tx, snapshot);

@@ -28,8 +28,8 @@ export async function findServedFile(
   token: string,
   fileName: string,
 ): Promise<ServedFile | undefined> {
-  const found = await CHANNELS.findByToken(database.read, 'token', token);
-  const snapshot = found && (await findPublished(database.read, found.resource));
+  const channel = await CHANNELS.findByToken(database.read, 'token', token);
+  const snapshot = channel && (await findPublished(database.read, channel.resource));
   if (snapshot === undefined) return undefined;
   if (fileName === INDEX) return serveIndex(snapshot);
   const file = snapshot.files.find(({ name }) => name === fileName);
@@ -42,10 +42,10 @@ export async function* readPieces(
   { projectId, pieces }: { readonly projectId: number; readonly pieces: FeedFile['pieces'] },
   [from, to] = [0, Number.POSITIVE_INFINITY],
 ): AsyncGenerator<Uint8Array> {
-  let at = 0;
+  let offset = 0;
   for (const piece of pieces) {
-    const [begin, end] = [at, at + piece.sizeBytes];
-    at = end;
+    const [begin, end] = [offset, offset + piece.sizeBytes];
+    offset = end;
     if (end <= from || begin >= to) continue;
     const bytes = await payloads.read(projectId, piece.name);
     yield bytes.subarray(Math.max(0, from - begin), Math.min(piece.sizeBytes, to - begin));

@@ -71,7 +71,7 @@ function withDefaults(sent: SentChannel): ChannelDefinition {
     format,
     filter,
     ...(mapping !== undefined && { mapping }),
-    relations: relations.map((one) => ({ ...one, limit: one.limit ?? 10 }) as ChannelRelation),
+    relations: relations.map((relation) => ({ ...relation, limit: relation.limit ?? 10 }) as ChannelRelation),
     trigger: readTrigger(sent.trigger),
     destinations,
     ...(sent.changes && { changes: true }),
@@ -107,7 +107,8 @@ function checkChanges(
   { type, wholeBecause, identifiedBy }: OutputFormat,
 ): string[] {
   if (!changes) return [];
-  if (wholeBecause !== undefined) return [`/changes: a file of ${type} always contains all products: ${wholeBecause}`];
+  if (wholeBecause !== undefined)
+    return [`/changes: a file of ${type} always contains all products: ${wholeBecause}`];
   const isNamed = mapping === undefined || findIdentifying(mapping, identifiedBy) !== undefined;
   return isNamed ? [] : ['/changes: a field of the mapping must be {"field":"identifier"}'];
 }
@@ -138,9 +139,9 @@ function checkChannelFilter(filter: Filter | undefined, { attributes }: CheckedC
   if (filter === undefined) return [];
   const errors = checkFilter('/filter', filter);
   if (errors.length > 0) return errors;
-  const known = indexByKey(attributes);
-  const unknown = listConditions(filter).flatMap((one) =>
-    'attribute' in one && !known.has(one.attribute) ? [one.attribute] : [],
+  const attributeByKey = indexByKey(attributes);
+  const unknown = listConditions(filter).flatMap((condition) =>
+    'attribute' in condition && !attributeByKey.has(condition.attribute) ? [condition.attribute] : [],
   );
   if (unknown.length > 0) return [...new Set(unknown)].map((name) => `/filter: ${describeUnknown(name)}`);
   try {
@@ -154,9 +155,9 @@ function checkChannelFilter(filter: Filter | undefined, { attributes }: CheckedC
 
 /** @throws ComparisonProblem for a comparison that is impossible with these attributes */
 export function compileChannelFilter(filter: Filter, attributes: readonly Attribute[]) {
-  const known = indexByKey(attributes);
+  const attributeByKey = indexByKey(attributes);
   return compileFilter(filter, (name) => {
-    const attribute = known.get(name);
+    const attribute = attributeByKey.get(name);
     if (attribute === undefined) throw new ComparisonProblem(describeUnknown(name));
     return toCompared(attribute, [attribute.name, ...(attribute.synonyms ?? [])]);
   });
@@ -169,18 +170,20 @@ function checkFields(
   { type, fields, takesOthers, fieldNamed }: OutputFormat,
 ): string[] {
   if (mapping === undefined || fields === undefined || takesOthers) return [];
-  const known = new Set(fields.map(({ name }) => name));
+  const fieldNames = new Set(fields.map(({ name }) => name));
   return Object.keys(mapping)
-    .filter((name) => !known.has(name) && fieldNamed?.(name) === undefined)
+    .filter((name) => !fieldNames.has(name) && fieldNamed?.(name) === undefined)
     .map((name) => `/mapping/${name}: ${type} has no such field`);
 }
 
 async function checkMapping(mapping: ChannelMapping, { attributes, checkTexts }: ChannelChecks) {
-  const known = indexByKey(attributes);
+  const attributeByKey = indexByKey(attributes);
   const problems = Object.entries(mapping).flatMap(([field, source]) =>
-    listProblems(source, known).map((problem) => `/mapping/${field}/${problem}`),
+    listProblems(source, attributeByKey).map((problem) => `/mapping/${field}/${problem}`),
   );
-  const expressions = Object.values(mapping).flatMap((one) => ('expression' in one ? [one.expression] : []));
+  const expressions = Object.values(mapping).flatMap((source) =>
+    'expression' in source ? [source.expression] : [],
+  );
   if (problems.length > 0 || expressions.length === 0) return problems;
   const wrong = (await checkTexts({ expressions: [...new Set(expressions)], patterns: NO_PATTERNS }))
     .expressions;
@@ -190,22 +193,25 @@ async function checkMapping(mapping: ChannelMapping, { attributes, checkTexts }:
   });
 }
 
-function listProblems(source: FieldSource, known: ReadonlyMap<string, Attribute>): string[] {
+function listProblems(source: FieldSource, attributeByKey: ReadonlyMap<string, Attribute>): string[] {
   if ('template' in source && readTemplate(source.template) === undefined)
     return ['template: has an unmatched brace; write {{ or }} for a literal brace'];
   const [kind = ''] = Object.keys(source);
   return [...listNames(source)]
-    .filter(({ name, mayBeOwn }) => !known.has(name) && !(mayBeOwn && Object.hasOwn(OWN_FIELDS, name)))
+    .filter(
+      ({ name, mayBeOwn }) => !attributeByKey.has(name) && !(mayBeOwn && Object.hasOwn(OWN_FIELDS, name)),
+    )
     .map(({ name }) => `${kind}: ${describeUnknown(name)}`);
 }
 
-function checkRelations(relations: readonly ChannelRelation[], known: CheckedCatalog): string[] {
-  return relations.flatMap(({ tag, id }, at) => {
-    if ((tag === undefined) === (id === undefined)) return [`/relations/${at}: name either a tag or an id`];
-    if (tag !== undefined && !known.relations.some(({ definition }) => definition.tag === tag))
-      return [`/relations/${at}/tag: no relation has the tag ${JSON.stringify(tag)}`];
-    if (id !== undefined && !known.relations.some((one) => one.id === id))
-      return [`/relations/${at}/id: there is no relation ${id}`];
+function checkRelations(relations: readonly ChannelRelation[], catalog: CheckedCatalog): string[] {
+  return relations.flatMap(({ tag, id }, index) => {
+    if ((tag === undefined) === (id === undefined))
+      return [`/relations/${index}: name either a tag or an id`];
+    if (tag !== undefined && !catalog.relations.some(({ definition }) => definition.tag === tag))
+      return [`/relations/${index}/tag: no relation has the tag ${JSON.stringify(tag)}`];
+    if (id !== undefined && !catalog.relations.some((relation) => relation.id === id))
+      return [`/relations/${index}/id: there is no relation ${id}`];
     return [];
   });
 }

@@ -39,7 +39,8 @@ const Source = Type.Object(
     template: optional.text({
       minLength: 1,
       maxLength: 4_096,
-      description: 'text with names of attributes or fields in braces, such as {Price} EUR; write {{ and }} for literal braces',
+      description:
+        'text with names of attributes or fields in braces, such as {Price} EUR; write {{ and }} for literal braces',
     }),
     expression: optional.text({
       minLength: 1,
@@ -73,7 +74,11 @@ const YEAR_SECONDS = 31_536_000;
 
 const SentTrigger = closedAs('ChannelTrigger', {
   type: Type.Enum(['manual', 'schedule', 'change']),
-  cron: optional.text({ minLength: 1, maxLength: 255, description: 'schedule: the same form as in a pipeline' }),
+  cron: optional.text({
+    minLength: 1,
+    maxLength: 255,
+    description: 'schedule: the same form as in a pipeline',
+  }),
   timeZone: optional.text({ minLength: 1, maxLength: 64, description: 'schedule: such as Europe/Berlin' }),
   minSecondsBetween: optional.integer({
     minimum: 0,
@@ -212,7 +217,9 @@ const Problem = titled('FieldProblem', {
 export const WirePreview = titled('ChannelPreview', {
   fileName: Type.String(),
   columns: Type.Array(Type.String()),
-  mapping: Type.Record(Type.String(), Source, { description: 'the mapping that was sent, or else the suggested one' }),
+  mapping: Type.Record(Type.String(), Source, {
+    description: 'the mapping that was sent, or else the suggested one',
+  }),
   rows: Type.Array(
     Type.Object({
       identifier: Type.String(),
@@ -226,7 +233,9 @@ export const WirePreview = titled('ChannelPreview', {
   missing: Type.Array(
     Type.Object({
       field: Type.String(),
-      products: Type.Integer({ description: 'number of products that lack the field, of the products that were read' }),
+      products: Type.Integer({
+        description: 'number of products that lack the field, of the products that were read',
+      }),
       identifiers: Type.Array(Type.String(), { description: 'identifiers of the first of these products' }),
       message: Type.String(),
     }),

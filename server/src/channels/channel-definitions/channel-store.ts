@@ -150,8 +150,10 @@ export async function findPublished(
 
 /** @returns the snapshots of a channel, newest first */
 export async function listSnapshots(rows: Rows, { projectId, id }: Pick<Channel, 'projectId' | 'id'>) {
-  const found = snapshotsOf(rows, projectId).where('channel_id', '=', id).orderBy('task_number', 'desc');
-  return (await found.execute()).map(readSnapshot);
+  const rowsOfChannel = snapshotsOf(rows, projectId)
+    .where('channel_id', '=', id)
+    .orderBy('task_number', 'desc');
+  return (await rowsOfChannel.execute()).map(readSnapshot);
 }
 
 export const removeSnapshot = (

@@ -57,8 +57,7 @@ const folderOption = (description: string) =>
 /** @returns the problem of a folder, after removing its optional prefix */
 function checkFolder(folder: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the check refuses control characters.
-  if (/[\u0000-\u001f\u007f\\]/.test(folder))
-    return 'must use / and contain no \\ or control characters';
+  if (/[\u0000-\u001f\u007f\\]/.test(folder)) return 'must use / and contain no \\ or control characters';
   const names = folder.replace(/\/$/, '').split('/');
   const isEmpty = folder === '' || folder === '/';
   const isWrong = names.some((name) => name === '' || name === '.' || name === '..');
@@ -95,8 +94,8 @@ const s3 = defineDestination({
       ? 'must not begin with /, because keys of objects do not'
       : checkFolder(folder),
   }),
-  async open({ type: _, folder, ...place }, via) {
-    const bucket = new S3(place, via);
+  async open({ type: _, folder, ...bucketPlace }, via) {
+    const bucket = new S3(bucketPlace, via);
     return {
       write: (name, bytes, contentType) => bucket.write(pathIn(folder, name), bytes, { contentType }),
       remove: (name) => bucket.remove(pathIn(folder, name)),
@@ -160,60 +159,68 @@ export type Destination = Static<(typeof DESTINATIONS)[number]['schema']>;
 
 /** @throws Error for an unknown type; the type of a stored destination was checked before */
 function getKind({ type }: Destination): DestinationKind<Destination> {
-  const kind = DESTINATIONS.find((one) => one.type === type);
+  const kind = DESTINATIONS.find((candidate) => candidate.type === type);
   if (kind === undefined) throw new Error(`There is no destination ${type}`);
   return kind as DestinationKind<Destination>;
 }
 
-export const describeDestination = (one: Destination): string => getKind(one).describe(one);
+export const describeDestination = (destination: Destination): string =>
+  getKind(destination).describe(destination);
 
 /** @returns problems that the schema cannot express, for the details of a refusal */
 export function checkDestinations(sent: readonly Destination[]): string[] {
-  const places = sent.map(placeOf);
-  return sent.flatMap((one, at) => {
-    const problems = Object.entries(getKind(one).check(one)).flatMap(([option, problem]) =>
-      problem === undefined ? [] : [`/destinations/${at}/${option}: ${problem}`],
+  const locations = sent.map(locationOf);
+  return sent.flatMap((destination, index) => {
+    const problems = Object.entries(getKind(destination).check(destination)).flatMap(([option, problem]) =>
+      problem === undefined ? [] : [`/destinations/${index}/${option}: ${problem}`],
     );
-    const first = places.indexOf(places[at] ?? '');
-    return first === at ? problems : [...problems, `/destinations/${at}: is the same location as ${first}`];
+    const first = locations.indexOf(locations[index] ?? '');
+    return first === index
+      ? problems
+      : [...problems, `/destinations/${index}: is the same location as ${first}`];
   });
 }
 
-function placeOf(one: Destination): string {
-  const { type, secrets, accountOf } = getKind(one);
-  return JSON.stringify([type, secrets.sentTo(one), accountOf(one), pathIn(one.folder, '')]);
+function locationOf(destination: Destination): string {
+  const { type, secrets, accountOf } = getKind(destination);
+  return JSON.stringify([
+    type,
+    secrets.sentTo(destination),
+    accountOf(destination),
+    pathIn(destination.folder, ''),
+  ]);
 }
 
 /** @returns the destinations in the form for answers and storage, with *** in place of secrets */
 export const maskDestinations = (list: readonly Destination[]): Destination[] =>
-  list.map((one) => maskMembers(one, getKind(one).secrets));
+  list.map((destination) => maskMembers(destination, getKind(destination).secrets));
 
 /** @returns the secrets of each destination, to be sealed; undefined if there are none, or only masked ones */
 export function secretsOf(list: readonly Destination[]): readonly (object | null)[] | undefined {
-  const secrets = list.map((one) => pickSecrets(one, getKind(one).secrets) ?? null);
-  return secrets.some((one) => one !== null) ? secrets : undefined;
+  const secrets = list.map((destination) => pickSecrets(destination, getKind(destination).secrets) ?? null);
+  return secrets.some((secret) => secret !== null) ? secrets : undefined;
 }
 
 export const withSecrets = (
   masked: readonly Destination[],
   secrets: readonly (object | null)[],
-): Destination[] => masked.map((one, at) => ({ ...one, ...secrets[at] }));
+): Destination[] => masked.map((destination, index) => ({ ...destination, ...secrets[index] }));
 
 export const hasMasked = (list: readonly Destination[]): boolean =>
-  list.some((one) => listMasked(one, getKind(one).secrets).length > 0);
+  list.some((destination) => listMasked(destination, getKind(destination).secrets).length > 0);
 
 /** @returns destinations with the masked values filled in, or problems for the details of a refusal */
 export function fillMasked(sent: readonly Destination[], stored: readonly Destination[]) {
   const problems: string[] = [];
-  const filled = sent.map((one, at) => {
-    const { secrets } = getKind(one);
-    const found = rankStored(one, at, stored)
-      .map((known) => fillMembers(one, known, secrets))
+  const filled = sent.map((destination, index) => {
+    const { secrets } = getKind(destination);
+    const completed = rankStored(destination, index, stored)
+      .map((candidate) => fillMembers(destination, candidate, secrets))
       .find((whole) => whole !== undefined);
-    if (found !== undefined) return found;
-    const masked = listMasked(one, secrets);
-    problems.push(...masked.map((member) => describeMasked(`/destinations/${at}/${member}`)));
-    return one;
+    if (completed !== undefined) return completed;
+    const masked = listMasked(destination, secrets);
+    problems.push(...masked.map((member) => describeMasked(`/destinations/${index}/${member}`)));
+    return destination;
   });
   return { filled, problems };
 }
@@ -222,16 +229,19 @@ export function fillMasked(sent: readonly Destination[], stored: readonly Destin
  * Destinations have no name. So stored destinations of the same account come first, then the one at the same position
  * of the list.
  */
-function rankStored(sent: Destination, place: number, stored: readonly Destination[]) {
+function rankStored(sent: Destination, position: number, stored: readonly Destination[]) {
   const { accountOf } = getKind(sent);
   const ranked = stored
-    .map((one, at) => ({ one, isHere: Number(at === place) }))
-    .filter(({ one }) => one.type === sent.type)
-    .map((found) => ({ ...found, isSame: Number(accountOf(found.one) === accountOf(sent)) }))
+    .map((destination, index) => ({ destination, isHere: Number(index === position) }))
+    .filter(({ destination }) => destination.type === sent.type)
+    .map((candidate) => ({
+      ...candidate,
+      isSame: Number(accountOf(candidate.destination) === accountOf(sent)),
+    }))
     .sort((a, b) => b.isSame - a.isSame || b.isHere - a.isHere);
-  return ranked.length === 0 ? [undefined] : ranked.map(({ one }) => one);
+  return ranked.length === 0 ? [undefined] : ranked.map(({ destination }) => destination);
 }
 
 /** The caller closes the destination. @throws OutboundProblem */
-export const openDestination = (one: Destination, via: Outbound): Promise<OpenedDestination> =>
-  getKind(one).open(one, via);
+export const openDestination = (destination: Destination, via: Outbound): Promise<OpenedDestination> =>
+  getKind(destination).open(destination, via);

@@ -53,15 +53,15 @@ class Slots {
 
   has = (name: string): boolean => this.#attributes.has(name);
 
-  place(name: string): number {
-    const known = this.#places.get(name);
-    if (known !== undefined) return known;
+  assignSlot(name: string): number {
+    const assigned = this.#places.get(name);
+    if (assigned !== undefined) return assigned;
     const attribute = this.#attributes.get(name);
-    const at = this.#count;
+    const slot = this.#count;
     this.#count += 1;
     for (const key of attribute ? [attribute.name, ...(attribute.synonyms ?? [])] : [name])
-      this.#places.set(key, at);
-    return at;
+      this.#places.set(key, slot);
+    return slot;
   }
 
   /** Ignores values for some groups of customers, because not all readers of a feed may see them. */
@@ -71,10 +71,10 @@ class Slots {
     if (plain !== undefined) return plain;
     const slots: string[][] = [];
     for (const { key, value, userGroups } of product.attributes) {
-      const at = this.#places.get(key);
-      if (at === undefined || userGroups !== undefined) continue;
-      const values = slots[at];
-      if (values === undefined) slots[at] = [value];
+      const slot = this.#places.get(key);
+      if (slot === undefined || userGroups !== undefined) continue;
+      const values = slots[slot];
+      if (values === undefined) slots[slot] = [value];
       else values.push(value);
     }
     return slots;
@@ -86,9 +86,9 @@ class Slots {
       attributes.filter(({ key, userGroups }) => userGroups === undefined && this.#places.has(key)),
       ({ key }) => this.#places.get(key),
     );
-    return Object.values(mapping).map((source, at) => {
-      const all = 'attribute' in source ? (slots.get(this.place(source.attribute)) ?? []) : [];
-      return all.length === values[at]?.length ? all.map(({ row }) => row) : undefined;
+    return Object.values(mapping).map((source, index) => {
+      const all = 'attribute' in source ? (slots.get(this.assignSlot(source.attribute)) ?? []) : [];
+      return all.length === values[index]?.length ? all.map(({ row }) => row) : undefined;
     });
   }
 }
@@ -101,14 +101,14 @@ export function createRowMaker(
 ) {
   const slots = new Slots(attributes);
   const expressions: string[] = [];
-  const known = new Map(format.fields?.map((field) => [field.name, field]));
+  const fieldByName = new Map(format.fields?.map((field) => [field.name, field]));
   const columns = Object.keys(mapping).map(
-    (name) => known.get(name) ?? format.fieldNamed?.(name) ?? freeField(name),
+    (name) => fieldByName.get(name) ?? format.fieldNamed?.(name) ?? freeField(name),
   );
   const readers = columns.map(openReader);
   const getters = Object.values(mapping).map((source) => openSource(source, slots, expressions));
   const absent = (format.fields ?? []).filter(({ name, isRequired }) => isRequired && !(name in mapping));
-  const places = new Map(columns.map(({ name }, at) => [name, at]));
+  const columnIndex = new Map(columns.map(({ name }, index) => [name, index]));
 
   const readRows = (product: UploadedProduct, values: FeedRow['values']) =>
     format.fieldNamed && slots.readRows(product, mapping, values);
@@ -120,9 +120,9 @@ export function createRowMaker(
     make(product: UploadedProduct, results: readonly ExpressionResult[] = []) {
       const read = { product, slots: slots.read(product), results };
       const row = new RowCheck(format.type);
-      const values = getters.map((get, at) => row.take(readers[at] as FieldReader, get(read)));
+      const values = getters.map((get, index) => row.take(readers[index] as FieldReader, get(read)));
       for (const { name } of absent) row.miss(name, 'the mapping has no such field');
-      const valuesOf = (field: string) => values[places.get(field) ?? -1] ?? NONE;
+      const valuesOf = (field: string) => values[columnIndex.get(field) ?? -1] ?? NONE;
       for (const { field, requires, ...condition } of format.conditions ?? []) {
         const [value = ''] = valuesOf(field);
         const isMissing = condition.values.includes(value) && valuesOf(requires).length === 0;
@@ -135,8 +135,8 @@ export function createRowMaker(
 
 function openSource(source: FieldSource, slots: Slots, expressions: string[]): Getter {
   if ('attribute' in source) {
-    const at = slots.place(source.attribute);
-    return (read) => read.slots[at] ?? NONE;
+    const slot = slots.assignSlot(source.attribute);
+    return (read) => read.slots[slot] ?? NONE;
   }
   if ('field' in source) {
     const get = OWN_FIELDS[source.field];
@@ -147,9 +147,9 @@ function openSource(source: FieldSource, slots: Slots, expressions: string[]): G
     return () => values;
   }
   if ('template' in source) return openTemplate(source.template, slots);
-  const known = expressions.indexOf(source.expression);
-  const at = known < 0 ? expressions.push(source.expression) - 1 : known;
-  return ({ results }) => readResult(results[at]);
+  const knownIndex = expressions.indexOf(source.expression);
+  const index = knownIndex < 0 ? expressions.push(source.expression) - 1 : knownIndex;
+  return ({ results }) => readResult(results[index]);
 }
 
 function readResult(result: ExpressionResult | undefined): ReturnType<Getter> {
@@ -203,31 +203,31 @@ class RowCheck {
     this.#format = format;
   }
 
-  take(reader: FieldReader, found: ReturnType<Getter>): readonly string[] {
+  take(reader: FieldReader, values: ReturnType<Getter>): readonly string[] {
     const { field } = reader;
-    if ('problem' in found) {
-      this.#refuse(field, { message: `${field.name}: ${found.problem}` });
+    if ('problem' in values) {
+      this.#refuse(field, { message: `${field.name}: ${values.problem}` });
       return NONE;
     }
-    const taken = found.length === 1 ? this.#takeOne(reader, found) : this.#takeSome(reader, found);
+    const taken = values.length === 1 ? this.#takeOne(reader, values) : this.#takeSome(reader, values);
     if (taken.length === 0 && field.isRequired && !this.#isRefused(field.name))
       this.miss(field.name, 'its source has no value for this product');
     return taken;
   }
 
   /** Most fields have one value, and most values are written unchanged. */
-  #takeOne(reader: FieldReader, found: readonly string[]): readonly string[] {
-    const [text = ''] = found;
+  #takeOne(reader: FieldReader, values: readonly string[]): readonly string[] {
+    const [text = ''] = values;
     if (isBlank(text)) return NONE;
     const value = this.#read(reader, text);
     if (value === undefined) return NONE;
-    return value === text ? found : [value];
+    return value === text ? values : [value];
   }
 
-  #takeSome(reader: FieldReader, found: readonly string[]): readonly string[] {
+  #takeSome(reader: FieldReader, values: readonly string[]): readonly string[] {
     const { most = 1 } = reader.field;
     const taken: string[] = [];
-    for (const text of found) {
+    for (const text of values) {
       if (taken.length === most) break;
       const value = isBlank(text) ? undefined : this.#read(reader, text);
       if (value !== undefined) taken.push(value);
@@ -278,22 +278,22 @@ export type FieldSource =
 /** The sources by the format's field names, in the order of the columns. */
 export type ChannelMapping = Readonly<Record<string, FieldSource>>;
 
-const one = (text: string | undefined): readonly string[] => (text ? [text] : []);
+const listOf = (text: string | undefined): readonly string[] => (text ? [text] : []);
 const joinPath = (path: readonly string[]) => path.join(' > ');
 
 /** The fields that every product has besides attributes. */
 export const OWN_FIELDS = {
   identifier: ({ identifier }) => [identifier],
-  groupIdentifier: ({ groupIdentifier }) => one(groupIdentifier),
-  name: ({ name }) => one(name),
-  productUrl: ({ productUrl }) => one(productUrl),
-  image: ({ images }) => one(mainImage(images)?.url),
+  groupIdentifier: ({ groupIdentifier }) => listOf(groupIdentifier),
+  name: ({ name }) => listOf(name),
+  productUrl: ({ productUrl }) => listOf(productUrl),
+  image: ({ images }) => listOf(mainImage(images)?.url),
   images: ({ images }) => images.map(({ url }) => url),
   additionalImages({ images }) {
     const main = mainImage(images);
     return images.filter((image) => image !== main).map(({ url }) => url);
   },
-  category: ({ categories }) => one(mainCategory(categories)?.path.at(-1)),
+  category: ({ categories }) => listOf(mainCategory(categories)?.path.at(-1)),
   categoryPath({ categories }) {
     const main = mainCategory(categories);
     return main === undefined ? [] : [joinPath(main.path)];
@@ -316,10 +316,10 @@ type TemplatePart = { readonly text: string } | { readonly name: string };
 /** @returns undefined for an unmatched brace */
 export function readTemplate(template: string): TemplatePart[] | undefined {
   const parts: TemplatePart[] = [];
-  for (const [found, name] of template.matchAll(/\{\{|\}\}|\{([^{}]+)\}|[^{}]+|[{}]/g)) {
-    if (found === '{' || found === '}') return undefined;
+  for (const [match, name] of template.matchAll(/\{\{|\}\}|\{([^{}]+)\}|[^{}]+|[{}]/g)) {
+    if (match === '{' || match === '}') return undefined;
     parts.push(
-      name === undefined ? { text: found === '{{' || found === '}}' ? found.charAt(0) : found } : { name },
+      name === undefined ? { text: match === '{{' || match === '}}' ? match.charAt(0) : match } : { name },
     );
   }
   return parts;
@@ -348,7 +348,9 @@ export function suggestMapping(format: OutputFormat, attributes: readonly Attrib
   const byName = new Map(
     attributes
       .toReversed()
-      .flatMap(({ name, synonyms = [] }) => [...synonyms, name].map((one) => [plain(one), name] as const)),
+      .flatMap(({ name, synonyms = [] }) =>
+        [...synonyms, name].map((alias) => [plain(alias), name] as const),
+      ),
   );
   const mapping: Record<string, FieldSource> = {};
   for (const [field, suggested] of Object.entries(format.suggestions)) {
@@ -356,10 +358,14 @@ export function suggestMapping(format: OutputFormat, attributes: readonly Attrib
     if (source !== undefined) mapping[field] = source;
   }
   if (!format.suggestsAttributes) return mapping;
-  const taken = new Set(Object.values(mapping).flatMap((one) => ('attribute' in one ? one.attribute : [])));
+  const taken = new Set(
+    Object.values(mapping).flatMap((source) => ('attribute' in source ? source.attribute : [])),
+  );
   const isOther = ({ name }: Attribute) =>
     format.fieldNamed === undefined || (!taken.has(name) && format.fieldNamed(name) !== undefined);
-  const others = attributes.filter((one) => !Object.hasOwn(mapping, one.name) && isOther(one));
+  const others = attributes.filter(
+    (attribute) => !Object.hasOwn(mapping, attribute.name) && isOther(attribute),
+  );
   return { ...mapping, ...Object.fromEntries(others.map(({ name }) => [name, { attribute: name }])) };
 }
 
@@ -371,6 +377,6 @@ function suggestSource(
   if (own !== undefined) return { field: own as OwnField };
   const attribute = [plain(field), ...attributes]
     .map((name) => byName.get(name))
-    .find((one) => one !== undefined);
+    .find((candidate) => candidate !== undefined);
   return attribute === undefined ? undefined : { attribute };
 }

@@ -53,6 +53,6 @@ test('at most eight requests of a channel are in progress, and a failed one free
     isRefused(1),
   );
   gate.reject(new Error('it failed'));
-  for (const one of held) await assert.rejects(one, /it failed/);
+  for (const request of held) await assert.rejects(request, /it failed/);
   assert.equal(await budgets.of('A').use(async () => 'answered'), 'answered');
 });

@@ -84,7 +84,7 @@ export function createChannelBudgets({ mibPerMinute, secondsPerMinute }: Keyless
     /** @param token of an existing channel */
     of(token: string): ChannelBudget {
       if (budgets.size >= MOST)
-        for (const [other, budget] of budgets) if (budget.isWhole) budgets.delete(other);
+        for (const [otherToken, budget] of budgets) if (budget.isWhole) budgets.delete(otherToken);
       return budgets.getOrInsertComputed(token, () => new ChannelBudget(whole, clock));
     },
   };

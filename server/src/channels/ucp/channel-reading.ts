@@ -87,7 +87,7 @@ export class ChannelReading {
     use: (found: OpenGroups, read: (documents: readonly number[]) => Promise<ReadGroup>) => Promise<Answer>,
   ): Promise<Answer> {
     const { projectId, allowIncomplete } = this.order;
-    const values = categories.map((one) => one.replaceAll(CATEGORY_LEVEL, '#'));
+    const values = categories.map((category) => category.replaceAll(CATEGORY_LEVEL, '#'));
     const filters = values.length === 0 ? [] : [{ name: 'category', values }];
     const narrowed = { ...question, filters, filter: JSON.stringify(this.definition.filter) };
     const outcome = await this.findGroups(
@@ -112,18 +112,18 @@ export class ChannelReading {
     const make = (product: UploadedProduct): UcpVariant | undefined =>
       isForEverybody(product) && test(viewUpload(product)) ? toVariant(product) : undefined;
     return async (documents: readonly number[]): Promise<ReadGroup> => {
-      let at = 0;
+      let start = 0;
       const members: { readonly id: string; readonly variant: UcpVariant | undefined }[] = [];
-      for (; at < documents.length && (at === 0 || !this.isSpent); at += AT_ONCE) {
+      for (; start < documents.length && (start === 0 || !this.isSpent); start += AT_ONCE) {
         this.budget.check();
-        for (const { product, bytes } of await read(documents.slice(at, at + AT_ONCE))) {
+        for (const { product, bytes } of await read(documents.slice(start, start + AT_ONCE))) {
           this.bytes += bytes;
           members.push({ id: product.groupIdentifier, variant: make(product) });
         }
       }
       const id = members[0]?.id ?? '';
-      const variants = members.flatMap((one) => (one.id === id ? (one.variant ?? []) : []));
-      return { id, variants, isCut: at < documents.length };
+      const variants = members.flatMap((member) => (member.id === id ? (member.variant ?? []) : []));
+      return { id, variants, isCut: start < documents.length };
     };
   }
 }
@@ -150,13 +150,13 @@ async function readEach(
   { groups }: OpenGroups,
   read: (documents: readonly number[]) => Promise<ReadGroup>,
 ): Promise<ReadGroup[]> {
-  const found: ReadGroup[] = [];
+  const complete: ReadGroup[] = [];
   for (const documents of groups) {
-    const group = found.length > 0 && reading.isSpent ? undefined : await read(documents);
+    const group = complete.length > 0 && reading.isSpent ? undefined : await read(documents);
     if (group === undefined || group.isCut) throw new ServiceError('request_invalid', TOO_MUCH);
-    found.push(group);
+    complete.push(group);
   }
-  return found;
+  return complete;
 }
 
 const TOO_MUCH = `the named products are larger than one request may read, ${LIMITS.named.bytes / 1024 / 1024} MiB in ${LIMITS.named.ms / 1_000} s; send fewer ids`;

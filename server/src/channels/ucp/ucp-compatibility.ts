@@ -23,15 +23,21 @@ export async function describeCompatibility(
 
 async function describeRelated(reading: ChannelReading, answer: Uint8Array) {
   const listed = readRelated(answer);
-  const ids = [...new Set(listed.flatMap(({ searchResult }) => searchResult.map((one) => one.identifier)))];
+  const ids = [
+    ...new Set(listed.flatMap(({ searchResult }) => searchResult.map((result) => result.identifier))),
+  ];
   const { groups } = await resolve(reading, ids.slice(0, MEMBERS));
-  const byId = new Map(groups.flatMap(({ id, variants }) => variants.map((one) => [one.id, { id, one }])));
+  const byId = new Map(
+    groups.flatMap(({ id, variants }) => variants.map((variant) => [variant.id, { id, variant }])),
+  );
   return listed.flatMap(({ tag, id: relationId, name, searchResult }) => {
-    const kind = reading.definition.relations.find((one) => one.tag === tag || one.id === relationId);
+    const kind = reading.definition.relations.find(
+      (relation) => relation.tag === tag || relation.id === relationId,
+    );
     // Products that this channel does not have are not named.
     const products = searchResult.flatMap(({ identifier }) => {
-      const found = byId.get(identifier);
-      return found === undefined ? [] : [describeVariant(found.id, found.one)];
+      const product = byId.get(identifier);
+      return product === undefined ? [] : [describeVariant(product.id, product.variant)];
     });
     return products.length === 0 ? [] : [{ relation: kind?.as ?? 'accessory', name, products }];
   });

@@ -29,8 +29,8 @@ export function openVariants(
   const format = getOutputFormat('ucp');
   const chosen = mapping ?? suggestMapping(format, attributes);
   const { columns, make } = createRowMaker(format, chosen, attributes);
-  const known = new Set(format.fields?.map(({ name }) => name));
-  const optionNames = columns.map(({ name }) => name).filter((name) => !known.has(name));
+  const formatFields = new Set(format.fields?.map(({ name }) => name));
+  const optionNames = columns.map(({ name }) => name).filter((name) => !formatFields.has(name));
   const byKey = indexByKey(attributes);
   /** The attribute that supplies a price, for its unit: `99.00` of an attribute in EUR is a price. */
   const unitOf = (field: string) => {
@@ -63,7 +63,7 @@ export function openVariants(
       ...(status !== undefined && { availability: { available: status !== 'out_of_stock', status } }),
       ...omitEmpty({
         options: labelled.filter(({ label }) => label !== ''),
-        media: toUris(valuesOf('media')).map((one) => ({ type: 'image' as const, url: one })),
+        media: toUris(valuesOf('media')).map((uri) => ({ type: 'image' as const, url: uri })),
         barcodes: valuesOf('gtin').map((value) => ({ type: 'GTIN', value })),
         categories: categories.map(({ path }) => ({
           value: path.join(CATEGORY_LEVEL),
@@ -141,7 +141,9 @@ function listOptions(variants: readonly UcpVariant[]) {
 }
 
 const hasAll = ({ options = [] }: UcpVariant, selected: readonly UcpOption[]): boolean =>
-  selected.every(({ name, label }) => options.some((one) => one.name === name && one.label === label));
+  selected.every(({ name, label }) =>
+    options.some((option) => option.name === name && option.label === label),
+  );
 
 /**
  * Returns a product in the form of its page: the variants with the selected options, and the options that can be
@@ -160,15 +162,18 @@ export function toDetail(
   const { selected, preferences, variant } = choice;
   const product = toUcpProduct(id, variants);
   const effective = relax(variants, variant?.options ?? selected, preferences);
-  const matching = variants.filter((one) => hasAll(one, effective));
-  const shown = variant === undefined ? matching : [variant, ...matching.filter((one) => one !== variant)];
+  const matching = variants.filter((candidate) => hasAll(candidate, effective));
+  const shown =
+    variant === undefined ? matching : [variant, ...matching.filter((candidate) => candidate !== variant)];
   const options = product.options?.map(({ name, values }) => ({
     name,
     values: values.map(({ label }) => {
-      const others = effective.filter((one) => one.name !== name);
-      const found = variants.filter((one) => hasAll(one, [...others, { name, label }]));
-      const available = found.some(({ availability }) => availability?.available ?? true);
-      return { label, available, exists: found.length > 0 };
+      const otherOptions = effective.filter((option) => option.name !== name);
+      const candidates = variants.filter((candidate) =>
+        hasAll(candidate, [...otherOptions, { name, label }]),
+      );
+      const available = candidates.some(({ availability }) => availability?.available ?? true);
+      return { label, available, exists: candidates.length > 0 };
     }),
   }));
   return { ...product, ...(options && { options, selected: effective }), variants: shown.slice(0, VARIANTS) };
@@ -180,10 +185,11 @@ function relax(
   preferences: readonly string[],
 ): readonly UcpOption[] {
   const rankOf = ({ name }: UcpOption) => {
-    const at = preferences.indexOf(name);
-    return at < 0 ? preferences.length : at;
+    const rank = preferences.indexOf(name);
+    return rank < 0 ? preferences.length : rank;
   };
-  let known = selected.toSorted((a, b) => rankOf(a) - rankOf(b));
-  while (known.length > 0 && !variants.some((one) => hasAll(one, known))) known = known.slice(0, -1);
-  return selected.filter((one) => known.includes(one));
+  let remaining = selected.toSorted((a, b) => rankOf(a) - rankOf(b));
+  while (remaining.length > 0 && !variants.some((variant) => hasAll(variant, remaining)))
+    remaining = remaining.slice(0, -1);
+  return selected.filter((option) => remaining.includes(option));
 }

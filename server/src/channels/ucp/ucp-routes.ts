@@ -157,8 +157,8 @@ const answerWith =
     const ucp = describeAnswer(capability);
     try {
       const sent = checkSent(schema, body);
-      const found = await whileCallerWaits(reply, (signal) => work(channel, sent, signal));
-      return found instanceof Uint8Array ? sendMembers(reply, ucp, found) : sendJson(reply, found);
+      const answer = await whileCallerWaits(reply, (signal) => work(channel, sent, signal));
+      return answer instanceof Uint8Array ? sendMembers(reply, ucp, answer) : sendJson(reply, answer);
     } catch (error) {
       return refuse(reply, ucp, readRefusal(error));
     }

@@ -71,9 +71,9 @@ interface SearchPage extends UcpSearch {
 }
 
 /** Writes a page of products in the form of the protocol. */
-async function searchProducts(reading: ChannelReading, asked: UcpSearch) {
-  const page: SearchPage = { ...asked, products: [], isPartial: false };
-  let next: number | undefined = asked.offset;
+async function searchProducts(reading: ChannelReading, search: UcpSearch) {
+  const page: SearchPage = { ...search, products: [], isPartial: false };
+  let next: number | undefined = search.offset;
   for (let round = 0; round < ROUNDS && next !== undefined; round += 1) {
     if (page.products.length === page.limit || (round > 0 && reading.isSpent)) break;
     next = await fillPage(reading, page, next);
@@ -100,8 +100,8 @@ function fillPage(reading: ChannelReading, page: SearchPage, from: number): Prom
   const isFull = () => products.length === limit || (products.length > 0 && reading.isSpent);
   return reading.find({ query, categories, offset: from, limit: READ }, async (found, read) => {
     page.isPartial ||= found.isPartial;
-    for (const [at, documents] of found.groups.entries()) {
-      if (isFull()) return from + at;
+    for (const [index, documents] of found.groups.entries()) {
+      if (isFull()) return from + index;
       const { id, variants, isCut } = await read(documents);
       page.isPartial ||= isCut;
       const priced = variants.filter(isPriced(filters));
@@ -122,22 +122,25 @@ async function lookUpProducts(reading: ChannelReading, { ids, filters }: UcpLook
   const { groups, isPartial } = await resolve(reading, ids);
   const products = groups.flatMap(({ id, variants }) => {
     const priced = variants.filter(isPriced(filters)).filter(isWithin(filters));
-    const named = priced.filter((one) => ids.includes(one.id));
-    const featured = ids.includes(id) && !named.some((one) => one.id === id) ? priced.slice(0, 1) : [];
-    const shown = [...new Set([...named, ...featured])].map((one) => ({
-      ...one,
+    const named = priced.filter((variant) => ids.includes(variant.id));
+    const featured =
+      ids.includes(id) && !named.some((variant) => variant.id === id) ? priced.slice(0, 1) : [];
+    const shown = [...new Set([...named, ...featured])].map((variant) => ({
+      ...variant,
       inputs: [
-        ...(ids.includes(one.id) ? [{ id: one.id, match: 'exact' }] : []),
-        ...(featured.includes(one) ? [{ id, match: 'featured' }] : []),
+        ...(ids.includes(variant.id) ? [{ id: variant.id, match: 'exact' }] : []),
+        ...(featured.includes(variant) ? [{ id, match: 'featured' }] : []),
       ],
     }));
     return shown.length === 0 ? [] : [{ ...toUcpProduct(id, priced), variants: shown }];
   });
-  const met = new Set(
-    products.flatMap(({ variants }) => variants.flatMap((one) => one.inputs.map((input) => input.id))),
+  const foundIds = new Set(
+    products.flatMap(({ variants }) =>
+      variants.flatMap((variant) => variant.inputs.map((input) => input.id)),
+    ),
   );
   const messages = [
-    ...ids.filter((id) => !met.has(id)).map((content) => ({ type: 'info', code: 'not_found', content })),
+    ...ids.filter((id) => !foundIds.has(id)).map((content) => ({ type: 'info', code: 'not_found', content })),
     ...(isPartial ? [PARTIAL] : []),
   ];
   return { json: shareText(JSON.stringify({ products, ...(messages.length > 0 && { messages }) })) };
@@ -148,13 +151,13 @@ async function showProduct(
   { id, selected = [], preferences = [], filters = {}, compatibility }: ProductRequest,
 ): Promise<Omit<UcpProductAnswer, 'use'>> {
   const { groups } = await resolve(reading, [id]);
-  const [found] = groups;
-  const variants = found?.variants.filter(isPriced(filters)).filter(isWithin(filters)) ?? [];
-  if (found === undefined || variants.length === 0)
+  const [group] = groups;
+  const variants = group?.variants.filter(isPriced(filters)).filter(isWithin(filters)) ?? [];
+  if (group === undefined || variants.length === 0)
     return { json: undefined, shown: '', items: [], unknown: [] };
-  const variant = variants.find((one) => one.id === id);
-  const choice = { selected, preferences, variant: found.id === id ? undefined : variant };
-  const detail = toDetail(found.id, variants, choice);
+  const variant = variants.find((candidate) => candidate.id === id);
+  const choice = { selected, preferences, variant: group.id === id ? undefined : variant };
+  const detail = toDetail(group.id, variants, choice);
   const shown = detail.variants[0]?.id ?? id;
   const named = compatibility === undefined ? [] : [shown, ...compatibility.with];
   const json = shareText(JSON.stringify(detail));
@@ -165,15 +168,15 @@ async function showProduct(
 async function listItems(reading: ChannelReading, ids: readonly string[]) {
   const { groups } = await resolve(reading, ids);
   const items = ids.flatMap((id) => {
-    const group = groups.find((one) => isNamed(one, id));
-    const variant = group?.variants.find((one) => one.id === id) ?? group?.variants[0];
+    const group = groups.find((candidate) => isNamed(candidate, id));
+    const variant = group?.variants.find((candidate) => candidate.id === id) ?? group?.variants[0];
     return variant === undefined ? [] : [{ identifier: variant.id, quantity: 1 }];
   });
-  return { items, unknown: ids.filter((id) => !groups.some((one) => isNamed(one, id))) };
+  return { items, unknown: ids.filter((id) => !groups.some((group) => isNamed(group, id))) };
 }
 
 const isNamed = ({ id, variants }: ReadGroup, named: string) =>
-  id === named || variants.some((one) => one.id === named);
+  id === named || variants.some((variant) => variant.id === named);
 
 const isPriced =
   ({ price: { min = 0, max = Number.POSITIVE_INFINITY } = {} }: UcpFilters) =>
@@ -187,9 +190,9 @@ const isWithin =
     categories.length === 0 ||
     own.some(({ value }) =>
       categories.some(
-        (one) =>
-          value === one ||
-          value.startsWith(one + CATEGORY_LEVEL) ||
-          value.split(CATEGORY_LEVEL).includes(one),
+        (category) =>
+          value === category ||
+          value.startsWith(category + CATEGORY_LEVEL) ||
+          value.split(CATEGORY_LEVEL).includes(category),
       ),
     );

@@ -115,9 +115,9 @@ export class Ucp {
     const question: UcpOrder<unknown>['question'] = { definition, asked };
     const order = { projectId: project.id, question };
     try {
-      const found = await this.#search.askOperation<Answer>(operation, order, signal);
-      spend(found.use);
-      return found;
+      const answer = await this.#search.askOperation<Answer>(operation, order, signal);
+      spend(answer.use);
+      return answer;
     } catch (error) {
       // The cost of a question is not known if it failed or if its caller left.
       const isFree = error instanceof ServiceError && error.code === 'query_invalid';

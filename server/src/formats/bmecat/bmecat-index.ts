@@ -159,8 +159,8 @@ export class BmecatIndex {
   }
 
   #numberOf(groupId: string): number {
-    const known = this.#groupNumbers.get(groupId);
-    if (known !== undefined) return known;
+    const knownNumber = this.#groupNumbers.get(groupId);
+    if (knownNumber !== undefined) return knownNumber;
     const stored = this.#keep(groupId);
     this.#groupNumbers.set(stored, this.#groupIds.length);
     return this.#groupIds.push(stored) - 1;
@@ -192,8 +192,8 @@ export interface Feature {
   readonly unit: string;
 }
 
-const tooMany = (most: number, what: string): FormatProblem =>
-  tooLarge(`The catalog has more than ${most.toLocaleString('en')} ${what}`);
+const tooMany = (most: number, things: string): FormatProblem =>
+  tooLarge(`The catalog has more than ${most.toLocaleString('en')} ${things}`);
 
 /** A catalog names a few languages. The limit keeps a damaged file from filling the memory. */
 const LANGUAGES = 1_000;

@@ -180,9 +180,10 @@ test('an update has a column with the mode of each article', async () => {
 /** A catalog of one product with this number, and the declarations of its DOCTYPE. */
 const withDtd = (declarations: string, number: string) =>
   `<!DOCTYPE BMECAT SYSTEM "bmecat_new_catalog_1_2.dtd" [${declarations}]><BMECAT><T_NEW_CATALOG><PRODUCT><SUPPLIER_PID>${number}</SUPPLIER_PID></PRODUCT></T_NEW_CATALOG></BMECAT>`;
-const LAUGHS = Array.from({ length: 9 }, (_, at) => `<!ENTITY e${at + 1} "${`&e${at};`.repeat(10)}">`).join(
-  '',
-);
+const LAUGHS = Array.from(
+  { length: 9 },
+  (_, index) => `<!ENTITY e${index + 1} "${`&e${index};`.repeat(10)}">`,
+).join('');
 
 const refused = [
   {
@@ -329,7 +330,7 @@ test('languages of the header are listed before those of products, whatever the 
 test('the language of the header is read, however many other languages its products have', async () => {
   const texts = Array.from(
     { length: 1_100 },
-    (_, at) => `<DESCRIPTION_SHORT lang="x${at}">${at}</DESCRIPTION_SHORT>`,
+    (_, index) => `<DESCRIPTION_SHORT lang="x${index}">${index}</DESCRIPTION_SHORT>`,
   );
   const catalog = `<BMECAT><HEADER><CATALOG><LANGUAGE>deu</LANGUAGE></CATALOG></HEADER><T_NEW_CATALOG>
 <PRODUCT><SUPPLIER_PID>1</SUPPLIER_PID><PRODUCT_DETAILS>${texts.join('')}<DESCRIPTION_SHORT lang="deu">eins</DESCRIPTION_SHORT></PRODUCT_DETAILS></PRODUCT></T_NEW_CATALOG></BMECAT>`;
@@ -344,7 +345,7 @@ test('a product of 60,000 small elements is read, and a product of endless eleme
   const features = (count: number) =>
     Array.from(
       { length: count },
-      (_, at) => `<FEATURE><FNAME>f${at % 50}</FNAME><FVALUE>${at % 90}</FVALUE></FEATURE>\n`,
+      (_, index) => `<FEATURE><FNAME>f${index % 50}</FNAME><FVALUE>${index % 90}</FVALUE></FEATURE>\n`,
     );
   const catalog = (count: number) =>
     `<BMECAT><T_NEW_CATALOG><PRODUCT><SUPPLIER_PID>1</SUPPLIER_PID><PRODUCT_FEATURES>${features(count).join('')}</PRODUCT_FEATURES></PRODUCT></T_NEW_CATALOG></BMECAT>`;
@@ -363,7 +364,7 @@ test('a cycle of groups ends, and a path has at most 20 names', () => {
   const index = new BmecatIndex();
   const group = (id: number, parent: number) =>
     `<CATALOG_STRUCTURE><GROUP_ID>${id}</GROUP_ID><GROUP_NAME>n${id}</GROUP_NAME><PARENT_ID>${parent}</PARENT_ID></CATALOG_STRUCTURE>`;
-  const chain = Array.from({ length: 50 }, (_, at) => group(at + 10, at + 9)).join('');
+  const chain = Array.from({ length: 50 }, (_, index) => group(index + 10, index + 9)).join('');
   const member = (product: string, id: number) =>
     `<ARTICLE_TO_CATALOGGROUP_MAP><ART_ID>${product}</ART_ID><CATALOG_GROUP_ID>${id}</CATALOG_GROUP_ID></ARTICLE_TO_CATALOGGROUP_MAP>`;
   const xml = `<a>${group(1, 2)}${group(2, 1)}${chain}${member('p', 1)}${member('q', 59)}</a>`;

@@ -131,7 +131,7 @@ class ProductReader {
   }
 
   #textOf(parts: readonly XmlElement[], name: string): string {
-    const part = parts.find((one) => one.name === name);
+    const part = parts.find((element) => element.name === name);
     if (part !== undefined) this.#read.add(part);
     return part?.text ?? '';
   }
@@ -186,10 +186,10 @@ class ProductReader {
     if (template !== undefined) this.#markTemplate(template);
     const own = template === undefined ? NO_FEATURE : this.#index.readTemplate(template);
     const id = this.#textOf(parts, 'FT_IDREF') || own.id;
-    const known = this.#index.features.get(id) ?? NO_FEATURE;
+    const indexed = this.#index.features.get(id) ?? NO_FEATURE;
     return {
-      name: this.#textOf(parts, 'FNAME') || own.name || known.name || id || 'FEATURE',
-      unit: this.#textOf(parts, 'FUNIT') || own.unit || known.unit,
+      name: this.#textOf(parts, 'FNAME') || own.name || indexed.name || id || 'FEATURE',
+      unit: this.#textOf(parts, 'FUNIT') || own.unit || indexed.unit,
     };
   }
 
@@ -209,14 +209,14 @@ class ProductReader {
     const all = [...parts, ...variants];
     const details = all.filter(({ name, text }) => name === 'FVALUE_DETAILS' && text !== '');
     const values = all.filter(({ name, text }) => text !== '' && /^(FVALUE|VALUE_IDREF)$/.test(name));
-    return values.map((element, at) => [this.#nameValue(element, details[at]), element]);
+    return values.map((element, index) => [this.#nameValue(element, details[index]), element]);
   }
 
   #nameValue({ name, text }: XmlElement, detail: XmlElement | undefined): string {
     if (name !== 'VALUE_IDREF' && !VALUE_NUMBER.test(text)) return text;
     if (detail !== undefined) this.#read.add(detail);
-    const known = this.#index.nameOfValue(text);
-    return known === text ? (detail?.text ?? text) : known;
+    const valueName = this.#index.nameOfValue(text);
+    return valueName === text ? (detail?.text ?? text) : valueName;
   }
 
   /** Two classifications of a product often name the same feature. */

@@ -71,13 +71,13 @@ export class CsvRowReader {
 
   #readPlain(text: string, start: number): ReadCell {
     this.#plainEnd.lastIndex = start;
-    const [, found] = this.#plainEnd.exec(text) ?? [];
+    const [, sign] = this.#plainEnd.exec(text) ?? [];
     const end = this.#plainEnd.lastIndex;
-    const value = text.slice(start, end - (found?.length ?? 0));
+    const value = text.slice(start, end - (sign?.length ?? 0));
     return {
-      value: found === this.#dialect.delimiter ? value : this.#withoutReturn(value),
+      value: sign === this.#dialect.delimiter ? value : this.#withoutReturn(value),
       end,
-      sign: found,
+      sign,
     };
   }
 
@@ -90,10 +90,10 @@ export class CsvRowReader {
         continue;
       }
       this.#quotedEnd.lastIndex = close + 1;
-      const found = this.#quotedEnd.exec(text);
-      if (found !== null) {
+      const ending = this.#quotedEnd.exec(text);
+      if (ending !== null) {
         const value = text.slice(start, close).replaceAll(quote + quote, quote);
-        return { value, end: this.#quotedEnd.lastIndex, sign: found[1], isBroken };
+        return { value, end: this.#quotedEnd.lastIndex, sign: ending[1], isBroken };
       }
       isBroken = true;
     }

@@ -45,7 +45,8 @@ export const quote = optional.choice(['"', "'", ''], {
 export const csv = defineInputFormat({
   type: 'csv',
   label: 'CSV',
-  description: 'a row is a line; the header names the columns; with headerRow 0 they are Column 1, Column 2, …',
+  description:
+    'a row is a line; the header names the columns; with headerRow 0 they are Column 1, Column 2, …',
   options: { delimiter, quote, encoding, headerRow: headerRowOption },
   mapping: 'needed',
   endings: ['csv'],
@@ -85,7 +86,7 @@ export function readCsv(
     // The line that names the delimiter counts as line 1.
     const splitter = splitCsv(dialect, named === undefined ? 1 : 2);
     const name = (rows: readonly CsvRow[]) => {
-      const columns = new Map(table.names.map((column, place) => [column, place]));
+      const columns = new Map(table.names.map((column, index) => [column, index]));
       return rows.map((row) => new NamedRow(row, columns));
     };
     try {
@@ -145,15 +146,15 @@ class NamedRow implements SourceRow {
   constructor({ number, cells, problem }: CsvRow, columns: ReadonlyMap<string, number>) {
     this.number = number;
     this.table = { columns, cells };
-    const found = problem === undefined ? findProblem(cells, columns.size) : quoteProblem(problem);
-    this.problems = found && [found];
+    const rowProblem = problem === undefined ? findProblem(cells, columns.size) : quoteProblem(problem);
+    this.problems = rowProblem && [rowProblem];
   }
 
   get values(): Columns<ColumnValue> {
     if (this.#values !== undefined) return this.#values;
     const values = createColumns<ColumnValue>();
     const { columns, cells } = this.table;
-    for (const [name, place] of columns) if (place < cells.length) values[name] = cells[place] as string;
+    for (const [name, index] of columns) if (index < cells.length) values[name] = cells[index] as string;
     this.#values = values;
     return values;
   }

@@ -37,7 +37,11 @@ export function splitCsv(dialect: CsvDialect, firstLine = 1): ChunkParser<CsvRow
 
   function countLines(start: number, end: number): number {
     let count = 0;
-    for (let at = text.indexOf(newline, start); at !== -1 && at < end; at = text.indexOf(newline, at + 1))
+    for (
+      let lineEnd = text.indexOf(newline, start);
+      lineEnd !== -1 && lineEnd < end;
+      lineEnd = text.indexOf(newline, lineEnd + 1)
+    )
       count += 1;
     return count;
   }

@@ -18,7 +18,7 @@ function readFields(): Member {
     const [path = '', ...fields] = line.split(' ');
     const names = path.split('.');
     const last = newMember(names.at(-1) ?? '');
-    const object = names.slice(0, -1).reduce((one, name) => one.members.get(name) as Member, root);
+    const object = names.slice(0, -1).reduce((member, name) => member.members.get(name) as Member, root);
     object.members.set(nameOf(names.at(-1) ?? ''), last);
     for (const field of fields) {
       const [name = ''] = field.split(':', 1);
@@ -60,8 +60,8 @@ const PATTERNS: Readonly<Record<string, string>> = {
 };
 
 function patternOf(form: string): string {
-  const known = PATTERNS[form];
-  if (known !== undefined) return known;
+  const pattern = PATTERNS[form];
+  if (pattern !== undefined) return pattern;
   const [, least = '1', most] = /^(?:(\d+)-)?(\d+)$/.exec(form) ?? [];
   if (most !== undefined) return String.raw`[\s\S]{${least},${most}}`;
   if (form.startsWith('^')) return form.slice(1, -1);
@@ -104,12 +104,12 @@ function walk(names: readonly string[], object: Member, steps: readonly Step[]):
 
 function walkNamed(names: readonly string[], { name, member }: Step, steps: readonly Step[]) {
   const list = NAMED_LISTS[name] as NamedList;
-  const others = splitName(name, names);
-  const value = names.slice(0, names.length - others.length).join('.');
+  const namesAfter = splitName(name, names);
+  const value = names.slice(0, names.length - namesAfter.length).join('.');
   if (!matches(value, member.members.get(list.key)?.form ?? '')) return undefined;
   const named = [...steps, { name, member, key: { name: list.key, value } }];
   const leaf = list.values.at(-1);
-  if (others.length > 0 || leaf === undefined) return walk(others, member, named);
+  if (namesAfter.length > 0 || leaf === undefined) return walk(namesAfter, member, named);
   return { steps: named, leaf };
 }
 
@@ -124,7 +124,8 @@ function splitName(list: string, names: readonly string[]): readonly string[] {
 
 /** Finds features of a port and related products. Their columns do not contain the names of their lists. */
 function walkSilent(names: readonly string[], object: Member, steps: readonly Step[]): Target | undefined {
-  const [list = '', leaf = ''] = Object.entries(SILENT_LISTS).find(([one]) => object.members.has(one)) ?? [];
+  const [list = '', leaf = ''] =
+    Object.entries(SILENT_LISTS).find(([listName]) => object.members.has(listName)) ?? [];
   const member = object.members.get(list);
   if (member === undefined || steps.at(-1)?.name === list) return undefined;
   if (leaf !== '')

@@ -49,9 +49,9 @@ export function openProduct(notes: Notes) {
     if (read.text === '') return;
     const innermost = target.steps.findLastIndex(({ member, key }) => member.isList && key === undefined);
     let objects = [product];
-    for (const [at, step] of target.steps.entries())
+    for (const [depth, step] of target.steps.entries())
       objects = objects.flatMap((object) =>
-        open(object, step, { row, isOwn: at === innermost, leaf: read.leaf, value: read.text }),
+        open(object, step, { row, isOwn: depth === innermost, leaf: read.leaf, value: read.text }),
       );
     for (const object of objects) set(object, target, read);
   }
@@ -83,13 +83,13 @@ function open(object: Record<string, unknown>, step: Step, opening: Opening): Re
   if (!member.isList) return [object[name] as Record<string, unknown>];
   const elements = object[name] as Element[];
   const { row, isOwn, leaf, value } = opening;
-  const found = key === undefined ? findByRow(elements, row, isOwn) : findByKey(elements, key);
+  const candidates = key === undefined ? findByRow(elements, row, isOwn) : findByKey(elements, key);
   const isAlone = isOwn && row === undefined;
-  if (isAlone && found.some((one) => one.object[leaf] === value)) return [];
+  if (isAlone && candidates.some((element) => element.object[leaf] === value)) return [];
   // A repeated name becomes a separate element, and so does each further value of a member.
   const isShared = key === undefined ? !isAlone : key.isUnique;
-  const free = isShared ? found : found.filter((one) => isFree(one, leaf, member));
-  if (free.length > 0) return free.map((one) => one.object);
+  const free = isShared ? candidates : candidates.filter((element) => isFree(element, leaf, member));
+  if (free.length > 0) return free.map((element) => element.object);
   return [addElement(elements, row ?? 0, key)];
 }
 
@@ -120,12 +120,12 @@ const isFree = ({ object }: Element, leaf: string, { members }: Member) =>
 
 function findByRow(elements: Element[], row: number | undefined, isOwn: boolean): Element[] {
   if (row === undefined) return elements;
-  if (isOwn) return elements.filter((one) => one.row === row);
-  return elements.filter((one) => one.row <= row).slice(-1);
+  if (isOwn) return elements.filter((element) => element.row === row);
+  return elements.filter((element) => element.row <= row).slice(-1);
 }
 
 const findByKey = (elements: Element[], { name, value }: NonNullable<Step['key']>) =>
-  elements.filter((one) => one.object[name] === value);
+  elements.filter((element) => element.object[name] === value);
 
 function toJson(text: string, form: string): unknown {
   if (form === 'boolean') return text === 'true';
@@ -139,17 +139,17 @@ interface Completing {
 
 /** @returns undefined if the object lacks a required member */
 function complete(object: Record<string, unknown>, { members }: Member, { path, leftOut }: Completing) {
-  const done: Record<string, unknown> = {};
+  const completed: Record<string, unknown> = {};
   for (const [name, member] of members) {
     const within = { path: path === '' ? name : `${path}.${name}`, leftOut };
     const value = completeMember(object[name], member, within);
-    if (value !== undefined) done[name] = value;
+    if (value !== undefined) completed[name] = value;
     else if (member.isRequired) {
       leftOut.push(`${path || 'the product'} was left out: ${name} is missing`);
       return undefined;
     }
   }
-  return done;
+  return completed;
 }
 
 function completeMember(value: unknown, member: Member, within: Completing): unknown {

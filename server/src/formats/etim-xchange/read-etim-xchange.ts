@@ -24,7 +24,9 @@ export const etimXchange = defineInputFormat({
   description:
     'a row is a product of ETIM xChange 2.0; columns are dotted paths, features have their codes, measures and prices include their units, and objects of lists become rows',
   options: {
-    language: languageOption('such as en-GB, the language of the name and the address; default: that of the first description'),
+    language: languageOption(
+      'such as en-GB, the language of the name and the address; default: that of the first description',
+    ),
   },
   mapping: {
     identifier: 'ProductIdentification.ManufacturerProductNumber',
@@ -64,7 +66,7 @@ const objectsOf = (value: Json | undefined): JsonObject[] =>
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
 /** Where the members of an object belong: the prefix of their columns, and the row of the list that contains them. */
-interface Place {
+interface Position {
   readonly prefix: string;
   readonly row: number | undefined;
 }
@@ -91,25 +93,30 @@ class ProductReader {
   #addShown({ ProductDetails, ProductAttachments, EtimClassification }: JsonObject): void {
     const descriptions = isObject(ProductDetails) ? objectsOf(ProductDetails.ProductDescriptions) : [];
     const { language } = this.#options;
-    const chosen = descriptions.find((one) => one.DescriptionLanguage === language) ?? descriptions[0] ?? {};
+    const chosen =
+      descriptions.find((description) => description.DescriptionLanguage === language) ??
+      descriptions[0] ??
+      {};
     const name = chosen.UniqueMainProductDescription ?? chosen.MinimalProductDescription;
     this.#addScalars(name, { prefix: 'name', row: undefined });
     this.#addScalars(chosen.ProductPageUrl, { prefix: 'productUrl', row: undefined });
     for (const picture of listPictures(objectsOf(ProductAttachments)))
       this.#values.add('images', picture, true);
-    for (const code of new Set(objectsOf(EtimClassification).map((one) => textOf(one.EtimClassCode))))
+    for (const code of new Set(
+      objectsOf(EtimClassification).map((classification) => textOf(classification.EtimClassCode)),
+    ))
       this.#values.add('categories', code, true);
   }
 
-  #addObject(object: JsonObject, { prefix, row }: Place, skipped: readonly string[] = []): void {
+  #addObject(object: JsonObject, { prefix, row }: Position, skipped: readonly string[] = []): void {
     const words = findWords(object);
     for (const [name, value] of Object.entries(object)) {
       if (words.has(name) || skipped.includes(name)) continue;
-      const place = { prefix: joinName(prefix, name), row };
+      const position = { prefix: joinName(prefix, name), row };
       const elements = objectsOf(value);
       for (const element of elements) this.#addElement(name, element, { prefix, row });
-      if (isObject(value)) this.#addObject(value, place);
-      else if (elements.length === 0) this.#addScalars(value, place, this.#unitOf(name, words));
+      if (isObject(value)) this.#addObject(value, position);
+      else if (elements.length === 0) this.#addScalars(value, position, this.#unitOf(name, words));
     }
   }
 
@@ -117,17 +124,17 @@ class ProductReader {
     return isAmount(name) ? this.#options.currency : (words.get(findUnitMember(name) ?? '') ?? '');
   }
 
-  #addScalars(value: Json | undefined, { prefix, row }: Place, word = ''): void {
+  #addScalars(value: Json | undefined, { prefix, row }: Position, word = ''): void {
     const all = Array.isArray(value) ? value : [value];
-    for (const one of all.filter((one) => one !== null && one !== undefined && one !== '')) {
-      const text = typeof one === 'number' ? writePlainNumber(String(one)) : String(one).trim();
+    for (const scalar of all.filter((one) => one !== null && one !== undefined && one !== '')) {
+      const text = typeof scalar === 'number' ? writePlainNumber(String(scalar)) : String(scalar).trim();
       const whole = word === '' ? text : `${text} ${word}`;
       if (row === undefined) this.#values.add(prefix, whole, Array.isArray(value));
       else this.#values.addInRow(prefix, whole, row);
     }
   }
 
-  #addElement(list: string, element: JsonObject, { prefix, row }: Place): void {
+  #addElement(list: string, element: JsonObject, { prefix, row }: Position): void {
     const silent = SILENT_LISTS[list];
     const behind = silent === undefined ? joinName(prefix, list) : prefix;
     const within = list === 'EtimFeatures' ? '' : behind;
@@ -136,16 +143,17 @@ class ProductReader {
       this.#addNamed(element, named, { prefix: within, row });
       return;
     }
-    const place = { prefix: within, row: this.#values.beginRow() };
-    if (silent) this.#addScalars(element[silent], place);
-    this.#addObject(element, place, silent ? [silent] : []);
+    const position = { prefix: within, row: this.#values.beginRow() };
+    if (silent) this.#addScalars(element[silent], position);
+    this.#addObject(element, position, silent ? [silent] : []);
   }
 
-  #addNamed(element: JsonObject, { key, values }: NamedList, { prefix, row }: Place): void {
-    const place = { prefix: joinName(prefix, textOf(element[key])), row };
+  #addNamed(element: JsonObject, { key, values }: NamedList, { prefix, row }: Position): void {
+    const position = { prefix: joinName(prefix, textOf(element[key])), row };
     const words = findWords(element);
-    for (const name of values) this.#addScalars(element[name], place, words.get(findUnitMember(name) ?? ''));
-    this.#addObject(element, place, [key, ...values]);
+    for (const name of values)
+      this.#addScalars(element[name], position, words.get(findUnitMember(name) ?? ''));
+    this.#addObject(element, position, [key, ...values]);
   }
 }
 

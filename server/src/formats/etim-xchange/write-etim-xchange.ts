@@ -131,7 +131,9 @@ function numberRows({ rows = [] }: FeedRow): (row: string | number | undefined) 
   const texts = new Set(
     rows.flatMap((ofColumn) => (ofColumn ?? []).filter((row) => typeof row === 'string')),
   );
-  const numbers = new Map([...texts].map((row, at) => [row, Number.MAX_SAFE_INTEGER - texts.size + at]));
+  const numbers = new Map(
+    [...texts].map((row, index) => [row, Number.MAX_SAFE_INTEGER - texts.size + index]),
+  );
   return (row) => (typeof row === 'string' ? numbers.get(row) : row);
 }
 
@@ -155,11 +157,11 @@ function countOf({ steps, leaf }: Target, identifier: string): Target {
 
 const TYPE = findTarget('ProductAttachments.AttachmentType') as Target;
 
-const FORMED: Readonly<Record<string, (cell: Cell, place: number) => Cell[]>> = {
+const FORMED: Readonly<Record<string, (cell: Cell, index: number) => Cell[]>> = {
   // The first picture is the main one, and each picture is a separate attachment.
-  images: (cell, place) => [
-    { target: TYPE, value: place === 0 ? 'ATX015' : 'ATX018', row: place + 1 },
-    { ...cell, row: place + 1 },
+  images: (cell, index) => [
+    { target: TYPE, value: index === 0 ? 'ATX015' : 'ATX018', row: index + 1 },
+    { ...cell, row: index + 1 },
   ],
   name: (cell) => [{ ...cell, value: cell.value.slice(0, NAME_LENGTH) }],
 };
@@ -169,8 +171,7 @@ const checked = (name: string): Field => fieldOf(name) ?? { name, kind: 'text' }
 export const etimXchange: OutputFormat = {
   type: 'etim-xchange',
   label: 'ETIM xChange',
-  description:
-    'a JSON document of ETIM xChange 2.0; attributes have the column names of the pipeline format',
+  description: 'a JSON document of ETIM xChange 2.0; attributes have the column names of the pipeline format',
   fields: [
     { ...checked(IDENTIFICATION), isRequired: true, most: 1 },
     { ...checked(MANUFACTURER), isRequired: true, most: 1 },

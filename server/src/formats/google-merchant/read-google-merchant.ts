@@ -18,7 +18,8 @@ import { readXmlRows, type XmlChoice, type XmlElement } from '../xml/read-xml.ts
 export const googleMerchant = defineInputFormat({
   type: 'google-merchant',
   label: 'Google Merchant',
-  description: 'a row is an item of an RSS or Atom feed, or a line of tab-separated text; columns have no g: prefix',
+  description:
+    'a row is an item of an RSS or Atom feed, or a line of tab-separated text; columns have no g: prefix',
   options: { encoding },
   mapping: {
     identifier: 'id',

@@ -8,7 +8,9 @@ const fieldOf = (name: string) => googleMerchant.fields?.find((field) => field.n
 
 test('a price of 0 is not published, and a code that is too long is left out and not truncated (§16.7)', () => {
   for (const price of ['0 EUR', '0.00 EUR', '0,00 €'])
-    assert.deepEqual(readField(price, fieldOf('price')), { problem: 'is 0, which is not a price to publish' });
+    assert.deepEqual(readField(price, fieldOf('price')), {
+      problem: 'is 0, which is not a price to publish',
+    });
   assert.deepEqual(readField('0.01 EUR', fieldOf('price')), { value: '0.01 EUR' });
   assert.deepEqual(readField('x'.repeat(71), fieldOf('mpn')), { problem: 'is longer than 70 characters' });
   assert.deepEqual(readField('x'.repeat(101), fieldOf('color')), {

@@ -57,17 +57,17 @@ const element = (name: string, content: string) => `<g:${name}>${content}</g:${n
 
 function writeElement({ name, parts }: Field, value: string): string {
   if (parts === undefined) return element(name, escapeXml(value));
-  const given = value.split(':');
+  const allTexts = value.split(':');
   const last = parts.length - 1;
-  const texts = [...given.slice(0, last), given.slice(last).join(':')];
-  const inner = parts.map((part, at) => (texts[at] ? element(part, escapeXml(texts[at])) : ''));
+  const texts = [...allTexts.slice(0, last), allTexts.slice(last).join(':')];
+  const inner = parts.map((part, index) => (texts[index] ? element(part, escapeXml(texts[index])) : ''));
   return element(name, inner.join(''));
 }
 
 function writeItem(columns: WriterOptions['columns'], row: FeedRow): string {
   let item = '<item>';
-  for (const [at, column] of columns.entries())
-    for (const value of row.values[at] as readonly string[]) item += writeElement(column, value);
+  for (const [index, column] of columns.entries())
+    for (const value of row.values[index] as readonly string[]) item += writeElement(column, value);
   const related = listRelated(row, (as, identifier) => {
     const parts = `${element('relationship_type', as)}${element('identifier_type', 'id')}${element('identifier', identifier)}`;
     return element('related_product', parts);
@@ -145,7 +145,7 @@ const GOOGLE_FIELDS: readonly Field[] = [
   repeated(text('product_highlight', 150), 100),
   group('product_detail', 1_000, 'section_name', 'attribute_name', 'attribute_value'),
   url('ads_redirect'),
-  ...[0, 1, 2, 3, 4].map((at) => text(`custom_label_${at}`, 100)),
+  ...[0, 1, 2, 3, 4].map((number) => text(`custom_label_${number}`, 100)),
   repeated(code('promotion_id', 50), 10),
   url('lifestyle_image_link'),
   code('external_seller_id', 50),

@@ -35,7 +35,7 @@ export {
   RowValues,
   type SourceRow,
 } from './source-row.ts';
-export { nameByPlace, openTable } from './table-header.ts';
+export { nameByPosition as nameByPlace, openTable } from './table-header.ts';
 export {
   type ChunkParser,
   copyText,

@@ -38,8 +38,8 @@ export const listColumns = (row: RowCells): Iterable<string> =>
 /** @returns the value of a column, without making all other values */
 export function cellOf(row: RowCells, name: string): ColumnValue | undefined {
   if (row.table === undefined) return row.values[name];
-  const place = row.table.columns.get(name);
-  return place === undefined ? undefined : row.table.cells[place];
+  const index = row.table.columns.get(name);
+  return index === undefined ? undefined : row.table.cells[index];
 }
 
 /** @returns the row with its values made, for callers that change some of them */

@@ -19,13 +19,13 @@ export function openTable<Row extends { readonly number: number; readonly proble
   let head: Row[] | undefined = headerRow === undefined ? [] : undefined;
   let names: readonly string[] | undefined;
 
-  function isBehindHeader(row: Row): boolean {
+  function isAfterHeader(row: Row): boolean {
     if (row.number < first) return false;
     if (names !== undefined) return true;
     if (row.problem !== undefined) throw new FormatProblem('damaged', row.problem, { line: row.number });
     const texts = textsOf(row);
     if (texts.length > maxColumns) throw tooManyColumns('The first row', row.number);
-    names = first > 0 ? readHeader(texts) : texts.map((_, index) => nameByPlace(index));
+    names = first > 0 ? readHeader(texts) : texts.map((_, index) => nameByPosition(index));
     // The list has holes where the row has no cell.
     names.forEach((name) => {
       notes.noteColumn(name);
@@ -37,17 +37,17 @@ export function openTable<Row extends { readonly number: number; readonly proble
     const rows = head ?? [];
     head = undefined;
     const sound = rows.filter(({ problem }) => problem === undefined).slice(0, HEAD_ROWS);
-    const place = findHeader(sound.map(textsOf));
-    if (place > 0) {
-      first = sound[place]?.number ?? 1;
+    const index = findHeader(sound.map(textsOf));
+    if (index > 0) {
+      first = sound[index]?.number ?? 1;
       notes.found.headerRow = String(first);
     }
-    return rows.filter(isBehindHeader);
+    return rows.filter(isAfterHeader);
   }
 
   return {
     take(rows: readonly Row[]): Row[] {
-      if (head === undefined) return rows.filter(isBehindHeader);
+      if (head === undefined) return rows.filter(isAfterHeader);
       for (const row of rows) head.push(row);
       return head.length < HEAD_ROWS ? [] : end();
     },
@@ -65,8 +65,8 @@ export function openTable<Row extends { readonly number: number; readonly proble
  * its position, and a repeated name is numbered, such as Name, Name 2.
  */
 function readHeader(cells: readonly string[]): string[] {
-  const given = Array.from(cells, (cell = '', index) => cell.trim() || nameByPlace(index));
-  const names = given.slice(0, cells.findLastIndex((cell = '') => cell.trim() !== '') + 1);
+  const trimmed = Array.from(cells, (cell = '', index) => cell.trim() || nameByPosition(index));
+  const names = trimmed.slice(0, cells.findLastIndex((cell = '') => cell.trim() !== '') + 1);
   const taken = new Set(names);
   const numbers = new Map<string, number>();
   return names.map((name) => {
@@ -77,7 +77,7 @@ function readHeader(cells: readonly string[]): string[] {
   });
 }
 
-export const nameByPlace = (index: number): string => `Column ${index + 1}`;
+export const nameByPosition = (index: number): string => `Column ${index + 1}`;
 
 /** The number of rows that are searched for the column names. */
 const HEAD_ROWS = 10;
@@ -86,6 +86,6 @@ const HEAD_ROWS = 10;
 function findHeader(rows: readonly (readonly string[])[]): number {
   const filled = rows.map((cells) => cells.filter((cell) => cell.trim() !== '').length);
   const usual = filled.toSorted((a, b) => a - b)[Math.floor(filled.length / 2)] ?? 0;
-  const place = filled.findIndex((count) => count > 2 || count * 2 > usual);
-  return Math.max(0, place);
+  const index = filled.findIndex((count) => count > 2 || count * 2 > usual);
+  return Math.max(0, index);
 }

@@ -43,10 +43,10 @@ const capital = (word: string) =>
   word.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 const product = (sku: string) => ({ '@type': 'Product', sku });
 
-type Place = (document: Record<string, unknown>, values: readonly string[]) => void;
+type WriteField = (document: Record<string, unknown>, values: readonly string[]) => void;
 
 /** Fields that do not become a member of the document with the same name. */
-const PLACES: Readonly<Record<string, Place>> = {
+const FIELD_WRITERS: Readonly<Record<string, WriteField>> = {
   brand(document, [name]) {
     document.brand = { '@type': 'Brand', name };
   },
@@ -69,23 +69,24 @@ const PLACES: Readonly<Record<string, Place>> = {
     document.isVariantOf = { '@type': 'ProductGroup', productGroupID };
   },
   additionalProperty(document, values) {
-    document.additionalProperty = values.map((one) => {
-      const [name = '', ...rest] = one.split(':');
+    document.additionalProperty = values.map((property) => {
+      const [name = '', ...rest] = property.split(':');
       return { '@type': 'PropertyValue', name, value: rest.join(':') };
     });
   },
 };
 
 function addRelated(document: Record<string, unknown>, { related }: FeedRow): void {
-  const found = new Map<string, Set<string>>();
+  const identifiersByProperty = new Map<string, Set<string>>();
   for (const { as, identifiers, isReversed } of related) {
     const forward = INSTEAD.includes(as) ? 'isSimilarTo' : 'isRelatedTo';
     const property = isReversed ? REVERSED[as] : forward;
     if (property === undefined || identifiers.length === 0) continue;
-    const known = found.get(property) ?? new Set();
-    found.set(property, known.union(new Set(identifiers)));
+    const earlier = identifiersByProperty.get(property) ?? new Set();
+    identifiersByProperty.set(property, earlier.union(new Set(identifiers)));
   }
-  for (const [property, identifiers] of found) document[property] = [...identifiers].map(product);
+  for (const [property, identifiers] of identifiersByProperty)
+    document[property] = [...identifiers].map(product);
 }
 
 function openJsonLd({ columns }: WriterOptions) {
@@ -94,12 +95,12 @@ function openJsonLd({ columns }: WriterOptions) {
     tail: '',
     write(row: FeedRow) {
       const document: Record<string, unknown> = { '@context': 'https://schema.org', '@type': 'Product' };
-      for (const [at, { name }] of columns.entries()) {
-        const values = row.values[at] as readonly string[];
+      for (const [index, { name }] of columns.entries()) {
+        const values = row.values[index] as readonly string[];
         if (values.length === 0) continue;
-        const place = PLACES[name];
-        if (place === undefined) document[name] = values[0];
-        else place(document, values);
+        const writeField = FIELD_WRITERS[name];
+        if (writeField === undefined) document[name] = values[0];
+        else writeField(document, values);
       }
       addRelated(document, row);
       return `${JSON.stringify(document)}\n`;
@@ -110,7 +111,8 @@ function openJsonLd({ columns }: WriterOptions) {
 export const jsonLd: OutputFormat = {
   type: 'json-ld',
   label: 'JSON-LD (schema.org)',
-  description: 'a schema.org Product per line, with the products that it is an accessory for, related to or similar to',
+  description:
+    'a schema.org Product per line, with the products that it is an accessory for, related to or similar to',
   fields: FIELDS,
   identifiedBy: 'sku',
   suggestions: {

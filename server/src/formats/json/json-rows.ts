@@ -77,7 +77,7 @@ export class JsonRowBuilder {
     this.#size.add(0, 1);
     if (this.#levels.length >= LIMITS.depth) throw tooDeep('A row');
     const parent = this.#levels.at(-1);
-    if (parent !== undefined) put(parent, container);
+    if (parent !== undefined) addValue(parent, container);
     const isList = Array.isArray(container) || parent?.isList === true;
     const isElement = Array.isArray(parent?.container) && !Array.isArray(container);
     const row = parent?.row ?? (isElement ? this.#values.beginRow() : undefined);
@@ -101,7 +101,7 @@ export class JsonRowBuilder {
     this.#size.add(length, 1);
     const level = this.#levels.at(-1);
     if (level === undefined) return this.#finish(value);
-    put(level, value);
+    addValue(level, value);
     if (text === undefined) return undefined;
     if (level.row === undefined) this.#values.add(nameBelow(level), text, level.isList);
     else this.#values.addInRow(nameBelow(level), text, level.row);
@@ -117,7 +117,7 @@ export class JsonRowBuilder {
   }
 }
 
-function put(level: Level, value: JsonValue): void {
+function addValue(level: Level, value: JsonValue): void {
   if (Array.isArray(level.container)) level.container.push(value);
   else level.container[level.key] = value;
 }

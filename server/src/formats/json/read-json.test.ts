@@ -170,7 +170,7 @@ test('a value of 10 MB, a row of many values and endless space are refused', asy
   await assert.rejects(readAll(json, `[{"a":${'1'.repeat(10_000_000)}}]`), { reason: 'too_large' });
   await assert.rejects(readAll(json, `[{"a":[${'1,'.repeat(1_000_000)}1]}]`), { reason: 'too_large' });
   await assert.rejects(
-    readAll(json, `[{"a":{${Array.from({ length: 10_001 }, (_, at) => `"${at}":1`).join()}}}]`),
+    readAll(json, `[{"a":{${Array.from({ length: 10_001 }, (_, index) => `"${index}":1`).join()}}}]`),
     { reason: 'too_large' },
   );
   await assert.rejects(readAll(json, `[${' '.repeat(10_000_000)}{"a":1}]`), { reason: 'too_large' });

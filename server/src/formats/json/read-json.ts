@@ -44,9 +44,10 @@ export async function* readJson(
   path: string | undefined,
 ): AsyncGenerator<readonly SourceRow[]> {
   await using stream = new Peekable(text);
-  let found = path === '$' ? '' : path;
-  for (const length of found === undefined ? SAMPLES : []) found ??= findList(await stream.peek(length));
-  yield* parseText(stream, new JsonList(notes, found));
+  let listPath = path === '$' ? '' : path;
+  for (const length of listPath === undefined ? SAMPLES : [])
+    listPath ??= findList(await stream.peek(length));
+  yield* parseText(stream, new JsonList(notes, listPath));
 }
 
 /** Makes rows from the tokens of a document. The rows are the elements of the lists at a path. */

@@ -43,7 +43,11 @@ for (const { name, text } of shapes)
 
 test('only the list products of an object is read as products', async () => {
   const { rows } = await readAll(native, '{"items":[{"identifier":"A1"}]}');
-  assert.deepEqual(Object.keys(rows[0]?.values ?? {}), ['items.identifier'], 'the object itself is read as a product');
+  assert.deepEqual(
+    Object.keys(rows[0]?.values ?? {}),
+    ['items.identifier'],
+    'the object itself is read as a product',
+  );
   await assert.rejects(readAll(native, '{"products":{}}'), { reason: 'not_found' });
   await assert.rejects(readAll(native, '{"products":[{"identifier":"A1"}'), { reason: 'broken_off' });
 });

@@ -17,17 +17,17 @@ export const ndjson: OutputFormat = {
           tail: '',
           write(row) {
             const parts: string[] = [];
-            for (let at = 0; at < names.length; at += 1) {
-              const values = row.values[at] as readonly string[];
+            for (let index = 0; index < names.length; index += 1) {
+              const values = row.values[index] as readonly string[];
               if (values.length === 0) continue;
-              parts.push(names[at] + JSON.stringify(values.length === 1 ? values[0] : values));
+              parts.push(names[index] + JSON.stringify(values.length === 1 ? values[0] : values));
             }
             for (const kind of as) parts.push(`"${kind}":${JSON.stringify(relatedBy(row, kind))}`);
             return `{${parts.join(',')}}\n`;
           },
           remove({ values }) {
-            const at = columns.findIndex(({ name }) => name === identifiedBy);
-            return `{${names[at]}${JSON.stringify(values[at]?.[0])},"${REMOVED}":true}\n`;
+            const index = columns.findIndex(({ name }) => name === identifiedBy);
+            return `{${names[index]}${JSON.stringify(values[index]?.[0])},"${REMOVED}":true}\n`;
           },
         };
       },

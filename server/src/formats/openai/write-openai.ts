@@ -66,8 +66,8 @@ function openJsonl({ columns }: WriterOptions) {
     head: '',
     tail: '',
     write(row: FeedRow) {
-      const parts = writers.flatMap((write, at) => write(row.values[at] as readonly string[]));
-      const related = listRelated(row).map((text, at) => `"${RELATED[at]}":${JSON.stringify(text)}`);
+      const parts = writers.flatMap((write, index) => write(row.values[index] as readonly string[]));
+      const related = listRelated(row).map((text, index) => `"${RELATED[index]}":${JSON.stringify(text)}`);
       return `{${[...parts, ...related].join(',')}}\n`;
     },
   };

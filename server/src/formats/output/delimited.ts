@@ -34,18 +34,18 @@ export function writeDelimited({ columns, identifiedBy }: WriterOptions, dialect
     return cell(values.length > 1 ? join(values) : (values[0] as string));
   };
   const line = (cells: string[], ofRelated: readonly string[]) => {
-    for (let at = columns.length; at < names.length; at += 1)
-      cells.push(cell(ofRelated[at - columns.length] ?? ''));
+    for (let index = columns.length; index < names.length; index += 1)
+      cells.push(cell(ofRelated[index - columns.length] ?? ''));
     return `${cells.join(separator)}\n`;
   };
-  const stays = columns.map(({ name, isRequired }) => isRequired || name === identifiedBy);
+  const isRetained = columns.map(({ name, isRequired }) => isRequired || name === identifiedBy);
   return {
     head: `${names.map(cell).join(separator)}\n`,
     write: (row) => line(row.values.map(write), related.cells(row)),
     ...(related.removed && {
       remove: ({ values }) =>
         line(
-          values.map((one, at) => (stays[at] ? write(one) : '')),
+          values.map((cellValues, index) => (isRetained[index] ? write(cellValues) : '')),
           related.removed ?? [],
         ),
     }),

@@ -35,6 +35,6 @@ export interface FeedRow {
 
 /** @returns the identifiers of related products of a kind, each once */
 export function relatedBy(row: FeedRow, as: RelatedAs): string[] {
-  const found = row.related.filter((one) => one.as === as && !one.isReversed);
-  return [...new Set(found.flatMap(({ identifiers }) => identifiers))];
+  const forward = row.related.filter((products) => products.as === as && !products.isReversed);
+  return [...new Set(forward.flatMap(({ identifiers }) => identifiers))];
 }

@@ -105,8 +105,8 @@ function readGtin(digits: string): ReadField {
   if (!/^\d+$/.test(digits) || !GTIN_LENGTHS.has(digits.length))
     return no('is not a GTIN of 8, 12, 13 or 14 digits');
   let sum = 0;
-  for (let at = 0; at < digits.length - 1; at += 1)
-    sum += Number(digits[digits.length - 2 - at]) * (at % 2 === 0 ? 3 : 1);
+  for (let index = 0; index < digits.length - 1; index += 1)
+    sum += Number(digits[digits.length - 2 - index]) * (index % 2 === 0 ? 3 : 1);
   const isValid = (10 - (sum % 10)) % 10 === Number(digits.at(-1));
   return isValid ? ok(digits) : no('is not a valid GTIN: its check digit is wrong');
 }

@@ -45,7 +45,7 @@ export function defineShopList(dialect: ShopDialect): OutputFormat {
               names: lists.map(({ column }) => column),
               cells: (row) =>
                 lists.map(({ as }) => {
-                  const list = [...new Set(as.flatMap((one) => relatedBy(row, one)))].join(separator);
+                  const list = [...new Set(as.flatMap((kind) => relatedBy(row, kind)))].join(separator);
                   return list === '' && options.changes ? emptied : list;
                 }),
               removed: lists.map(() => emptied),

@@ -178,7 +178,7 @@ test('a broken row is reported, and the other rows of its product are read', asy
 });
 
 test('a product of endless rows is refused', async () => {
-  const rows = Array.from({ length: 3_000 }, (_, at) => `a,,${at}`);
+  const rows = Array.from({ length: 3_000 }, (_, index) => `a,,${index}`);
   await assert.rejects(readAll(shopify, `Handle,Title,Variant SKU\na,A,x\n${rows.join('\n')}`), {
     reason: 'too_large',
     line: 2_503,

@@ -81,17 +81,17 @@ function listVariants(rows: readonly SourceRow[]): SourceRow[] {
   const [first, ...others] = rows;
   if (first === undefined) return [];
   const images = listImages(rows);
-  const found = first.values.Title === '' ? { problems: [NO_TITLE] } : {};
+  const groupProblem = first.values.Title === '' ? { problems: [NO_TITLE] } : {};
   const variants = [first, ...others.filter(isVariant)];
-  return variants.map((row) => ({ ...row, ...found, values: completeVariant(row, first, images) }));
+  return variants.map((row) => ({ ...row, ...groupProblem, values: completeVariant(row, first, images) }));
 }
 
 function listImages(rows: readonly SourceRow[]): string[] {
   const images = rows
     .filter((row) => textOf(row, 'Image Src') !== '')
-    .map((row, at) => {
-      const position = Number(textOf(row, 'Image Position') || at + 1);
-      return { url: textOf(row, 'Image Src'), position: Number.isFinite(position) ? position : at + 1 };
+    .map((row, index) => {
+      const position = Number(textOf(row, 'Image Position') || index + 1);
+      return { url: textOf(row, 'Image Src'), position: Number.isFinite(position) ? position : index + 1 };
     });
   return images.sort((a, b) => a.position - b.position).map(({ url }) => url);
 }
@@ -118,7 +118,8 @@ function completeVariant(row: SourceRow, first: SourceRow, images: readonly stri
 
 const NO_TITLE: RowProblem = {
   code: 'group',
-  message: 'the Title is missing: rows of one Handle have to follow one another, and the row with the Title comes first',
+  message:
+    'the Title is missing: rows of one Handle have to follow one another, and the row with the Title comes first',
 };
 
 /** Tags are a comma-separated list. */

@@ -41,7 +41,7 @@ const row = (number: number, cells: readonly string[]): string =>
 const header = (names: readonly string[]): string =>
   row(
     1,
-    names.map((name, at) => inline(`${'ABCDEFGHIJKLMNOP'[at]}1`, name)),
+    names.map((name, index) => inline(`${'ABCDEFGHIJKLMNOP'[index]}1`, name)),
   );
 
 async function readBook(t: TestContext, book: BookParts, format: InputFormatSettings = xlsx) {
@@ -124,8 +124,8 @@ const shown: readonly { style: number | string; number: string; text: string }[]
 
 test('dates, times, durations and leading zeros are written as the sheet displays them', async (t) => {
   const styles = shown.map(({ style }) => style);
-  const cells = shown.map(({ number }, at) =>
-    row(at + 2, [`<c r="A${at + 2}" s="${at + 1}"><v>${number}</v></c>`]),
+  const cells = shown.map(({ number }, index) =>
+    row(index + 2, [`<c r="A${index + 2}" s="${index + 1}"><v>${number}</v></c>`]),
   );
   const { rows } = await readBook(t, { styles, sheets: [{ name: 'a', rows: [header(['n']), ...cells] }] });
   assert.deepEqual(
@@ -260,13 +260,13 @@ test('a file with a wrong byte anywhere is read, refused or reported as damaged,
     sheets: [{ name: 'a', rows: [header(['id']), row(2, ['<c r="A2" t="s"><v>0</v></c>'])] }],
   });
   const tempDir = createTempDir(t);
-  for (let at = 0; at < book.length; at += 7) {
+  for (let offset = 0; offset < book.length; offset += 7) {
     const broken = Buffer.from(book);
-    broken[at] = (broken[at] ?? 0) ^ 0x55;
+    broken[offset] = (broken[offset] ?? 0) ^ 0x55;
     try {
       await readAll(xlsx, broken, { tempDir });
     } catch (error) {
-      assert.equal((error as Error).name, 'FormatProblem', `${at}: ${(error as Error).stack}`);
+      assert.equal((error as Error).name, 'FormatProblem', `${offset}: ${(error as Error).stack}`);
     }
   }
 });
@@ -330,7 +330,7 @@ test('a part that unpacks to far too much is abandoned early, and too many parts
   await assert.rejects(readAll(xlsx, await makeZip(bomb), { tempDir: createTempDir(t) }), {
     reason: 'too_large',
   });
-  const many = Array.from({ length: 10_001 }, (_, at) => ({ name: `part${at}`, content: [''] }));
+  const many = Array.from({ length: 10_001 }, (_, index) => ({ name: `part${index}`, content: [''] }));
   await assert.rejects(readAll(xlsx, await makeZip(many), { tempDir: createTempDir(t) }), {
     reason: 'too_large',
   });
@@ -383,7 +383,9 @@ test('a part that is larger than the directory states is detected', async (t) =>
 
 test('leaving the loop early leaves no file', async (t) => {
   const tempDir = createTempDir(t);
-  const rows = Array.from({ length: 20_000 }, (_, at) => row(at + 2, [inline(`A${at + 2}`, `${at}`)]));
+  const rows = Array.from({ length: 20_000 }, (_, index) =>
+    row(index + 2, [inline(`A${index + 2}`, `${index}`)]),
+  );
   const path = join(mkdtempSync(join(tmpdir(), 'relata-book-')), 'book.xlsx');
   t.after(() => rmSync(join(path, '..'), { recursive: true }));
   await writeBook(path, { sheets: [{ name: 'a', rows: [header(['id']), ...rows] }] });

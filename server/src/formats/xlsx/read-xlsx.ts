@@ -37,7 +37,10 @@ export const xlsx = defineInputFormat({
     sheet: Type.Optional(
       Type.Union(
         [Type.String({ minLength: 1, maxLength: 1_000 }), Type.Integer({ minimum: 1, maximum: 10_000 })],
-        { 'x-label': 'Sheet', description: 'name or number from 1; default: the first sheet that is not hidden' },
+        {
+          'x-label': 'Sheet',
+          description: 'name or number from 1; default: the first sheet that is not hidden',
+        },
       ),
     ),
     headerRow: headerRowOption,
@@ -59,7 +62,7 @@ async function* readXlsx(
   const book = await readBook(parts);
   const sheet = chooseSheet(book.sheets, options.sheet);
   notes.found.sheet = sheet.name;
-  const others = book.sheets.filter((one) => one !== sheet && !one.isHidden);
+  const others = book.sheets.filter((candidate) => candidate !== sheet && !candidate.isHidden);
   if (options.sheet === undefined && others.length > 0) notes.found.otherSheets = describeSheets(others);
   await using texts = await openTextStore(tempDir);
   const choice = { isChosen: (name: string) => name === 'si', keepsSpace: true };
@@ -77,8 +80,8 @@ function chooseSheet(sheets: readonly Sheet[], requested: string | number | unde
       ? (sheets.find(({ isHidden }) => !isHidden) ?? sheets[0])
       : (sheets.find(({ name }) => name === requested) ?? sheets[Number(requested) - 1]);
   if (chosen !== undefined) return chosen;
-  const there = sheets.length === 0 ? 'It has none' : `It has ${describeSheets(sheets)}`;
-  throw new FormatProblem('not_found', `The workbook has no sheet ${requested ?? ''}. ${there}`);
+  const available = sheets.length === 0 ? 'It has none' : `It has ${describeSheets(sheets)}`;
+  throw new FormatProblem('not_found', `The workbook has no sheet ${requested ?? ''}. ${available}`);
 }
 
 const describeSheets = (sheets: readonly Sheet[]): string =>
@@ -93,7 +96,7 @@ interface SheetRow {
 }
 
 /** @returns the non-empty rows of a sheet */
-async function* readSheetRows(bytes: ByteStream, place: CellPlace): AsyncGenerator<SheetRow[]> {
+async function* readSheetRows(bytes: ByteStream, context: CellPlace): AsyncGenerator<SheetRow[]> {
   const isChosen = (name: string, path: readonly string[]) => name === 'row' && path.at(-1) === 'sheetData';
   let number = 0;
   for await (const elements of readElements(bytes, new ReadingNotes(), { isChosen, keepsSpace: true }))
@@ -101,7 +104,7 @@ async function* readSheetRows(bytes: ByteStream, place: CellPlace): AsyncGenerat
       .map((element) => {
         // If a row omits its number, it is the next number.
         number = Number(element.attributes.get('r') ?? number + 1);
-        return { number, cells: readCells(element, place) };
+        return { number, cells: readCells(element, context) };
       })
       .filter(({ cells }) => cells.length > 0);
 }
@@ -142,26 +145,26 @@ interface CellPlace {
 }
 
 /** @returns the non-empty cells, as they are displayed */
-function readCells(row: XmlElement, place: CellPlace): Cell[] {
+function readCells(row: XmlElement, context: CellPlace): Cell[] {
   const cells: Cell[] = [];
   let next = 0;
   for (const element of row.children) {
     const column = readColumn(element.attributes.get('r')) ?? next;
     next = column + 1;
-    const read = column < COLUMNS ? readCell(element, place) : undefined;
+    const read = column < COLUMNS ? readCell(element, context) : undefined;
     if (typeof read === 'object') cells.push({ column, text: undefined, problem: read });
     else if (read !== undefined && read !== '') cells.push({ column, text: read });
   }
   return cells;
 }
 
-function readCell(cell: XmlElement, place: CellPlace): string | Cell['problem'] {
+function readCell(cell: XmlElement, context: CellPlace): string | Cell['problem'] {
   const partOf = (name: string) => cell.children.find((child) => child.name === name);
   const type = cell.attributes.get('t') ?? 'n';
   const inline = partOf('is');
   if (type === 'inlineStr') return inline && readText(inline);
   const value = partOf('v');
-  if (value !== undefined) return readValue(value.text, cell, place);
+  if (value !== undefined) return readValue(value.text, cell, context);
   if (partOf('f') === undefined) return undefined;
   const message =
     'contains a formula without its result. Please open and save the file in a spreadsheet program';

@@ -45,8 +45,8 @@ test('a full disk is reported with the first text that has to be written to it',
     await store[Symbol.asyncDispose]();
     console.log(code);`;
   const run = `ulimit -f 8; trap '' XFSZ; exec "$0" --input-type=module -e "$1" "$2"`;
-  const said = execFileSync('sh', ['-c', run, process.execPath, program, createTempDir(t)], {
+  const output = execFileSync('sh', ['-c', run, process.execPath, program, createTempDir(t)], {
     encoding: 'utf8',
   });
-  assert.equal(said.trim(), 'storage_failed');
+  assert.equal(output.trim(), 'storage_failed');
 });

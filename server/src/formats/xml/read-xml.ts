@@ -212,8 +212,7 @@ function findRepeatedElement(text: string): string {
     outermost(elements.filter(({ parts, depth }) => parts.size > 0 && depth > 0)) ??
     outermost(repeated);
   if (chosen !== undefined) return chosen.path;
-  const message =
-    'No element is repeated. Please name the element that contains a product as "record"';
+  const message = 'No element is repeated. Please name the element that contains a product as "record"';
   throw problem ?? new FormatProblem('not_found', message);
 }
 
@@ -223,7 +222,7 @@ const partsOf = ({ parts }: SeenElement) => Math.min(parts.size, ENOUGH_PARTS);
 
 /** @returns the elements of a text, and its problem; the reader reports the problem if the elements suffice */
 function sampleElements(text: string) {
-  const seen = new Map<string, SeenElement>();
+  const elementByPath = new Map<string, SeenElement>();
   /** For each open element: how often each name has occurred in it. */
   const names: Map<string, number>[] = [];
 
@@ -234,13 +233,13 @@ function sampleElements(text: string) {
     const nth = (siblings?.get(name) ?? 0) + 1;
     siblings?.set(name, nth);
     names.push(new Map());
-    const parent = seen.get(parents.join('/'));
+    const parent = elementByPath.get(parents.join('/'));
     parent?.parts.add(name);
     const path = [...parents, name].join('/');
-    const known = seen.get(path) ?? { path, depth, parts: new Set<string>(), isRepeated: false };
-    for (const one of Object.keys(attributes)) known.parts.add(`@${one}`);
-    known.isRepeated ||= nth > 1;
-    if (seen.size < PATHS || seen.has(path)) seen.set(path, known);
+    const element = elementByPath.get(path) ?? { path, depth, parts: new Set<string>(), isRepeated: false };
+    for (const attribute of Object.keys(attributes)) element.parts.add(`@${attribute}`);
+    element.isRepeated ||= nth > 1;
+    if (elementByPath.size < PATHS || elementByPath.has(path)) elementByPath.set(path, element);
     return false;
   };
 
@@ -251,5 +250,5 @@ function sampleElements(text: string) {
     if (!(error instanceof FormatProblem)) throw error;
     problem = error;
   }
-  return { elements: [...seen.values()], problem };
+  return { elements: [...elementByPath.values()], problem };
 }

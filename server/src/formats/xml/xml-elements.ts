@@ -123,7 +123,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
     const name = tag.name.slice(colon + 1);
     if (this.#open.length === 0 && !this.#choice.isChosen(name, this.#path, tag.attributes)) {
       this.#path.push(name);
-      this.#isUnread = Object.keys(tag.attributes).some((one) => !one.startsWith('xmlns'));
+      this.#isUnread = Object.keys(tag.attributes).some((attribute) => !attribute.startsWith('xmlns'));
       return;
     }
     this.#isUnread = false;
@@ -213,7 +213,10 @@ function declareEntities(doctype: string, into: Record<string, string>): void {
     const value = declared.get(name);
     const shown = name.slice(0, 100);
     if (value === undefined)
-      throw new FormatProblem('refused', `The entity ${shown} is defined in another file, which is never read`);
+      throw new FormatProblem(
+        'refused',
+        `The entity ${shown} is defined in another file, which is never read`,
+      );
     if (value.includes('<'))
       throw new FormatProblem('refused', `The entity ${shown} contains elements. Only text is filled in`);
     depth += 1;
@@ -221,8 +224,8 @@ function declareEntities(doctype: string, into: Record<string, string>): void {
     if (depth > LIMITS.depth) throw tooDeep(`The entity ${shown}`);
     const text = value.replace(REFERENCE, (_, inner: string) => {
       if (declared.has(inner)) return expand(inner);
-      const known = OF_XML.get(inner) ?? readCharacter(inner);
-      if (known !== undefined) return known;
+      const character = OF_XML.get(inner) ?? readCharacter(inner);
+      if (character !== undefined) return character;
       const message = `The entity ${shown} contains the unknown reference &${inner.slice(0, 100)};`;
       throw new FormatProblem('damaged', message);
     });

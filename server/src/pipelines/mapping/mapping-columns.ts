@@ -63,12 +63,12 @@ export class MappingTexts {
 
   /** @returns the index of the expression. @throws MappingProblem */
   addExpression(text: string): number {
-    const at = this.#expressions.getOrInsert(text, this.#expressions.size);
-    if (at >= EXPRESSIONS)
+    const index = this.#expressions.getOrInsert(text, this.#expressions.size);
+    if (index >= EXPRESSIONS)
       throw new MappingProblem(
         `a mapping has at most ${EXPRESSIONS.toLocaleString('en')} different expressions`,
       );
-    return at;
+    return index;
   }
 
   /** @throws MappingProblem */
@@ -85,7 +85,7 @@ export class MappingProblem extends Error {
   override readonly name = 'MappingProblem';
 }
 
-interface Place {
+interface ColumnContext {
   readonly field: string;
   readonly texts: MappingTexts;
 }
@@ -98,31 +98,33 @@ type Transformation = (text: string) => string | { readonly reason: string };
 const PIECES = 10_000;
 
 /** @throws MappingProblem */
-export function compileColumn(column: Column, place: Place): CompiledColumn {
+export function compileColumn(column: Column, context: ColumnContext): CompiledColumn {
   const spec: ColumnSpec = typeof column === 'string' ? { column } : column;
   const uses = spec.columns ?? (spec.column === undefined ? [] : [spec.column]);
   const label = uses.length === 0 ? undefined : uses.join(', ');
   const about = { uses, label, isOptional: spec.optional === true };
-  place.texts.count(Math.max(1, uses.length) + (spec.replace?.length ?? 0));
-  const pick = compilePick(spec, place);
-  const transformations = compileTransformations(spec, place);
+  context.texts.count(Math.max(1, uses.length) + (spec.replace?.length ?? 0));
+  const pick = compilePick(spec, context);
+  const transformations = compileTransformations(spec, context);
   const { default: fallback, split } = spec;
   if (transformations.before.length + transformations.after.length === 0 && split === undefined)
     return { ...about, read: fallback === undefined ? pick : (row) => pick(row) ?? (fallback || undefined) };
 
   const noteIn = (row: RowView) => (reason: string) => {
-    row.problems.push({ field: place.field, ...(label !== undefined && { column: label }), reason });
+    row.problems.push({ field: context.field, ...(label !== undefined && { column: label }), reason });
   };
   function transform(picked: ColumnValue, row: RowView): ColumnValue | undefined {
     const note = noteIn(row);
-    const given = typeof picked === 'string' ? [picked] : picked;
-    const texts = given.map((text) => run(transformations.before, text, note));
+    const values = typeof picked === 'string' ? [picked] : picked;
+    const texts = values.map((text) => run(transformations.before, text, note));
     const pieces =
       split !== undefined && texts.some((text) => text.includes(split))
         ? texts.flatMap((text) => splitText(text, split, note))
         : texts;
-    const done = pieces.map((text) => run(transformations.after, text, note)).filter((text) => text !== '');
-    return done.length > 1 ? done : done[0];
+    const transformed = pieces
+      .map((text) => run(transformations.after, text, note))
+      .filter((text) => text !== '');
+    return transformed.length > 1 ? transformed : transformed[0];
   }
 
   return {
@@ -135,18 +137,18 @@ export function compileColumn(column: Column, place: Place): CompiledColumn {
   };
 }
 
-function compilePick(spec: ColumnSpec, { field, texts }: Place): Pick {
+function compilePick(spec: ColumnSpec, { field, texts }: ColumnContext): Pick {
   const { column, columns, constant, expression, join } = spec;
-  const given = [column, columns, constant, expression].filter((one) => one !== undefined);
-  if (given.length !== 1)
+  const sources = [column, columns, constant, expression].filter((source) => source !== undefined);
+  if (sources.length !== 1)
     throw new MappingProblem(`${field} needs exactly one of column, columns, constant and expression`);
   if (join !== undefined && columns === undefined)
     throw new MappingProblem(`${field} has join without columns`);
   if (column !== undefined) return ({ source }) => withoutEmpty(cellOf(source, column));
   if (columns !== undefined) return compileJoin(columns, join ?? ' ');
   if (constant !== undefined) return () => constant || undefined;
-  const at = texts.addExpression(expression ?? '');
-  return (row) => readResult(row, at, field);
+  const index = texts.addExpression(expression ?? '');
+  return (row) => readResult(row, index, field);
 }
 
 function withoutEmpty(value: ColumnValue | undefined): ColumnValue | undefined {
@@ -162,8 +164,8 @@ function compileJoin(columns: readonly string[], join: string): Pick {
   };
 }
 
-function readResult(row: RowView, at: number, field: string): ColumnValue | undefined {
-  const result = row.results[at];
+function readResult(row: RowView, index: number, field: string): ColumnValue | undefined {
+  const result = row.results[index];
   if (typeof result === 'boolean') return String(result);
   if (typeof result === 'string' || Array.isArray(result)) return withoutEmpty(result as ColumnValue);
   if (result) row.problems.push({ field, reason: (result as { problem: string }).problem });
@@ -172,11 +174,11 @@ function readResult(row: RowView, at: number, field: string): ColumnValue | unde
 
 function compileTransformations(
   { trim, replace = [], split, case: letters, number, unit }: ColumnSpec,
-  place: Place,
+  context: ColumnContext,
 ): { before: Transformation[]; after: Transformation[] } {
   const before: Transformation[] = trim ? [(text) => text.trim()] : [];
   const after = split === undefined ? [] : [...before];
-  before.push(...replace.map((one) => compileReplace(one, place)));
+  before.push(...replace.map((replacement) => compileReplace(replacement, context)));
   if (letters === 'upper') after.push((text) => text.toUpperCase());
   if (letters === 'lower') after.push((text) => text.toLowerCase());
   if (number !== undefined) {
@@ -190,7 +192,7 @@ function compileTransformations(
 
 function compileReplace(
   { from, to, regex }: NonNullable<ColumnSpec['replace']>[number],
-  { field, texts: { patterns } }: Place,
+  { field, texts: { patterns } }: ColumnContext,
 ): Transformation {
   const replace = regex === true ? replacePattern({ from, to }, { patterns, field }) : replaceText(from, to);
   return (text) =>
@@ -200,18 +202,18 @@ function compileReplace(
 /** An empty text stays empty, because a missing number is not an error. */
 function run(
   transformations: readonly Transformation[],
-  given: string,
+  original: string,
   note: (reason: string) => void,
 ): string {
-  let text = given;
+  let text = original;
   for (const transform of transformations) {
     if (text === '') return '';
-    const made = transform(text);
-    if (typeof made !== 'string') {
-      note(made.reason);
+    const result = transform(text);
+    if (typeof result !== 'string') {
+      note(result.reason);
       return '';
     }
-    text = made;
+    text = result;
   }
   return text;
 }
@@ -337,16 +339,16 @@ export class PatternList {
 
   /** @param read returns undefined for a pattern that was not read because an earlier pattern is invalid */
   *listProblems(
-    read: (pattern: string, at: number) => PatternReading | undefined,
+    read: (pattern: string, index: number) => PatternReading | undefined,
   ): Generator<PatternProblem> {
     let steps = 0;
-    let at = 0;
+    let patternIndex = 0;
     for (const [pattern, { field, groups }] of this.#requested) {
-      const reading = at < PATTERNS ? read(pattern, at) : { problem: TOO_MANY };
+      const reading = patternIndex < PATTERNS ? read(pattern, patternIndex) : { problem: TOO_MANY };
       if (reading !== undefined && 'steps' in reading) steps += reading.steps;
       const problem = reading && findProblem(reading, { steps, groups });
       if (problem !== undefined) yield { pattern, field, problem };
-      at += 1;
+      patternIndex += 1;
     }
   }
 

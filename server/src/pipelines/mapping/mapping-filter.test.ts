@@ -145,6 +145,8 @@ test('a value that the filter cannot read rejects the row, and does not silently
   });
   assert.deepEqual(outcome, {
     row: 7,
-    problems: [{ field: 'filter', column: 'Text', reason: '"Drill 18 V" is not a number with a decimal comma' }],
+    problems: [
+      { field: 'filter', column: 'Text', reason: '"Drill 18 V" is not a number with a decimal comma' },
+    ],
   });
 });

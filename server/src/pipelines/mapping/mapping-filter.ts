@@ -29,7 +29,7 @@ import {
 
 type RowTest = Test<RowView>;
 
-interface FilterPlace {
+interface FilterContext {
   readonly texts: MappingTexts;
   /** Columns that conditions read by name. */
   readonly uses: Set<string>;
@@ -42,21 +42,21 @@ interface FilterPlace {
  * @throws MappingProblem
  */
 export function compileRowFilter(filter: unknown, texts: MappingTexts) {
-  const place: FilterPlace = { texts, uses: new Set() };
+  const context: FilterContext = { texts, uses: new Set() };
   let conditions = 0;
   function compile(given: unknown, depth: number): RowTest {
     if (depth > FILTER_DEPTH) throw new MappingProblem(`filter is nested deeper than ${FILTER_DEPTH} levels`);
-    const { kind, filter: one } = readFilter(given);
+    const { kind, filter: parsed } = readFilter(given);
     const compileParts = (parts: unknown) => [parts].flat().map((part) => compile(part, depth + 1));
-    if (kind !== 'expression' && kind !== 'column') return combineTests(kind, compileParts(one[kind]));
+    if (kind !== 'expression' && kind !== 'column') return combineTests(kind, compileParts(parsed[kind]));
     conditions += 1;
     if (conditions > CONDITIONS_PER_FILTER)
       throw new MappingProblem(`filter has more than ${CONDITIONS_PER_FILTER} conditions`);
     return kind === 'expression'
-      ? compileTest(one.expression as string, place)
-      : compileCondition(one as RowCondition, place);
+      ? compileTest(parsed.expression as string, context)
+      : compileCondition(parsed as RowCondition, context);
   }
-  return { takes: compile(filter, 1), uses: place.uses as ReadonlySet<string> };
+  return { takes: compile(filter, 1), uses: context.uses as ReadonlySet<string> };
 }
 
 const KINDS = ['all', 'any', 'not', 'expression', 'column'] as const;
@@ -85,10 +85,10 @@ function checkPart(kind: FilterKind, part: unknown): void {
 }
 
 /** An expression without a result, such as a comparison with a missing column, is not true. */
-function compileTest(expression: string, { texts }: FilterPlace): RowTest {
-  const at = texts.addExpression(expression);
+function compileTest(expression: string, { texts }: FilterContext): RowTest {
+  const index = texts.addExpression(expression);
   return (row) => {
-    const result = row.results[at];
+    const result = row.results[index];
     if (typeof result === 'boolean') return result;
     if (result === null || result === undefined) return false;
     const isProblem = typeof result === 'object' && 'problem' in result;
@@ -98,17 +98,17 @@ function compileTest(expression: string, { texts }: FilterPlace): RowTest {
   };
 }
 
-function compileCondition({ column, operator, value }: RowCondition, place: FilterPlace): RowTest {
+function compileCondition({ column, operator, value }: RowCondition, context: FilterContext): RowTest {
   if (!Value.Check(ColumnSchema, column)) throw new MappingProblem('filter: column is not a valid column');
   if (!ROW_OPERATORS.includes(operator))
     throw new MappingProblem(`filter: ${String(operator).slice(0, 50)} is not an operator`);
-  const read: CompiledColumn = compileColumn(column, { field: 'filter', texts: place.texts });
-  for (const name of read.uses) place.uses.add(name);
+  const read: CompiledColumn = compileColumn(column, { field: 'filter', texts: context.texts });
+  for (const name of read.uses) context.uses.add(name);
   if (operator === 'exists') {
     if (value !== undefined) throw new MappingProblem('filter: exists takes no value');
     return (row) => read.read(row) !== undefined;
   }
-  const holds = operator === 'matches' ? compileMatches(value, place) : compileComparison(operator, value);
+  const holds = operator === 'matches' ? compileMatches(value, context) : compileComparison(operator, value);
   return (row) => {
     const present = read.read(row);
     if (present === undefined) return false;
@@ -125,15 +125,15 @@ function compileComparison(
     return (present) => present.startsWith(start);
   }
   const operands = readOperands(operator, value);
-  const texts = operands.filter((one) => typeof one === 'string');
-  const numbers = operands.filter((one) => typeof one === 'number');
+  const texts = operands.filter((operand) => typeof operand === 'string');
+  const numbers = operands.filter((operand) => typeof operand === 'number');
   const tests: Test<string>[] = [];
   if (texts.length > 0) tests.push(compileOperator(operator, texts));
   if (numbers.length > 0) tests.push(compileNumbers(compileOperator(operator, numbers)));
   return combineTests('any', tests);
 }
 
-const compileMatches = (pattern: unknown, { texts }: FilterPlace): Test<string> =>
+const compileMatches = (pattern: unknown, { texts }: FilterContext): Test<string> =>
   matchPattern(texts.patterns.add(readOperandText('matches', pattern), { field: 'filter' }));
 
 const readPlain = compileNumber({ decimal: 'point', group: '' });
@@ -156,8 +156,8 @@ function readOperands(operator: RowOperator, value: unknown): Comparable[] {
   if (operator !== 'in' && operator !== 'between') return [readOperand(operator, value)];
   if (!Array.isArray(value) || value.length === 0 || value.length > VALUES)
     throw new MappingProblem(`filter: ${operator} takes a list`);
-  const operands = value.map((one) => readOperand(operator, one));
-  const kinds = new Set(operands.map((one) => typeof one));
+  const operands = value.map((item) => readOperand(operator, item));
+  const kinds = new Set(operands.map((operand) => typeof operand));
   if (operator === 'between' && (operands.length !== 2 || kinds.size > 1))
     throw new MappingProblem('filter: between takes two numbers or two texts');
   return operands;
@@ -169,6 +169,6 @@ const readOperand = (operator: string, value: unknown): Comparable =>
 function readOperandText(operator: string, value: unknown, mayBeEmpty = false): string {
   const isGood = typeof value === 'string' && value.length <= PATTERN_LENGTH && (mayBeEmpty || value !== '');
   if (isGood) return value;
-  const taken = `a number or a text of up to ${PATTERN_LENGTH} characters`;
-  throw new MappingProblem(`filter: ${operator} takes ${taken}`);
+  const accepted = `a number or a text of up to ${PATTERN_LENGTH} characters`;
+  throw new MappingProblem(`filter: ${operator} takes ${accepted}`);
 }

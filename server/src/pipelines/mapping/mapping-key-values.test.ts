@@ -71,8 +71,8 @@ test('categories come from several columns, and several from one cell (§13.8 ru
     { path: ['Men', 'Tops'] },
     { path: ['Sale'] },
   ]);
-  const many = Array.from({ length: 60 }, (_, at) => `c${at}`).join(',');
-  const types = Array.from({ length: 60 }, (_, at) => `d${at}`);
+  const many = Array.from({ length: 60 }, (_, index) => `c${index}`).join(',');
+  const types = Array.from({ length: 60 }, (_, index) => `d${index}`);
   assert.ok('problems' in map({ ...base, categories }, { paths: many, type: types }));
 });
 

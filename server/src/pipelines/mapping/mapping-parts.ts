@@ -219,10 +219,10 @@ function readValues(row: RowView, column: CompiledColumn): readonly ReadValue[] 
   const name = column.uses[0] ?? '';
   const numbers = column.uses.length === 1 ? row.source.rows?.[name] : undefined;
   if (numbers === undefined) return toList(column.read(row)).map((value) => ({ value }));
-  return toList(cellOf(row.source, name)).flatMap((text, at) => {
+  return toList(cellOf(row.source, name)).flatMap((text, index) => {
     const values = Object.assign(Object.create(null), { [name]: text });
     const read = column.read({ ...row, source: { values } });
-    return toList(read).map((value) => ({ value, ...rowOf(numbers[at]) }));
+    return toList(read).map((value) => ({ value, ...rowOf(numbers[index]) }));
   });
 }
 
@@ -252,7 +252,8 @@ function addRest(key: string, value: ColumnValue, mapped: Mapped): void {
   const numbers = mapped.row.source.rows?.[key];
   if (typeof value === 'string') addCell({ key, value }, mapped);
   else
-    for (const [at, text] of value.entries()) addCell({ key, value: text, ...rowOf(numbers?.[at]) }, mapped);
+    for (const [index, text] of value.entries())
+      addCell({ key, value: text, ...rowOf(numbers?.[index]) }, mapped);
 }
 
 function addCell(cell: MappedValue & { readonly value: string }, { row, product }: Mapped): void {
@@ -316,7 +317,7 @@ function splitRows(
   const isRows = parts.length > 1 && split !== ROW_SIGN && separator !== ROW_SIGN && parts.every(beginsRow);
   if (!isRows) return [{ text }];
   const last = attributes.reduce((most, { row = 0 }) => Math.max(most, row), 0);
-  return parts.map((part, at) => ({ text: part, row: last + at + 1 }));
+  return parts.map((part, index) => ({ text: part, row: last + index + 1 }));
 }
 
 function addPair(
@@ -325,8 +326,8 @@ function addPair(
   mapped: Mapped,
 ): void {
   if (removesEmpty && value === '') push(mapped.product, { key, value: null });
-  for (const one of split === undefined ? [value] : value.split(split))
-    addCell({ key, value: one.trim(), ...rest }, mapped);
+  for (const valuePart of split === undefined ? [value] : value.split(split))
+    addCell({ key, value: valuePart.trim(), ...rest }, mapped);
 }
 
 /**
@@ -339,10 +340,10 @@ function readKeyValues(
 ): { key: string; value: string }[] | undefined {
   const pairs: { key: string; value: string }[] = [];
   for (const part of text.split(separator)) {
-    const at = part.indexOf(assign);
-    const key = at === -1 ? '' : part.slice(0, at).trim();
+    const assignIndex = part.indexOf(assign);
+    const key = assignIndex === -1 ? '' : part.slice(0, assignIndex).trim();
     const last = pairs.at(-1);
-    if (key !== '') pairs.push({ key, value: part.slice(at + assign.length).trim() });
+    if (key !== '') pairs.push({ key, value: part.slice(assignIndex + assign.length).trim() });
     else if (last !== undefined) last.value += separator + part;
     else if (part.trim() !== '') return undefined;
   }
@@ -370,8 +371,8 @@ export function planLinks(mapping: Mapping, mode: 'links' | 'table', compile: Co
   const targets = mapping[field];
   if (source === undefined || targets === undefined)
     throw new MappingProblem(`source and ${field} are needed in mode ${mode}`);
-  const others = Object.keys(mapping).filter((name) => !PARTS[mode].includes(name));
-  if (others.length > 0) throw new MappingProblem(`${others.join(', ')}: must be left out in mode ${mode}`);
+  const foreign = Object.keys(mapping).filter((name) => !PARTS[mode].includes(name));
+  if (foreign.length > 0) throw new MappingProblem(`${foreign.join(', ')}: must be left out in mode ${mode}`);
   const compileAll = (all: Column | Column[], part: string) =>
     [all].flat().map((column) => compile(splitBy(column, separator), part));
   const columns = compileAll(targets, field);
@@ -379,8 +380,8 @@ export function planLinks(mapping: Mapping, mode: 'links' | 'table', compile: Co
   if (counts.length > 0 && counts.length !== columns.length)
     throw new MappingProblem(`quantity must have as many columns as ${field}: ${columns.length}`);
   const part: MapPart = (row, product) => {
-    const found = columns.flatMap((column, at) => readTargets(column, counts[at], row));
-    const distinct = Map.groupBy(found, (target) =>
+    const listed = columns.flatMap((column, index) => readTargets(column, counts[index], row));
+    const distinct = Map.groupBy(listed, (target) =>
       typeof target === 'string' ? target : target.identifier,
     );
     if (distinct.size > TARGETS) note(row, { field: 'targets', reason: `are more than ${TARGETS}` });
@@ -392,9 +393,11 @@ export function planLinks(mapping: Mapping, mode: 'links' | 'table', compile: Co
 
 /** @throws MappingProblem */
 export function refuseLinks(mapping: Mapping, mode: string): void {
-  const found = OWN_PARTS.filter((name) => mapping[name] !== undefined);
-  if (found.length > 0)
-    throw new MappingProblem(`${found.join(', ')}: only for the modes links and table; this is mode ${mode}`);
+  const foreign = OWN_PARTS.filter((name) => mapping[name] !== undefined);
+  if (foreign.length > 0)
+    throw new MappingProblem(
+      `${foreign.join(', ')}: only for the modes links and table; this is mode ${mode}`,
+    );
 }
 
 function splitBy(column: Column, separator: string | undefined): Column {
@@ -421,13 +424,13 @@ function readTargets(
     note(row, { field: 'quantity', ...(count && { column: count }), reason: why });
   if (!quantities.every(({ value }) => /^\d{1,7}$/.test(value) && isQuantity(Number(value))))
     refuse(`is not a whole number from 1 to ${MOST_QUANTITY}`);
-  const isByRow = quantities.some((one) => one.row !== undefined);
+  const isByRow = quantities.some((quantity) => quantity.row !== undefined);
   if (!isByRow && quantities.length > 1 && quantities.length !== targets.length)
     refuse(`has ${quantities.length} values for ${targets.length} targets`);
-  const byRow = Map.groupBy(quantities, (one) => one.row);
-  return targets.map(({ value: identifier, row: own }, at) => {
-    const place = quantities.length === 1 ? 0 : at;
-    const found = isByRow ? byRow.get(own)?.[0] : quantities[place];
-    return found === undefined ? identifier : { identifier, quantity: Number(found.value) };
+  const byRow = Map.groupBy(quantities, (quantity) => quantity.row);
+  return targets.map(({ value: identifier, row: own }, index) => {
+    const position = quantities.length === 1 ? 0 : index;
+    const ownQuantity = isByRow ? byRow.get(own)?.[0] : quantities[position];
+    return ownQuantity === undefined ? identifier : { identifier, quantity: Number(ownQuantity.value) };
   });
 }

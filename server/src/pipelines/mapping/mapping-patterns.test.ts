@@ -76,13 +76,13 @@ function findProblem(...patterns: readonly string[]) {
 }
 
 test("the number and the compiled size of a mapping's patterns are limited, with each pattern counted once", () => {
-  const many = Array.from({ length: PATTERNS }, (_, at) => `a${at}`);
+  const many = Array.from({ length: PATTERNS }, (_, index) => `a${index}`);
   assert.equal(findProblem(...many, ...many), undefined);
   const oneMore = findProblem(...many, 'b');
   assert.deepEqual([oneMore?.pattern, oneMore?.field], ['b', 'name']);
   assert.match(oneMore?.problem ?? '', /at most 500 different patterns/);
 
-  const large = Array.from({ length: 10 }, (_, at) => `(\\pL|\\pN){${1_000 - at}}`);
+  const large = Array.from({ length: 10 }, (_, index) => `(\\pL|\\pN){${1_000 - index}}`);
   assert.equal(findProblem(...large.slice(0, 6)), undefined, '18,000 of the 20,000 steps');
   const tooLarge = findProblem(...large);
   assert.equal(tooLarge?.pattern, large[6]);

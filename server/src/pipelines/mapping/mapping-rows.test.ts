@@ -129,9 +129,9 @@ const evaluateValues = once(() =>
     [{}],
   ),
 );
-for (const [at, [expression, result]] of values.entries()) {
+for (const [index, [expression, result]] of values.entries()) {
   test(`${expression} gives ${JSON.stringify(result)}`, async () => {
-    const given = (await evaluateValues())[0]?.[at];
+    const given = (await evaluateValues())[0]?.[index];
     if (result === null) assert.ok(given !== null && typeof given === 'object' && 'problem' in given);
     else assert.deepEqual(given, result);
   });
@@ -158,22 +158,22 @@ const runaways = [
 ];
 /** For each expression: two good rows, then one in which it runs away. Two good rows follow at the end. */
 const evaluateRunaways = once(() => {
-  const rows = [...runaways, ''].flatMap((_, at) => [
-    { sku: `A${at}` },
-    { sku: `B${at}` },
-    { sku: `C${at}`, bad: at },
+  const rows = [...runaways, ''].flatMap((_, index) => [
+    { sku: `A${index}` },
+    { sku: `B${index}` },
+    { sku: `C${index}`, bad: index },
   ]);
-  const choices = runaways.map((expression, at) => `bad = ${at} ? ${expression} : `);
+  const choices = runaways.map((expression, index) => `bad = ${index} ? ${expression} : `);
   return evaluate([`${choices.join('')}"fine " & sku`], rows.slice(0, -1), limits);
 });
-for (const [at, expression] of runaways.entries()) {
+for (const [runawayIndex, expression] of runaways.entries()) {
   test(`${expression.slice(0, 70)} rejects its row, and the rows around it continue`, async () => {
     const results = (await evaluateRunaways()).map(([result]) => result);
-    const [first, second, third, ...others] = results.slice(3 * at, 3 * at + 5);
-    const next = at + 1;
+    const [first, second, third, ...others] = results.slice(3 * runawayIndex, 3 * runawayIndex + 5);
+    const next = runawayIndex + 1;
     assert.deepEqual(
       [first, second, ...others],
-      [`fine A${at}`, `fine B${at}`, `fine A${next}`, `fine B${next}`],
+      [`fine A${runawayIndex}`, `fine B${runawayIndex}`, `fine A${next}`, `fine B${next}`],
     );
     assert.ok(third !== null && typeof third === 'object' && 'problem' in third, JSON.stringify(third));
     assert.match(third.problem, /too long|longer than|too often|too much memory/);
@@ -210,9 +210,9 @@ const evaluateEscapes = once(() =>
     ],
   ),
 );
-for (const [at, expression] of escapes.entries()) {
+for (const [escapeIndex, expression] of escapes.entries()) {
   test(`${expression} reaches nothing except the row`, async () => {
-    const [result, after] = (await evaluateEscapes()).map((results) => results[at]);
+    const [result, after] = (await evaluateEscapes()).map((results) => results[escapeIndex]);
     const isNothing = result === null || (typeof result === 'object' && 'problem' in (result as object));
     assert.ok(isNothing, JSON.stringify(result));
     assert.equal(after, 'fine A2');
@@ -320,7 +320,7 @@ function listOwnProcesses(): string[] {
 test('a column name that is too long is not stored once for each row that it rejects', async (t) => {
   const mapper = openMapper(t, { identifier: 'sku', name: 'sku', attributes: '*' });
   const long = 'x'.repeat(1_000_000);
-  const rows = Array.from({ length: 500 }, (_, at) => makeRow({ sku: `${at}`, [long]: 'v' }, at));
+  const rows = Array.from({ length: 500 }, (_, index) => makeRow({ sku: `${index}`, [long]: 'v' }, index));
   const before = process.memoryUsage().heapUsed;
   const outcomes = await mapper.mapRows(rows);
   assert.ok(process.memoryUsage().heapUsed - before < 100_000_000, 'the texts together have 500 MB');
@@ -332,12 +332,12 @@ test('many rows and large rows are mapped in their order', async (t) => {
     identifier: 'sku',
     name: { expression: '"n" & sku & $substring(text, 0, 2)' },
   });
-  const rows = Array.from({ length: 1_000 }, (_, at) =>
-    makeRow({ sku: String(at), text: 'xy'.repeat(at % 100 === 0 ? 200_000 : 5) }, at),
+  const rows = Array.from({ length: 1_000 }, (_, index) =>
+    makeRow({ sku: String(index), text: 'xy'.repeat(index % 100 === 0 ? 200_000 : 5) }, index),
   );
   const outcomes = await mapper.mapRows(rows);
   assert.deepEqual(
     outcomes.map((outcome) => ('product' in outcome ? outcome.product.name : 'rejected')),
-    rows.map((_, at) => `n${at}xy`),
+    rows.map((_, index) => `n${index}xy`),
   );
 });

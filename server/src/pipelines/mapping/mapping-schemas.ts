@@ -56,7 +56,10 @@ const transformations = {
         'the separator of thousands; default: the other one of comma and point, a space or an apostrophe; empty: none',
       ),
     },
-    { ...closed, description: 'turns 1.299,00 into 1299.00; a text that is not such a number rejects the row' },
+    {
+      ...closed,
+      description: 'turns 1.299,00 into 1299.00; a text that is not such a number rejects the row',
+    },
   ),
   unit: filledText(50, 'added to each value after one space, unless the value ends with it'),
   default: text(65_536, 'the value if the source has none'),
@@ -64,7 +67,9 @@ const transformations = {
 
 const from = {
   column: Type.Optional(ColumnName),
-  optional: optional.flag('true: the source may lack the column; default false: a missing column ends the run'),
+  optional: optional.flag(
+    'true: the source may lack the column; default false: a missing column ends the run',
+  ),
   columns: optional.list(ColumnName, {
     minItems: 1,
     maxItems: 100,

@@ -56,9 +56,9 @@ test('a key after the sign | begins a new row of keys and values (§13.8 rule 12
     { key: 'b', value: '4', row: 2 },
   ]);
   const split: Mapping = { ...mapping, keyValues: [{ column: 'kv', split: '|' }] };
-  for (const one of [mapping, split])
+  for (const refusedMapping of [mapping, split])
     assert.ok(
-      (await mapFirst(one, 'sku,kv\nA1,"color=red|blue,size=M"\n', 'csv'))?.every(
+      (await mapFirst(refusedMapping, 'sku,kv\nA1,"color=red|blue,size=M"\n', 'csv'))?.every(
         ({ row }) => row === undefined,
       ),
     );

@@ -101,11 +101,7 @@ test('"*" takes all columns that are not used otherwise, also in an object besid
     { key: 'weight', value: '2' },
   ]);
   const star: Mapping = { ...base, attributes: { '*': 'len' } };
-  assert.deepEqual(
-    productOf(star, cells).attributes,
-    [{ key: '*', value: '12' }],
-    'a column for the key *',
-  );
+  assert.deepEqual(productOf(star, cells).attributes, [{ key: '*', value: '12' }], 'a column for the key *');
 });
 
 test('columns with names of object members, such as constructor, are columns', () => {
@@ -215,7 +211,9 @@ test('every problem names its field, column and reason, and the row is not mappe
 });
 
 test('a report does not grow with the contents of a row', () => {
-  const cells = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`c${at}`, 'x\0'.repeat(1_000)]));
+  const cells = Object.fromEntries(
+    Array.from({ length: 100 }, (_, index) => [`c${index}`, 'x\0'.repeat(1_000)]),
+  );
   const problems = problemsOf({ ...base, attributes: '*' }, { ...drill, ...cells });
   assert.equal(problems.length, 20);
   const long = problemsOf(column({ column: 'a', number: { decimal: 'point' } }), {
@@ -225,7 +223,7 @@ test('a report does not grow with the contents of a row', () => {
   assert.ok((long[0]?.reason.length ?? 0) < 150);
 });
 
-const list = (count: number, text = 'x') => Array.from({ length: count }, (_, at) => `${text}${at}`);
+const list = (count: number, text = 'x') => Array.from({ length: count }, (_, index) => `${text}${index}`);
 const limits: [string, Mapping, Record<string, ColumnValue>, RegExp][] = [
   ['an identifier', base, { sku: 'x'.repeat(256) }, /^identifier: is longer than 255 characters$/],
   [
@@ -297,11 +295,7 @@ test('mode partial sends only what is mapped, and empty cells change nothing or 
     { key: 'Length', value: null },
     { key: 'Colour', value: 'red' },
   ]);
-  assert.equal(
-    productOf(removing, { sku: 'A1' }, 'partial').attributes,
-    undefined,
-    'a missing column',
-  );
+  assert.equal(productOf(removing, { sku: 'A1' }, 'partial').attributes, undefined, 'a missing column');
   const rest = productOf(
     { identifier: 'sku', attributes: '*', emptyCells: 'remove' },
     { sku: 'A1', a: '', b: 'x' },
@@ -401,7 +395,7 @@ test('every mapping of these tests fits the schema', () => {
     { ...base, filter, emptyCells: 'remove', ignore: ['a'] },
     ...columns.map(([spec]) => column(spec)),
   ];
-  for (const mapping of [...all, ...limits.map(([, one]) => one)])
+  for (const mapping of [...all, ...limits.map(([, limitedMapping]) => limitedMapping)])
     assert.deepEqual([...Value.Errors(MappingSchema, mapping)], [], JSON.stringify(mapping));
 });
 
@@ -427,7 +421,7 @@ for (const [mode, form] of Object.entries(forms) as [keyof typeof forms, 'produc
     let made = 0;
     fc.assert(
       fc.property(row, (cells) => {
-        const given = cells.flatMap((value, at) => (value === undefined ? [] : [[names[at], value]]));
+        const given = cells.flatMap((value, index) => (value === undefined ? [] : [[names[index], value]]));
         const outcome = compiled.mapRow(makeRow(Object.fromEntries(given)));
         if (!('product' in outcome)) return;
         made += 1;

@@ -139,7 +139,7 @@ export function createRowMapper(mapping: CompiledMapping, limits?: ExpressionLim
       const outcomes: RowOutcome[] = [];
       for (const batch of cutBatches(rows)) {
         const results = await expressions.evaluate(batch.map(({ source, values }) => source ?? values));
-        outcomes.push(...batch.map((row, at) => mapping.mapRow(row, results[at])));
+        outcomes.push(...batch.map((row, index) => mapping.mapRow(row, results[index])));
       }
       return outcomes;
     },

@@ -41,7 +41,7 @@ export function planProduct(
   const { named, takesRest } = readAttributes(mapping);
   const removesEmpty = mode === 'partial' && mapping.emptyCells === 'remove';
   const planValues = ([key, spec]: (typeof named)[number]) => {
-    const sources = [spec].flat().map((one) => compileValues(key, one, compile));
+    const sources = [spec].flat().map((source) => compileValues(key, source, compile));
     return mapAttribute(key, sources, removesEmpty);
   };
   const parts = [

@@ -182,7 +182,8 @@ function checkNeedOfMapping({ format: { type }, mapping, mode }: SentPipeline): 
   const isMissing = mapping === undefined;
   if (isOfPairs(mode)) {
     const pairs = PAIRS[mode];
-    if (need === 'none') return [`/mode: a ${type} file contains products, but ${pairs.need} a format with columns`];
+    if (need === 'none')
+      return [`/mode: a ${type} file contains products, but ${pairs.need} a format with columns`];
     return isMissing ? [`/mapping: is needed in mode ${mode}, with ${pairs.parts}`] : [];
   }
   if (need === 'none')
@@ -193,10 +194,10 @@ function checkNeedOfMapping({ format: { type }, mapping, mode }: SentPipeline): 
 
 /** Whether the relation exists is checked only by a run, because the relation may be created later. */
 function checkPlaces({ mode, ...sent }: SentPipeline): string[] {
-  return Object.entries(PAIRS).flatMap(([own, { place }]) => {
-    const isThere = sent[place] !== undefined;
-    if (mode === own) return isThere ? [] : [`/${place}: is needed in mode ${own}`];
-    return isThere ? [`/${place}: must be left out except in mode ${own}`] : [];
+  return Object.entries(PAIRS).flatMap(([own, { place: member }]) => {
+    const isThere = sent[member] !== undefined;
+    if (mode === own) return isThere ? [] : [`/${member}: is needed in mode ${own}`];
+    return isThere ? [`/${member}: must be left out except in mode ${own}`] : [];
   });
 }
 

@@ -94,7 +94,8 @@ function servePreview(server: Server, pipelines: Pipelines): void {
     tags: ['Pipelines'],
     params: ProjectParams,
     summary: 'Try a definition on the first rows of its real source, without storing it',
-    description: 'Without a mapping, the answer suggests one from the names of the columns and from their contents.',
+    description:
+      'Without a mapping, the answer suggests one from the names of the columns and from their contents.',
     body: SentPreview,
     answer: { 200: WirePreview },
     handle: ({ project, body }, reply) =>

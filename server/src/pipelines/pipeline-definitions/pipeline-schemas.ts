@@ -193,7 +193,9 @@ export const SentPreview = closedAs('PipelineToTry', {
     },
     { additionalProperties: false, description: 'for an upload source' },
   ),
-  catalog: optional.flag('also returns the catalog that the rows would make; for the modes full and incremental'),
+  catalog: optional.flag(
+    'also returns the catalog that the rows would make; for the modes full and incremental',
+  ),
 });
 export type SentPreview = Static<typeof SentPreview>;
 

@@ -55,7 +55,7 @@ export const RUNS = createRunStore({
 
 /** @returns pipelines of any project whose source may have unsealed headers, ordered by id */
 export async function listUnsealed(rows: Rows, after: number, limit: number): Promise<Pipeline[]> {
-  const found = await rows
+  const pipelineRows = await rows
     .selectFrom('pipeline')
     .selectAll()
     .where('secrets', 'is', null)
@@ -64,7 +64,7 @@ export async function listUnsealed(rows: Rows, after: number, limit: number): Pr
     .orderBy('id')
     .limit(limit)
     .execute();
-  return found.map((row) => PIPELINES.read(row));
+  return pipelineRows.map((row) => PIPELINES.read(row));
 }
 
 interface Window {

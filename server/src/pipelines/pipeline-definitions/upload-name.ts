@@ -2,8 +2,8 @@
  * @returns the last part of the given name, or else of the name in Content-Disposition (RFC 6266). It is for logs and
  * guesses, and never a path to open.
  */
-export function readFileName(given: string | undefined, disposition: string | undefined): string {
-  const name = (given || readDisposition(disposition ?? '')).split(/[/\\]/).at(-1) ?? '';
+export function readFileName(requestedName: string | undefined, disposition: string | undefined): string {
+  const name = (requestedName || readDisposition(disposition ?? '')).split(/[/\\]/).at(-1) ?? '';
   const plain = name.toWellFormed().replace(/\p{Cc}/gu, '');
   return plain.trim().slice(0, 255) || 'upload';
 }

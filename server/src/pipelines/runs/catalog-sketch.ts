@@ -91,13 +91,13 @@ export class CatalogSketch {
     const paths = new Set(own.map(({ path }) => JSON.stringify(path)));
     const counted = [...paths].filter((path) => hasRoom(categories, path));
     for (const path of counted) categories.set(path, (categories.get(path) ?? 0) + 1);
-    const seen = new Set<string>();
+    const countedKeys = new Set<string>();
     for (const { key, value } of values) {
       if (value === null || isBlank(value) || !hasRoom(this.#attributes, key)) continue;
-      this.#addValue(key, value, !seen.has(key));
-      seen.add(key);
+      this.#addValue(key, value, !countedKeys.has(key));
+      countedKeys.add(key);
     }
-    this.#identifiers.set(identifier, { categories: counted, attributes: [...seen] });
+    this.#identifiers.set(identifier, { categories: counted, attributes: [...countedKeys] });
   }
 
   /** Of several rows with one identifier only the last is used, so this removes the counts of the previous row. */

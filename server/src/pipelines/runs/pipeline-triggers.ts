@@ -66,8 +66,8 @@ export function createPipelineTriggers({ database, payloads }: Base, runs: Pipel
      * now
      */
     async findWebhook(triggerId: string): Promise<Found<Pipeline> | undefined> {
-      const found = await PIPELINES.findByToken(database.read, 'trigger_id', triggerId);
-      return found?.resource.definition.trigger.type === 'webhook' ? found : undefined;
+      const webhook = await PIPELINES.findByToken(database.read, 'trigger_id', triggerId);
+      return webhook?.resource.definition.trigger.type === 'webhook' ? webhook : undefined;
     },
 
     /** @throws pipeline_running, pipeline_too_soon; then the call is not counted */
@@ -82,8 +82,8 @@ async function storeAndAccept<Answer>(
   accept: (digest: string, start: (alongside: AlongsideRun) => Promise<Task>) => Promise<Answer>,
 ): Promise<Answer> {
   const { source } = pipeline.definition;
-  const other = `the source of this pipeline is ${source.type}; only a pipeline with the source upload takes a file`;
-  if (!takesFile(source)) throw new ServiceError('request_invalid', other);
+  const onlyUploads = `the source of this pipeline is ${source.type}; only a pipeline with the source upload takes a file`;
+  if (!takesFile(source)) throw new ServiceError('request_invalid', onlyUploads);
   // Checked before gigabytes are sent, and again when the run is accepted.
   if (!sent.mayBeRepeated && (await RUNS.hasOpen(database.read, pipeline)))
     throw new ServiceError('pipeline_running', { retryAfterSeconds: RUNNING_SECONDS });

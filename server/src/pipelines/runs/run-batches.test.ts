@@ -25,7 +25,7 @@ test('rows that make no product also fill batches, which are small enough for an
   assert.ok(Math.max(...batches.map(({ report }) => report.length)) <= 1_000);
   assert.deepEqual(
     batches.flatMap(({ report }) => report.map(({ row }) => row)),
-    Array.from({ length: 10_000 }, (_, at) => at + 1),
+    Array.from({ length: 10_000 }, (_, index) => index + 1),
   );
 });
 

@@ -150,8 +150,8 @@ async function logEnd(
 /** Lists the first rejected rows in the failure. The report has all of them. */
 function refuseRows({ rows, rejected }: BatchCounts, report: readonly ReportLine[]): ServiceError {
   const shown = report.slice(0, 10).map(({ row, column, message }) => {
-    const place = column === undefined ? `row ${row}` : `row ${row}, column ${column}`;
-    return `${place}: ${message}`;
+    const where = column === undefined ? `row ${row}` : `row ${row}, column ${column}`;
+    return `${where}: ${message}`;
   });
   return new ServiceError('rows_rejected', { details: [`${rejected} of ${rows} rows so far`, ...shown] });
 }

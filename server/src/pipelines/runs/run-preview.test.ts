@@ -14,7 +14,10 @@ const sources = createSources({
   userAgent: 'test',
 });
 const parts = { sources, tempDir: tmpdir(), readPiece: async () => new Uint8Array() };
-const lines = Array.from({ length: 40_000 }, (_, at) => `{"sku":"A${at}","name":"Drill ${at}"}\n`).join('');
+const lines = Array.from(
+  { length: 40_000 },
+  (_, index) => `{"sku":"A${index}","name":"Drill ${index}"}\n`,
+).join('');
 
 const orderOf = (bytes: Uint8Array): PreviewOrder => ({
   projectId: 1,

@@ -102,7 +102,7 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
   return {
     found,
     columns,
-    rows: shown.map((row, at) => ({ ...showRow(row), ...showOutcome(outcomes[at], order) })),
+    rows: shown.map((row, index) => ({ ...showRow(row), ...showOutcome(outcomes[index], order) })),
     lists,
     warnings,
     suggestion: { ...suggestion, ...(format && { format }) },
@@ -204,10 +204,10 @@ async function takeSample(pieces: Pieces) {
   const rows: SourceRow[] = [];
   let room = SAMPLE_CHARACTERS;
   for (let piece = await pieces.next(); piece.value !== undefined; piece = await pieces.next())
-    for (const [at, row] of piece.value.entries()) {
+    for (const [index, row] of piece.value.entries()) {
       rows.push(row);
       room -= weighRow(row);
-      if (rows.length >= SAMPLE || room <= 0) return { rows, rest: piece.value.slice(at + 1) };
+      if (rows.length >= SAMPLE || room <= 0) return { rows, rest: piece.value.slice(index + 1) };
     }
   return { rows, rest: [] };
 }

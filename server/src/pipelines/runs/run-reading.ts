@@ -93,8 +93,8 @@ async function* readFiles(
         yield { kind: 'batch', batch: full, percent: meter.percent() };
   }
   yield { kind: 'batch', batch: batch.take(), percent: meter.percent() };
-  const seen = new Set(readings.flatMap(({ columns }) => columns));
-  const missing = mapper.columns.filter((name) => !seen.has(name));
+  const presentColumns = new Set(readings.flatMap(({ columns }) => columns));
+  const missing = mapper.columns.filter((name) => !presentColumns.has(name));
   const unread = sumUnread(readings);
   const unsplit = findUnsplit(order.mapping, sample, []);
   yield { kind: 'end', stamp, found: readings[0]?.found ?? {}, missing, unread, unsplit };

@@ -19,16 +19,14 @@ const failures = {
   '4xx': ErrorAnswer,
   401: refusal('Missing authorization header, or Wrong authentication credentials'),
   404: refusal('no pipeline has this URL now'),
-  429: refusal(
-    'the pipeline is running, or its last call was too recent; `Retry-After` is the time to wait',
-  ),
+  429: refusal('the pipeline is running, or its last call was too recent; `Retry-After` is the time to wait'),
 };
 
 /** Source: docs/interface §4.9, §5.5. */
 export const webhookRoutes =
   ({ pipelines, guards, answerOnce }: WebhookRouteParts): Routes =>
   (server) => {
-    const found = new WeakMap<FastifyRequest, Found<Pipeline>>();
+    const webhookByRequest = new WeakMap<FastifyRequest, Found<Pipeline>>();
 
     /** Checks in the order of §4.9 rule 9: the URL, the credentials, then the rate. */
     async function check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -38,7 +36,7 @@ export const webhookRoutes =
       if (webhook === undefined) throw new ServiceError('not_found');
       request.caller = await findOwner(guards, request, webhook);
       await chargeRequest(guards, request, reply);
-      found.set(request, webhook);
+      webhookByRequest.set(request, webhook);
     }
 
     serve(server, 'POST /etl-triggers/webhook/:triggerId', {
@@ -52,7 +50,7 @@ export const webhookRoutes =
       failures,
       hooks: { onRequest: check },
       async handle(request) {
-        const webhook = found.get(request);
+        const webhook = webhookByRequest.get(request);
         if (webhook === undefined) throw new Error('the webhook of the request was not found before it');
         return answerOnce(request, async (record) => {
           const task = await pipelines.trigger(webhook, async (tx, accepted) => {

@@ -12,19 +12,19 @@ const RATIO = 200;
 const RATIO_FROM_BYTES = 10 * MIB;
 
 /** @throws SourceProblem too_large as soon as the limit is exceeded */
-export async function* boundBytes(bytes: ByteStream, maxBytes: number, what: string): ByteStream {
+export async function* boundBytes(bytes: ByteStream, maxBytes: number, subject: string): ByteStream {
   let total = 0;
   for await (const chunk of bytes) {
     total += chunk.length;
-    if (total > maxBytes) throw tooLarge(what, maxBytes);
+    if (total > maxBytes) throw tooLarge(subject, maxBytes);
     yield chunk;
   }
 }
 
-export function tooLarge(what: string, maxBytes: number): SourceProblem {
+export function tooLarge(subject: string, maxBytes: number): SourceProblem {
   const most =
     maxBytes >= MIB ? `${Math.floor(maxBytes / MIB).toLocaleString('en')} MiB` : `${maxBytes} bytes`;
-  return new SourceProblem('too_large', `${what} is larger than ${most}, the limit`);
+  return new SourceProblem('too_large', `${subject} is larger than ${most}, the limit`);
 }
 
 /**
@@ -65,20 +65,20 @@ export async function* unpackStream(
   }
 }
 
-export function checkRatio(unpackedBytes: number, packedBytes: number, what: string): void {
+export function checkRatio(unpackedBytes: number, packedBytes: number, subject: string): void {
   if (unpackedBytes <= RATIO_FROM_BYTES || unpackedBytes <= packedBytes * RATIO) return;
-  const text = `${what} unpacks to more than ${RATIO} times its size; no file of products does that`;
+  const text = `${subject} unpacks to more than ${RATIO} times its size; no file of products does that`;
   throw new SourceProblem('too_large', text);
 }
 
 /** Node reports a stream that ends too early in the same way for every compression. */
-function describeUnpacking(error: unknown, what: string): unknown {
+function describeUnpacking(error: unknown, subject: string): unknown {
   const code = (error as { code?: unknown }).code;
   if (error instanceof SourceProblem || typeof code !== 'string') return error;
   if (code === 'Z_BUF_ERROR')
-    return new SourceProblem('broken_off', `${what} ends too early`, { cause: error });
+    return new SourceProblem('broken_off', `${subject} ends too early`, { cause: error });
   const isPacking = /^(Z_|ERR__ERROR_|ERR_BROTLI|ERR_ZSTD|ZSTD_)/.test(code);
-  return isPacking ? new SourceProblem('damaged', `${what} is damaged`, { cause: error }) : error;
+  return isPacking ? new SourceProblem('damaged', `${subject} is damaged`, { cause: error }) : error;
 }
 
 export const ACCEPT_ENCODING = 'gzip, deflate, br, zstd';

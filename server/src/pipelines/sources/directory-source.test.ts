@@ -185,7 +185,7 @@ test('files that are too large or too many are refused', async (t) => {
   write('7/b.csv', 'x'.repeat(600));
   const open = openDirectorySource({ pattern: '*' }, { ...run, maxBytes: 1_000 });
   await assert.rejects(open, isProblem('too_large', /larger than 1000 bytes/));
-  for (let at = 0; at < 1_000; at++) write(`7/${at}.csv`, '');
+  for (let index = 0; index < 1_000; index++) write(`7/${index}.csv`, '');
   await assert.rejects(
     openDirectorySource({ pattern: '*' }, run),
     isProblem('too_large', /more than 1000 files/),

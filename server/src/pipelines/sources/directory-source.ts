@@ -17,7 +17,8 @@ export const directory = defineSource({
       minLength: 1,
       maxLength: GLOB_LENGTH,
       'x-label': 'Files',
-      description: 'path below RELATA_IMPORT_DIR/<projectId>/, with *, ? and ** for folders, such as **/*.csv',
+      description:
+        'path below RELATA_IMPORT_DIR/<projectId>/, with *, ? and ** for folders, such as **/*.csv',
     }),
     take: takeOption('files in the order of their names'),
   },
@@ -83,22 +84,22 @@ function findFiles(root: string, pattern: string) {
       yield* await opendir(path);
     },
     async visit(folder, { name: last }, isMatch): Promise<{ file?: FoundFile; below?: Folder }> {
-      const found = await resolveName(`${folder.name}${last}`, join(folder.path, last));
-      if (found === undefined) return {};
-      const { path, name, stats } = found;
+      const resolved = await resolveName(`${folder.name}${last}`, join(folder.path, last));
+      if (resolved === undefined) return {};
+      const { path, name, stats } = resolved;
       if (stats.isDirectory() && !folder.folders.includes(path)) {
-        checkInside(found, root);
+        checkInside(resolved, root);
         return { below: { path, name: `${name}/`, folders: [...folder.folders, path] } };
       }
-      return stats.isFile() && isMatch ? { file: checkInside(found, root) } : {};
+      return stats.isFile() && isMatch ? { file: checkInside(resolved, root) } : {};
     },
   });
 }
 
 /** @returns undefined if the name no longer exists, or if the service cannot read it */
-async function resolveName(name: string, given: string): Promise<FoundFile | undefined> {
+async function resolveName(name: string, linkPath: string): Promise<FoundFile | undefined> {
   try {
-    const path = await realpath(given);
+    const path = await realpath(linkPath);
     const stats = await stat(path, { bigint: true });
     const { size, mtimeNs: modifiedAt } = stats;
     const mark = [String(size), String(modifiedAt)];
@@ -112,7 +113,10 @@ async function resolveName(name: string, given: string): Promise<FoundFile | und
 /** @throws SourceProblem outside */
 function checkInside<File extends Pick<FoundFile, 'name' | 'path'>>(file: File, root: string): File {
   if (file.path.startsWith(root + sep)) return file;
-  throw new SourceProblem('outside', `${file.name} is a link that leads out of the import folder of the project`);
+  throw new SourceProblem(
+    'outside',
+    `${file.name} is a link that leads out of the import folder of the project`,
+  );
 }
 
 /** @throws SourceProblem changed, outside */

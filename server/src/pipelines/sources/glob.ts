@@ -24,8 +24,8 @@ export function globProblem(pattern: string): string | undefined {
     [names.some((name) => ['', '.', '..'].includes(name)), 'must not contain an empty name, . or ..'],
     [hasWildName || names.at(-1) === '**', 'may use ** only for whole folders, such as **/*.csv'],
   ];
-  const found = problems.find(([isWrong]) => isWrong);
-  return found && `A pattern ${found[1]}`;
+  const violation = problems.find(([isWrong]) => isWrong);
+  return violation && `A pattern ${violation[1]}`;
 }
 
 /** @param pattern has passed `globProblem` */
@@ -36,7 +36,7 @@ export function compileGlob(pattern: string) {
   /** @returns undefined if nothing below this name can match */
   function step(state: GlobState, name: string): GlobState | undefined {
     const plain = name.normalize('NFC');
-    const next = [...state].flatMap((at) => stepOne(names[at], at, plain));
+    const next = [...state].flatMap((position) => stepOne(names[position], position, plain));
     return next.length === 0 ? undefined : withFolders(names, next);
   }
 
@@ -53,15 +53,15 @@ export function compileGlob(pattern: string) {
   return { start, step, isMatch, matches };
 }
 
-function stepOne(segment: string | undefined, at: number, name: string): number[] {
-  if (segment === '**') return name.startsWith('.') ? [] : [at];
-  return segment !== undefined && matchesName(segment, name) ? [at + 1] : [];
+function stepOne(segment: string | undefined, position: number, name: string): number[] {
+  if (segment === '**') return name.startsWith('.') ? [] : [position];
+  return segment !== undefined && matchesName(segment, name) ? [position + 1] : [];
 }
 
 /** `**` may also match no folder. */
 function withFolders(names: readonly string[], states: readonly number[]): GlobState {
   const all = new Set(states);
-  for (const at of all) if (names[at] === '**') all.add(at + 1);
+  for (const position of all) if (names[position] === '**') all.add(position + 1);
   return all;
 }
 
@@ -74,17 +74,17 @@ function matchesName(segment: string, name: string): boolean {
   const end = name.length - last.length;
   if (first.length > end || !fits(first, name, 0) || !fits(last, name, end)) return false;
   // The earliest match leaves the most room for the remaining pieces, so no later match has to be tried.
-  let at = first.length;
+  let offset = first.length;
   for (const piece of pieces) {
-    while (at + piece.length <= end && !fits(piece, name, at)) at++;
-    at += piece.length;
+    while (offset + piece.length <= end && !fits(piece, name, offset)) offset++;
+    offset += piece.length;
   }
-  return at <= end;
+  return offset <= end;
 }
 
-function fits(piece: string, name: string, at: number): boolean {
+function fits(piece: string, name: string, offset: number): boolean {
   for (let index = 0; index < piece.length; index++) {
-    if (piece[index] !== '?' && piece[index] !== name[at + index]) return false;
+    if (piece[index] !== '?' && piece[index] !== name[offset + index]) return false;
   }
   return true;
 }

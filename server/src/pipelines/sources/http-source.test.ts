@@ -39,7 +39,7 @@ interface Web {
 /** A server on loopback. `answer` gets the number of the request, from 0. */
 async function serve(
   t: TestContext,
-  answer: (response: ServerResponse, request: IncomingMessage, at: number) => void,
+  answer: (response: ServerResponse, request: IncomingMessage, requestIndex: number) => void,
   isSecure = false,
 ): Promise<Web> {
   const requests: IncomingMessage[] = [];
@@ -131,7 +131,11 @@ test('a file is fetched with one GET, with the headers of the source and the hos
   assert.equal(request?.url, '/a/export.csv?key=1');
   assert.equal(request?.headers.host, `shop.example:${port}`);
   assert.equal(request?.headers['x-token'], 'secret');
-  assert.equal(request?.headers.accept, 'text/csv', 'a header of the source overrides the one of the service');
+  assert.equal(
+    request?.headers.accept,
+    'text/csv',
+    'a header of the source overrides the one of the service',
+  );
   assert.equal(request?.headers['user-agent'], 'Relata/test');
 });
 
@@ -149,8 +153,8 @@ test('a run skips a file that has not changed since the last run', async (t) => 
 });
 
 test('a file with the same ETag is skipped, even if the server ignores conditions', async (t) => {
-  const { port } = await serve(t, (response, _, at) =>
-    response.setHeader('etag', at < 2 ? '"v1"' : '"v2"').end(CSV),
+  const { port } = await serve(t, (response, _, requestIndex) =>
+    response.setHeader('etag', requestIndex < 2 ? '"v1"' : '"v2"').end(CSV),
   );
   const first = await fetchSource(`http://shop.example:${port}/`);
   assert.equal(await fetchSource(`http://shop.example:${port}/`, { last: first?.stamp }), undefined);
@@ -159,8 +163,10 @@ test('a file with the same ETag is skipped, even if the server ignores condition
 });
 
 test('an unrequested 304 is refused, and a stamp that is not a valid header is dropped', async (t) => {
-  const { port } = await serve(t, (response, _, at) =>
-    at === 0 ? response.writeHead(304).end() : response.setHeader('etag', `"${'x'.repeat(2_000)}"`).end(CSV),
+  const { port } = await serve(t, (response, _, requestIndex) =>
+    requestIndex === 0
+      ? response.writeHead(304).end()
+      : response.setHeader('etag', `"${'x'.repeat(2_000)}"`).end(CSV),
   );
   await assert.rejects(fetchSource(`http://shop.example:${port}/`), isProblem('status', /answered 304/));
   assert.equal((await fetchSource(`http://shop.example:${port}/`))?.stamp, undefined);
@@ -256,10 +262,7 @@ test('a name is refused if any of its addresses is forbidden', async (t) => {
     const resolve = async () => [{ address: '127.0.0.1' }, { address: hidden }];
     await assert.rejects(fetchSource(`http://shop.example:${port}/`, { resolve }), (error) => {
       isProblem('address', /^shop\.example is refused/)(error);
-      assert.ok(
-        !(error as SourceProblem).message.includes(hidden),
-        'the refusal contains no inner address',
-      );
+      assert.ok(!(error as SourceProblem).message.includes(hidden), 'the refusal contains no inner address');
       return (error as SourceProblem).note?.includes(hidden) === true;
     });
   }
@@ -273,14 +276,14 @@ test('connects to the address that was checked, whatever the name resolves to a 
     sendCsv(response);
   });
   const answers = ['127.0.0.1', '127.0.0.9', '127.0.0.9'];
-  const asked: string[] = [];
+  const requestedPaths: string[] = [];
   const resolve = async (host: string) => {
-    asked.push(host);
-    return [{ address: answers[asked.length - 1] ?? '127.0.0.9' }];
+    requestedPaths.push(host);
+    return [{ address: answers[requestedPaths.length - 1] ?? '127.0.0.9' }];
   };
   const fetched = await fetchSource(`http://rebind.example:${port}/`, { resolve });
   assert.deepEqual(fetched?.bytes, CSV);
-  assert.deepEqual(asked, ['rebind.example'], 'resolved once');
+  assert.deepEqual(requestedPaths, ['rebind.example'], 'resolved once');
   assert.equal(reached, '127.0.0.1');
   await assert.rejects(
     fetchSource(`http://rebind.example:${port}/`, { resolve }),
@@ -292,8 +295,8 @@ test('each redirect is resolved and checked again', async (t) => {
   const { port, requests } = await serve(t, (response) =>
     response.writeHead(302, { location: '/again' }).end(),
   );
-  let asked = 0;
-  const resolve = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '10.0.0.1' }];
+  let requestCount = 0;
+  const resolve = async () => [{ address: requestCount++ === 0 ? '127.0.0.1' : '10.0.0.1' }];
   await assert.rejects(
     fetchSource(`http://rebind.example:${port}/`, { resolve }),
     isProblem('address', /private/),
@@ -320,8 +323,8 @@ for (const location of escapes) {
 
 test('a redirect to an invalid source is refused', async (t) => {
   const locations = ['ftp://shop.example/', 'file:///etc/passwd', 'http://u:p@shop.example/', 'http://[::1'];
-  const { port } = await serve(t, (response, _, at) =>
-    response.writeHead(302, { location: locations[at] ?? '' }).end(),
+  const { port } = await serve(t, (response, _, requestIndex) =>
+    response.writeHead(302, { location: locations[requestIndex] ?? '' }).end(),
   );
   for (const _ of [...locations, ''])
     await assert.rejects(fetchSource(`http://shop.example:${port}/`), (error) => {
@@ -427,7 +430,7 @@ test('http may redirect to https, and https never to http', async (t) => {
   await assert.rejects(down, isProblem('redirect', /from https to http/));
 });
 
-const text = Buffer.from(Array.from({ length: 3_000 }, (_, at) => `${at};${at * at}\n`).join(''));
+const text = Buffer.from(Array.from({ length: 3_000 }, (_, index) => `${index};${index * index}\n`).join(''));
 const encodings: [string, Buffer][] = [
   ['gzip', gzipSync(text)],
   ['x-gzip', gzipSync(text)],
@@ -441,9 +444,9 @@ const encodings: [string, Buffer][] = [
 ];
 for (const [encoding, bytes] of encodings) {
   test(`the encoding ${encoding} is undone, and a truncated answer is never accepted as complete`, async (t) => {
-    const { port } = await serve(t, (response, _, at) => {
+    const { port } = await serve(t, (response, _, requestIndex) => {
       response.setHeader('content-encoding', encoding);
-      response.end(at === 0 ? bytes : bytes.subarray(0, -9));
+      response.end(requestIndex === 0 ? bytes : bytes.subarray(0, -9));
     });
     assert.deepEqual((await fetchSource(`http://shop.example:${port}/`))?.bytes, text);
     if (encoding !== 'identity')
@@ -456,8 +459,8 @@ for (const [encoding, bytes] of encodings) {
 
 test('an unknown, wrong or endlessly repeated encoding is refused', async (t) => {
   const headers = ['compress', 'gzip', 'gzip, gzip, gzip'];
-  const { port } = await serve(t, (response, _, at) =>
-    response.setHeader('content-encoding', headers[at] ?? '').end(text),
+  const { port } = await serve(t, (response, _, requestIndex) =>
+    response.setHeader('content-encoding', headers[requestIndex] ?? '').end(text),
   );
   await assert.rejects(
     fetchSource(`http://shop.example:${port}/`),
@@ -473,8 +476,10 @@ test('an unknown, wrong or endlessly repeated encoding is refused', async (t) =>
 test('a bomb in an encoding is stopped', async (t) => {
   const bomb = gzipSync(Buffer.alloc(15 * MIB));
   const large = zstdCompressSync(Buffer.from('0123456789abcdef'.repeat(2 * MIB)));
-  const { port } = await serve(t, (response, _, at) =>
-    response.setHeader('content-encoding', at === 0 ? 'gzip' : 'zstd').end(at === 0 ? bomb : large),
+  const { port } = await serve(t, (response, _, requestIndex) =>
+    response
+      .setHeader('content-encoding', requestIndex === 0 ? 'gzip' : 'zstd')
+      .end(requestIndex === 0 ? bomb : large),
   );
   await assert.rejects(fetchSource(`http://shop.example:${port}/`), isProblem('too_large', /200 times/));
   await assert.rejects(
@@ -567,11 +572,11 @@ test('a broken connection of an unread file does not crash the service', async (
 test('an answer that is not HTTP is an error', async (t) => {
   const answers = ['SSH-2.0-OpenSSH_9.6\r\n', '', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`];
   const texts = [/not answer according to HTTP/, /closed the connection/, /headers that are too large/];
-  for (const [at, answer] of answers.entries()) {
+  for (const [index, answer] of answers.entries()) {
     const port = await serveRaw(t, (socket) => socket.end(answer));
     await assert.rejects(
       fetchSource(`http://shop.example:${port}/`),
-      isProblem('connection', texts[at] ?? /x/),
+      isProblem('connection', texts[index] ?? /x/),
     );
   }
 });

@@ -53,11 +53,11 @@ export const openMatching = <File extends MatchingFile>(
   openOrClose(close, async () => chooseFiles(await collect(names, choice.where), read, choice));
 
 function chooseFiles<File extends MatchingFile>(
-  found: File[],
+  matching: File[],
   read: Matching<File>['read'],
   { take, maxBytes, last, where }: FileChoice,
 ) {
-  const sorted = found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const sorted = matching.sort((a, b) => (a.name < b.name ? -1 : 1));
   const [first, ...others] = sorted;
   if (first === undefined) throw new SourceProblem('no_file', `No file matches ${where}`);
   const newest = others.reduce((best, file) => (file.modifiedAt >= best.modifiedAt ? file : best), first);
@@ -72,17 +72,17 @@ function chooseFiles<File extends MatchingFile>(
 }
 
 async function collect<File>(names: AsyncIterable<File | undefined>, where: string): Promise<File[]> {
-  const found: File[] = [];
-  let seen = 0;
+  const matching: File[] = [];
+  let nameCount = 0;
   for await (const file of names) {
-    seen += 1;
-    if (file !== undefined) found.push(file);
-    if (seen <= NAMES_SEEN && found.length <= FILES) continue;
-    const most = seen > NAMES_SEEN ? NAMES_SEEN : FILES;
+    nameCount += 1;
+    if (file !== undefined) matching.push(file);
+    if (nameCount <= NAMES_SEEN && matching.length <= FILES) continue;
+    const most = nameCount > NAMES_SEEN ? NAMES_SEEN : FILES;
     const text = `${where} leads to more than ${most} files; use a more specific pattern`;
     throw new SourceProblem('too_large', text);
   }
-  return found;
+  return matching;
 }
 
 interface Folders<Folder, Name, File> {
@@ -101,8 +101,8 @@ export async function* walkFolders<Folder, Name extends { readonly name: string 
   for (let level = levels.pop(); level !== undefined; level = levels.pop())
     for await (const name of list(level.folder)) {
       const state = glob.step(level.state, name.name);
-      const found = state && (await visit(level.folder, name, glob.isMatch(state)));
-      if (state && found?.below !== undefined) levels.push({ folder: found.below, state });
-      yield found?.file;
+      const visited = state && (await visit(level.folder, name, glob.isMatch(state)));
+      if (state && visited?.below !== undefined) levels.push({ folder: visited.below, state });
+      yield visited?.file;
     }
 }

@@ -45,36 +45,39 @@ type SftpFile = MatchingFile & { readonly modifiedAt: number };
 /** Yields once for each name; undefined for a name that does not match. */
 async function* findFiles(sftp: SftpSession, path: string): AsyncGenerator<SftpFile | undefined> {
   const names = path.split('/');
-  const at = names.findIndex((name) => /[*?]/.test(name));
-  if (at < 0) return yield await findOne(sftp, path);
-  const fixed = names.slice(0, at).join('/');
+  const firstWild = names.findIndex((name) => /[*?]/.test(name));
+  if (firstWild < 0) return yield await findOne(sftp, path);
+  const fixed = names.slice(0, firstWild).join('/');
   // A folder has a trailing /, and the login folder is empty.
   const start = fixed === '' && !path.startsWith('/') ? '' : `${fixed}/`;
-  yield* walkFolders(compileGlob(names.slice(at).join('/')), start, {
+  yield* walkFolders(compileGlob(names.slice(firstWild).join('/')), start, {
     list: (folder) => sftp.list(folder || '.'),
-    async visit(folder, found: SftpName, isMatch): Promise<{ file?: SftpFile | undefined; below?: string }> {
-      const { name, kind } = found;
+    async visit(folder, entry: SftpName, isMatch): Promise<{ file?: SftpFile | undefined; below?: string }> {
+      const { name, kind } = entry;
       // A server may send any name. A name with a / is invalid.
       if (name.includes('/') || name === '.' || name === '..') return {};
       if (kind === 'folder') return { below: `${folder}${name}/` };
-      return isMatch ? { file: await findFile(sftp, found, folder + name) } : {};
+      return isMatch ? { file: await findFile(sftp, entry, folder + name) } : {};
     },
   });
 }
 
 /** Follows links to files only, because links to folders may form cycles. */
-async function findFile(sftp: SftpSession, found: SftpName, name: string): Promise<SftpFile | undefined> {
+async function findFile(sftp: SftpSession, entry: SftpName, name: string): Promise<SftpFile | undefined> {
   const orMissing = (error: unknown): undefined => {
     if (!(error instanceof SourceProblem && error.reason === 'no_file')) throw error;
   };
-  const file = found.kind === 'link' ? await sftp.stat(name).catch(orMissing) : { ...found, name };
+  const file = entry.kind === 'link' ? await sftp.stat(name).catch(orMissing) : { ...entry, name };
   return file?.kind === 'file' ? markFile(file) : undefined;
 }
 
 async function findOne(sftp: SftpSession, path: string): Promise<SftpFile> {
-  const found = await sftp.stat(path);
-  if (found.kind === 'file') return markFile(found);
-  throw new SourceProblem('no_file', `${path} is not a file; use ${path.replace(/\/$/, '')}/* for the files in it`);
+  const entry = await sftp.stat(path);
+  if (entry.kind === 'file') return markFile(entry);
+  throw new SourceProblem(
+    'no_file',
+    `${path} is not a file; use ${path.replace(/\/$/, '')}/* for the files in it`,
+  );
 }
 
 const markFile = (file: SftpName): SftpFile => ({

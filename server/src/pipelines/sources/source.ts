@@ -51,9 +51,9 @@ export async function openOrClose(
   find: () => FoundFiles | undefined | Promise<FoundFiles | undefined>,
 ): Promise<OpenedSource | undefined> {
   try {
-    const found = await find();
-    if (found === undefined) close();
-    return found && { ...found, [Symbol.asyncDispose]: async () => close() };
+    const files = await find();
+    if (files === undefined) close();
+    return files && { ...files, [Symbol.asyncDispose]: async () => close() };
   } catch (error) {
     close();
     throw error;
@@ -74,7 +74,9 @@ export interface SourceStamp {
 /** @returns the charset in a Content-Type, in lower case */
 export function readCharset(contentType = ''): string | undefined {
   const parameters = contentType.split(';').slice(1);
-  const named = parameters.map((one) => /^\s*charset\s*=\s*["']?([^"'\s]{1,64})["']?\s*$/i.exec(one)?.[1]);
+  const named = parameters.map(
+    (parameter) => /^\s*charset\s*=\s*["']?([^"'\s]{1,64})["']?\s*$/i.exec(parameter)?.[1],
+  );
   return named.find(Boolean)?.toLowerCase();
 }
 

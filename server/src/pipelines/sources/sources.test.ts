@@ -95,7 +95,10 @@ const wrong: [Source, RegExp][] = [
     { type: 'http', url: 'https://e.example/', headers: { a: 'secret\r\nHost: x' } },
     /header a is too long or contains/,
   ],
-  [{ type: 'http', url: 'https://e.example/', headers: { a: 'secretЖ' } }, /header a is too long or contains/],
+  [
+    { type: 'http', url: 'https://e.example/', headers: { a: 'secretЖ' } },
+    /header a is too long or contains/,
+  ],
   [{ type: 'http', url: 'https://e.example/', headers: { a: 'secret', A: 'secret' } }, /same name/],
   [{ type: 'directory', pattern: '../*' }, /^\/source\/pattern: A pattern must not contain/],
   [{ type: 'upload', entry: '/a' }, /^\/source\/entry/],

@@ -39,7 +39,7 @@ export type Source = Static<(typeof SOURCES)[number]['schema']>;
 
 /** @throws Error for an unknown type; the type of a stored source was checked before */
 function getSource({ type }: Source): FileSource<Source> {
-  const source: FileSource<Source> | undefined = SOURCES.find((one) => one.type === type);
+  const source: FileSource<Source> | undefined = SOURCES.find((candidate) => candidate.type === type);
   if (source === undefined) throw new Error(`There is no source ${type}`);
   return source;
 }
@@ -72,8 +72,8 @@ export const listMaskedMembers = (source: Source): string[] => listMasked(source
 
 /** Fills in the masked values of a definition that was read and sent back. @returns undefined if a value is missing */
 export function unmaskSource<Any extends Source>(sent: Any, stored: Source | undefined): Any | undefined {
-  const known = stored?.type === sent.type ? stored : undefined;
-  return fillMembers(sent, known, getSource(sent).secrets) as Any | undefined;
+  const sameType = stored?.type === sent.type ? stored : undefined;
+  return fillMembers(sent, sameType, getSource(sent).secrets) as Any | undefined;
 }
 
 const GIB = 1024 * 1024 * 1024;

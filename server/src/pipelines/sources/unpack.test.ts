@@ -29,7 +29,7 @@ interface ZipEntry {
 function makeZip(entries: readonly ZipEntry[]): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
-  let at = 0;
+  let offset = 0;
   for (const {
     name,
     bytes = CSV,
@@ -48,17 +48,17 @@ function makeZip(entries: readonly ZipEntry[]): Buffer {
     common.writeUInt16LE(Buffer.byteLength(name), 22);
     const local = Buffer.concat([Buffer.from('PK\x03\x04'), common, Buffer.from(name), packed]);
     const tail = Buffer.alloc(14);
-    tail.writeUInt32LE(at, 10);
+    tail.writeUInt32LE(offset, 10);
     directory.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\x00'), common, tail, Buffer.from(name)]));
     parts.push(local);
-    at += local.length;
+    offset += local.length;
   }
   const end = Buffer.alloc(22);
   end.write('PK\x05\x06', 'latin1');
   end.writeUInt16LE(entries.length, 8);
   end.writeUInt16LE(entries.length, 10);
   end.writeUInt32LE(Buffer.concat(directory).length, 12);
-  end.writeUInt32LE(at, 16);
+  end.writeUInt32LE(offset, 16);
   return Buffer.concat([...parts, ...directory, end]);
 }
 
@@ -72,7 +72,7 @@ function makeOptions(t: TestContext): UnpackOptions {
 }
 
 async function* inChunks(bytes: Buffer, size = 1_000): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  for (let offset = 0; offset < bytes.length; offset += size) yield bytes.subarray(offset, offset + size);
 }
 
 async function unpack(bytes: Buffer, options: UnpackOptions, chunk = 1_000): Promise<Buffer> {
@@ -180,7 +180,7 @@ test('an archive in an archive, an encrypted archive and other packings are refu
 
 test('an archive with more than 1,000 entries is refused', async (t) => {
   const options = makeOptions(t);
-  const names = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `${at}.csv` }));
+  const names = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `${index}.csv` }));
   assert.deepEqual(await unpack(makeZip(names(1_000)), { ...options, entry: '7.csv' }), CSV);
   await assert.rejects(
     unpack(makeZip(names(1_001)), { ...options, entry: '7.csv' }),
@@ -200,11 +200,16 @@ test('zip bombs are stopped by their ratio, long before they are unpacked', asyn
 
 test('the packed size and the unpacked size are limited', async (t) => {
   const options = { ...makeOptions(t), maxPackedBytes: 5_000, maxUnpackedBytes: 20_000 };
-  const random = Buffer.from(Array.from({ length: 6_000 }, (_, at) => (at * 7919 + at * at * 31) % 251));
+  const random = Buffer.from(
+    Array.from({ length: 6_000 }, (_, index) => (index * 7919 + index * index * 31) % 251),
+  );
   const text = Buffer.from('abcdefghij'.repeat(2_001));
   await assert.rejects(
     unpack(
-      makeZip([{ name: 'a', bytes: random }, ...Array.from({ length: 80 }, (_, at) => ({ name: `${at}` }))]),
+      makeZip([
+        { name: 'a', bytes: random },
+        ...Array.from({ length: 80 }, (_, index) => ({ name: `${index}` })),
+      ]),
       options,
     ),
     isProblem('too_large', /zip archive is larger/),
@@ -224,7 +229,9 @@ test('the packed size and the unpacked size are limited', async (t) => {
 
 test('a truncated or damaged archive is never accepted as complete', async (t) => {
   const options = makeOptions(t);
-  const text = Buffer.from(Array.from({ length: 5_000 }, (_, at) => `${at};${at * at}\n`).join(''));
+  const text = Buffer.from(
+    Array.from({ length: 5_000 }, (_, index) => `${index};${index * index}\n`).join(''),
+  );
   const gzip = gzipSync(text);
   const zip = makeZip([{ name: 'a.csv', bytes: text }]);
   await assert.rejects(unpack(gzip.subarray(0, -8), options), isProblem('broken_off', /ends too early/));

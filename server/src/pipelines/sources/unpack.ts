@@ -49,8 +49,8 @@ const PACKINGS: readonly (readonly [string, string])[] = [
  * @returns the bytes of the only file inside, or the given bytes if they are not packed
  * @throws SourceProblem too_large, damaged, broken_off, archive
  */
-export async function* unpackBytes(given: ByteStream, options: UnpackOptions): ByteStream {
-  const { stream, packing } = await peekPacking(given);
+export async function* unpackBytes(bytes: ByteStream, options: UnpackOptions): ByteStream {
+  const { stream, packing } = await peekPacking(bytes);
   if (packing === 'gzip') yield* unpackGzip(boundBytes(stream, options.maxPackedBytes, 'The file'), options);
   else if (packing === 'zip') yield* unpackZip(stream, options);
   else if (packing === undefined) yield* boundBytes(stream, options.maxUnpackedBytes, 'The file');
@@ -148,16 +148,16 @@ const quote = ({ fileName }: Entry): string =>
 
 /** The library checks the length, and this function checks the checksum of the content. */
 async function* readEntry(zip: Zip, entry: Entry, options: UnpackOptions): ByteStream {
-  const what = `${quote(entry)} in the archive`;
+  const subject = `${quote(entry)} in the archive`;
   let total = 0;
   let checksum = 0;
   for await (const chunk of zip.read(entry)) {
     total += chunk.length;
-    checkRatio(total, entry.compressedSize, what);
-    if (total > options.maxUnpackedBytes) throw tooLarge(what, options.maxUnpackedBytes);
+    checkRatio(total, entry.compressedSize, subject);
+    if (total > options.maxUnpackedBytes) throw tooLarge(subject, options.maxUnpackedBytes);
     checksum = crc32(chunk, checksum);
     yield chunk;
   }
   if (checksum !== entry.crc32)
-    throw new SourceProblem('damaged', `${what} is damaged: its checksum differs`);
+    throw new SourceProblem('damaged', `${subject} is damaged: its checksum differs`);
 }

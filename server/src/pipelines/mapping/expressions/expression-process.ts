@@ -41,15 +41,18 @@ class LinearPattern {
       return null;
     }
     this.lastIndex = matcher.end();
-    const groups = Array.from({ length: this.#pattern.groupCount() + 1 }, (_, at) => matcher.group(at) ?? '');
+    const groups = Array.from(
+      { length: this.#pattern.groupCount() + 1 },
+      (_, group) => matcher.group(group) ?? '',
+    );
     return Object.assign(groups, { index: matcher.start() });
   }
 }
 
 function compilePattern(source: string, flags: string): Re2js {
   const key = `${flags}/${source}`;
-  const known = patterns.get(key);
-  if (known !== undefined) return known;
+  const cached = patterns.get(key);
+  if (cached !== undefined) return cached;
   const ignoresCase = flags.includes('i') ? RE2JS.CASE_INSENSITIVE : 0;
   const pattern = RE2JS.compile(source, ignoresCase | (flags.includes('m') ? RE2JS.MULTILINE : 0));
   if (patterns.size >= CACHED_PATTERNS) patterns.clear();
@@ -88,11 +91,11 @@ function load(texts: readonly string[]): (string | null)[] {
  * Compiles all patterns, so that a pattern that RE2 does not support is refused when the mapping is written, and not at
  * the first row that uses it.
  */
-function compilePatternsIn(node: unknown, seen: Set<unknown>): void {
-  if (typeof node !== 'object' || node === null || seen.has(node)) return;
-  seen.add(node);
+function compilePatternsIn(node: unknown, visited: Set<unknown>): void {
+  if (typeof node !== 'object' || node === null || visited.has(node)) return;
+  visited.add(node);
   if (node instanceof RegExp) compilePattern(node.source, node.flags);
-  else for (const part of Object.values(node)) compilePatternsIn(part, seen);
+  else for (const part of Object.values(node)) compilePatternsIn(part, visited);
 }
 
 /** Answers each pattern separately. If a pattern exceeds the limits, it is the one after the last answer. */
@@ -175,9 +178,9 @@ function describeError(error: unknown): string {
 async function evaluateRows(rows: readonly unknown[]): Promise<void> {
   let results: ExpressionResult[][] = [];
   let flushed = performance.now();
-  for (const [at, row] of rows.entries()) {
+  for (const [index, row] of rows.entries()) {
     results.push(await evaluateRow(row));
-    if (at < rows.length - 1 && performance.now() - flushed < FLUSH_MS) continue;
+    if (index < rows.length - 1 && performance.now() - flushed < FLUSH_MS) continue;
     await send(results);
     results = [];
     flushed = performance.now();

@@ -39,15 +39,15 @@ export class RowExpressions {
    * @throws MappingProblem if too many rows exceeded the limits
    */
   async evaluate(rows: readonly unknown[]): Promise<readonly Result[]> {
-    const done: Result[] = [];
+    const completed: Result[] = [];
     let isAlone = false;
-    while (done.length < rows.length) {
-      const end = isAlone ? done.length + 1 : rows.length;
-      const { answers, lost } = await this.#ask(rows.slice(done.length, end), isAlone);
-      done.push(...answers);
+    while (completed.length < rows.length) {
+      const end = isAlone ? completed.length + 1 : rows.length;
+      const { answers, lost } = await this.#ask(rows.slice(completed.length, end), isAlone);
+      completed.push(...answers);
       if (lost !== undefined) isAlone = !isAlone;
     }
-    return done;
+    return completed;
   }
 
   async close(): Promise<void> {
@@ -62,11 +62,11 @@ export class RowExpressions {
    */
   async #ask(rows: readonly unknown[], isAlone: boolean): Promise<Answered<Result>> {
     try {
-      const found = await this.#getChild();
+      const childOrLoss = await this.#getChild();
       const { answers, lost } =
-        typeof found === 'string'
-          ? { answers: [], lost: found }
-          : await found.ask<Result>({ kind: 'rows', items: rows });
+        typeof childOrLoss === 'string'
+          ? { answers: [], lost: childOrLoss }
+          : await childOrLoss.ask<Result>({ kind: 'rows', items: rows });
       if (lost !== undefined) await this.close();
       const results = isAlone && lost !== undefined ? [this.#blame(lost)] : answers;
       this.#countRunaways(results);

@@ -61,11 +61,11 @@ export async function checkTexts(
     const { answers, lost } = await loadExpressions(child, expressions, limits);
     const readings = lost === undefined ? await readPatterns(child, texts) : [];
     signal?.throwIfAborted();
-    const unreadable = expressions.flatMap((text, at) => {
-      const problem = lost === undefined ? answers[at] : UNREADABLE;
+    const unreadable = expressions.flatMap((text, index) => {
+      const problem = lost === undefined ? answers[index] : UNREADABLE;
       return problem ? [[text, problem] as const] : [];
     });
-    const wrong = [...patterns.listProblems((_, at) => readings[at] ?? undefined)];
+    const wrong = [...patterns.listProblems((_, index) => readings[index] ?? undefined)];
     return {
       expressions: new Map(unreadable),
       patterns: new Map(wrong.map(({ pattern, problem }) => [pattern, problem])),

@@ -10,15 +10,15 @@ import { compileMapping, type Mapping, MappingSchema } from '../mapping.ts';
 import { suggestFormat, suggestMapping } from './mapping-suggestions.ts';
 
 function makeRows(columns: readonly string[], rows: readonly (readonly ColumnValue[])[]): SourceRow[] {
-  return rows.map((cells, at) => {
+  return rows.map((cells, index) => {
     const values = createColumns<ColumnValue>();
-    for (const [place, value] of cells.entries()) values[columns[place] ?? ''] = value;
-    return { number: at + 2, values, source: values };
+    for (const [position, value] of cells.entries()) values[columns[position] ?? ''] = value;
+    return { number: index + 2, values, source: values };
   });
 }
 
 /** Values of a column, with a number for each row. */
-const numbered = (values: readonly ColumnValue[]) => values.map((value, at) => [String(at), value]);
+const numbered = (values: readonly ColumnValue[]) => values.map((value, index) => [String(index), value]);
 
 const suggest = (columns: readonly string[], rows: readonly (readonly ColumnValue[])[] = []) =>
   suggestMapping(columns, makeRows(columns, rows)).mapping;
@@ -53,12 +53,12 @@ test('default columns of a format are recognised in files of other formats', () 
       ...images,
       ...[categories ?? []].flat().map(({ from }) => from),
     ];
-    const found = suggest(names);
+    const suggested = suggest(names);
     assert.deepEqual(
-      { ...found, categories: undefined },
+      { ...suggested, categories: undefined },
       { ...columns, images, attributes: '*', categories: undefined },
     );
-    const [path] = [found.categories ?? []].flat();
+    const [path] = [suggested.categories ?? []].flat();
     assert.equal(path?.from, [categories ?? []].flat()[0]?.from);
   }
 });
@@ -212,7 +212,7 @@ for (const [values, categories] of paths) {
   test(`the categories ${JSON.stringify(values)} are read as ${JSON.stringify(categories)}`, () => {
     const mapping = suggest(
       ['sku', 'Kategorie'],
-      values.map((value, at) => [String(at), value]),
+      values.map((value, index) => [String(index), value]),
     );
     assert.deepEqual(mapping.categories, categories);
   });
@@ -243,7 +243,7 @@ for (const [values, number] of numbers) {
   test(`the numbers ${JSON.stringify(values)} ${number === undefined ? 'stay unchanged' : JSON.stringify(number)}`, () => {
     const { attributes } = suggest(
       ['sku', 'x'],
-      values.map((value, at) => [String(at), value]),
+      values.map((value, index) => [String(index), value]),
     );
     assert.deepEqual(attributes, number === undefined ? '*' : { x: { column: 'x', number }, '*': '*' });
   });
@@ -315,7 +315,7 @@ test('several pictures and words in one cell are split, with or without addresse
 
 test('a SKU that a few rows repeat is still the identifier, and the reason states it', () => {
   const columns = ['sku', 'Price'];
-  const rows = Array.from({ length: 20 }, (_, at) => [`A${at === 19 ? 0 : at}`, `${at}.95`]);
+  const rows = Array.from({ length: 20 }, (_, index) => [`A${index === 19 ? 0 : index}`, `${index}.95`]);
   const { mapping, reasons } = suggestMapping(columns, makeRows(columns, rows));
   assert.equal(mapping.identifier, 'sku');
   assert.equal(reasons[0]?.confidence, 'medium');

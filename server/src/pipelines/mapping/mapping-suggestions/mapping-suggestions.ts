@@ -83,25 +83,25 @@ const SINGLE_FIELDS = ['identifier', 'groupIdentifier', 'name', 'productUrl', 'c
  * Values come last.
  */
 function chooseColumns(chooser: Chooser, own: DefaultMapping | undefined) {
-  const given = Object.fromEntries(
+  const byFormat = Object.fromEntries(
     SINGLE_FIELDS.map((field) => [field, chooser.ofFormat(field, own)[0]]),
   ) as Partial<Record<SuggestedField, ColumnSample>>;
   const ofFormat = chooser.ofFormat('images', own);
   const named = {
-    identifier: given.identifier ?? chooseIdentifier(chooser),
-    groupIdentifier: given.groupIdentifier ?? chooseNamed(chooser, 'groupIdentifier', hasNoUrl),
-    name: given.name ?? chooseNamed(chooser, 'name', isNameText),
+    identifier: byFormat.identifier ?? chooseIdentifier(chooser),
+    groupIdentifier: byFormat.groupIdentifier ?? chooseNamed(chooser, 'groupIdentifier', hasNoUrl),
+    name: byFormat.name ?? chooseNamed(chooser, 'name', isNameText),
     categories:
-      given.categories ?? chooseCategories(chooser, chooser.named('categories').find(hasNoUrl), 'name'),
+      byFormat.categories ?? chooseCategories(chooser, chooser.named('categories').find(hasNoUrl), 'name'),
     images: [...ofFormat, ...chooseImages(chooser, IMAGES)],
-    productUrl: given.productUrl ?? chooseUrl(chooser),
+    productUrl: byFormat.productUrl ?? chooseUrl(chooser),
   };
   return {
     ...named,
     categories: named.categories ?? chooseCategories(chooser, chooser.rest().find(looksLikePaths), 'values'),
     identifier: named.identifier ?? chooseIdentifierByValues(chooser),
     name: named.name ?? chooseNameByValues(chooser),
-    brand: given.brand ?? chooseBrand(chooser),
+    brand: byFormat.brand ?? chooseBrand(chooser),
   };
 }
 
@@ -113,8 +113,9 @@ function suggestCategories(
   columns: readonly string[],
   own: DefaultMapping | undefined,
 ): NonNullable<Mapping['categories']> {
-  const given = [own?.categories ?? []].flat().filter(({ from }) => columns.includes(from));
-  if (given.some(({ from }) => from === name)) return given.length === 1 ? (given[0] ?? given) : given;
+  const defaults = [own?.categories ?? []].flat().filter(({ from }) => columns.includes(from));
+  if (defaults.some(({ from }) => from === name))
+    return defaults.length === 1 ? (defaults[0] ?? defaults) : defaults;
   const { separator, split } = findPathFormat(values);
   const from = splitBy(name, split);
   return separator === undefined ? { from } : { from, separator };
@@ -184,13 +185,13 @@ function describeIdentifier({ isUnique, values, distinct, rows }: ColumnSample):
 function chooseIdentifierByValues(chosen: Chooser): ColumnSample | undefined {
   const unique = chosen.rest().find(looksLikeIdentifier);
   if (unique !== undefined)
-    return chosen.choose('identifier', unique, seen('medium', 'no value is repeated'));
+    return chosen.choose('identifier', unique, byValues('medium', 'no value is repeated'));
   const named = chosen.named('identifier').find(({ values }) => values.length > 0);
   return chosen.choose('identifier', named, describeIdentifier);
 }
 
 const NAMED: Choice = { by: 'name', confidence: 'high', reason: 'the column has this name' };
-const seen = (confidence: Choice['confidence'], reason: string) =>
+const byValues = (confidence: Choice['confidence'], reason: string) =>
   ({ by: 'values', confidence, reason }) as const;
 
 const chooseNamed = (chosen: Chooser, field: SuggestedField, fits: (sample: ColumnSample) => boolean) =>
@@ -199,14 +200,14 @@ const chooseNamed = (chosen: Chooser, field: SuggestedField, fits: (sample: Colu
 function chooseNameByValues(chosen: Chooser): ColumnSample | undefined {
   const texts = chosen.rest().filter(looksLikeName);
   const [sample] = texts.sort((a, b) => b.distinct - a.distinct);
-  return chosen.choose('name', sample, seen('low', 'it contains texts of several words'));
+  return chosen.choose('name', sample, byValues('low', 'it contains texts of several words'));
 }
 
 function chooseUrl(chosen: Chooser): ColumnSample | undefined {
   const named = chooseNamed(chosen, 'productUrl', ({ values }) => values.every(isAddress));
   if (named !== undefined) return named;
   const sample = chosen.rest().find(({ values }) => values.length > 0 && values.every(isUrl));
-  return chosen.choose('productUrl', sample, seen('medium', 'each value is an address'));
+  return chosen.choose('productUrl', sample, byValues('medium', 'each value is an address'));
 }
 
 const chooseCategories = (chosen: Chooser, sample: ColumnSample | undefined, by: 'name' | 'values') =>
@@ -225,15 +226,15 @@ function chooseBrand(chosen: Chooser): ColumnSample | undefined {
 /** Chooses columns whose cells contain attributes with their keys, such as `color=red,size=M`. */
 function chooseKeyValues(chosen: Chooser): ColumnSample[] {
   const isPairs = (value: string) => /^[^=,\s][^=,]{0,100}=[^=]{0,5000},[^=,\s][^=,]{0,100}=/.test(value);
-  const found = chosen.rest().filter(({ values }) => isMostly(values, isPairs));
-  return chosen.chooseAll('keyValues', found, seen('medium', 'its cells contain keys and values'));
+  const samples = chosen.rest().filter(({ values }) => isMostly(values, isPairs));
+  return chosen.chooseAll('keyValues', samples, byValues('medium', 'its cells contain keys and values'));
 }
 
 /** A column whose name means the first of all images comes first: image, image 2, additional image. */
 function chooseImages(chosen: Chooser, most: number): ColumnSample[] {
-  const found = chosen.rest().filter((sample) => isNamedImage(sample) || isSeenImage(sample));
-  const images = found.sort((a, b) => placeOf(a.name) - placeOf(b.name)).slice(0, most);
-  const isSeen = seen('medium', 'each value is a picture');
+  const candidates = chosen.rest().filter((sample) => isNamedImage(sample) || isSeenImage(sample));
+  const images = candidates.sort((a, b) => placeOf(a.name) - placeOf(b.name)).slice(0, most);
+  const isSeen = byValues('medium', 'each value is a picture');
   return chosen.chooseAll('images', images, (image) => (isNamedImage(image) ? NAMED : isSeen));
 }
 
@@ -357,9 +358,9 @@ class Chooser {
   /** Chooses the columns that the format maps by default, if the file has values in them. */
   ofFormat(field: SuggestedField, own: DefaultMapping | undefined): ColumnSample[] {
     const names = own === undefined ? [] : columnsOf(own, field);
-    const found = this.rest().filter(({ name, values }) => names.includes(name) && values.length > 0);
+    const samples = this.rest().filter(({ name, values }) => names.includes(name) && values.length > 0);
     const reason = 'the format gives this column this name';
-    return this.chooseAll(field, found, { by: 'format', confidence: 'high', reason });
+    return this.chooseAll(field, samples, { by: 'format', confidence: 'high', reason });
   }
 }
 

@@ -6,12 +6,12 @@ import { findUnsplit, suggestLinks, suggestMapping } from './mapping-suggestions
 
 function rowsOf(cells: Readonly<Record<string, readonly string[]>>): SourceRow[] {
   const length = Math.max(...Object.values(cells).map((column) => column.length));
-  return Array.from({ length }, (_, at) => {
+  return Array.from({ length }, (_, index) => {
     const values = Object.assign(createColumns<ColumnValue>(), {
-      sku: `A${at}`,
-      ...Object.fromEntries(Object.entries(cells).map(([name, column]) => [name, column[at] ?? ''])),
+      sku: `A${index}`,
+      ...Object.fromEntries(Object.entries(cells).map(([name, column]) => [name, column[index] ?? ''])),
     });
-    return { number: at + 1, values, source: values };
+    return { number: index + 1, values, source: values };
   });
 }
 

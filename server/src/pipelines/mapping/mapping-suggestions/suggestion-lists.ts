@@ -47,7 +47,7 @@ function listColumns(spec: unknown): string[] {
 
 /** Lists the columns of a part that are not split. */
 const plainOf = (spec: unknown): string[] =>
-  [spec ?? []].flat().flatMap((one) => (isDivided(one) ? [] : listColumns(one)));
+  [spec ?? []].flat().flatMap((part) => (isDivided(part) ? [] : listColumns(part)));
 
 const isDivided = (spec: unknown): boolean =>
   typeof spec === 'object' && spec !== null && ('split' in spec || 'columns' in spec || 'expression' in spec);
@@ -69,8 +69,8 @@ export function findUnsplit(
     const cells = sampled.flatMap(({ values }) => (values[column] ? [values[column]] : []));
     const texts = cells.filter((cell) => typeof cell === 'string');
     const find = field === 'images' ? findPictures : findList;
-    const found = texts.length < cells.length ? undefined : find(texts);
-    return found === undefined ? [] : [{ field, column, ...found, message: describeList(found) }];
+    const evidence = texts.length < cells.length ? undefined : find(texts);
+    return evidence === undefined ? [] : [{ field, column, ...evidence, message: describeList(evidence) }];
   });
 }
 

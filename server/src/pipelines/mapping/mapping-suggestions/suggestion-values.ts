@@ -230,23 +230,23 @@ export function findPathFormat(cells: readonly string[]): PathFormat {
   const split = PATH_SIGNS.find((between) => between !== sign && separatesPaths(values, sign, between));
   const separator = withSpaces(values, sign);
   const paths = values.flatMap((value) => (split === undefined ? value : value.split(split)));
-  const found = { separator, ...(split !== undefined && { split }) };
+  const format = { separator, ...(split !== undefined && { split }) };
   const tops = new Set(paths.map((path) => topOf(path, separator)));
   const isTree = tops.size * 2 <= new Set(paths).size;
   const doubt = `${show(sign)} may be part of the names, because few paths have the same top`;
-  if (IN_NAMES.has(sign) && !isTree) return { ...found, confidence: 'low', reason: doubt };
+  if (IN_NAMES.has(sign) && !isTree) return { ...format, confidence: 'low', reason: doubt };
   const loose = split === undefined ? findLooseSign(values, sign) : undefined;
   if (loose !== undefined)
-    return { ...found, confidence: 'low', reason: `${show(loose)} may separate several paths` };
+    return { ...format, confidence: 'low', reason: `${show(loose)} may separate several paths` };
   const between = split === undefined ? '' : `, ${show(split)} separates paths`;
-  return { ...found, confidence: 'high', reason: `${show(separator)} separates levels${between}` };
+  return { ...format, confidence: 'high', reason: `${show(separator)} separates levels${between}` };
 }
 
 /** Describes flat categories. A character that may be a separator makes the result uncertain. */
 function describeFlat(values: readonly string[]): PathFormat {
   const list = findList(values);
   if (list !== undefined) return { split: list.separator, confidence: 'medium', reason: describeList(list) };
-  const sign = LEVEL_SIGNS.find((one) => values.some((value) => value.includes(one)));
+  const sign = LEVEL_SIGNS.find((candidate) => values.some((value) => value.includes(candidate)));
   if (sign === undefined) return { confidence: 'high', reason: 'each value is one category' };
   return { confidence: 'low', reason: `${show(sign)} is treated as part of the names` };
 }
@@ -255,9 +255,11 @@ function findLevelSign(values: readonly string[]): string | undefined {
   const countOf = (sign: string) => values.filter((value) => value.includes(sign)).length;
   const counts = LEVEL_SIGNS.map((sign) => ({ sign, count: countOf(sign) }));
   const most = Math.max(0, ...counts.map(({ count }) => count));
-  const found = counts.find(({ count }) => count > 0 && count * 2 >= most);
-  if (found === undefined || !IN_NAMES.has(found.sign)) return found?.sign;
-  return found.count * 2 > values.length || sharesTops(values, found.sign) ? found.sign : undefined;
+  const candidate = counts.find(({ count }) => count > 0 && count * 2 >= most);
+  if (candidate === undefined || !IN_NAMES.has(candidate.sign)) return candidate?.sign;
+  return candidate.count * 2 > values.length || sharesTops(values, candidate.sign)
+    ? candidate.sign
+    : undefined;
 }
 
 /** A character that also occurs in names separates levels if several values begin with the same top. */

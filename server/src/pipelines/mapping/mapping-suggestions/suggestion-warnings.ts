@@ -44,7 +44,7 @@ function checkIdentifiers(products: Products): PreviewWarning[] {
   const fractions = identifiers.filter(isFraction);
   const messages: string[] = [];
   if (repeated > 0) {
-    const first = identifiers.find((identifier, at) => identifiers.indexOf(identifier) < at);
+    const first = identifiers.find((identifier, index) => identifiers.indexOf(identifier) < index);
     messages.push(
       `${repeated} of ${identifiers.length} rows repeat an identifier, such as ${show(first)}. The last of these rows is used. If they are variants, choose a column whose values differ`,
     );
@@ -82,8 +82,8 @@ function checkCategories(products: Products): PreviewWarning[] {
 function checkPrices(products: Products): PreviewWarning[] {
   const values = products.flatMap(({ attributes = [] }) => attributes);
   const prices = values.filter(({ key, value }) => value !== null && PRICE_NAME.test(key));
-  return [...Map.groupBy(prices, ({ key }) => key)].flatMap(([key, found]) => {
-    const texts = found.map(({ value }) => value ?? '');
+  return [...Map.groupBy(prices, ({ key }) => key)].flatMap(([key, pricesOfKey]) => {
+    const texts = pricesOfKey.map(({ value }) => value ?? '');
     const message = `All ${texts.length} values of ${key} are ${show(texts[0])}`;
     return isOne(texts) ? [{ field: `attributes.${key}`, message }] : [];
   });
@@ -141,6 +141,6 @@ const SIGNS: readonly {
 /** @returns the specific format of a file that was read as a general format */
 export function suggestFormat(type: InputFormatSettings['type'], columns: readonly string[]) {
   const hasOne = (column: RegExp) => columns.some((name) => column.test(name));
-  const found = SIGNS.find((sign) => sign.readAs.includes(type) && sign.columns.every(hasOne));
-  return found && { type: found.type, reason: found.reason };
+  const match = SIGNS.find((sign) => sign.readAs.includes(type) && sign.columns.every(hasOne));
+  return match && { type: match.type, reason: match.reason };
 }
