@@ -175,23 +175,23 @@ export type AuditEntry = {
 export type BuildCounts = {
   /** products of the catalog */
   products: number;
-  /** products that the filter left out, or that are for some groups of customers only */
+  /** products that the filter excluded, or that are only for some groups of customers */
   filtered: number;
-  /** products that go out */
+  /** products that are in the files */
   rows: number;
   /** products that lack what the format requires */
   leftOut: number;
   /** related products, of all rows */
   related: number;
-  /** related products, of all rows, that were not named: they do not go out themselves */
+  /** related products of all rows that were not named because they are not in the files */
   relatedLeftOut: number;
   /** files of rows */
   files: number;
   /** bytes of these files */
   bytes: number;
-  /** with changes: rows that did not change, and are not in the files */
+  /** with changes: unchanged rows, which are not in the files */
   unchanged?: number;
-  /** with changes: rows of products that are gone */
+  /** with changes: rows of removed products */
   removed?: number;
 };
 
@@ -231,19 +231,19 @@ export type Channel = {
   relations: Array<ChannelRelation>;
   trigger: ChannelTrigger;
   destinations: Array<ChannelDestination>;
-  /** a build has only rows that changed since the one before, and those of products that are gone; default false */
+  /** a build has only rows that changed since the previous build, and rows of removed products; default false */
   changes?: boolean;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
-  /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
+  /** a build fails if it leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
   maxLeftOutPercent?: number;
-  /** the published address; who has it can read it without a key */
+  /** the published address; no key is needed to read it */
   url: string;
   /** epoch milliseconds */
   createdAt: number;
   /** epoch milliseconds */
   updatedAt: number;
-  /** of a schedule: when it is due, epoch milliseconds */
+  /** of a schedule: when the next build is due, epoch milliseconds */
   nextBuildAt?: number;
   /** null until the first build */
   published: PublishedFeed | null;
@@ -267,13 +267,13 @@ export type ChannelDefinition = {
   relations?: Array<ChannelRelation>;
   /** default manual */
   trigger?: ChannelTrigger;
-  /** servers and buckets that every build is delivered to, beside its address; default none */
+  /** servers and buckets that receive every build, in addition to the address; default none */
   destinations?: Array<ChannelDestination>;
-  /** a build has only rows that changed since the one before, and those of products that are gone; default false */
+  /** a build has only rows that changed since the previous build, and rows of removed products; default false */
   changes?: boolean;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
-  /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
+  /** a build fails if it leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
   maxLeftOutPercent?: number;
   id?: number;
   url?: string;
@@ -288,7 +288,7 @@ export type ChannelDestination = SftpDestination | S3Destination;
 
 export type ChannelFormat = {
   type: "google-merchant" | "openai" | "shopify-csv" | "woocommerce-csv" | "magento-csv" | "csv" | "ndjson" | "json-ld" | "etim-xchange" | "ucp";
-  /** google-merchant: tsv, xml; openai: jsonl, csv; shopify-csv: csv; woocommerce-csv: csv; magento-csv: csv; csv: csv; ndjson: ndjson; json-ld: jsonl; etim-xchange: json; ucp: ndjson; default the first */
+  /** google-merchant: tsv, xml; openai: jsonl, csv; shopify-csv: csv; woocommerce-csv: csv; magento-csv: csv; csv: csv; ndjson: ndjson; json-ld: jsonl; etim-xchange: json; ucp: ndjson; default: the first */
   variant?: string;
   /** default none; gzip for openai as jsonl */
   compression?: "gzip" | "none";
@@ -297,7 +297,7 @@ export type ChannelFormat = {
 export type ChannelPreview = {
   fileName: string;
   columns: Array<string>;
-  /** as sent, else the one suggested */
+  /** the mapping that was sent, or else the suggested one */
   mapping: Record<string, ChannelSource>;
   /** the first products that the filter takes */
   rows: Array<{
@@ -311,33 +311,33 @@ export type ChannelPreview = {
     /** the product lacks what the format requires */
     isLeftOut: boolean;
   }>;
-  /** fields that are required and that products lack */
+  /** required fields that products lack */
   missing: Array<{
     field: string;
-    /** of those looked at */
+    /** number of products that lack the field, of the products that were read */
     products: number;
-    /** the first of them */
+    /** identifiers of the first of these products */
     identifiers: Array<string>;
     message: string;
   }>;
   looked: {
     products: number;
-    /** by the filter */
+    /** products that the filter took */
     taken: number;
     leftOut: number;
   };
-  /** how the file begins */
+  /** the beginning of the file */
   text: string;
 };
 
 export type ChannelRelation = {
-  /** of relations; or id */
+  /** the tag of relations; either tag or id */
   tag?: string;
-  /** of one relation; or tag */
+  /** the id of one relation; either tag or id */
   id?: number;
-  /** what they are to the product */
+  /** the role of the related products */
   as: "accessory" | "required_part" | "substitute" | "often_bought_with" | "part_of_set" | "different_brand";
-  /** of each relation, for each product; default 10 */
+  /** maximum number of related products per relation and product; default 10 */
   limit?: number;
 };
 
@@ -345,9 +345,9 @@ export type ChannelSource = {
   attribute?: string;
   field?: "identifier" | "groupIdentifier" | "name" | "productUrl" | "image" | "images" | "additionalImages" | "category" | "categoryPath" | "categories";
   constant?: string;
-  /** text with names of attributes or fields in braces, as {Price} EUR; {{ and }} are braces */
+  /** text with names of attributes or fields in braces, such as {Price} EUR; write {{ and }} for literal braces */
   template?: string;
-  /** a JSONata expression that sees the product and nothing else; bounded in time and memory */
+  /** a JSONata expression that sees only the product; time and memory are limited */
   expression?: string;
 };
 
@@ -363,11 +363,11 @@ export type ChannelToTry = {
   trigger?: ChannelTrigger;
   /** a preview delivers nothing */
   destinations?: Array<ChannelDestination>;
-  /** a build has only rows that changed since the one before, and those of products that are gone; default false */
+  /** a build has only rows that changed since the previous build, and rows of removed products; default false */
   changes?: boolean;
   /** a build that loses more of the published rows fails; default 30 */
   maxDeletePercent?: number;
-  /** a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
+  /** a build fails if it leaves out more of the products that the filter takes, because they lack what the format requires; default 100 */
   maxLeftOutPercent?: number;
   id?: number;
   url?: string;
@@ -380,11 +380,11 @@ export type ChannelToTry = {
 
 export type ChannelTrigger = {
   type: "manual" | "schedule" | "change";
-  /** schedule: as that of a pipeline */
+  /** schedule: the same form as in a pipeline */
   cron?: string;
-  /** schedule: as Europe/Berlin */
+  /** schedule: such as Europe/Berlin */
   timeZone?: string;
-  /** change: between two builds; default 300 */
+  /** change: minimum time between two builds; default 300 */
   minSecondsBetween?: number;
 };
 
@@ -497,11 +497,11 @@ export type DescribedValue = {
 
 export type DirectorySource = {
   type: "directory";
-  /** below RELATA_IMPORT_DIR/<projectId>/, with *, ? and ** for folders, as in ** /*.csv */
+  /** path below RELATA_IMPORT_DIR/<projectId>/, with *, ? and ** for folders, such as ** /*.csv */
   pattern: string;
-  /** all matching files in the order of their names (default), or the newest one alone */
+  /** all matching files in the order of their names (default), or only the newest one */
   take?: "all" | "newest";
-  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  /** which file to read from a zip archive with several files: a pattern with *, ? and ** */
   entry?: string;
 };
 
@@ -673,12 +673,12 @@ export type FitQuestion = {
 };
 
 export type FoundList = {
-  /** the part of the mapping, as attributes.Socket */
+  /** the part of the mapping, such as attributes.Socket */
   field: string;
   column: string;
-  /** for split; of targets, for separator */
+  /** the value for split; for targets, the value for separator */
   separator: string;
-  /** different ones */
+  /** the number of different values */
   values: number;
   message: string;
 };
@@ -707,9 +707,9 @@ export type HttpSource = {
   type: "http";
   /** http:// or https://, without credentials */
   url: string;
-  /** sent with the request, dropped on a redirect to another origin. Answers show *** in place of each value; ***, sent back, keeps the value as long as the origin of the URL stays */
+  /** sent with the request, and dropped on a redirect to another origin. Answers show *** in place of each value; a *** that is sent back keeps the value as long as the origin of the URL stays the same */
   headers?: Record<string, string>;
-  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  /** which file to read from a zip archive with several files: a pattern with *, ? and ** */
   entry?: string;
 };
 
@@ -840,114 +840,114 @@ export type ManagedProject = {
 
 export type MappedAttribute = string | {
   column?: string;
-  /** the source may lack the column; default false: then the run ends */
+  /** true: the source may lack the column; default false: a missing column ends the run */
   optional?: boolean;
-  /** joined to one text; empty ones are left out */
+  /** joined to one text; empty columns are skipped */
   columns?: Array<string>;
-  /** what stands between columns; default one space */
+  /** the text between columns; default: one space */
   join?: string;
   constant?: string;
-  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  /** a JSONata expression that sees only the row; time and memory are limited */
   expression?: string;
-  /** without white space at both ends; default false */
+  /** removes white space at both ends; default false */
   trim?: boolean;
-  /** every occurrence, one replacement after another */
+  /** replaces every occurrence, one replacement after another */
   replace?: Array<{
     from: string;
     /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
     to: string;
-    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    /** default false: from is plain text. true: from is a pattern of RE2, without look-around and back-references */
     regex?: boolean;
   }>;
-  /** makes several values of one: the text between them */
+  /** splits a text into several values at this separator */
   split?: string;
   case?: "upper" | "lower";
-  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  /** turns 1.299,00 into 1299.00; a text that is not such a number rejects the row */
   number?: {
-    /** how the source writes decimals */
+    /** the decimal separator of the source */
     decimal: "comma" | "point";
-    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    /** the separator of thousands; default: the other one of comma and point, a space or an apostrophe; empty: none */
     group?: string;
   };
-  /** stands behind each value after one space, unless it is there */
+  /** added to each value after one space, unless the value ends with it */
   unit?: string;
-  /** where the source has nothing */
+  /** the value if the source has none */
   default?: string;
-  /** whom the values of this column are meant for */
+  /** the user groups that the values of this column are meant for */
   userGroups?: Array<string>;
 };
 
 export type MappedColumn = string | {
   column?: string;
-  /** the source may lack the column; default false: then the run ends */
+  /** true: the source may lack the column; default false: a missing column ends the run */
   optional?: boolean;
-  /** joined to one text; empty ones are left out */
+  /** joined to one text; empty columns are skipped */
   columns?: Array<string>;
-  /** what stands between columns; default one space */
+  /** the text between columns; default: one space */
   join?: string;
   constant?: string;
-  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  /** a JSONata expression that sees only the row; time and memory are limited */
   expression?: string;
-  /** without white space at both ends; default false */
+  /** removes white space at both ends; default false */
   trim?: boolean;
-  /** every occurrence, one replacement after another */
+  /** replaces every occurrence, one replacement after another */
   replace?: Array<{
     from: string;
     /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
     to: string;
-    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    /** default false: from is plain text. true: from is a pattern of RE2, without look-around and back-references */
     regex?: boolean;
   }>;
-  /** makes several values of one: the text between them */
+  /** splits a text into several values at this separator */
   split?: string;
   case?: "upper" | "lower";
-  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  /** turns 1.299,00 into 1299.00; a text that is not such a number rejects the row */
   number?: {
-    /** how the source writes decimals */
+    /** the decimal separator of the source */
     decimal: "comma" | "point";
-    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    /** the separator of thousands; default: the other one of comma and point, a space or an apostrophe; empty: none */
     group?: string;
   };
-  /** stands behind each value after one space, unless it is there */
+  /** added to each value after one space, unless the value ends with it */
   unit?: string;
-  /** where the source has nothing */
+  /** the value if the source has none */
   default?: string;
 };
 
 export type MappedImage = string | {
   column?: string;
-  /** the source may lack the column; default false: then the run ends */
+  /** true: the source may lack the column; default false: a missing column ends the run */
   optional?: boolean;
-  /** joined to one text; empty ones are left out */
+  /** joined to one text; empty columns are skipped */
   columns?: Array<string>;
-  /** what stands between columns; default one space */
+  /** the text between columns; default: one space */
   join?: string;
   constant?: string;
-  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  /** a JSONata expression that sees only the row; time and memory are limited */
   expression?: string;
-  /** without white space at both ends; default false */
+  /** removes white space at both ends; default false */
   trim?: boolean;
-  /** every occurrence, one replacement after another */
+  /** replaces every occurrence, one replacement after another */
   replace?: Array<{
     from: string;
     /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
     to: string;
-    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    /** default false: from is plain text. true: from is a pattern of RE2, without look-around and back-references */
     regex?: boolean;
   }>;
-  /** makes several values of one: the text between them */
+  /** splits a text into several values at this separator */
   split?: string;
   case?: "upper" | "lower";
-  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  /** turns 1.299,00 into 1299.00; a text that is not such a number rejects the row */
   number?: {
-    /** how the source writes decimals */
+    /** the decimal separator of the source */
     decimal: "comma" | "point";
-    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    /** the separator of thousands; default: the other one of comma and point, a space or an apostrophe; empty: none */
     group?: string;
   };
-  /** stands behind each value after one space, unless it is there */
+  /** added to each value after one space, unless the value ends with it */
   unit?: string;
-  /** where the source has nothing */
+  /** the value if the source has none */
   default?: string;
   /** default LARGE for the first image of a product and ALTERNATIVE for the others */
   type?: "SMALL" | "LARGE" | "THUMB" | "ALTERNATIVE";
@@ -955,38 +955,38 @@ export type MappedImage = string | {
 
 export type MappedImages = string | {
   column?: string;
-  /** the source may lack the column; default false: then the run ends */
+  /** true: the source may lack the column; default false: a missing column ends the run */
   optional?: boolean;
-  /** joined to one text; empty ones are left out */
+  /** joined to one text; empty columns are skipped */
   columns?: Array<string>;
-  /** what stands between columns; default one space */
+  /** the text between columns; default: one space */
   join?: string;
   constant?: string;
-  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  /** a JSONata expression that sees only the row; time and memory are limited */
   expression?: string;
-  /** without white space at both ends; default false */
+  /** removes white space at both ends; default false */
   trim?: boolean;
-  /** every occurrence, one replacement after another */
+  /** replaces every occurrence, one replacement after another */
   replace?: Array<{
     from: string;
     /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
     to: string;
-    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    /** default false: from is plain text. true: from is a pattern of RE2, without look-around and back-references */
     regex?: boolean;
   }>;
-  /** makes several values of one: the text between them */
+  /** splits a text into several values at this separator */
   split?: string;
   case?: "upper" | "lower";
-  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  /** turns 1.299,00 into 1299.00; a text that is not such a number rejects the row */
   number?: {
-    /** how the source writes decimals */
+    /** the decimal separator of the source */
     decimal: "comma" | "point";
-    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    /** the separator of thousands; default: the other one of comma and point, a space or an apostrophe; empty: none */
     group?: string;
   };
-  /** stands behind each value after one space, unless it is there */
+  /** added to each value after one space, unless the value ends with it */
   unit?: string;
-  /** where the source has nothing */
+  /** the value if the source has none */
   default?: string;
   /** default LARGE for the first image of a product and ALTERNATIVE for the others */
   type?: "SMALL" | "LARGE" | "THUMB" | "ALTERNATIVE";
@@ -994,11 +994,11 @@ export type MappedImages = string | {
 
 export type MappedKeyValues = {
   column: string;
-  /** between two attributes; default a comma */
+  /** separator of two attributes; default: a comma */
   separator?: string;
-  /** between key and value; default = */
+  /** separator of key and value; default: = */
   assign?: string;
-  /** between several values of an attribute */
+  /** separator of several values of an attribute */
   split?: string;
   /** the source may lack the column */
   optional?: boolean;
@@ -1006,89 +1006,89 @@ export type MappedKeyValues = {
 
 export type MappedPath = {
   from: MappedColumn;
-  /** between the levels of a path; without it a path has one level */
+  /** separator of the levels of a path; without it a path has one level */
   separator?: string;
 };
 
 export type MappedPaths = {
   from: MappedColumn;
-  /** between the levels of a path; without it a path has one level */
+  /** separator of the levels of a path; without it a path has one level */
   separator?: string;
 } | Array<MappedPath>;
 
 export type MappedTargets = string | {
   column?: string;
-  /** the source may lack the column; default false: then the run ends */
+  /** true: the source may lack the column; default false: a missing column ends the run */
   optional?: boolean;
-  /** joined to one text; empty ones are left out */
+  /** joined to one text; empty columns are skipped */
   columns?: Array<string>;
-  /** what stands between columns; default one space */
+  /** the text between columns; default: one space */
   join?: string;
   constant?: string;
-  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  /** a JSONata expression that sees only the row; time and memory are limited */
   expression?: string;
-  /** without white space at both ends; default false */
+  /** removes white space at both ends; default false */
   trim?: boolean;
-  /** every occurrence, one replacement after another */
+  /** replaces every occurrence, one replacement after another */
   replace?: Array<{
     from: string;
     /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
     to: string;
-    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    /** default false: from is plain text. true: from is a pattern of RE2, without look-around and back-references */
     regex?: boolean;
   }>;
-  /** makes several values of one: the text between them */
+  /** splits a text into several values at this separator */
   split?: string;
   case?: "upper" | "lower";
-  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  /** turns 1.299,00 into 1299.00; a text that is not such a number rejects the row */
   number?: {
-    /** how the source writes decimals */
+    /** the decimal separator of the source */
     decimal: "comma" | "point";
-    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    /** the separator of thousands; default: the other one of comma and point, a space or an apostrophe; empty: none */
     group?: string;
   };
-  /** stands behind each value after one space, unless it is there */
+  /** added to each value after one space, unless the value ends with it */
   unit?: string;
-  /** where the source has nothing */
+  /** the value if the source has none */
   default?: string;
 } | Array<MappedColumn>;
 
 export type MappedValues = string | {
   column?: string;
-  /** the source may lack the column; default false: then the run ends */
+  /** true: the source may lack the column; default false: a missing column ends the run */
   optional?: boolean;
-  /** joined to one text; empty ones are left out */
+  /** joined to one text; empty columns are skipped */
   columns?: Array<string>;
-  /** what stands between columns; default one space */
+  /** the text between columns; default: one space */
   join?: string;
   constant?: string;
-  /** a JSONata expression that sees the row and nothing else; bounded in time and memory */
+  /** a JSONata expression that sees only the row; time and memory are limited */
   expression?: string;
-  /** without white space at both ends; default false */
+  /** removes white space at both ends; default false */
   trim?: boolean;
-  /** every occurrence, one replacement after another */
+  /** replaces every occurrence, one replacement after another */
   replace?: Array<{
     from: string;
     /** with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign */
     to: string;
-    /** default false: from is text. true: from is a pattern of RE2, without look-around and back-references */
+    /** default false: from is plain text. true: from is a pattern of RE2, without look-around and back-references */
     regex?: boolean;
   }>;
-  /** makes several values of one: the text between them */
+  /** splits a text into several values at this separator */
   split?: string;
   case?: "upper" | "lower";
-  /** makes 1299.00 of 1.299,00; a text that is no such number rejects the row */
+  /** turns 1.299,00 into 1299.00; a text that is not such a number rejects the row */
   number?: {
-    /** how the source writes decimals */
+    /** the decimal separator of the source */
     decimal: "comma" | "point";
-    /** what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing */
+    /** the separator of thousands; default: the other one of comma and point, a space or an apostrophe; empty: none */
     group?: string;
   };
-  /** stands behind each value after one space, unless it is there */
+  /** added to each value after one space, unless the value ends with it */
   unit?: string;
-  /** where the source has nothing */
+  /** the value if the source has none */
   default?: string;
-  /** whom the values of this column are meant for */
+  /** the user groups that the values of this column are meant for */
   userGroups?: Array<string>;
 } | Array<MappedAttribute>;
 
@@ -1098,25 +1098,25 @@ export type Mapping = {
   name?: MappedColumn;
   productUrl?: MappedColumn;
   images?: MappedImages;
-  /** each value of the column is a path; several in one cell are told apart by split */
+  /** each value of the column is a path; split separates several paths in one cell */
   categories?: MappedPaths;
   /** "*": all columns not used otherwise, each under its own name; or columns by the key of the attribute, where the key "*" with the value "*" adds all columns not used otherwise */
   attributes?: string | Record<string, MappedValues>;
-  /** columns that hold attributes with their keys: color=red,size=M */
+  /** columns whose cells contain attributes with their keys, such as color=red,size=M */
   keyValues?: Array<MappedKeyValues>;
-  /** columns that "*" leaves out */
+  /** columns that "*" ignores */
   ignore?: Array<string>;
-  /** Which rows are taken: {"all":[RowFilter…]}, {"any":[…]}, {"not":RowFilter}, {"expression": JSONata that gives true or false} or {"column": MappedColumn, "operator", "value"?}; at most 100 conditions, depth 10. Operators: equals, notEquals, less, lessOrEqual, greater, greaterOrEqual, between, in, contains, startsWith, matches, exists. With a number as value the column is compared as a number, otherwise as text; between and in take a list, matches a pattern of RE2, exists no value. contains ignores case. A column without a value satisfies no condition. */
+  /** Which rows the run takes: {"all":[RowFilter…]}, {"any":[…]}, {"not":RowFilter}, {"expression": JSONata that gives true or false} or {"column": MappedColumn, "operator", "value"?}; at most 100 conditions, depth 10. Operators: equals, notEquals, less, lessOrEqual, greater, greaterOrEqual, between, in, contains, startsWith, matches, exists. If the value is a number, the column is compared as a number, otherwise as text. between and in take a list, matches takes a pattern of RE2, and exists takes no value. contains ignores case. A column without a value satisfies no condition. */
   filter?: RowFilter;
-  /** mode partial: what an empty cell of an attribute does to it; keep (default) leaves it as it is. In every other mode empty cells are not sent */
+  /** mode partial: keep (default): an empty cell of an attribute does not change the attribute; remove: it removes the attribute. In all other modes, empty cells are not sent */
   emptyCells?: "keep" | "remove";
   source?: MappedColumn;
   targets?: MappedTargets;
-  /** mode links: how many of a target go with its source; as many columns as targets has */
+  /** mode links: the quantity of each target; as many columns as targets has */
   quantity?: MappedTargets;
   /** mode table: the value of the target */
   target?: MappedColumn;
-  /** mode links: between several targets of one cell */
+  /** mode links: the separator of several targets in one cell */
   separator?: string;
 };
 
@@ -1428,25 +1428,25 @@ export type Pipeline = {
   name: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression, and with transformations in the order of their use. identifier is always required, and name in the modes full and incremental. Mode partial changes only what is mapped, and mode delete uses only the identifier. Mode links takes source, targets, quantity and separator instead, and mode table takes source and target. */
   mapping?: Mapping;
   mode: "full" | "incremental" | "partial" | "delete" | "links" | "table";
   /** mode links: the relation whose links are replaced */
   relationId?: number;
-  /** mode table: the table that is replaced, or made */
+  /** mode table: the table that is replaced or created */
   tableName?: string;
   trigger: PipelineTrigger;
   /** delete guard of the modes full, delete and links; default 30 */
   maxDeletePercent?: number;
-  /** stop (default): the first rejected row ends the run; continue: they are left out; a number from 0 to 1: they are left out as long as their share of the rows is not larger */
+  /** stop (default): the first rejected row ends the run; continue: rejected rows are skipped; a number from 0 to 1: rejected rows are skipped unless their share of the rows is larger */
   onRejectedRow?: "stop" | "continue" | number;
-  /** a run that finds fewer changes nothing; default 1 */
+  /** a run that finds fewer products changes nothing; default 1 */
   minProducts?: number;
   /** epoch milliseconds */
   createdAt: number;
   /** epoch milliseconds */
   updatedAt: number;
-  /** of a schedule: when it is due, epoch milliseconds */
+  /** of a schedule: when the next run is due, epoch milliseconds */
   nextRunAt?: number;
   lastRun: LastRun | null;
 };
@@ -1455,20 +1455,20 @@ export type PipelineDefinition = {
   name: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression, and with transformations in the order of their use. identifier is always required, and name in the modes full and incremental. Mode partial changes only what is mapped, and mode delete uses only the identifier. Mode links takes source, targets, quantity and separator instead, and mode table takes source and target. */
   mapping?: Mapping;
-  /** default full: it creates the attributes of an automatic ontology */
+  /** default full; only full creates the attributes of an automatic ontology */
   mode?: "full" | "incremental" | "partial" | "delete" | "links" | "table";
   /** mode links: the relation whose links are replaced */
   relationId?: number;
-  /** mode table: the table that is replaced, or made */
+  /** mode table: the table that is replaced or created */
   tableName?: string;
   trigger: PipelineTrigger;
   /** delete guard of the modes full, delete and links; default 30 */
   maxDeletePercent?: number;
-  /** stop (default): the first rejected row ends the run; continue: they are left out; a number from 0 to 1: they are left out as long as their share of the rows is not larger */
+  /** stop (default): the first rejected row ends the run; continue: rejected rows are skipped; a number from 0 to 1: rejected rows are skipped unless their share of the rows is larger */
   onRejectedRow?: "stop" | "continue" | number;
-  /** a run that finds fewer changes nothing; default 1 */
+  /** a run that finds fewer products changes nothing; default 1 */
   minProducts?: number;
   id?: number;
   createdAt?: number;
@@ -1481,51 +1481,51 @@ export type PipelineFormat = {
   type: "csv";
   /** default: detected among ",", ";", "\t", "|" */
   delimiter?: string;
-  /** default: detected; "" where quotes mean nothing */
+  /** default: detected; "" if quotes have no special meaning */
   quote?: "\"" | "'" | "";
-  /** default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  /** default: detected by the byte order mark, else UTF-8, else windows-1252; a byte order mark takes precedence over this option */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
-  /** first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, … */
+  /** first row that may contain the names of the columns; default: the first row that is not a title; 0: no row names them, and they are Column 1, Column 2, … */
   headerRow?: number;
 } | {
   type: "tsv";
-  /** default: detected; "" where quotes mean nothing */
+  /** default: detected; "" if quotes have no special meaning */
   quote?: "\"" | "'" | "";
-  /** default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  /** default: detected by the byte order mark, else UTF-8, else windows-1252; a byte order mark takes precedence over this option */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
-  /** first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, … */
+  /** first row that may contain the names of the columns; default: the first row that is not a title; 0: no row names them, and they are Column 1, Column 2, … */
   headerRow?: number;
 } | {
   type: "json";
-  /** keys that lead to the list, also through other lists, as data.products; $ for the root; default: the list whose elements look most like products */
+  /** keys that lead to the list, also through other lists, such as data.products; $ for the root; default: the list whose elements look most like products */
   path?: string;
 } | {
   type: "ndjson";
 } | {
   type: "xml";
-  /** name of the element that is repeated, or its path as catalog/products/product; default: detected */
+  /** name of the repeated element, or its path, such as catalog/products/product; default: detected */
   record?: string;
 } | {
   type: "xlsx";
-  /** name or number from 1; default: the first that is not hidden */
+  /** name or number from 1; default: the first sheet that is not hidden */
   sheet?: string | number;
-  /** first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, … */
+  /** first row that may contain the names of the columns; default: the first row that is not a title; 0: no row names them, and they are Column 1, Column 2, … */
   headerRow?: number;
 } | {
   type: "google-merchant";
-  /** default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  /** default: detected by the byte order mark, else UTF-8, else windows-1252; a byte order mark takes precedence over this option */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
 } | {
   type: "shopify-csv";
   /** default: detected among ",", ";", "\t", "|" */
   delimiter?: string;
-  /** default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  /** default: detected by the byte order mark, else UTF-8, else windows-1252; a byte order mark takes precedence over this option */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
 } | {
   type: "woocommerce-csv";
   /** default: detected among ",", ";", "\t", "|" */
   delimiter?: string;
-  /** default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger */
+  /** default: detected by the byte order mark, else UTF-8, else windows-1252; a byte order mark takes precedence over this option */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "iso-8859-15" | "macintosh" | "shift_jis" | "euc-jp" | "gb18030" | "big5" | "euc-kr";
 } | {
   type: "magento-csv";
@@ -1533,18 +1533,18 @@ export type PipelineFormat = {
   delimiter?: string;
 } | {
   type: "bmecat";
-  /** as deu or de, for texts in several languages; default: the language of the catalog */
+  /** such as deu or de, for catalogs with texts in several languages; default: the language of the catalog */
   language?: string;
 } | {
   type: "etim-xchange";
-  /** as en-GB, of the name and the address; default: the first description */
+  /** such as en-GB, the language of the name and the address; default: that of the first description */
   language?: string;
 } | {
   type: "native";
 };
 
 export type PipelinePreview = {
-  /** what was found out about the file: encoding, delimiter, path, record, sheet, feed */
+  /** detected properties of the file: encoding, delimiter, path, record, sheet, feed */
   found: Record<string, string>;
   /** in the order of their first appearance */
   columns: Array<string>;
@@ -1557,26 +1557,26 @@ export type PipelinePreview = {
     isFiltered?: boolean;
   }>;
   suggestion: {
-    /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target. */
+    /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression, and with transformations in the order of their use. identifier is always required, and name in the modes full and incremental. Mode partial changes only what is mapped, and mode delete uses only the identifier. Mode links takes source, targets, quantity and separator instead, and mode table takes source and target. */
     mapping: Mapping;
     reasons: Array<{
       field: string;
       column: string;
       by: "format" | "name" | "values";
-      /** low: to be looked at before anything is imported */
+      /** low: check it before you import */
       confidence: "high" | "medium" | "low";
-      /** why, in words */
+      /** the reason, in words */
       reason: string;
     }>;
-    /** the file is written in another format than the one it was read as */
+    /** set if the file is written in another format than the one with which it was read */
     format?: {
       type: string;
       reason: string;
     };
   };
-  /** columns that the mapping takes as single values and whose cells look like lists */
+  /** columns that the mapping takes as single values although their cells look like lists */
   lists: Array<FoundList>;
-  /** what a person would notice in the products of the first 1,000 rows */
+  /** problems that a person would notice in the products of the first 1,000 rows */
   warnings: Array<{
     field: string;
     message: string;
@@ -1597,37 +1597,37 @@ export type PipelineToTry = {
   name?: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression, and with transformations in the order of their use. identifier is always required, and name in the modes full and incremental. Mode partial changes only what is mapped, and mode delete uses only the identifier. Mode links takes source, targets, quantity and separator instead, and mode table takes source and target. */
   mapping?: Mapping;
-  /** default full: it creates the attributes of an automatic ontology */
+  /** default full; only full creates the attributes of an automatic ontology */
   mode?: "full" | "incremental" | "partial" | "delete" | "links" | "table";
   /** mode links: the relation whose links are replaced */
   relationId?: number;
-  /** mode table: the table that is replaced, or made */
+  /** mode table: the table that is replaced or created */
   tableName?: string;
   trigger?: PipelineTrigger;
   /** delete guard of the modes full, delete and links; default 30 */
   maxDeletePercent?: number;
-  /** stop (default): the first rejected row ends the run; continue: they are left out; a number from 0 to 1: they are left out as long as their share of the rows is not larger */
+  /** stop (default): the first rejected row ends the run; continue: rejected rows are skipped; a number from 0 to 1: rejected rows are skipped unless their share of the rows is larger */
   onRejectedRow?: "stop" | "continue" | number;
-  /** a run that finds fewer changes nothing; default 1 */
+  /** a run that finds fewer products changes nothing; default 1 */
   minProducts?: number;
   id?: number;
   createdAt?: number;
   updatedAt?: number;
   nextRunAt?: number;
   lastRun?: unknown;
-  /** a stored pipeline that masked headers of the source are taken from */
+  /** the stored pipeline that supplies the masked headers of the source */
   pipelineId?: number;
   /** for an upload source */
   file?: {
     name: string;
     /** up to 8 MiB */
     base64: string;
-    /** the file goes on behind these bytes; not for xlsx and zip */
+    /** the file continues after these bytes; not for xlsx and zip */
     isBeginning?: boolean;
   };
-  /** also say what catalog the rows would make; for the modes full and incremental */
+  /** also returns the catalog that the rows would make; for the modes full and incremental */
   catalog?: boolean;
 };
 
@@ -1637,24 +1637,24 @@ export type PipelineTrigger = {
   type: "schedule";
   /** minute, hour, day of the month, month, day of the week */
   cron: string;
-  /** as Europe/Berlin */
+  /** such as Europe/Berlin */
   timeZone: string;
 } | {
   type: "webhook";
-  /** between two accepted calls; default 3600 */
+  /** minimum time between two accepted calls; default 3600 */
   minSecondsBetween?: number;
   /** the last part of the URL; set by the service */
   id?: string;
-  /** complete, to be copied; set by the service */
+  /** the complete URL, for copying; set by the service */
   url?: string;
 };
 
 export type PreviewCatalog = {
-  /** that were read */
+  /** rows that were read */
   rows: number;
-  /** the source has no further rows */
+  /** whether the source has no further rows */
   isWhole: boolean;
-  /** different identifiers */
+  /** number of different identifiers */
   products: number;
   filtered: number;
   rejected: {
@@ -1676,9 +1676,9 @@ export type PreviewCatalog = {
     type: string;
     unitName?: string;
     decimal?: string;
-    /** why it has this type, in words */
+    /** the reason for this type, in words */
     reason: string;
-    /** that have a value */
+    /** products that have a value */
     products: number;
     examples: Array<string>;
   }>;
@@ -2242,19 +2242,19 @@ export type RunCounts = {
   rows: number;
   /** products that rows made */
   products: number;
-  /** rows that the filter left out */
+  /** rows that the filter excluded */
   filtered: number;
   /** rows that made no product */
   rejected: number;
-  /** products that were not there */
+  /** products that were created */
   created: number;
   /** products that were replaced */
   changed: number;
-  /** products that were the same already */
+  /** products that did not change */
   unchanged: number;
   /** products that were deleted */
   deleted: number;
-  /** the source is what it was at the last run, and nothing was done */
+  /** the source has not changed since the last run, so the run did nothing */
   nothingNew?: boolean;
 };
 
@@ -2265,7 +2265,7 @@ export type S3Destination = {
   /** if it is left out: what the endpoint says, otherwise us-east-1 */
   region?: string;
   bucket: string;
-  /** what keys begin with, as feeds/google; nothing if it is left out */
+  /** the prefix of the keys, such as feeds/google; default: none */
   folder?: string;
   accessKeyId: string;
   /** Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays */
@@ -2281,16 +2281,16 @@ export type S3Source = {
   /** if it is left out: what the endpoint says, otherwise us-east-1 */
   region?: string;
   bucket: string;
-  /** of an object, or of several with *, ? and ** for folders, as in export/*.csv. Several need the right to list the bucket */
+  /** key of an object, or of several objects with *, ? and ** for folders, such as export/*.csv. Several objects need the permission to list the bucket */
   key: string;
   accessKeyId: string;
   /** Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays */
   secretAccessKey: string;
   /** true: the bucket stands in the path; false: in the host name. If it is left out: in the host name at amazonaws.com, otherwise in the path */
   forcePathStyle?: boolean;
-  /** all matching objects in the order of their keys (default), or the newest one alone */
+  /** all matching objects in the order of their keys (default), or only the newest one */
   take?: "all" | "newest";
-  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  /** which file to read from a zip archive with several files: a pattern with *, ? and ** */
   entry?: string;
 };
 
@@ -2340,7 +2340,7 @@ export type SftpDestination = {
   passphrase?: string;
   /** fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing */
   hostKey: string;
-  /** an existing folder: absolute with a leading /, otherwise below the login folder; the login folder if left out */
+  /** an existing folder: absolute with a leading /, otherwise below the login folder; default: the login folder */
   folder?: string;
 };
 
@@ -2359,11 +2359,11 @@ export type SftpSource = {
   passphrase?: string;
   /** fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing */
   hostKey: string;
-  /** a path with *, ? and ** for folders, as in export/*.csv; absolute with a leading /, otherwise below the login folder */
+  /** a path with *, ? and ** for folders, such as export/*.csv; absolute with a leading /, otherwise below the login folder */
   path: string;
-  /** all matching files in the order of their names (default), or the newest one alone */
+  /** all matching files in the order of their names (default), or only the newest one */
   take?: "all" | "newest";
-  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  /** which file to read from a zip archive with several files: a pattern with *, ? and ** */
   entry?: string;
 };
 
@@ -2626,7 +2626,7 @@ export type UcpAnswer = Record<string, unknown>;
 
 export type UploadSource = {
   type: "upload";
-  /** which file to take out of a zip archive with several: a pattern with *, ? and ** */
+  /** which file to read from a zip archive with several files: a pattern with *, ? and ** */
   entry?: string;
 };
 
@@ -4097,7 +4097,7 @@ export interface Operations {
     body: PipelineDefinition;
     answer: Pipeline;
   };
-  /** Give the webhook another URL; the old one ends */
+  /** Give the webhook another URL; the old URL stops working */
   postManagementProjectsByIdPipelinesByPipelineIdTriggerId: {
     path: { id: number; pipelineId: number; };
     answer: Pipeline;
@@ -4108,7 +4108,7 @@ export interface Operations {
     query?: { force?: boolean | string; };
     answer: TriggeredPipeline;
   };
-  /** Send the file of an upload source in; it starts a run */
+  /** Upload the file of an upload source, which starts a run */
   postManagementProjectsByIdPipelinesByPipelineIdUpload: {
     path: { id: number; pipelineId: number; };
     query?: { name?: string; };
@@ -4230,7 +4230,7 @@ export interface Operations {
     path: { id: number; channelId: number; };
     answer: Channel;
   };
-  /** Delete a channel that is not being built, and what it has published */
+  /** Delete a channel that is not being built, and its published files */
   deleteManagementProjectsByIdChannelsByChannelId: {
     path: { id: number; channelId: number; };
     answer: {
@@ -4243,7 +4243,7 @@ export interface Operations {
     body: ChannelDefinition;
     answer: Channel;
   };
-  /** Give the published files another address; the old one ends */
+  /** Give the published files another address; the old address stops working */
   postManagementProjectsByIdChannelsByChannelIdRotateUrl: {
     path: { id: number; channelId: number; };
     answer: Channel;
@@ -4264,7 +4264,7 @@ export interface Operations {
       nextCursor: string | null;
     };
   };
-  /** Preview a channel, as it is stored or as it is sent */
+  /** Preview the stored channel, or a definition that is sent */
   postManagementProjectsByIdChannelsByChannelIdPreview: {
     path: { id: number; channelId: number; };
     body: ChannelToTry | null;
@@ -4276,7 +4276,7 @@ export interface Operations {
     body: ChannelToTry;
     answer: ChannelPreview;
   };
-  /** Read a published file; its address is enough, without a key */
+  /** Read a published file; the address is enough, and no key is needed */
   getChannelsByTokenByFileName: {
     path: { token: string; fileName: string; };
     answer: string;
@@ -4287,13 +4287,13 @@ export interface Operations {
     body: unknown;
     answer: UcpAnswer;
   };
-  /** Products by id, by the Universal Commerce Protocol */
+  /** Look up products by id, by the Universal Commerce Protocol */
   postChannelsByTokenUcpCatalogLookup: {
     path: { token: string; };
     body: unknown;
     answer: UcpAnswer;
   };
-  /** One product, by the Universal Commerce Protocol */
+  /** Read one product by the Universal Commerce Protocol */
   postChannelsByTokenUcpCatalogProduct: {
     path: { token: string; };
     body: unknown;

@@ -105,7 +105,9 @@ test('the preview shows the reasons of a suggestion, warnings, and that a file m
   const rows = [1, 2, 3].map((number) => `SAW-${number};Jigsaw ${number};99,00;`);
   await page.getByLabel('Sample file').setInputFiles(csv(`sku;Words of it;Price\n${rows.join('\n')}`));
   const reasons = page.getByRole('list', { name: 'Reasons for the suggestion' });
-  await reasons.getByText('name from Words of it: it contains texts of several words. Please check').waitFor();
+  await reasons
+    .getByText('name from Words of it: it contains texts of several words. Please check')
+    .waitFor();
   await page.getByRole('list', { name: 'Warnings' }).getByText('All 3 values of Price are').waitFor();
 
   await page

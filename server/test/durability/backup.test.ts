@@ -371,7 +371,10 @@ test('a backup never overwrites another folder, and an incomplete one is not a b
   const refusals = [
     { args: ['backup', filled], said: /is not empty/ },
     { args: ['restore', filled], said: /is not a backup: it has no control.db/ },
-    { args: ['restore', service.store.dataDir], said: /no longer a backup, because a server was started on it/ },
+    {
+      args: ['restore', service.store.dataDir],
+      said: /no longer a backup, because a server was started on it/,
+    },
   ];
   for (const { args, said } of refusals) {
     const end = await runRelata(service.store.dataDir, ...args);

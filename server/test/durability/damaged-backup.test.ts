@@ -128,11 +128,7 @@ const DAMAGES: readonly [string, (path: string) => void, RegExp][] = [
   ['is missing', (path) => rmSync(path), /^it is missing$/],
   ['is cut', (path) => truncateSync(path, 40_000), /^it has 40000 bytes, but had \d+$/],
   ['is empty', (path) => truncateSync(path, 0), /^it has 0 bytes, but had \d+$/],
-  [
-    'has 80 KB of noise',
-    (path) => addNoise(path, 80_000),
-    /^its bytes differ from those in the manifest$/,
-  ],
+  ['has 80 KB of noise', (path) => addNoise(path, 80_000), /^its bytes differ from those in the manifest$/],
 ];
 
 for (const [what, damage, problem] of DAMAGES) {

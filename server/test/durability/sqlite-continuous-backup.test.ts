@@ -320,7 +320,9 @@ test('a standby of another schema version refuses and names its version', async 
   const path = `/product-service/products-by-sku?projectId=${writer.projectId}&identifiers=last`;
   assert.equal((await standby.call('GET', path)).status, 200, 'it answers with its present data');
   // A separate timer writes the log.
-  while (!/control\.db comes from a service with schema \d+, but this program supports \d+/.test(standby.log()))
+  while (
+    !/control\.db comes from a service with schema \d+, but this program supports \d+/.test(standby.log())
+  )
     await delay(50);
   assert.equal(await standby.stop(), 0);
 

@@ -170,7 +170,10 @@ test('definitions with expressions are checked one at a time per account, and ot
   for (const answer of refused) {
     assertRefused(answer, 429, 'Too Many Requests');
     assert.equal(answer.headers.get('retry-after'), '5');
-    assert.match(answer.body.details[0], /this account may run .* at a time and queue 20; send fewer concurrent requests/);
+    assert.match(
+      answer.body.details[0],
+      /this account may run .* at a time and queue 20; send fewer concurrent requests/,
+    );
   }
 });
 

@@ -165,7 +165,9 @@ function apply(t: TestContext, entries: readonly Entry[]): Record<string, string
   const files = new FollowedFiles(root);
   for (const entry of entries) files.apply(entry);
   files.publish();
-  const foundFiles = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const foundFiles = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
   return Object.fromEntries(
     foundFiles.map(({ parentPath, name }) => {
       const path = join(parentPath, name);
