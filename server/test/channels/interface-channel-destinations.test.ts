@@ -150,7 +150,7 @@ test('a destination that refuses fails the task by name, and the address and oth
   const refusing: [object, RegExp][] = [
     [onServer('a', { hostKey: `SHA256:${'A'.repeat(43)}` }), /has the host key SHA256:.*nothing was sent/],
     [onServer('b', { password: 'other-4711' }), /does not accept the user, the password/],
-    [onServer('absent'), /has no folder absent: make it there/],
+    [onServer('absent'), /has no folder absent; create it/],
     [
       inBucket('c', { secretAccessKey: 'other-4711' }),
       /at 127\.0\.0\.1:\d+: .*secret access key or the region/,

@@ -168,7 +168,7 @@ test('a rejected row stops the run, is skipped, or is tolerated up to a share; t
   assert.deepEqual(await pipeline.list(), ['A1', 'A4', 'A5']);
   assert.deepEqual((await pipeline.counts()).rejected, 2);
   const [, price] = await pipeline.report(task);
-  assert.match(price.message, /"cheap" is no number/);
+  assert.match(price.message, /"cheap" is not a number/);
 });
 
 test('a run that finds fewer products than required changes nothing (§13.1)', async () => {

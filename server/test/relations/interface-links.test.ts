@@ -498,7 +498,7 @@ test('a pipeline of the mode links replaces the links of a relation with those o
     [{ mapping: undefined }, /mapping: is needed/],
     [{ mapping: { identifier: 'sku', name: 'name' } }, /source and targets are needed/],
     [{ mapping: { ...magento.mapping, name: 'name' } }, /name: must be left out/],
-    [{ mapping: { ...magento.mapping, quantity: 'n' } }, /quantity must have as many columns as targets, 2/],
+    [{ mapping: { ...magento.mapping, quantity: 'n' } }, /quantity must have as many columns as targets: 2/],
     [{ mode: 'full' }, /relationId: must be left out/],
     [{ format: { type: 'native' }, mapping: undefined }, /a native file contains products/],
   ] as const) {

@@ -98,8 +98,8 @@ test('a filter has up to 100 conditions and 10 levels', () => {
 });
 
 const wrong: [unknown, RegExp][] = [
-  [null, /is an object/],
-  [[], /is an object/],
+  [null, /must be an object/],
+  [[], /must be an object/],
   ['Stock', /must be an object/],
   [{}, /must be an object/],
   [{ all: {} }, /all must be a list/],

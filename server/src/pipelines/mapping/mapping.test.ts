@@ -257,7 +257,7 @@ const limits: [string, Mapping, Record<string, ColumnValue>, RegExp][] = [
     { a: list(2_001) },
     /^attributes: are more than 2,000/,
   ],
-  ['NUL', { ...base, attributes: '*' }, { a: 'a\0b' }, /holds NUL/],
+  ['NUL', { ...base, attributes: '*' }, { a: 'a\0b' }, /contains NUL/],
   ['an unpaired surrogate', base, { title: 'a\ud800' }, /unpaired surrogate/],
   ['pieces', column({ column: 'a', split: ',' }), { a: ','.repeat(10_000) }, /more than 10000 values/],
   [

@@ -502,7 +502,7 @@ test('a file that is announced as too large is refused before it is read', async
   assert.equal(sent, 1);
 });
 
-test('of 10 GB without a length, only the bytes up to the limit are read, in little memory', async (t) => {
+test('of an answer of 10 GB without a length, only the bytes up to the limit are read, in little memory', async (t) => {
   const piece = Buffer.alloc(64 * 1024, 'sku;name\n');
   let written = 0;
   const { port } = await serve(t, (response) => {
