@@ -376,7 +376,10 @@ test('an earlier instant can be restored, and a changed byte is detected and rep
     '2026-01-01T00:00:00Z',
     `${setup.target}-a`,
   );
-  assert.match(earlier.output, /The target has no state of that instant or before it; the first instant is 20/);
+  assert.match(
+    earlier.output,
+    /The target has no state of that instant or before it; the first instant is 20/,
+  );
   const otherKey = { RELATA_BACKUP_KEY: Buffer.alloc(32, 7).toString('base64') };
   const again = ['restore', '--from', setup.url, `${setup.target}-a`];
   const unread = await runRelataWith(otherKey, setup.store.dataDir, ...again);
