@@ -3058,7 +3058,7 @@ export interface Operations {
       email?: string;
     };
   };
-  /** Become an owner with the link of the start or of `relata owner-link` */
+  /** Become an owner with the link from a start of the service or from `relata owner-link` */
   postManagementOwner: {
     body: {
       /** the last part of the link */

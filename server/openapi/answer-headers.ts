@@ -3,10 +3,10 @@ import type { ApiHeader, ApiOperation } from './document.ts';
 const header = (description: string, type = 'string'): ApiHeader => ({ description, schema: { type } });
 
 /** The headers of answers, grouped by the answers that have them. Source: docs/interface §4, §5.3, §7. */
-const ALWAYS = { 'X-Request-Id': header('the id of the request, which the log has as well') };
+const ALWAYS = { 'X-Request-Id': header('the id of the request, which is also in the log') };
 const CREATED = { Location: header('the path of the created resource') };
 const REPEATED = {
-  'Idempotency-Replayed': header('`true` if this is the first answer for the `Idempotency-Key` again'),
+  'Idempotency-Replayed': header('`true` if the answer repeats the first answer for the `Idempotency-Key`'),
 };
 const MARKED = { ETag: header('the state of the answered resource, for `If-Match` and `If-None-Match`') };
 const LATER = { 'Retry-After': header('with 429, 503 and 507: seconds to wait', 'integer') };

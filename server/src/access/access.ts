@@ -1,7 +1,7 @@
 /**
- * The door of access: API keys and users, the caller that a key or console session identifies, and what and how often
- * that caller may request. The server calls it before every request. It stores hashes and never a value. Decisions
- * about projects are made in projects. Its only timer records when keys were used.
+ * The door of access: API keys and users, the caller that a key or console session identifies, and the access and
+ * rate limit of that caller. The server calls it before every request. It stores hashes of secrets and never their
+ * values. The room projects makes the decisions about projects. The only timer of access records when keys were used.
  */
 import { commandAuthor, type Projects } from '../projects/projects.ts';
 import type { Postgres } from '../storage/postgres/postgres.ts';

@@ -27,7 +27,7 @@ const TEXTS: Readonly<Record<Failure, string | undefined>> = {
   none: undefined,
   unreachable: 'the target of the backup cannot be reached: check RELATA_BACKUP_URL and the network',
   refused: 'the target of the backup refuses access: check its keys, or the permissions of its folder',
-  full: 'the target of the backup is full: make room there',
+  full: 'the target of the backup is full: free space there',
   damaged:
     'an object of the backup is damaged, missing or of another RELATA_BACKUP_KEY: relata backups URL --verify names it',
   unauthenticated:
@@ -36,7 +36,7 @@ const TEXTS: Readonly<Record<Failure, string | undefined>> = {
     'the target of the backup is not there, or it holds another backup, and no new one is made: mount its disk, or name another place in RELATA_BACKUP_URL',
   incomplete:
     'the target of the backup had lost its base copy or a segment when it was last checked, so a new base copy is made: see the log for what is missing',
-  otherSchema: 'the service that is followed has a newer schema: install its version here, too',
+  otherSchema: 'the writer has a newer schema: install the version of the writer on this standby',
   dataDirectory: 'the backup cannot read or write the data directory: see the log, and run relata doctor',
 };
 

@@ -21,7 +21,7 @@ const RETRY_MS = 1_000;
 const CLEARED_MS = 600_000;
 /** A round pauses for this multiple of the time that a check took. */
 const REST = 4;
-/** Up to this many catalogs, owners are read before the service serves (0.3 ms each). The thread reads more of them. */
+/** A start reads the owners of up to this many catalogs (0.3 ms each). If there are more, the thread reads them. */
 const MOST_AT_START = 500;
 
 type EmbeddedPlace = Extract<Storage['place'], { kind: 'embedded' }>;

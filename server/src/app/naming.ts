@@ -56,8 +56,8 @@ export const createNaming =
           } as Parameters<Channels['replace']>[2]),
       };
     });
-    // Has no `replace`, because a pipeline keeps sending the old name: with both names, products would have both
-    // values.
+    // A pipeline has no `replace`: its source keeps sending the old name, so with a new mapping products would have
+    // values under both names.
     const fed = (await pipelines.list(project, ALL)).items.map(({ resource }): NamingDefinition => {
       const { id, definition } = resource;
       return { kind: 'pipeline', id, name: definition.name, definition: { mapping: definition.mapping } };

@@ -60,7 +60,7 @@ export interface AppOptions {
   readonly isStandby?: boolean;
   /** Whether to bind the address before the store is opened, so that a used address leaves the store unchanged. */
   readonly takesAddress?: boolean;
-  /** Why an empty PostgreSQL database is refused. Nothing is created in it then. */
+  /** The error for an empty PostgreSQL database, which then stays empty; undefined: the start creates its tables. */
   readonly emptyRefusal?: string | undefined;
   readonly clock?: Clock;
   /** The destination of the log; default: standard output. */
@@ -85,7 +85,7 @@ export interface Replacements {
 /** The rooms and the parts that they share. */
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** Rooms that rooms to their left call after everything is created. */
+/** Rooms that are created late. Earlier rooms call them, but only after every room is created. */
 interface LaterRooms {
   readonly threads: ReturnType<typeof openThreads>;
   readonly statistics: Statistics;
@@ -316,8 +316,7 @@ function createExchangeRooms(rooms: CatalogRooms) {
 }
 
 const reportWaiting = (log: ReturnType<typeof createStartLog>): StartWaiting => ({
-  onWait: (reason) =>
-    log.warn({ reason }, 'the start waits for the database; it is retried at least every 5 s'),
+  onWait: (reason) => log.warn({ reason }, 'the start waits for the database; retrying at least every 5 s'),
   onWorkerAway: (reason) =>
     log.warn(
       { reason },

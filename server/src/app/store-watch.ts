@@ -25,7 +25,7 @@ interface WatchParts {
   readonly logger: Logger;
 }
 
-/** Watches the files of the embedded store. Of PostgreSQL, which checks its own files, it only reports a full disk. */
+/** Watches the files of the embedded store. On PostgreSQL it only reports a full disk. */
 export function watchStore({ config, storage: { place }, logger }: WatchParts) {
   const catalogs = place.kind === 'embedded' ? new CatalogWatch(place, logger) : undefined;
   const disk = watchDisk(place.kind === 'embedded' ? config.dataDir : undefined, logger);

@@ -156,7 +156,7 @@ function embeddedFolder(command: string): string {
   );
 }
 
-/** The first differences show where to look. A longer list would not be read. */
+/** The maximum number of printed differences. The first ones show where to look. */
 const SHOWN_DIFFERENCES = 20;
 
 /** `relata migrate-store --from … --to …`: moves a data directory to PostgreSQL or back, while neither is served. */

@@ -50,7 +50,7 @@ type Act = <Given extends unknown[]>(
 /** Defines every command with its arguments and flags. */
 export function buildProgram(act: Act): Command {
   const program = new Command('relata')
-    .description('A product data service: catalogs, and what goes with what.')
+    .description('A product data service for catalogs and related products.')
     .exitOverride()
     .configureOutput({ writeErr: (text) => console.error(text.trimEnd()) })
     .showHelpAfterError('(run relata help COMMAND for details)')
@@ -294,13 +294,13 @@ function addQuestions(program: Command, act: Act): void {
   connected(program, 'related <ID>', 'show the related products of a product, with the reasons')
     .option(
       '--limit <COUNT>',
-      'the number of products of each relation, each counted with its variants',
+      'the number of product groups of each relation and direction',
       countTo(100),
       '10',
     )
     .action(act(async (identifier, flags) => (await loadFeed()).related(identifier, flags)));
   connected(program, 'fit', 'check whether products can be used together, with the reasons')
-    .argument('<ID...>', 'an identifier that is repeated counts again')
+    .argument('<ID...>', 'an identifier that occurs twice counts as two products')
     .action(act(async (identifiers, flags) => (await loadFeed()).fit(identifiers, flags)));
   connected(program, 'tasks', 'show the latest tasks')
     .option('--follow', 'also show each change, until the command is stopped')

@@ -13,7 +13,7 @@ function startLine({ isTTY, columns = 200 }: { isTTY: boolean; columns?: number 
   return {
     written,
     end: () => line.end(),
-    /** The part of the work is that of the rows. */
+    /** By default, `done` is the share of the copied rows. */
     show(atMs: number, rows: number, fields: Partial<MoveProgress> = {}) {
       now = atMs;
       const progress = {

@@ -20,8 +20,9 @@ type ProgressStream = Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>> & {
 
 /** The interval between redraws on a terminal. */
 const DRAW_MS = 200;
-/** The intervals between lines, and between lines for another tenth, so that a short phase shows more than 0 %. */
+/** The interval between lines without a terminal. */
 const LINE_MS = 10_000;
+/** The interval if the progress has reached another tenth, so that a short phase shows more than 0 %. */
 const TENTH_MS = 1_000;
 const BAR_CELLS = 24;
 
@@ -46,7 +47,7 @@ export function openProgressLine(stream: ProgressStream, now = () => performance
     const elapsed = { elapsedMs: shownAt - startedAt, rowsBefore: rowsAtStart };
     const text = describeProgress(progress, { ...elapsed, hasBar: stream.isTTY ?? false });
     if (!stream.isTTY) stream.write(`${text}\n`);
-    // Truncates the line, because a wrapped line could not be overwritten, and erases the rest of the former one.
+    // Truncates the line, because a wrapped line could not be overwritten, and erases the rest of the previous line.
     else stream.write(`\r${text.slice(0, (stream.columns ?? 80) - 1)}\x1b[K`);
   }
 

@@ -60,7 +60,8 @@ function warnOfReaders({ server }: App, { database, dataDir }: Config): void {
 }
 
 /**
- * Refuses to write the first key of a shared database to a file, because it would be on any one of several machines.
+ * Refuses to write the first key of a PostgreSQL database to a file. Several machines can start with the database, and
+ * the file would be on an arbitrary one.
  */
 function refuseEmpty({ accountKey, database }: Config): string | undefined {
   const isShown = accountKey !== undefined || process.stdout.isTTY;

@@ -1,7 +1,7 @@
 /**
  * The door of projects: accounts, their project groups and projects, the project that a request is about, and the
- * audit log in which every room to the right records changes. It decides what a caller reaches; whether a key is
- * valid is decided in access. It never opens a catalog. A purge calls every room that has registered for it.
+ * audit log in which every room to the right records changes. It decides what a caller reaches, while access
+ * decides whether a key is valid. It never opens a catalog. A purge calls every room that has registered for it.
  */
 import type { Caller, PartScope, Scope } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';

@@ -12,7 +12,7 @@ export type Beside<Subject> = (tx: ControlTransaction, subject: Subject) => Prom
 /** Describes a kind: rows in a table, ETags of their states, and entries in the audit log. */
 interface Kind<Resource extends { readonly id: number }, Place> {
   readonly store: Store<Resource, Place>;
-  /** The changes that a change excludes; default: all other changes. */
+  /** The scope of the write lock of a change; default: `all`. */
   lockOf?(place: Place): WriteScope;
   /** Runs before anything is read, and refuses callers that have no access to the kind. */
   refuse?(place: Place): void;
@@ -45,7 +45,7 @@ export interface Writer<Resource, Place> {
   readonly beside?: Beside<Resource> | undefined;
 }
 
-/** @returns a writer whose place is the reach of its author */
+/** @returns a writer that can change every resource within reach of the author */
 export const asWriter = <Reaching extends Author>(author: Reaching) => ({ author, place: author });
 
 export interface Planned<Resource> {

@@ -10,7 +10,7 @@ interface AnsweredRequest extends Omit<NotedRequest, 'at'> {
 const SLOW_MS = 1_000;
 /** The key id of the row that counts all keys and sessions of an account. */
 export const WHOLE_ACCOUNT = 0;
-/** The maximum number of noted requests between two writes; the mildest are discarded. */
+/** The maximum number of noted requests between two writes; the least severe are discarded. */
 const MOST_NOTED = 50;
 
 /** Counts requests since the last write, and notes those that failed or were slow. */

@@ -73,7 +73,7 @@ export class MoveEnd {
 
   /**
    * Reads the lengths of the next rows first, and then only as many rows as fit into a page. Reading all rows and
-   * stopping in the middle would need more memory than there is.
+   * stopping in the middle could need more memory than the process has.
    * @param after the key of the last row of the previous page
    * @returns the next page in the order of the key; undefined at the end
    */

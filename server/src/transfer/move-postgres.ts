@@ -15,7 +15,8 @@ import { addToCopy, type MovedRow, quoted, sizeOfRow } from './move-tables.ts';
 export const MOVE_SESSION = 'relata-migrate-store';
 
 /**
- * Does not prepare statements, so that any proxy accepts them. Parsing one takes little time compared with its page.
+ * Does not prepare statements, so that any proxy accepts them. Parsing a statement takes little time compared
+ * with copying a page.
  */
 export function openMoved(url: string): Postgres {
   const named = new URL(url);

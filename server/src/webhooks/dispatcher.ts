@@ -14,7 +14,7 @@ interface DispatcherParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
 
 /** The interval at which due retries, and events that other processes recorded, are sent. */
 const POLL_MS = 500;
-/** A round waits this long, so that it includes events of the same time. */
+/** A round begins after this delay, so that it includes events that were recorded almost simultaneously. */
 const GATHER_MS = 20;
 /** The maximum number of projects in a round. */
 const PROJECTS = 100;

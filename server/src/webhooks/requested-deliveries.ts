@@ -93,7 +93,7 @@ async function addDelivery(
     const requested = { endpointId, lane: 0, message, kind };
     const [id = 0] = await insertDeliveries(tx, [requested], clock.now());
     const delivery = await findDelivery(tx, { endpointId, id });
-    if (delivery === undefined) throw new Error(`the delivery ${id} is not there`);
+    if (delivery === undefined) throw new Error(`the new delivery ${id} does not exist`);
     await beside(tx, delivery);
     return delivery;
   });

@@ -283,7 +283,7 @@ export async function listDueLanes(
   return rows;
 }
 
-/** @returns the lane, held by the owner; undefined if another process claimed it first */
+/** @returns the lane with a lease of the owner; undefined if another process claimed the lane first */
 export async function claimLane(
   database: Database,
   { endpointId, lane }: Lane,

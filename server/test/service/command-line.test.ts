@@ -202,7 +202,7 @@ test('files are pushed, compared, pulled and looked up, and exit codes give the 
   assert.deepEqual([bad.code, bad.errors.match(/X: .*name/g)?.length], [1, 1], bad.errors);
   assert.match(
     (await run(shop, 'push --on-invalid skip bad.ndjson')).out,
-    /1 product in 1 batch, 1 invalid left out/,
+    /1 product in 1 batch, 1 invalid skipped/,
   );
 });
 

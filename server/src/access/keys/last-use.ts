@@ -1,7 +1,7 @@
 import type { Database } from '../../storage/storage.ts';
 import { type KeyUse, saveUses } from './api-key-store.ts';
 
-/** A write after every request would cost a commit each, and the console only shows the minute of the last use. */
+/** Storing each use would cost a commit per request, and the console only shows the minute of the last use. */
 const FLUSH_EVERY_MS = 10_000;
 
 /** Collects when keys were used. The first use after a write starts the timer for the next write. */

@@ -26,7 +26,7 @@ export function createRateLimits(postgres: Postgres | undefined) {
     /** Counts one request. `remaining` is -1 if the request exceeds the limit. */
     async count(keyId: number, limit: number): Promise<RateState> {
       const { count, msLeft } = await countRequest(keyId);
-      // A request that waited for the count of another may find a window that began after the request did.
+      // A request that waited for the count of another may find a window that began after the request arrived.
       const resetSeconds = Math.min(WINDOW_SECONDS, Math.max(1, Math.ceil(msLeft / 1000)));
       return { limit, remaining: Math.max(limit - count, -1), resetSeconds };
     },

@@ -44,7 +44,7 @@ export interface ProviderSettings {
 
 /** The limit of each request to the provider. */
 const TIMEOUT_SECONDS = 10;
-/** The provider's metadata rarely changes; its keys are fetched again when one is unknown. */
+/** How long the provider's metadata is cached. An unknown key makes the service fetch the keys again earlier. */
 const DISCOVERY_MS = 3_600_000;
 /** The maximum length of a provider's message in an answer. */
 const SHOWN_CHARACTERS = 300;
@@ -80,7 +80,7 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
     async finish({ attempt, query, returnUrl }: { attempt: string; query: string; returnUrl: string }) {
       const { state, nonce, verifier } = secretsOf(attempt);
       const url = new URL(`${returnUrl}?${query}`);
-      // Checked first, so that the provider's answer to another browser is not read, not even its error.
+      // Checks the state first, so that neither an answer nor an error for another browser is read.
       if (url.searchParams.get('state') !== state) throw new ServiceError('attempt_ended');
       const configuration = await configure();
       return await call(settings, async () => {

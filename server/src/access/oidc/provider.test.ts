@@ -47,7 +47,7 @@ const describe = (issuer: string, other: object = {}) =>
     ...other,
   });
 
-test('a provider that is unreachable, redirects or answers without end is refused in bounded memory (§5.7 rule 10)', async (t) => {
+test('a provider that is unreachable, redirects or answers endlessly is refused in bounded memory (§5.7 rule 10)', async (t) => {
   let requests = 0;
   const unreachable = await answerWith(t, (request) => request.socket.destroy());
   await assert.rejects(begin(unreachable), { code: 'provider_unavailable' });

@@ -84,7 +84,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
 
 /** Each returning browser makes the service call the provider, so strangers could otherwise cause endless calls. */
 const AT_ONCE = 16;
-/** The delay before a retry, because a sign-in in progress seldom takes longer. */
+/** The delay before a retry. A sign-in in progress seldom takes longer. */
 const RETRY_SECONDS = 5;
 
 /**

@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 export const IDLE_MS = 12 * HOUR_MS;
 /** A session in use ends as well, so that the password is required once a week. */
 const LIFETIME_MS = 7 * 24 * HOUR_MS;
-/** A write after every request would cost a commit each, and a limit of 12 hours does not need exact seconds. */
+/** Storing each use would cost a commit per request, and a limit of 12 hours does not need exact seconds. */
 const USE_NOTED_EVERY_MS = 60_000;
 /** The number of cached sessions, at some 500 bytes each. Fewer people use the console at the same time. */
 const CACHED_SESSIONS = 5_000;
@@ -125,7 +125,7 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
   async function noteUse(session: FoundSession, now: number): Promise<void> {
     if (now - session.usedAt < USE_NOTED_EVERY_MS) return;
     session.usedAt = now;
-    // Reading must work while the disk is full. The next use writes a minute later.
+    // Reading must work while the disk is full. The first use after a minute tries to write again.
     await noteSessionUse(database, session.caller.sessionId, now).catch(() => {});
   }
 

@@ -176,7 +176,7 @@ function readChallenge(clientDataJSON: string): string {
     const { challenge } = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString());
     if (typeof challenge === 'string') return challenge;
   } catch {
-    // Refused below.
+    // The statement after this block refuses invalid JSON.
   }
   throw new ServiceError('passkey_refused');
 }

@@ -33,7 +33,7 @@ test('a hash that another program made with other parameters is accepted', async
   await assert.rejects(isPassword('password', 'plain text'), /no known form/);
 });
 
-test('hashes beyond two at a time wait, and hashes beyond the queue are refused', async () => {
+test('two hashes run at a time, others wait in a queue, and a hash is refused when the queue is full', async () => {
   const hashes = Array.from({ length: 140 }, () => hashPassword('correct horse battery'));
   const results = await Promise.allSettled(hashes);
   const refused = results.filter((result) => result.status === 'rejected');

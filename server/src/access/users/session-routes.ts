@@ -78,7 +78,7 @@ export const sessionRoutes =
   };
 
 const tags = ['Sign in'];
-/** 16 KiB are enough for the longest escaped value of each field. Strangers could occupy any memory beyond that. */
+/** 16 KiB are enough for the longest escaped value of each field. A higher limit would let strangers occupy memory. */
 const open = { guard: 'sign-in', maxBodyMib: 1 / 64 } as const;
 /** A route where a caller without a session signs in. */
 const signIn = { config: open, tags, answer: { 200: SignedIn } };
@@ -131,7 +131,7 @@ function serveLinks(server: Server, parts: SessionRouteParts): void {
     call: 'POST /management/owner',
     body: closedObject({ token: Token, email: Email, name: Name, password: NewPassword }),
     open: access.createOwner,
-    summary: 'Become an owner with the link of the start or of `relata owner-link`',
+    summary: 'Become an owner with the link from a start of the service or from `relata owner-link`',
   });
 
   serveOpening(server, parts, {

@@ -8,7 +8,7 @@ import { hashPassword, isPassword, type PasswordLimit, refuseWeakPassword } from
 import { normalizeEmail, type User } from './user.ts';
 import { findUser, removeSessionsOf, type StoredUser, updateUser } from './user-store.ts';
 
-/** The delay before a retry, because an operator has to free space first. */
+/** The delay before a retry. It is long, because an operator has to free space first. */
 const FULL_RETRY_SECONDS = 60;
 
 interface SignInParts extends UserParts {
@@ -83,7 +83,7 @@ async function getOwn(database: Database, { userId }: UserCaller): Promise<Store
   return user;
 }
 
-/** A full disk can store neither attempts nor sessions, and no password is checked without counting the attempt. */
+/** On a full disk the service cannot count attempts, and it checks a password only after counting the attempt. */
 function refuseOnFullDisk(error: unknown): never {
   if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error;
   throw new ServiceError('sign_in_unstored', { retryAfterSeconds: FULL_RETRY_SECONDS, cause: error });

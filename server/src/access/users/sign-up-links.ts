@@ -129,7 +129,7 @@ async function acceptInvitation(
   visitor: Visitor,
 ): Promise<OpenedSession> {
   const { database, clock } = parts;
-  // Checked before the password is hashed, so that a wrong token costs little time.
+  // Checks the token before hashing the password, so that a wrong token costs little time.
   const { email } = await getLink(database.read, { token, clock }, findInvitation);
   refuseWeakPassword('password', password, { email, name });
   const passwordHash = await hashPassword(password);
@@ -173,7 +173,7 @@ export function createOwnerLinks(parts: UserParts) {
       visitor: Visitor,
     ): Promise<OpenedSession> {
       const email = normalizeEmail(given.email);
-      // Checked before the password is hashed, as for an invitation.
+      // Checks the token before hashing the password, as for an invitation.
       await getLink(database.read, { token, clock }, findOwnerLink);
       refuseWeakPassword('password', password, { email, name });
       const passwordHash = await hashPassword(password);

@@ -288,7 +288,7 @@ export async function insertPasskey(tx: ControlTransaction, passkey: Omit<Passke
   return toPasskey(row);
 }
 
-/** @returns false if the passkey has changed since it was read: two signatures with one count are not both accepted */
+/** @returns false if the passkey has changed since it was read, so that only one of two equal counts is accepted */
 export async function notePasskeyUse(
   tx: ControlTransaction,
   { id, counter }: Pick<Passkey, 'id' | 'counter'>,

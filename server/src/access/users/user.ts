@@ -46,7 +46,7 @@ export function userOf(caller: Caller): UserCaller {
   return caller;
 }
 
-/** Makes the spellings of an address equal, because people do not always type it in the same way. */
+/** Normalizes an address, because people do not always type it in the same way. */
 export function normalizeEmail(given: string): string {
   return given.normalize('NFC').trim().toLowerCase();
 }

@@ -188,7 +188,7 @@ const relations = [
     fits: shareValue('Card type'),
   },
   {
-    name: 'a bag that is as warm for every sleeping bag',
+    name: 'another sleeping bag that is at least as warm for every sleeping bag',
     sources: inCategory('Camping', 'Sleeping bags'),
     targets: inCategory('Camping', 'Sleeping bags'),
     fits: (bag: DemoProduct, otherBag: DemoProduct) =>

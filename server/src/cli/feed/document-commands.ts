@@ -55,7 +55,7 @@ interface Relations {
 
 const RELATIONS: DocumentKind<Relations> = {
   read: readRelations,
-  // The import does not support If-Match. Reading again shortens the gap from the time of the question to a moment.
+  // The import does not support If-Match. A second read detects changes that were made while the user was asked.
   apply: async (project, { relations, tables }, tag) => {
     if ((await readRelations(project)).tag !== tag) return false;
     await project.connection.relata.relations.import(project.projectId, relations, { tables });

@@ -47,7 +47,7 @@ function listResults({ name, asSource, asTarget }: ProductRelation): string[][] 
         variants.length > 1 ? ` +${variants.length - 1} ${variants.length > 2 ? 'variants' : 'variant'}` : '';
       return [label, String(index + 1), identifier, `${product}${more}`, describeReason(explain)];
     });
-  return [...list(asSource, name), ...list(asTarget, `${name} (the other way)`)];
+  return [...list(asSource, name), ...list(asTarget, `${name} (reverse)`)];
 }
 
 /** @returns the match as the reason, or, without a match, the conditions of the target side */
