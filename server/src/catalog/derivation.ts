@@ -13,7 +13,7 @@ import type { AttributeValue, UploadedProduct } from './products/products.ts';
 
 /**
  * Data that rooms to the right derive from products and store in the catalog's file, such as the sides of
- * relations that a product is on. Parsing threads derive it. The transaction that writes the document of a
+ * relations to which a product belongs. Parsing threads derive it. The transaction that writes the document of a
  * product also writes its derived data, so a reader never sees one without the other.
  */
 export interface Derivation {

@@ -28,7 +28,7 @@ const READING: BudgetTerms = { ms: 20_000, refusal: 'question_too_long' };
 /** How long after its last search another project counts as being searched. */
 const RECENT_MS = 5_000;
 
-/** The order of any operation. */
+/** The input of any operation. */
 type InProject = { readonly projectId: number } & Readonly<Record<string, unknown>>;
 
 export interface SearchParts {
@@ -43,7 +43,7 @@ export interface SearchParts {
   getSettings(projectId: number): Promise<Pick<ProjectSettings, 'priceAttribute'>>;
 }
 
-/** The terms of a question. Its caller disconnects by aborting the signal. */
+/** The terms of a question. The signal is aborted when the caller disconnects. */
 interface AskTerms {
   readonly signal: AbortSignal;
   /** Whether an answer must be complete; default: no. */

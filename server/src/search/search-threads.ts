@@ -57,7 +57,7 @@ export type IndexOutcome<Answer> =
     }
   | { readonly missing: string };
 
-/** The work of an order whose question is valid. */
+/** The work that answers a valid question. */
 interface Work<Answer> {
   /** The plan to scan the catalog with, if there is no index; undefined: no answer without an index. */
   readonly sought?: SearchPlan;

@@ -68,7 +68,7 @@ test('each call for a session that another key replaced is refused with that rea
   assert.deepEqual(await catalog.list(), ['B1']);
 });
 
-test('a start by another key does not return the task of a foreign commit (§4.4 rule 33)', async () => {
+test('a start does not return the task of a commit that another key started (§4.4 rule 33)', async () => {
   const { catalog, a, b } = await createTwoCallers();
   await b.initiate();
   await b.upload(product('B1'));

@@ -29,7 +29,7 @@ async function upload(catalog: TestCatalog, ...identifiers: string[]): Promise<s
   return answer.body.task.id;
 }
 
-test('initiate accepts no body, {} and [], and answers its text and the id (§4.4 rules 1 and 2)', async () => {
+test('initiate accepts an absent body, {} and [], and answers its text and the id (§4.4 rules 1 and 2)', async () => {
   const catalog = await createCatalog(service());
   const ids = new Set();
   for (const body of [undefined, '', {}, []]) {
@@ -210,7 +210,7 @@ test('of several starts at the same time one commits, and all return its task (�
   assert.deepEqual(await catalog.list(), ['A']);
 });
 
-test('a start that another start overtakes returns its task, or its name once another session has begun (§4.4 rule 17)', async (t) => {
+test('a start that another start overtakes returns the task of that start, or names it if another session has begun (§4.4 rule 17)', async (t) => {
   const held = { until: undefined as Promise<void> | undefined, begun: () => {} };
   const racing = await startTestService(t, {
     replace: {
@@ -652,7 +652,7 @@ test('the staged batches of a discarded full update are removed without another 
   }
 });
 
-test('a preview of a full update that another call discards during the request is answered that it is gone (§4.4 rule 3)', async (t) => {
+test('a preview is refused if another call discards its full update during the request (§4.4 rule 3)', async (t) => {
   const held = { until: undefined as Promise<void> | undefined, begun: () => {} };
   const racing = await startTestService(t, {
     replace: {

@@ -75,7 +75,7 @@ test('empty names at the end of a category path are dropped, and an empty path i
   assertRefused(await catalog.post('/products', { products: [products[0]] }), 400);
 });
 
-test('a project setting may say skip, the parameter overrides it, and another word is 400 (§4.12 rule 1)', async () => {
+test('the project setting onInvalid can be skip, the parameter overrides it, and an unknown value is 400 (§4.12 rule 1)', async () => {
   const catalog = await createCatalog(service(), { onInvalid: 'skip' });
   const products = [product('A'), bad('B')];
   await catalog.done(await catalog.post('/products', { products }));

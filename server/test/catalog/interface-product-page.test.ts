@@ -185,7 +185,7 @@ test('each related product has the fields of a list and the reason (§12.7 rules
   assert.deepEqual([explain.source.holds, explain.target.holds], [true, true]);
 });
 
-test('the limit counts groups, and relations that answer nothing are listed with their state (§12.7 rules 1 and 4)', async () => {
+test('the limit counts groups, and disabled or misconfigured relations are listed with their state (§12.7 rules 1 and 4)', async () => {
   const catalog = await createTools();
   await catalog.relate(FITS);
   await catalog.relate({ ...FITS, tag: 'off', enabled: false });

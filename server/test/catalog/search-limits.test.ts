@@ -133,7 +133,7 @@ test('every page except the last has as many hits as its limit, however long the
   assert.equal(new Set(identifiers).size, PRODUCTS);
 });
 
-test('a page continues where the count ended, and is refused for its time if it cannot be filled (§4.13 rule 9)', async (t) => {
+test('a page continues where the count ended, and is refused if its time ends before it is full (§4.13 rule 9)', async (t) => {
   const search = await openCatalog(t);
   const rare = { filter: 'Stock > 0 and Stock < 2' };
   const first = await search(50, { ...rare, limit: 1 });

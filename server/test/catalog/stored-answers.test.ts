@@ -11,7 +11,7 @@ const product = (identifier: string, values: Record<string, string>) => ({
   attributes: Object.entries(values).map(([key, value]) => ({ key, value })),
 });
 
-/** As stored by version 1: answers, and products that gain facts below zero. */
+/** The form in which version 1 stored answers, and a negative revision for products that gain facts. */
 const STORED = `update document set answer = '"identifier":"as it was stored"';
   update staged_product set ontology_revision = case when ontology_revision = 1 then -2 else 2 end;`;
 

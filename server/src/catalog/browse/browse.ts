@@ -249,11 +249,11 @@ export interface SurveyResult {
   readonly products: number;
   readonly sampled: boolean;
   readonly sampledProducts: number;
-  /** The counts that the question asks for. */
+  /** The counts of the survey, in the form that its question requires. */
   readonly counted: object;
 }
 
-/** Reads that may take long: counting all products, and weighing a restore, which may read much of the undo log. */
+/** Reads that may take long: counting all products, and previewing a restore, which may read much of the undo log. */
 const LONG_READS = ['countProducts', 'weighRestore'] as const;
 type LongRead = (typeof LONG_READS)[number];
 
@@ -266,7 +266,7 @@ interface Tally {
 export type OpenTally = (present: Ontology, question: SuggestionQuestion) => Tally;
 
 type OpenSurvey = Awaited<ReturnType<typeof openSurvey>> & {
-  /** The state of the catalog that the survey began with; undefined if its result is not cached. */
+  /** The state of the catalog when the survey began; undefined if its result is not cached. */
   readonly mark: string | undefined;
 };
 

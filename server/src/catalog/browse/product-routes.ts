@@ -164,7 +164,7 @@ async function* exportCatalog(catalog: Catalog, projectId: number, cursor: strin
     // The embedded store reads synchronously, so other requests get their turn between two pages.
     await nextTurn();
     after = last.identifier;
-    // Measuring the products that do not fit would take as long as reading them, so the next page is smaller.
+    // If products did not fit, the next page is smaller, because measuring products takes as long as reading them.
     limit = isCut ? Math.min(2 * rows.length, EXPORT_PAGE) : EXPORT_PAGE;
   }
 }

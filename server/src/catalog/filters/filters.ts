@@ -23,7 +23,7 @@ import type { UploadedProduct } from '../products/products.ts';
 export type Comparable = string | number;
 
 /**
- * The members of an attribute that comparing its values needs; `keys` are the keys of uploads that mean the
+ * The members of an attribute that are needed to compare its values; `keys` are the keys of uploads that mean the
  * attribute.
  */
 export interface ComparedAttribute
@@ -185,7 +185,7 @@ export const solveNumber = (
 ): string | undefined =>
   solveMeasure({ measure: number.measure, term: number.term ?? {} }, { unit, term, rounding }, unitAliases);
 
-/** A date without a time is its midnight; a time without a zone is UTC. */
+/** A date without a time means midnight on that day; a time without a zone is in UTC. */
 function readInstant(value: string): number {
   const [day = '', time = ''] = value.split(/[T ]/);
   if (time === '') return Date.parse(day);
@@ -288,7 +288,7 @@ type FilterOperator = (typeof FILTER_OPERATORS)[number];
 export const CONDITIONS_PER_FILTER = 100;
 export const FILTER_DEPTH = 10;
 
-/** Whether an operator holds, by the sign of the comparison of its left with its right operand. */
+/** For each operator, whether it holds for `order`: the sign of its left operand compared with its right one. */
 export const COMPARISONS: Readonly<Record<Operator, (order: number) => boolean>> = {
   equals: (order) => order === 0,
   notEquals: (order) => order !== 0,
@@ -410,8 +410,8 @@ export function compileFilter(filter: Filter, findAttribute: FindAttribute): Pro
 }
 
 /**
- * No condition holds without a value; if there are several values, one suffices. Source: docs/interface §12.2
- * rules 8, 9.
+ * A condition never holds for a product without a value. If the product has several values, one that satisfies the
+ * condition suffices. Source: docs/interface §12.2 rules 8, 9.
  */
 function compileCondition(
   { operator, value }: AttributeCondition,

@@ -14,14 +14,14 @@ import type { CatalogSnapshot, CatalogSnapshots, StagedBatch } from '../port.ts'
 
 /**
  * Notes on the batches of a full update: the values of attributes that the ontology does not know, and the
- * definitions that judged all other values. The notes of a batch with new attributes have megabytes, so the serving
+ * definitions that judged all other values. The notes of a batch with new attributes take megabytes, so the serving
  * thread passes them on as bytes.
  */
 
 /** JSON. */
 type Json = Uint8Array<ArrayBuffer>;
 
-/** The notes that are stored with a batch, and the notes that judge the next one. */
+/** The notes that are stored with a batch, and `joined`, with which the next batch is judged. */
 export interface BatchNotes {
   /** As in `StagedBatch`. */
   readonly observed: Json;

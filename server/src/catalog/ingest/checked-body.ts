@@ -47,8 +47,8 @@ export interface CheckedBody {
 const LEAST_SCANNED_BYTES = 8 * 1024;
 
 /**
- * Checks a body in one pass over its bytes. If that is not certain, the validator checks it, because its errors are
- * exact.
+ * Checks a body in one pass over its bytes. If the body is not certainly valid, the validator checks it, because the
+ * validator reports exact errors.
  * @throws every refusal of docs/interface §7.3
  */
 export function openBody(source: BodySource, form: BodyForm, isDigested = false): CheckedBody {
@@ -95,7 +95,7 @@ export function countPages(source: Omit<BodySource, 'onInvalid'>): number | unde
     const sent: unknown = JSON.parse(bytes.toString());
     return [sent, ...Object.values(sent ?? {})].find(Array.isArray)?.length;
   } catch {
-    // The body has no effect, so it cannot be wrong.
+    // An unreadable body is not refused, because pages are not stored.
     return undefined;
   }
 }
@@ -133,13 +133,13 @@ function observeValues(
   for (const { key, value } of attributes) {
     if (value === null || isBlank(value) || attributeByKey.has(key)) continue;
     const before = observed.get(key);
-    // Text remains text whatever follows, so most values are not judged again.
+    // Further values cannot change an attribute that is certainly text, so most values are not observed.
     if (before !== undefined && isSurelyText(before)) continue;
     observed.set(key, joinObserved(before, observeValue(value)));
   }
 }
 
-/** @returns the paths that came without an id, as JSON, each once */
+/** @returns the category paths that were sent without an id, as JSON, each once */
 function listPaths(sent: readonly Pick<SentProduct | SentPatch, 'categories'>[]): string[] {
   const paths = new Set<string>();
   for (const { categories } of sent)

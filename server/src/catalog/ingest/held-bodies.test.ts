@@ -26,7 +26,7 @@ test('the memory of a body returns to the pool after its extraction, and its han
   assert.deepEqual(await use(), [-5, false]);
 });
 
-test('the memory of a released body returns to the pool, unless a thread uses it or died with it', async () => {
+test('the memory of a released body returns to the pool, unless a thread uses it or ended while using it', async () => {
   const bodies = new HeldBodies();
   const [waiting, used, failed] = [pool.take(MIB), pool.take(MIB), pool.take(MIB)];
   for (const [index, loan] of [waiting, used, failed].entries()) bodies.hold(index + 1, loan);
@@ -42,7 +42,7 @@ test('the memory of a released body returns to the pool, unless a thread uses it
   assert.ok(!isNext(failed));
 });
 
-test('the memory of the oldest waiting bodies is abandoned when too many wait', async () => {
+test('the memory of the oldest waiting bodies is abandoned when too many bodies wait', async () => {
   const bodies = new HeldBodies();
   const loans = Array.from({ length: 4 }, () => pool.take(32 * MIB));
   for (const [index, loan] of loans.entries()) bodies.hold(index + 1, loan);

@@ -83,8 +83,8 @@ export class Ingest {
   /** The next batch usually has the size of the last one. Growing by doubling would take twice the memory. */
   private expectedBytes = 1024 * 1024;
   /**
-   * Stored tasks have handles of a former process. The random start prevents that they equal a handle of this
-   * process.
+   * Stored tasks have handles of a former process. Handles start at a random number, so those of a former process
+   * do not equal a handle of this process.
    */
   private nextHandle = randomInt(2 ** 40) * 1024;
 
@@ -175,7 +175,7 @@ export class Ingest {
     );
     const { bytes } = extracted.packed;
     this.expectedBytes = Math.ceil(bytes.length * 1.05) + 256 * 1024;
-    // Products that did not fit are in the memory of the thread.
+    // If the products did not fit into the room, the thread has used other memory for them.
     if (bytes.buffer.byteLength !== room.bytes.length) room.giveBack();
     return { ...extracted, loan: room };
   }

@@ -46,7 +46,7 @@ export async function packPatches(
       report.addUnknownIdentifier(identifier);
       continue;
     }
-    // A patch that would make the product invalid in an upload changes nothing.
+    // Skips a patch whose result would be an invalid product.
     const errors = listProductErrors(source.read(row), 'products');
     if (errors.length === 0) add(row, identifier, present);
     else report.addSkipped({ skipped: [{ identifier, index: 0, errors }], corrected: [] });

@@ -40,7 +40,7 @@ export class ReportWriter implements ExtractionListener {
     this.changed.getOrInsertComputed(identifier, () => []).push(unextracted);
   }
 
-  /** Counts a fact that the catalog loses; without `unextracted`, the attribute no longer exists either. */
+  /** Counts a fact that the catalog loses. If `unextracted` is undefined, its attribute no longer exists. */
   addDropped(attribute: string, unextracted: Unextracted | undefined): void {
     const because = () =>
       unextracted ? explainDropped(unextracted) : 'the ontology no longer has the attribute';
@@ -115,7 +115,7 @@ export async function reportDropped(report: ReportWriter, snapshot: CatalogSnaps
   }
 }
 
-/** Excludes values that the product already had, and drops at most as many facts as there were. */
+/** @returns the new values that make no fact: for each attribute, at most as many as the product had facts of it */
 function listDropped(
   present: UploadedProduct['attributes'],
   unextracted: readonly Unextracted[],

@@ -3,7 +3,7 @@ import { readSeparately, type SeparateReads } from '../../kernel/separate-reads.
 
 /** How long a failed key is read separately, because a read of it may take long and others must not wait for it. */
 const ALONE_MS = 5_000;
-/** The limit of such keys. More keys fail together only if all reads fail. */
+/** The most keys that are read separately. More keys fail together only if all reads fail. */
 const MOST_ALONE = 10_000;
 
 /**

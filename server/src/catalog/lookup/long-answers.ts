@@ -51,7 +51,10 @@ export async function* readProducts(
   }
 }
 
-/** @throws answer_too_large before reading uploads that are too large together, or when the answers are larger */
+/**
+ * @throws answer_too_large if the uploads together are too large, before it reads them, or if the answers together are
+ * too large
+ */
 async function makeAnswers(
   snapshot: CatalogSnapshot,
   { identifiers, frame, room }: Omit<MadeOrder, 'projectId'>,

@@ -180,7 +180,7 @@ export class LookupAnswers {
   async make(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers> {
     const { projectId, frame } = order;
     let loan: Loan | undefined;
-    // The memory is taken only when the turn of the question comes.
+    // Takes the memory only when the question's turn comes.
     const takeRoom = () => {
       loan = this.parts.buffers.take(ANSWER_MAX_MIB * MIB);
       return { ...order, room: loan.bytes };
@@ -242,7 +242,7 @@ export class LookupAnswers {
 
   /**
    * Joins answers, and caches the new ones after all are copied, because caching may evict others.
-   * @param positions in the cache, or -1 - the index of an answer that was read
+   * @param positions positions in the cache; a negative one is -1 minus the index of an answer that was read
    */
   private join(
     {
@@ -296,7 +296,7 @@ function isRight(
 
 export const tooLarge = () => new ServiceError('answer_too_large', { values: [ANSWER_MAX_MIB] });
 
-/** A single product is answered whatever its size is. @throws answer_too_large */
+/** Accepts a single product of any size. @throws answer_too_large for several products above the limit */
 export function refuseLarge(bytes: number, products: number): void {
   if (products > 1 && bytes > ANSWER_MAX_MIB * MIB) throw tooLarge();
 }

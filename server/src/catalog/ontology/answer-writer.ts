@@ -61,8 +61,8 @@ export class AnswerWriter {
   private written = 0;
 
   /**
-   * @param categoryIdOf returns the id of a path as JSON; for undefined, 0 is written and the id is read again next
-   * time
+   * @param categoryIdOf returns the id of a path as JSON. If it returns undefined, 0 is written and the id is read
+   * again for the next answer.
    */
   constructor(
     attributes: readonly Attribute[],

@@ -1,8 +1,8 @@
 /**
  * The id of a value of an attribute: 53 bits computed from both. So every process and every reload computes the same
- * id without a store, where a row per distinct value would halve the ingest rate. The chance that any two of a
- * million distinct values of one attribute share an id is 1 in 18,000; the value beside the id is always right. It
- * uses two 32-bit multiplicative hashes over the UTF-16 units, mixed at the end. Source: docs/interface §11.4.
+ * id without storing it. A stored row per distinct value would halve the ingest rate. The chance that any two of a
+ * million distinct values of one attribute share an id is 1 in 18,000; the value beside the id is always right. The id
+ * is made of two 32-bit multiplicative hashes over the UTF-16 units, mixed at the end. Source: docs/interface §11.4.
  */
 export function computeValueId(attributeId: number, value: string): number {
   let high = beginHigh(attributeId);

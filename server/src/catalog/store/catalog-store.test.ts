@@ -420,7 +420,7 @@ test('a commit that creates an attribute changes products with equal uploads tha
   assert.deepEqual(rowOf(await world.catalog.rows('product'), 'b'), rowOf(before, 'b'));
 });
 
-test('a name has the same id when its attribute is created again, and passes it on when it is renamed', async () => {
+test('an attribute has the same id when it is created again with its name, and when it is renamed', async () => {
   const { store, projectId } = createWorld(1).catalog;
   const type = 'TEXT_ATTRIBUTE' as const;
   const replace = async (...attributes: { id?: number; name: string }[]) => {

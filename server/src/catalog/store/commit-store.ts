@@ -417,7 +417,7 @@ export function* compareStaged({ fullUpdateId, withIdentifiers }: ComparedUpdate
 function selectKinds(fullUpdateId: number, { isRepeated }: Counts) {
   const staged = stagedList(fullUpdateId, 'products');
   // `not in` the products of earlier batches would be slower: SQLite would compare each pair with the whole list. The
-  // plus sign prevents that SQLite searches the batches by this list.
+  // plus sign keeps SQLite from searching the batches by this list.
   const isLast = isRepeated
     ? sql`(s.value, +s.batch) in (select s.value, max(s.batch) from ${staged} group by s.value)`
     : text('true');

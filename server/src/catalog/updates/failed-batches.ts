@@ -63,8 +63,8 @@ export class FailedBatches {
   }
 
   /**
-   * Call it before batches are accepted. A process that accepts no batches calls it too, because others read the same
-   * list.
+   * Call it before batches are accepted. A process that accepts no batches calls it too, because it also belongs in
+   * the list of processes that others read.
    */
   async start(takesBatches: boolean): Promise<void> {
     const { database } = this;
@@ -223,7 +223,7 @@ export class FailedBatches {
       await noteProcess(database, this.takesBatches);
       this.beatAt = begunAt;
       this.steadySince = Math.min(this.steadySince, begunAt);
-      // After an outage, other processes may need moments to return too.
+      // After an outage, other processes may also need some time until they report again.
       if (begunAt - this.steadySince >= SILENT_MS)
         await removeGoneProcesses(database, ORIGIN_OF_CALLERS, GONE_MS);
     } catch (error) {

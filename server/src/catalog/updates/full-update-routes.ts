@@ -152,7 +152,7 @@ function readFailedBatch(request: FastifyRequest, error: unknown): Omit<FailedBa
   const code = error instanceof ServiceError ? error.code : undefined;
   if (code !== undefined && OF_OTHERS.has(code)) return undefined;
   if (project !== undefined) return { projectId: project.id, caller: ownerOf(request), state: 'failed' };
-  // Nothing could check whether the caller may write to the project, so the project that it names is taken as given.
+  // The caller's access to the project could not be checked, so this trusts the project id of the request.
   const { projectId } = request.query as { projectId?: unknown };
   const named = /^\d{1,16}$/.test(String(projectId)) ? Number(projectId) : undefined;
   return code === 'not_ready' ? { projectId: named, state: 'in doubt' } : undefined;

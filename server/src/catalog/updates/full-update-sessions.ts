@@ -80,8 +80,8 @@ export class FullUpdateSessions {
   }
 
   /**
-   * Describes the open full update, rule 30.
-   * @param chosen undefined: the open one of any caller @throws the refusals of `SessionChoice.getShown`
+   * Describes the open full update (rule 30).
+   * @param chosen undefined: the open full update of any caller @throws the refusals of `SessionChoice.getShown`
    */
   async describe(projectId: number, chosen: ChosenSession | undefined) {
     const { choice } = this;

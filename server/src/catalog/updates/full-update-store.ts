@@ -39,7 +39,8 @@ export interface BatchesState {
 }
 
 /**
- * The index is the number in rows. `in doubt`: a process may have refused a batch without being able to record it.
+ * The index of a state is its number in rows. `in doubt`: a process may have refused a batch and been unable to
+ * record it.
  */
 const BATCH_STATES = ['accepted', 'failed', 'in doubt'] as const;
 type BatchState = (typeof BATCH_STATES)[number];

@@ -43,7 +43,7 @@ export async function gatherWrites(
   mode: WriteMode,
 ): Promise<GatheredWrites> {
   const { projectId } = task;
-  /** The pipeline, with its name at that time. */
+  /** The pipeline of the task, with its name as stored in the task. */
   const author = { type: 'pipeline' as const, id: null, name: task.name };
   const acceptOne = (part: PartRequest, { note }: AcceptRequest) => tasks.parts.accept(task, [part], note);
   const limitsOf = ({ maxDeletePercent }: AcceptRequest) => ({ maxDeletePercent, author });

@@ -65,7 +65,7 @@ export function* readSearchState(): Program<SearchState | undefined> {
     ${PRESENT_VERSION} as "presentVersion", w.documents from search_progress w where ${own('w')} and w.id = 1`;
 }
 
-/** Stands for the project, which each lexeme follows in PostgreSQL. */
+/** A placeholder for the project, which precedes each lexeme in PostgreSQL. */
 const OF_PROJECT = '~';
 
 /** The parts of queries of each engine. Lexemes consist of letters and digits. */

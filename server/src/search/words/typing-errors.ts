@@ -1,6 +1,6 @@
 /** Words that a search with typing errors may mean. Source: docs/interface §4.13 rule 4. */
 
-/** Only words of letters are forgiven, because model numbers differ in one character. */
+/** Errors are forgiven only in words of letters, because model numbers differ in one character. */
 const LETTERS = /^\p{L}{3,64}$/u;
 /** How many of the nearest words are used, so that groups of lexemes stay short. */
 const MEANT = 50;
@@ -26,7 +26,7 @@ export function listPatterns(word: string): string[] {
   });
 }
 
-/** @returns whether a word of a product may be the meaning of a question with typing errors */
+/** @returns whether typing errors are forgiven in a word of this form */
 export const isForgivable = (word: string): boolean => LETTERS.test(word);
 
 interface NearWord {

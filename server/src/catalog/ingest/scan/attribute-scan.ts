@@ -45,7 +45,7 @@ export interface ScannedKey {
   other: ScannedKey | undefined;
   observed: Observed | undefined;
   measure: KnownMeasure | undefined;
-  /** Text remains text whatever values follow. */
+  /** Whether the values are certainly text; further values cannot change that. */
   isText: boolean;
   /** Whether a value was empty, for the report. */
   hasBlank: boolean;
@@ -239,7 +239,7 @@ export class AttributeScan {
   }
 }
 
-/** @returns the form of a number that adds nothing to the forms of the numbers before it */
+/** @returns the form that a number must have to add nothing to these observations; undefined without `unit` */
 function knowMeasure({ misfits }: Observed, unit: Span | undefined) {
   if (unit === undefined) return undefined;
   if (misfits.comma !== undefined) return { unit, decimal: POINT };
@@ -251,7 +251,7 @@ const PLUS = 0x2b;
 /** Bytes of characters outside ASCII, such as a no-break space, begin here. */
 const BEYOND_ASCII = 0x80;
 
-/** The form of the numbers of an attribute that add nothing to its observations. */
+/** The form that a number must have to add nothing to the observations of its attribute. */
 interface KnownMeasure {
   /** The bytes after the number: the unit, if there is one, and the closing quote. */
   readonly unit: Span;

@@ -39,8 +39,8 @@ const CLOSES = Buffer.from('}');
 const EMPTY_LENGTH = 2;
 
 /**
- * The integers of a product: its start and end, its first value, whether it is irregular, and the start and end of
- * each member.
+ * The integers of a product: its start and end, its first value, whether the product is irregular, and the start and
+ * end of each member.
  */
 const [START, STOP, VALUES, IS_IRREGULAR, SPANS] = [0, 1, 2, 3, 4] as const;
 const INTS = SPANS + 2 * MEMBERS.length;
@@ -189,7 +189,7 @@ class RunCopier {
   }
 
   add(lead: Buffer, start: number, end: number): void {
-    // Only the lead itself fits between two values in as many bytes.
+    // A gap as long as the lead contains the lead, because nothing else so short fits between two values.
     if (start - this.to !== lead.length) {
       this.write(lead);
       this.from = start;

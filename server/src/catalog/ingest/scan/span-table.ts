@@ -38,7 +38,7 @@ export class SpanNumbers {
     return this.hashes.length;
   }
 
-  /** Whether spans collide so often that they were chosen to. */
+  /** Whether so many spans collide that a caller must have chosen them for this. */
   get isCrowded(): boolean {
     return this.others.size > 0;
   }

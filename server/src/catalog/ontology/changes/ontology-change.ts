@@ -17,7 +17,7 @@ export interface RequestedOntology {
 }
 
 /**
- * Assigns ids to the requested attributes. One with the id or name of an earlier attribute keeps that id, whatever
+ * Assigns ids to the requested attributes. An attribute with the id or name of an earlier one keeps that id, whatever
  * else changed; all others are new. `idByName` has the ids of requested names that had one before. Source:
  * docs/interface §11.1.
  * @returns `forgotten`: names that no longer mean an attribute, because it was renamed; `named`: names with their new

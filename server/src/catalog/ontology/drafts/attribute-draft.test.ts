@@ -86,7 +86,7 @@ for (const [values, definition] of DRAFTS) {
   });
 }
 
-test('a name of codes is recognised in the languages of shops, as a whole word (§11.2)', () => {
+test('an attribute name that means codes is recognised as a whole word, in the languages of shops (§11.2)', () => {
   const codes = [
     'GTIN',
     'ean13',

@@ -33,7 +33,7 @@ export function isCodeName(name: string): boolean {
     .replaceAll(/\p{M}/gu, '')
     .replaceAll('ß', 'ss')
     .replaceAll(/[łŁ]/g, 'l')
-    // `Part #` is a number, `# Parts` a count.
+    // `Part #` means a number of a part, and `# Parts` means a count.
     .replace(/#[^\p{L}\d]*$/u, ' nr')
     // `ArtikelNr` and `EANCode` are two words each; `IDs` is one.
     .replaceAll(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})/gu, ' ')

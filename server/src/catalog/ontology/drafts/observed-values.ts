@@ -60,7 +60,7 @@ export function joinObserved(a: Observed | undefined, b: Observed): Observed {
   const spellings = new Set(a.units.map(([unit]) => unit));
   const units = [...a.units, ...b.units.filter(([unit]) => !spellings.has(unit))];
   const other = findOtherUnit(units);
-  // Values that were all true or false are not numbers, but do not decide. The first other value decides.
+  // After values that were all true or false, the first other value decides the type, so it is the misfit.
   const misfitsBefore = a.isBoolean && !b.isBoolean ? misfitAll(b.first) : a.misfits;
   const misfits = { ...(other === undefined ? b.misfits : misfitAll(other)), ...misfitsBefore };
   const unclear = misfits.comma === undefined ? (a.unclear ?? b.unclear) : undefined;

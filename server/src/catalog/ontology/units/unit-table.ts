@@ -1,9 +1,10 @@
 /**
  * Units of measurement as data. Factors are exact: SI Brochure, 9th edition (BIPM 2019), tables 2 to 8; NIST SP 811
  * (2008), appendix B, for non-SI units (inch, pound and gallon of 1959); ISO/IEC 80000-13 for binary multiples; DIN
- * 66036 for PS. Each dimension lists its units. A unit has its symbol, which names it if several spellings meet; its
- * factor to the first unit, a decimal or a quotient, after an offset if it has one; and other spellings. Spellings
- * with four letters or more match in any case. Shorter ones match exactly, because mW is not MW.
+ * 66036 for PS. Each dimension lists its units. The parts of a unit are its symbol, an offset if it has one, its factor
+ * to the first unit, and its other spellings. The symbol names the unit where several spellings are used together. The
+ * factor is a decimal or a quotient. Spellings with four letters or more match in any case. Shorter ones match exactly,
+ * because mW is not MW.
  */
 export const UNIT_TABLE: Readonly<Record<string, string>> = {
   length: `
@@ -76,7 +77,7 @@ export const UNIT_TABLE: Readonly<Record<string, string>> = {
     bit/s 1 bps b/s | kbit/s 1000 kbps kb/s | Mbit/s 1000000 Mbps Mb/s MBit/s |
     Gbit/s 1000000000 Gbps Gb/s GBit/s | B/s 8 | kB/s 8000 KB/s | MB/s 8000000 | GB/s 8000000000 |
     MiB/s 8388608 | GiB/s 8589934592`,
-  // A radian has 180 / π degrees, a number with endless decimals; this has 40 digits.
+  // A radian has 180 / π degrees, a number with endless decimals; this value has 40 digits.
   angle: `
     ° 1 deg degree degrees grad | gon 0.9 | arcmin 1/60 | arcsec 1/3600 |
     rad 57.29577951308232087679815481410517033241 radian radians`,

@@ -20,7 +20,8 @@ interface Unit {
 }
 
 /**
- * A finite number of at most 65,536 characters (§8) with a larger exponent is 0, and its digits would take gigabytes.
+ * The largest exponent that is computed, positive or negative. A finite number of at most 65,536 characters (§8) with
+ * a larger one is 0, and its digits would take gigabytes.
  */
 const MOST_EXPONENT = 70_000;
 const NUMBER = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/;
@@ -140,7 +141,7 @@ export function addPlain(parts: readonly { readonly plain: string; readonly time
 /** A computation on a number: multiply first, then add. Numbers have the form of `readPlain`. */
 export interface MeasureTerm {
   readonly times?: string;
-  /** A difference, so 10 °C are 10 K. */
+  /** A difference and not a point on a scale, so 10 °C are 10 K. */
   readonly plus?: { readonly plain: string; readonly unit: string };
 }
 
@@ -203,8 +204,8 @@ export function solveMeasure(
 const negate = ({ digits, exponent }: Decimal): Decimal => ({ digits: -digits, exponent });
 
 /**
- * The digits of a quotient with endless decimals: more than a double distinguishes, and for a limit as many as people
- * read.
+ * How many digits of a quotient with endless decimals are computed. For `nearest` they are more than a double
+ * distinguishes. For a limit (`down` or `up`) they are as many as people read.
  */
 const DIGITS = { nearest: 20, down: 6, up: 6 } as const;
 /** The digits within which the decimals of a quotient must end to count as exact. */
