@@ -254,7 +254,7 @@ function writeChoices(document: Document): string {
 /** The formatter lists names in this order: by letter, and for one letter the capital first. */
 const rankOf = (name: string) => [...name].map((letter) => letter.toLowerCase() + letter).join('');
 
-/** @returns the door of the client, which exports each wire type that no other file exports */
+/** @returns the entry point of the client, which exports each wire type that no other file exports */
 function listTypes(door: string, wire: string): string {
   const list = /^export type \{[^}]*\} from '.\/wire\.ts';$/m;
   const others = new Set(door.replace(list, '').match(/\w+/g));
@@ -275,7 +275,7 @@ for (const [file, text] of [
 ] as const) {
   if (!process.argv.includes('--check')) writeFileSync(file, text);
   else if (readFileSync(file, 'utf8') !== text) {
-    process.stderr.write(`${file.pathname} is not what docs/openapi.json says: npm run wire\n`);
+    process.stderr.write(`${file.pathname} does not match docs/openapi.json: run npm run wire\n`);
     process.exitCode = 1;
   }
 }

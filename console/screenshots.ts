@@ -1,6 +1,6 @@
 /**
  * `npm run screenshots` writes a picture of every view, in light, in dark and at phone width, to
- * console/screenshots. The catalog is the one of `npm run demo`.
+ * console/screenshots. The pictures show the catalog of `npm run demo`.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

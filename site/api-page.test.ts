@@ -101,13 +101,17 @@ test('every link inside the page leads to an existing place', () => {
 });
 
 const shapes: readonly [rule: string, schema: ApiSchema, shown: string][] = [
-  ['limits are words', { type: 'string', minLength: 1, maxLength: 65_536 }, '1 to 65,536 characters'],
+  [
+    'limits are shown in words',
+    { type: 'string', minLength: 1, maxLength: 65_536 },
+    '1 to 65,536 characters',
+  ],
   [
     'an exact limit is one number',
     { type: 'array', items: {}, minItems: 2, maxItems: 2 },
     'exactly 2 elements',
   ],
-  ['a single limit is a bound', { type: 'integer', minimum: 0 }, 'at least 0'],
+  ['a single limit is shown as a minimum or maximum', { type: 'integer', minimum: 0 }, 'at least 0'],
   ['a list names its elements', { type: 'array', items: { type: 'string' } }, 'list of string'],
   [
     'constants are a choice',
@@ -117,7 +121,7 @@ const shapes: readonly [rule: string, schema: ApiSchema, shown: string][] = [
   ['several types are alternatives', { type: ['string', 'null'] }, 'string or null'],
   ['variants are alternatives', { anyOf: [{ type: 'string' }, { type: 'null' }] }, 'string or null'],
   [
-    'an object with free names says what they hold',
+    'an object with free names states the type of its values',
     { type: 'object', patternProperties: { '^.*$': { type: 'string' } } },
     'object, by name: string',
   ],
@@ -194,5 +198,5 @@ test('the page is written if it is missing or older than its sources, and otherw
   for (const suffix of ['.br', '.gz']) writeFileSync(path + suffix, 'packed of the page before');
   refreshApiPage(folder);
   assert.equal(readFileSync(path, 'utf8'), page);
-  assert.deepEqual(readdirSync(folder), ['api.html'], 'what was packed of an older page is gone');
+  assert.deepEqual(readdirSync(folder), ['api.html'], 'the packed files of an older page are removed');
 });

@@ -16,7 +16,7 @@ import type {
 
 const HERE = import.meta.dirname;
 const DOCUMENT = '../docs/openapi.json';
-/** In the page, because the policy that it is served with allows only its own style. */
+/** The style is in the page, because the policy of the page allows only this style. */
 const STYLES = ['styles/1-shell.css', 'styles/3-text.css', 'api-page.css'];
 const NAME = 'api.html';
 
@@ -147,7 +147,7 @@ function renderMethod(method: string): Html {
   return html`<span class="method ${method.toLowerCase()}">${method}</span>`;
 }
 
-/** The management endpoints accept the key only in the header, which shows in their only way of security. */
+/** The management endpoints accept the key only in the header. They are recognised by their single security scheme. */
 function describeKey(operation: ApiOperation): string {
   const ways = operation.security ?? [];
   if (ways.length === 0) return 'Needs no key.';
@@ -301,7 +301,7 @@ function renderFields(
   )}</ul>`;
 }
 
-/** A schema further inside, or inside itself, is only a link, because with all of them the page was twice as long. */
+/** A schema at a deeper level, or inside itself, is only a link. Otherwise the page would be twice as long. */
 function renderReferred(name: string, components: Components, open: readonly string[]): Html | undefined {
   const schema = components[name];
   if (schema === undefined || open.includes(name) || open.length > 1) return undefined;

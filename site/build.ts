@@ -84,7 +84,7 @@ function configure(config: EleventyConfig, assets: Record<string, string | undef
   }
 }
 
-/** Sections with many pages, which only their own pages show. */
+/** Sections with many pages. The navigation unfolds them only on their own pages. */
 const LONG_SECTIONS = ['Interface', 'Decisions'];
 
 const step = (from: Page, to: Page | undefined) => to && { title: to.title, href: linkTo(from, to.url) };

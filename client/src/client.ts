@@ -1,6 +1,6 @@
 /**
- * The door of the client: the interface of Relata for browsers and Node, typed from its OpenAPI document. The client
- * sends, repeats and reports refusals. It never caches answers.
+ * The entry point of the client for browsers and Node, with types from the OpenAPI document of Relata. The client sends
+ * requests, repeats them after temporary failures, and reports refusals. It never caches answers.
  */
 
 import { createChannels } from './channels.ts';

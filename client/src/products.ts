@@ -54,7 +54,7 @@ function createLookups({ call }: Transport) {
     search: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>
       call('getSearchProducts', { query: { ...query, ...choose(projectId) } }, options),
 
-    /** @deprecated the name before `search` */
+    /** @deprecated the former name of `search` */
     find: (query: FindQuery, { projectId, ...options }: ProjectChoice = {}) =>
       call('getSearchProducts', { query: { ...query, ...choose(projectId) } }, options),
 

@@ -117,7 +117,7 @@ class Push {
   async run(batches: Batches): Promise<PushResult> {
     if (this.#options.mode === 'full') return this.#runFull(batches);
     await this.#send(batches);
-    // Waits for each, so that the first failure is reported.
+    // Waits for each task in order, so that the first failure is reported.
     for (const id of this.#state.tasks) await this.#service.wait(id, this.#place);
     return { state: this.#state };
   }
@@ -173,7 +173,7 @@ class Push {
     let at = 0;
     for await (const batch of batches) {
       at += 1;
-      // An earlier push had this batch accepted, because the same batches have the same numbers.
+      // Skips batches that the service accepted in an earlier push. The same batches have the same numbers.
       if (at > this.#state.batches) await this.#sendOne(batch);
     }
   }

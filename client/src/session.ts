@@ -38,7 +38,8 @@ function createSignIn(transport: Transport) {
       const path = '/management/session';
       const answer = await sendJson<SignedIn | PasskeyWanted>({ method: 'POST', path, body, retries: 0 });
       if ('passkey' in answer) {
-        if (usePasskey === undefined) throw new Error('This user signs in with a passkey as well.');
+        if (usePasskey === undefined)
+          throw new Error('This user has to sign in with a passkey too: pass usePasskey.');
         return enter(transport, '/management/session/passkey', await usePasskey(answer.passkey));
       }
       useCsrfToken(answer.csrfToken);
@@ -51,7 +52,7 @@ function createSignIn(transport: Transport) {
     /** @param query  the query with which the provider sent the browser back */
     finishCompanyAccount: (query: string) =>
       enter(transport, '/management/session/company-account', { query }),
-    /** Ends all sessions of the user except the new one that it answers. */
+    /** Ends all other sessions of the user and returns a new one. */
     changePassword: (current: string, next: string) =>
       enter(transport, '/management/session/password', { current, new: next }),
   };

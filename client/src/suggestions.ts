@@ -30,7 +30,7 @@ export function createSuggestions({ call }: Transport) {
         one(projectId, suggestionId),
         options,
       ),
-    /** Takes a dismissal back. */
+    /** Undoes a dismissal. */
     restore: (projectId: number, suggestionId: string, options: CallOptions = {}) =>
       call(
         'deleteManagementProjectsByIdSuggestionsBySuggestionIdDismissal',

@@ -30,7 +30,7 @@ export interface TaskListQuery extends ProjectChoice {
 /** The longest wait of one request. Source: docs/interface §8. */
 const WAIT_SECONDS = 60;
 
-/** Up to about 8 seconds between two attempts to listen. */
+/** Limits the pause between two attempts to connect to about 8 seconds. */
 const MOST_DOUBLINGS = 6;
 
 const hasEnded = (task: Task) => task.finishTime !== null;
@@ -98,7 +98,7 @@ async function* listen({ request }: Transport, id: string, { signal }: CallOptio
   try {
     yield* readEvents<Task>(response, 'task');
   } catch (error) {
-    // The stream broke off, which proxies do to quiet streams. The next one follows.
+    // The stream broke, because proxies close quiet streams. The caller opens the next one.
     if (signal?.aborted || error instanceof SyntaxError) throw error;
   }
 }

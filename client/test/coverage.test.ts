@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createRelata } from '@relata/client';
 import { operations } from '../src/wire.ts';
 
-/** Another method covers it, by sending the same question in another way. */
+/** Operations without a method of their own, with the reason. */
 const BY_ANOTHER: Readonly<Record<string, string>> = {
   getProductServiceProductsBySku: 'lookUp sends a POST, which has no URL limit',
   postSearchRelationsResult: 'relatedTo sends a GET',
@@ -12,8 +12,8 @@ const BY_ANOTHER: Readonly<Record<string, string>> = {
   getSearch: 'shop.search sends a POST, which has no URL limit',
   getDocsApi: 'a page for people',
   postManagementSessionPasskey:
-    'signIn sends it once an authenticator has signed: see session.test.ts of the console',
-  postManagementSessionPasskeys: 'addPasskey sends it, likewise',
+    'signIn sends it once an authenticator has signed: see console/test/session.test.ts',
+  postManagementSessionPasskeys: 'addPasskey sends it once an authenticator has signed',
   get: 'leads people to the console or the documentation',
   postMcp: 'used by agents, through their own protocol',
   getChannelsByTokenByFileName: 'used by every holder of the address, without a key',
@@ -36,10 +36,10 @@ const BY_ANOTHER: Readonly<Record<string, string>> = {
   postEtlTriggersWebhookByTriggerId: 'called by other systems, through the URL that a pipeline answers',
 };
 
-/** Keeps the test from waiting. */
+/** A task that has ended, so that the test does not wait. */
 const ENDED = '{"taskStatus":"FINISHED","finishTime":1}';
 
-/** Arguments of methods, in some order. Each method is called with all of these, and refuses most. */
+/** Lists of arguments. Each method is called with every list, and rejects most of them. */
 const ARGUMENTS: readonly (readonly unknown[])[] = [
   [1, 1, {}],
   [
@@ -88,7 +88,7 @@ async function tryOut(method: (...given: unknown[]) => unknown, given: readonly 
     const late = new Promise((resolve) => until.addEventListener('abort', resolve));
     await Promise.race([first, late]);
   } catch {
-    // These arguments were not meant for this method.
+    // These arguments do not fit this method.
   }
 }
 

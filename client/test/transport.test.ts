@@ -43,7 +43,7 @@ test('the client does not repeat a refusal, and also reports a refusal without a
   assert.equal(requests.length, 1);
 });
 
-test('an unreachable service ends in an UnreachableError, and an aborted call in its reason', async (t) => {
+test('an unreachable service throws UnreachableError, and an aborted call throws its reason', async (t) => {
   const { relata } = await startBad(t, (_, response) => void response.destroy());
   await assert.rejects(relata.projects.get(1), UnreachableError);
   const aborted = AbortSignal.abort(new Error('enough'));

@@ -113,7 +113,7 @@ test('an import sends its file for only one preview, and its button becomes read
   await button.and(page.locator(':enabled')).waitFor();
   await page.getByText('Last', { exact: true }).waitFor();
   assert.equal(await page.getByText('First', { exact: true }).count(), 0);
-  // The time that a change rests before it is previewed.
+  // The delay between a change and its preview.
   await page.waitForTimeout(1_000);
   assert.equal(previews, 1);
   assert.equal(await button.isEnabled(), true);

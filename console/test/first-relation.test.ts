@@ -9,7 +9,7 @@ import { makeExample } from '../src/state/example.ts';
 import { startConsole, untilBuilt } from './harness.ts';
 import { enterAsOwner } from './people.ts';
 
-/** What a new user with a file may need at most. Source: the measure of the first use. */
+/** The maximum of clicks and time that a new user with a file may need. */
 const MOST_CLICKS = 10;
 const MOST_MS = 120_000;
 

@@ -67,7 +67,7 @@ test('every page is German after the user chooses German, also after a reload, a
   const id = await makeExampleProject(service, 'Bohrer');
   const page = await open('#/');
   await page.getByRole('heading', { name: 'Sign in to Relata' }).waitFor();
-  assert.ok((await findEnglish(page)).length > 5, 'English is found where it is');
+  assert.ok((await findEnglish(page)).length > 5, 'the check finds English texts on an English page');
   await signInByKey(page, service.key);
 
   await page.evaluate((to) => {

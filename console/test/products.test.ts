@@ -300,7 +300,7 @@ test('changes only the edited attributes of a product, and reports changes by an
   const { task } = await relata.products.change([theirs], { projectId: id });
   await relata.tasks.wait(task.id);
   await dialog.getByRole('button', { name: 'Send' }).click();
-  await dialog.getByText('Changed meanwhile: Diameter').waitFor();
+  await dialog.getByText('Changed in the meantime: Diameter').waitFor();
   await dialog.getByRole('cell', { name: '11 mm' }).waitFor();
   await dialog.getByRole('button', { name: 'Send' }).click();
   await page.getByText('BIT-3-10 is changed').waitFor();

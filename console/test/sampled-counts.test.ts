@@ -10,8 +10,8 @@ import { shareConsole } from './harness.ts';
  */
 const PRODUCTS = 60_000;
 /**
- * A sample of 50,000 has the first 50 of each 60 products. It has more LGA1151 than AM4, but the catalog has
- * fewer.
+ * A sample of 50,000 has the first 50 of each 60 products. The sample has more LGA1151 than AM4 products, but
+ * the whole catalog has fewer.
  */
 const socketOf = (index: number): string => {
   const position = index % 60;

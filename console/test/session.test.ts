@@ -131,7 +131,7 @@ test('a passkey is added, required after the password, and removed by another ow
   const { authenticatorId } = await devices.send('WebAuthn.addVirtualAuthenticator', {
     options: { protocol: 'ctap2', transport: 'usb', automaticPresenceSimulation: true },
   });
-  await page.getByRole('button', { name: 'Ask the device' }).click();
+  await page.getByRole('button', { name: 'Create the passkey' }).click();
   await page.getByText('for localhost, never used').waitFor();
   const { credentials } = await devices.send('WebAuthn.getCredentials', { authenticatorId });
   assert.equal(credentials[0]?.rpId, 'localhost');

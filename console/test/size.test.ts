@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { makeExampleProject, startConsole } from './harness.ts';
 
 const DIST = join(import.meta.dirname, '../dist');
-/** The maximum that a browser loads before the first view, from the issue and the README. */
+/** The maximum that a browser loads before the first view. */
 const FIRST_LOAD_BYTES = 250_000;
 /** The maximum for a user who has opened every view in both languages. */
 const ALL_BYTES = 350_000;

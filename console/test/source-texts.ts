@@ -46,9 +46,9 @@ export function readTexts(file: string, code: string): SourceTexts {
   };
   const checkCall = (text: ts.Node) => {
     if (ts.isStringLiteralLike(text)) texts.push(text.text);
-    else if (file !== SAYS_OTHERS) blame(text, 'says a text that is not written there');
+    else if (file !== SAYS_OTHERS) blame(text, 'translates a text that is not a literal');
     if (ts.findAncestor(text, isDrawn) === undefined)
-      blame(text, 'is said while the file is loaded, in the language of the start');
+      blame(text, 'is translated while the file loads, so it keeps the first language');
   };
   const visit = (node: ts.Node): void => {
     for (const text of listRead(node).flatMap(listBare))

@@ -28,7 +28,7 @@ test('finds untranslated texts in every position', () => {
   const { texts, mistakes } = readTexts('part.tsx', forgotten);
   assert.deepEqual(texts, ['At the start', 'Here']);
   assert.deepEqual(mistakes, [
-    'part.tsx:2 is said while the file is loaded, in the language of the start',
+    'part.tsx:2 is translated while the file loads, so it keeps the first language',
     'part.tsx:3 is not translated: "Kind"',
     "part.tsx:3 is not translated: 'First one'",
     'part.tsx:3 is not translated: Row',
@@ -36,7 +36,7 @@ test('finds untranslated texts in every position', () => {
     "part.tsx:6 is not translated: 'Not yet'",
     'part.tsx:6 is not translated: Hello',
     'part.tsx:6 is not translated: `you are`',
-    'part.tsx:6 says a text that is not written there',
+    'part.tsx:6 translates a text that is not a literal',
   ]);
   const named = '<a href="/x" className="strong">Relata {name} · {count} %<input placeholder="A1, B4" /></a>';
   assert.deepEqual(readTexts('part.tsx', named).mistakes, []);
@@ -80,7 +80,7 @@ function listParts(text: string): string[] {
     if (!Array.isArray(token)) return;
     const [name, type, cases = {}] = token;
     parts.add(name).add(type === 'plural' ? `${name} plural` : name);
-    if (type === 'plural') assert.ok('one' in cases || '0' in cases, `${text} has no form for one`);
+    if (type === 'plural') assert.ok('one' in cases || '0' in cases, `${text} has no singular form`);
     Object.values(cases).flat().forEach(look);
   };
   compileMessage(text).forEach(look);

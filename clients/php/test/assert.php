@@ -33,7 +33,11 @@ function connect(): Relata
     return new Relata((string) getenv('RELATA_URL'), (string) getenv('RELATA_API_KEY'), new Client(), $factory, $factory);
 }
 
-/** @param array<string, callable(Relata, int): void> $tests each says ok or what is wrong, on a line of its own */
+/**
+ * Prints ok or the failure of each test, one test per line.
+ *
+ * @param array<string, callable(Relata, int): void> $tests
+ */
 function run(array $tests): void
 {
     set_error_handler(static function (int $level, string $message): never {

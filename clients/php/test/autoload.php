@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** Stands for Composer's: the classes of the package, and the HTTP clients that Debian's packages install. */
+/** Replaces the autoloader of Composer. Loads the classes of the package, and the HTTP clients of Debian's packages. */
 spl_autoload_register(static function (string $class): void {
     if (str_starts_with($class, 'Relata\\')) {
         require __DIR__ . '/../src/' . substr($class, 7) . '.php';

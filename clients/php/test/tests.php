@@ -22,7 +22,7 @@ function drills(int $count): Generator
 }
 
 run([
-    'a full update from a generator, with a preview before the commit' => function (Relata $relata, int $projectId): void {
+    'a full update reads a generator, and shows a preview before the commit' => function (Relata $relata, int $projectId): void {
         $seen = [];
         $result = $relata->products->fullUpdate(
             drills(12_000),
@@ -53,7 +53,7 @@ run([
         same('FINISHED', $done->task['taskStatus'], 'with the number that is to be deleted');
     },
 
-    'incremental and partial updates, deletion, lookup, restore' => function (Relata $relata, int $projectId): void {
+    'products are replaced, changed, deleted, looked up and restored' => function (Relata $relata, int $projectId): void {
         $relata->products->fullUpdate(drills(5), $projectId);
         [$answer] = $relata->products->replace([['identifier' => 'A/1 ä', 'name' => 'New']], $projectId);
         same('FINISHED', $relata->tasks->wait($answer['task']['id'])['taskStatus'], 'an incremental update');
@@ -69,7 +69,7 @@ run([
         same(4, count($relata->products->lookUp(['A/1 ä', '1', '2', '4'], $projectId)), 'after a restore');
     },
 
-    'related products of one and of many, with reasons' => function (Relata $relata, int $projectId): void {
+    'returns the related products of one and of many products, with reasons' => function (Relata $relata, int $projectId): void {
         $relata->products->fullUpdate(drills(300), $projectId);
         $relation = $relata->call('POST', "/management/projects/$projectId/relations", [], [
             'name' => 'Same chuck',
@@ -103,7 +103,7 @@ run([
         same([150, 1], [$found['total'], count($found['items'])], 'a search');
     },
 
-    'tasks, and one exception for whatever goes wrong' => function (Relata $relata, int $projectId): void {
+    'reads tasks, and reports every failure as a RelataException' => function (Relata $relata, int $projectId): void {
         $bad = [['identifier' => 'A1', 'name' => 'Good'], ['identifier' => 'A2']];
         $error = caught(fn () => $relata->products->replace($bad, $projectId));
         same([RelataException::class, 400, 'product_invalid'], [$error::class, $error->status, $error->reason], 'refused');
@@ -126,17 +126,17 @@ run([
         same([RelataException::class, null], [$error::class, $error->status], 'no service');
     },
 
-    'a write is repeated under one idempotency key, and done once' => function (Relata $relata, int $projectId): void {
+    'a write is repeated under one idempotency key, and takes effect once' => function (Relata $relata, int $projectId): void {
         $begun = microtime(true);
         $answers = $relata->products->replace([['identifier' => 'A1', 'name' => 'A']], $projectId, idempotencyKey: 'night');
         same(1, count($answers), 'one answer');
         same(true, microtime(true) - $begun >= 1, 'Retry-After: 1 was waited for');
     },
 
-    '20,000 products in 32 MB' => function (Relata $relata, int $projectId): void {
+    'a full update of 20,000 products needs at most 32 MB of memory' => function (Relata $relata, int $projectId): void {
         $products = (function (): Generator {
             foreach (drills(20_000) as $product) {
-                // Random, so that packing does not make the memory small.
+                // The text is random, so that compression does not reduce the memory.
                 yield ['productUrl' => 'https://shop/' . bin2hex(random_bytes(500))] + $product;
             }
         })();

@@ -147,11 +147,11 @@ def errors(relata: Relata, project: int) -> None:
 
 
 TESTS: Dict[str, Callable[[Relata, int], None]] = {
-    "a full update from a generator, with a preview before the commit": full_update,
-    "incremental and partial updates, deletion, lookup, restore": updates,
-    "a push that was broken off goes on behind the last accepted batch": resume,
-    "related products, fit and search": relations,
-    "refusals say what was wrong": errors,
+    "a full update reads a generator, and shows a preview before the commit": full_update,
+    "products are replaced, changed, deleted, looked up and restored": updates,
+    "an interrupted push resumes after the last accepted batch": resume,
+    "returns related products, verdicts of fit and search results": relations,
+    "a refusal raises an error with its reason": errors,
 }
 
 if __name__ == "__main__":

@@ -328,9 +328,10 @@ export function RecentRequests() {
 
 function describeReach(since: number, isWhole: boolean): string {
   const moment = formatMoment(since);
-  if (isWhole) return t('Kept in memory since the start of the service, {moment}.', { moment });
+  if (isWhole)
+    return t('The service has kept these requests in memory since it started, {moment}.', { moment });
   return t(
-    'Kept by the process that sent this answer, since {moment}. Other processes keep their own requests.',
+    'The process that sent this answer has kept these requests since {moment}. Other processes keep their own requests.',
     { moment },
   );
 }
@@ -419,7 +420,7 @@ function SentBody({ request: { body, bodyBytes, isBodyWhole } }: { request: Kept
   );
 }
 
-/** Keys are removed: the request is sent again with the reader's own key. */
+/** Removes the key, because the reader sends the request again with another key. */
 const withoutKey = (url: string) => url.replace(/([?&])apiKey=[^&]*&?/, '$1').replace(/[?&]$/, '');
 
 function toCall({ method, url, body, bodyBytes, isBodyWhole }: KeptRequest): string {
@@ -430,8 +431,9 @@ function toCall({ method, url, body, bodyBytes, isBodyWhole }: KeptRequest): str
 
 function describeCall({ body, bodyBytes, isBodyWhole }: KeptRequest): string {
   const key = t('Set RELATA_URL and RELATA_API_KEY; the key of the request is not kept.');
-  if (body === null && bodyBytes > 0) return `${key} ${t('The body is not kept: put it in the file body.')}`;
+  if (body === null && bodyBytes > 0)
+    return `${key} ${t('The body is not kept. Save it as a file with the name body.')}`;
   return bodyBytes === 0 || isBodyWhole
     ? key
-    : `${key} ${t('Only the beginning of the body is kept: put the whole one in the file body.')}`;
+    : `${key} ${t('Only the beginning of the body is kept. Save the whole body as a file with the name body.')}`;
 }

@@ -414,7 +414,7 @@ export function Passkeys() {
           icon="plus"
           words={t('Add a passkey')}
           title={t('Add a passkey')}
-          action={t('Ask the device')}
+          action={t('Create the passkey')}
           onSubmit={add}
           canSubmit={name.trim() !== ''}
         >

@@ -47,7 +47,7 @@ export function CallSamples() {
   );
 }
 
-/** The tabs of the library would add 3 KB. Arrow keys select a tab, as in the library. */
+/** The tab component of the library would add 3 KB. Arrow keys select a tab, as in the library. */
 function LanguageTabs({ call }: { call: PageCall }) {
   const id = useId();
   const [chosen, choose] = useState<SampleLanguage>('curl');

@@ -287,7 +287,7 @@ $answer = ${writePhpCall(call)};
 echo json_encode($answer, JSON_PRETTY_PRINT);`;
 }
 
-/** Parameter names of the PHP client, in the order of the TypeScript client's; options go by name too. */
+/** The parameters of the PHP client, in the order of the TypeScript client. Options are also passed by name. */
 const PHP_NAMES: Readonly<Record<string, readonly string[]>> = {
   'products.lookUpOne': ['identifier'],
   'relations.relatedTo': ['identifier'],

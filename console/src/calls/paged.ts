@@ -10,7 +10,7 @@ const LISTS = [
 ];
 const WITH_ONES = ['products', 'relations', 'pipelines', 'channels', 'updates', 'events'];
 
-/** Whether a page shows the data of a call; pages for creating something or filling a form do not. */
+/** Whether a page shows the data of a call. A page with only a form, such as a new relation, does not. */
 export function hasPageCalls({ parts: [first, id, list = '', itemId, act] }: Place): boolean {
   if (first !== 'projects' || id === undefined || itemId === 'new' || act !== undefined) return false;
   return (itemId === undefined ? LISTS : WITH_ONES).includes(list);

@@ -19,7 +19,11 @@ const mapping: ChannelMapping = { brand: { attribute: 'Brand' }, id: { field: 'i
 test('lists a required field without a mapping at its position in the format (§16.2)', () => {
   assert.deepEqual(listFields(mapping, FIELDS), ['brand', 'id', 'title']);
   assert.deepEqual(listFields({ brand: { attribute: 'Brand' } }, FIELDS), ['id', 'title', 'brand']);
-  assert.deepEqual(listFields(mapping, undefined), ['brand', 'id'], 'a format that takes any requires none');
+  assert.deepEqual(
+    listFields(mapping, undefined),
+    ['brand', 'id'],
+    'a format that accepts any field requires none',
+  );
 });
 
 test('keeps the order of columns when a field is changed, added, renamed or removed', () => {

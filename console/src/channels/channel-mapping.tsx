@@ -250,7 +250,7 @@ const FIRST_ROWS = 3;
 
 interface Tried {
   readonly preview: UseQueryResult<ChannelPreview>;
-  /** Whether the preview is that of the draft. */
+  /** Whether the preview belongs to the current draft. */
   readonly isSettled: boolean;
   /** The suggested mapping for the draft's format. */
   readonly suggested: ChannelMapping | undefined;

@@ -72,7 +72,7 @@ interface Shape {
   onSave(change: ChangeOntology): Promise<void>;
 }
 
-/** One attribute: its type and unit to change, its values to view. */
+/** The dialog of one attribute: its type and unit to edit, and its values to read. */
 export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }: Shape) {
   const { canChange } = useRights();
   const stored = useMemo(() => {
@@ -145,7 +145,7 @@ function withAttribute(
   if (opened === undefined)
     return { ...now, attributes: [...now.attributes, toAttribute(undefined, edited.draft)] };
   const theirs = findAttribute(now, opened);
-  if (theirs === undefined) throw new Error(t('This attribute was removed meanwhile.'));
+  if (theirs === undefined) throw new Error(t('This attribute was removed in the meantime.'));
   const merged = withName(
     toAttribute(theirs, mergeOver(edited, toDraft(theirs), 'attribute')),
     theirs.name,

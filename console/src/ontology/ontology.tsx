@@ -37,7 +37,7 @@ import { linkWith, projectLink, useFilters } from '../state/route.ts';
 import { useSettled } from '../state/timing.ts';
 import { AttributeDialog, type ChangeOntology, countProblems } from './attribute-dialog.tsx';
 
-/** The number of rows a person would read; the filter finds the others. */
+/** The number of rows that a person would read. The filter finds the others. */
 const SHOWN_ATTRIBUTES = 300;
 /** The attributes with their types and units. */
 export function OntologyView() {
@@ -87,10 +87,10 @@ function useSave() {
     );
     recount();
   };
-  // No view waits for this. It counts the coverage again after the values have been read again.
+  // Counts the coverage again after the values have been read again. No view waits for this.
   function recount(): void {
     void untilDone(relata, projectId)
-      // A task that cannot be followed ends all the same; a later recount is correct too.
+      // The task ends even if the console cannot follow it, and a later recount is also correct.
       .catch(() => undefined)
       .then(() => reread('coverage'));
   }
@@ -102,7 +102,7 @@ const listRenames = ({ attributes }: SentOntology): Renaming[] =>
   attributes.filter((attribute): attribute is Renaming => attribute.renameTo !== undefined);
 
 /**
- * Undoing a rename that changed all references changes all of them back. Source: docs/interface §11.8 rule 4.
+ * The opposite rename undoes a rename that changed all references. Source: docs/interface §11.8 rule 4.
  */
 const toFormer = ({ attributes, ...rest }: Ontology, renames: readonly Renaming[]): SentOntology => ({
   ...rest,
@@ -115,8 +115,8 @@ const toFormer = ({ attributes, ...rest }: Ontology, renames: readonly Renaming[
 });
 
 /**
- * A task updates the products. The list of tasks has it before the change is answered. Source: docs/interface
- * §11.5.
+ * A task updates the products. It is in the list of tasks before the service answers the change. Source:
+ * docs/interface §11.5.
  */
 async function untilDone(relata: Relata, projectId: number): Promise<void> {
   const { tasks } = await relata.tasks.list({ projectId, limit: 20 });

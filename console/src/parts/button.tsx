@@ -143,7 +143,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Always beside words, so screen readers skip it. */
+/** Screen readers skip an icon, because it is always beside words. */
 export const Icon = ({ name, size = 16 }: { name: IconName; size?: number }) => (
   <svg
     width={size}

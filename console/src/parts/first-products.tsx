@@ -49,7 +49,7 @@ export function FirstProducts() {
   );
 }
 
-/** Checks every two seconds for products, and has all views reloaded when there are some. */
+/** Checks for products every two seconds, and reloads all views once there are some. */
 function useArrival() {
   const { data: arrived } = useOfProject(
     ['arrival'],

@@ -369,7 +369,7 @@ export function FormDialog({
     setAsking(false);
     dialog.onClose();
   };
-  // Escape or a click beside the dialog may be pressed twice by mistake; only the button leaves.
+  // A user may press Escape, or click beside the dialog, twice by mistake. So only the button leaves.
   const leave = () => (isUnsaved ? setAsking(true) : close());
   const submit = async () => {
     setBusy(true);
@@ -406,12 +406,12 @@ export function FormDialog({
 }
 
 interface SafeShape {
-  /** A new address renders the view again. */
+  /** A change of the address renders the view again. */
   address: string;
   children: ReactNode;
 }
 
-/** Keeps a failing view from taking down the others and the navigation. */
+/** Contains the error of a view, so that the other views and the navigation keep working. */
 export class Safe extends Component<SafeShape, { error: unknown }> {
   override state: { error: unknown } = { error: undefined };
 

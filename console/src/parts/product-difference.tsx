@@ -98,7 +98,7 @@ interface SayReachShape {
   keptDays: number | null;
 }
 
-/** Says how far back changes can be undone. */
+/** Shows how far back changes can be undone. */
 export function describeReach({ keptCommits, keptDays }: SayReachShape): string {
   if (keptCommits === 0) return t('Nothing can be undone, because the settings do not keep any changes.');
   const count = keptCommits;

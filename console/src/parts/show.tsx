@@ -298,7 +298,7 @@ interface ChipShape {
   product: { readonly identifier: string; readonly name?: string; readonly thumbnail?: string };
   /** A note after the identifier. */
   note?: string;
-  /** Whether it has no page yet. */
+  /** Whether the product has no page yet. */
   isPlanned?: boolean;
   children?: ReactNode;
 }

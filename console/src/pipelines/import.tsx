@@ -109,7 +109,7 @@ interface ImportShape {
   file: File;
   definition: PipelineDefinition;
   catalog: PreviewCatalog;
-  /** Whether the preview is that of the definition. */
+  /** Whether the preview belongs to the current definition. */
   isSettled: boolean;
 }
 
@@ -175,7 +175,7 @@ function useImport(file: File, definition: PipelineDefinition) {
 const SHOWN_PRODUCTS = 8;
 const SHOWN_VALUES = 3;
 
-/** The catalog to be: counts, first products, categories, attributes with types and units, and actions. */
+/** The resulting catalog: counts, first products, categories, attributes with types and units, and actions. */
 export function ImportCatalog({
   catalog,
   rows,

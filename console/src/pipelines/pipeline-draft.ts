@@ -29,7 +29,7 @@ export function guessFormat(fileName: string): PipelineFormat['type'] | undefine
 /** Whether a mapping is required, optional or not allowed. Source: docs/interface §13.1 rule 13. */
 export function needOfMapping({ format, mode }: Pick<PipelineDefinition, 'format' | 'mode'>) {
   const need = findChoice('PipelineFormat', format)?.mapping ?? 'needed';
-  // The built-in mappings of formats make products.
+  // The built-in mapping of a format makes products, but neither links nor a table.
   return need === 'own' && !makesProducts(mode) ? 'needed' : need;
 }
 
@@ -51,7 +51,7 @@ export const nameMode = (mode: PipelineDefinition['mode']): string =>
     { mode },
   );
 
-/** Becomes a full update in a project without products, which creates the attributes. */
+/** In a project without products, the mode becomes full, because a full update creates the attributes. */
 export const EMPTY_PIPELINE: PipelineDefinition = {
   name: '',
   source: { type: 'upload' },
@@ -105,7 +105,7 @@ export function describeSource({ source }: Kind): string {
   if (source.type === 'sftp') return t('{path} on {host}', { path: source.path, host: source.host });
   return source.type === 's3'
     ? t('{key} in bucket {bucket}', { key: source.key, bucket: source.bucket })
-    : t('a file sent in');
+    : t('an uploaded file');
 }
 
 export function describeTrigger({ trigger, source }: Kind): string {

@@ -15,8 +15,7 @@ import { makesProducts, needOfMapping } from './pipeline-draft.ts';
 const FIRST_ROWS = 3;
 
 /**
- * The source when the user last requested to read it. Reading it at every typed letter would fetch incomplete
- * URLs.
+ * The source that the user last requested to read. Reading after each typed letter would fetch incomplete URLs.
  */
 interface Reading {
   readonly number: number;
@@ -34,7 +33,7 @@ export interface Tried {
 
 interface Editing {
   readonly pipelineId: number | undefined;
-  /** Whether to ask for the resulting catalog too. */
+  /** Whether to request the resulting catalog as well. */
   readonly hasCatalog?: boolean;
   onChange(changed: Partial<PipelineDefinition>): void;
 }
@@ -77,7 +76,7 @@ export function usePipelinePreview(
     suggested: isCurrent ? preview.data?.suggestion.mapping : undefined,
     isNew: pipelineId === undefined,
     onChange(changed) {
-      // The rows were read with this suggestion: a cached answer saves sending the file again.
+      // The rows were read with this suggestion. Caching the answer saves sending the file again.
       const taken = JSON.stringify({ format, mapping: changed.mapping, mode });
       if (mapping === undefined) queries.setQueryData(keyOf(taken), preview.data);
       onChange(changed);

@@ -49,7 +49,7 @@ export function Products() {
         title={t('Products')}
         actions={<ListActions filters={filters} onSort={(sort) => step({ sort })} onColumns={dropColumns} />}
       >
-        {/* biome-ignore lint/a11y/useSemanticElements: <search> is not known to every reader yet */}
+        {/* biome-ignore lint/a11y/useSemanticElements: not every screen reader supports <search> yet */}
         <div role="search">
           <ProductFinder filters={filters} onChange={(q) => change({ q })} />
         </div>
@@ -80,7 +80,7 @@ export function Products() {
   );
 }
 
-/** @returns the filters of the address: `change` is for typing, `step` for a click, with an entry of the history each */
+/** @returns the filters of the address. `change` is for typing. `step` is for a click and adds a history entry. */
 function useViewFilters() {
   const [filters, changeSome, stepSome] = useFilters([...VIEW_PARTS, ...EARLIER_FILTERS]);
   const renewed = renewFilters(filters);
@@ -108,7 +108,7 @@ function useApplied(filters: ProductFilters): ProductFilters {
 interface ListActionsShape {
   filters: ProductFilters;
   onSort(sort: string): void;
-  /** Called when columns were chosen, which this browser keeps. */
+  /** Called when the user has chosen columns, which this browser stores. */
   onColumns(): void;
 }
 

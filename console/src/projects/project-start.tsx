@@ -65,7 +65,7 @@ function Question({ any }: { any: string }) {
   const { data: relations, isPending } = useRelations();
   const ready = relations?.filter(finds).slice(0, EXAMPLES) ?? [];
   const standing = useStanding(product === '' ? ready[0] : undefined);
-  // While the catalog is being indexed, any product will do.
+  // While the catalog is being indexed, any product is suitable.
   const isLate = useIsLate(PATIENCE_MS);
   const isFinding = product === '' && (isPending || (standing.isFetching && !isLate));
   const identifier = product || standing.data || any;
@@ -123,7 +123,7 @@ function Example({ relation, onAsk }: { relation: Relation; onAsk(identifier: st
   );
 }
 
-/** A page that the user leaves sooner loads nothing. */
+/** If the user leaves the page before this time, the counts are not requested. */
 const READ_MS = 1_500;
 
 function Figures() {

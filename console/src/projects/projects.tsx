@@ -84,7 +84,7 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
     const project = await relata.projects.create({ name, locale, projectGroupId });
     await Promise.all([reread('projects'), reread('groups')]);
     setName('');
-    // Runs after the dialog has closed, which itself returns to the list.
+    // Runs later, because closing the dialog opens the list.
     setTimeout(() => goTo(linkTo('projects', project.id)));
   };
   return (
@@ -167,7 +167,7 @@ export const Home = () => (
 
 function GoTo({ projectId }: { projectId: number }) {
   useEffect(() => {
-    // This does not happen if the user has opened another view by then.
+    // The user may have opened another view by now, which stays.
     if (/^#?\/?$/.test(location.hash)) replaceWith(linkTo('projects', projectId));
   }, [projectId]);
   return null;

@@ -19,8 +19,8 @@ interface MatchShape {
 }
 
 /**
- * An element of a rule: one match, or several matches. Of several, either any has to hold, or all have to hold
- * in one row.
+ * An element of a rule: one match, or several matches. With several, either any one of them has to
+ * hold, or all of them have to hold in one row.
  */
 export function MatchEditor({ element, names, onChange }: MatchShape) {
   const kind = element.any ? 'any' : element.together ? 'together' : undefined;

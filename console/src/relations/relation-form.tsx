@@ -177,7 +177,7 @@ function Names({ draft, onChange }: Shape) {
   );
 }
 
-/** The conditions of both sides as a form: nested groups are too much for a sentence. */
+/** The conditions of both sides as a form, because nested groups do not fit into a sentence. */
 export function SidesForm({ draft, onChange }: Shape) {
   const attributes = useAttributes();
   return (

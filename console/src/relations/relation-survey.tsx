@@ -20,7 +20,10 @@ import {
 import { useOfProject } from '../state/answers.ts';
 import { useSettled } from '../state/timing.ts';
 
-/** A slower preview makes the next one manual. The first reads every product; the service caches that. */
+/**
+ * After a slower preview, the user has to request the next one. The first preview reads every product, which the
+ * service caches.
+ */
 const LIVE_MS = 5_000;
 /** Most previews take a tenth of a second. */
 const REST_MS = 150;

@@ -157,7 +157,7 @@ function Effect({ effect: { changed, created, deleted } }: { effect: ImportEffec
   );
 }
 
-/** Whether a relation answers, or else why not. */
+/** Whether a relation returns results, or the reason why it does not. */
 export function RelationState({ relation }: { relation: Pick<Relation, 'state' | 'enabled'> }) {
   if (relation.state === 'misconfigured') return <span className="badge bad">{t('cannot work')}</span>;
   if (relation.state === 'building') return <span className="badge busy">{t('building')}</span>;

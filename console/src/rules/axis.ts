@@ -21,7 +21,7 @@ export interface TimeMark {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The number of hours up to which hours are marked, and beyond which days are. */
+/** A span of up to this many hours has marks for hours. A longer span has marks for days. */
 const HOURS_SHOWN = 36;
 const MARKED_HOURS = 6;
 const MOST_DAYS = 7;

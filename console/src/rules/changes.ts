@@ -11,13 +11,13 @@ export const listChanged = <Definition extends object>(
 ): (keyof Definition)[] =>
   (Object.keys(names) as (keyof Definition)[]).filter((part) => differs(before[part], after[part]));
 
-/** One thing as it was read, as edited here, and as stored by now. */
+/** A definition as it was read, as it was edited here, and as it is stored now. */
 export type Versions<Definition> = Readonly<Record<'base' | 'mine' | 'theirs', Definition>>;
 
 /**
- * Merges two users' changes of one thing, part by part.
- * @returns mine with the parts that only they have changed, and the parts that both have changed to different
- * values, which keep mine
+ * Merges two users' changes of a definition, part by part.
+ * @returns this user's version with the parts that only the other user has changed, and the parts that both have
+ * changed to different values. Those parts keep this user's value.
  */
 export function mergeChanges<Definition extends object>({ base, mine, theirs }: Versions<Definition>) {
   const parts = [...new Set([base, mine, theirs].flatMap(Object.keys))] as (keyof Definition)[];
@@ -33,7 +33,7 @@ export function mergeChanges<Definition extends object>({ base, mine, theirs }: 
   return { merged, conflicts };
 }
 
-/** @returns a list of texts with both sides' additions and without their removals; undefined for others */
+/** @returns a list of texts with both users' additions and without their removals; undefined for other values */
 function mergeTexts({ base = [], mine = [], theirs = [] }: Versions<unknown>): string[] | undefined {
   if (!(isTexts(base) && isTexts(mine) && isTexts(theirs))) return undefined;
   const remaining = theirs.filter((text) => mine.includes(text) || !base.includes(text));

@@ -32,7 +32,7 @@ export function startTyped(kind: Kind, type: string): Typed {
   return { type, ...Object.fromEntries(required.map(({ name }) => [name, START[name] ?? ''])) };
 }
 
-/** The source, format or trigger of a definition: its other members depend on its type, and go by name. */
+/** The source, format or trigger of a definition: its other members depend on its type and are read by name. */
 export type Typed = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 export const valueNamed = (part: Typed, name: string): unknown => part[name];

@@ -190,7 +190,7 @@ export function describeValue({ value, fact }: { value: string; fact?: Partial<F
   return formatMoney(number, unit) ?? value;
 }
 
-/** @returns the number as understood, `1234.5 g` for `1.234,5 g`; undefined if the value shows it itself */
+/** @returns the number as understood, `1234.5 g` for `1.234,5 g`; undefined if the value already shows it */
 export function readingOf(value: string, { number, unit = '' }: Fact) {
   if (number === undefined) return undefined;
   const bare = value.endsWith(unit) ? value.slice(0, value.length - unit.length) : value;

@@ -12,7 +12,7 @@ export function findNearest(text: string, names: readonly string[]): string | un
   return near[0]?.name;
 }
 
-/** The edit distance of two texts, as far as it matters here. */
+/** The edit distance of two texts. It is not exact above the maximum. */
 function countWrong(text: string, other: string): number {
   if (Math.abs(text.length - other.length) > MOST_WRONG) return MOST_WRONG + 1;
   const start = Array.from({ length: other.length + 1 }, (_, index) => index);

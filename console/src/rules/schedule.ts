@@ -40,7 +40,7 @@ function describeMinutes(minute: string): string | undefined {
   return isNumber(minute) ? atMinute(everyHours(1), minute) : undefined;
 }
 
-/** @returns the step, or 0 if there is none or it does not divide the round evenly */
+/** @returns the step, or 0 if there is none or it does not divide `round` evenly */
 function stepOf(text: string, round: number): number {
   const step = Number(/^\*\/(\d+)$/.exec(text)?.[1] ?? 0);
   return step > 0 && round % step === 0 ? step : 0;

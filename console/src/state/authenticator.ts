@@ -36,7 +36,7 @@ export async function usePasskey(options: AssertionOptions): Promise<Signature> 
 }
 
 async function ask(work: () => Promise<Credential | null>): Promise<PublicKeyCredential> {
-  // Browsers hide it from pages loaded without https, except on localhost.
+  // Browsers hide this API from pages loaded without https, except on localhost.
   if (!('PublicKeyCredential' in globalThis)) throw new Error(t('Passkeys need https, or localhost.'));
   const credential = await work().catch((error: unknown) => {
     const isThere = error instanceof Error && error.name === 'InvalidStateError';

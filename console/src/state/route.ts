@@ -124,8 +124,8 @@ let typed = { in: '', at: 0 };
 /**
  * The filters of a list, kept in the address of its view, so that they can be shared, survive a reload and
  * follow the back button.
- * @returns the filters, empty if not set, a function that changes some of them while typing, and one that
- * does so by a click, with a history entry each
+ * @returns the filters, which are empty if not set, and two functions that change some of them: one for typing,
+ * and one for a click, which always adds a history entry
  */
 export function useFilters<Name extends string>(names: readonly Name[]) {
   const { query } = useRoute();

@@ -97,7 +97,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   return <Context value={state}>{children}</Context>;
 }
 
-/** Enters with the session of the browser's cookie, if there is one. */
+/** Signs in with the session of the browser's cookie, if there is one. */
 function useStoredSession(connect: Connect, enter: Enter, setCaller: (caller: null) => void): void {
   useEffect(() => {
     const aborted = new AbortController();
@@ -105,7 +105,7 @@ function useStoredSession(connect: Connect, enter: Enter, setCaller: (caller: nu
     client.session
       .get({ signal: aborted.signal })
       .then((session) => enter({ kind: 'user', session }, client))
-      // Signing in meets the same failure and explains it.
+      // The user then signs in, which fails for the same reason and shows it.
       .catch(() => {
         if (!aborted.signal.aborted) setCaller(null);
       });

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** A value outside of the views that follow it. */
+/** A value that is stored outside of the views that read it. */
 export function createShared<Value>(first: Value) {
   let value = first;
   const watchers = new Set<() => void>();

@@ -156,7 +156,7 @@ const LOOK_MS = 15_000;
 interface Shown {
   /** The session that was open when its figures were requested; a connector may begin another at any time. */
   readonly session: { readonly projectId: number; readonly fullUpdateId: number };
-  /** Counts only grow. While they are the same, the session has what was compared. */
+  /** Counts only grow. While they are the same, the session has exactly the compared products. */
   readonly accepted: { readonly batches: number; readonly products: number };
   readonly isInDoubt: boolean;
   readonly preview: FullUpdatePreview;
@@ -168,7 +168,7 @@ export function OpenFullUpdate() {
     ['full-update'],
     // A comparison takes a while, and is refused if no full update is open.
     async ({ relata, projectId, signal }): Promise<Shown | null> => {
-      // Counted before the comparison: a batch in between gets the commit refused rather than changed.
+      // Counted before the comparison, so that the service refuses the commit if a batch arrives in between.
       const open = await relata.products.findFullUpdate(projectId, { signal });
       if (open === undefined) return null;
       const { fullUpdateId, batches, products, lastBatch } = open;

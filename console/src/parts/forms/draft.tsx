@@ -15,7 +15,7 @@ export interface Draft<Definition> {
   /** The version that is stored now, and the parts that both users have changed to different values. */
   readonly theirs: { readonly value: Definition; readonly parts: readonly (keyof Definition)[] } | undefined;
   readonly isTouched: boolean;
-  /** The key of the form. It changes when the fields must show something else than what was typed. */
+  /** The key of the form. It changes when the fields must show something other than the typed text. */
   readonly round: number;
   change(changed: Partial<Definition>): void;
   takeTheirs(part: keyof Definition): void;
@@ -142,7 +142,9 @@ export function mergeOver<Definition extends object>(
   const { merged, conflicts } = mergeChanges({ base: base.value, mine: draft, theirs });
   if (conflicts.length === 0) return merged;
   throw new Error(
-    t('This {what} is not saved: it was changed meanwhile. Compare both versions first.', { what }),
+    t('This {what} is not saved, because it was changed in the meantime. Compare both versions first.', {
+      what,
+    }),
   );
 }
 
@@ -168,7 +170,7 @@ export function useUnsaved(isTouched: boolean) {
   return unsaved;
 }
 
-/** Both versions of a definition that another user has changed meanwhile, part by part. */
+/** Both versions of a definition that another user has changed in the meantime, part by part. */
 export function Meanwhile<Definition extends object>({
   what,
   of: { draft, theirs, names, takeTheirs, keepMine },
@@ -178,7 +180,7 @@ export function Meanwhile<Definition extends object>({
 }) {
   if (theirs === undefined) return null;
   return (
-    <section className="note warn" role="alert" aria-label={t('Changed meanwhile')}>
+    <section className="note warn" role="alert" aria-label={t('Changed in the meantime')}>
       <strong>{t('This {what} was changed since you opened it.', { what })}</strong>
       <Table<keyof Definition>
         rows={theirs.parts}

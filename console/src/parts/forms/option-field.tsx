@@ -15,7 +15,7 @@ import { describeCron } from '../../rules/schedule.ts';
 import { useMistake } from '../../state/mistakes.ts';
 import { AreaField, type Choice, NumberField, SelectField, TextField } from './field.tsx';
 
-/** Names for values that cannot be seen. An empty value differs from none. */
+/** Names for values that are hard to see. An empty value is not the same as no value. */
 const nameValues = (): Readonly<Record<string, string>> => ({
   ',': t('comma'),
   ';': t('semicolon'),
@@ -88,7 +88,10 @@ function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
     return (
       <SelectField
         label={label}
-        choices={[...(isRequired ? [] : [['', t('found by itself')] as const]), ...values.map(toChoice)]}
+        choices={[
+          ...(isRequired ? [] : [['', t('detected automatically')] as const]),
+          ...values.map(toChoice),
+        ]}
         value={value === '' ? EMPTY : String(value ?? '')}
         mistake={mistake}
         onChange={change}

@@ -105,7 +105,7 @@ function Side({ onLeave, onFind }: { onLeave?: () => void; onFind(): void }) {
         {account.map((entry) => (
           <NavLink key={entry[1]} entry={entry} />
         ))}
-        {/* In a tab of its own, as a user signed in by key would lose the key with the page. */}
+        {/* Opens a new tab, because a user who is signed in by key would lose the key with the page. */}
         <a href="/docs/" target="_blank" rel="noopener">
           <Icon name="log" />
           {t('Documentation')}
@@ -422,8 +422,8 @@ const listTakers = (root: Node | null): HTMLElement[] =>
       );
 
 /**
- * When the focused element is removed, with its row, card or button, focus would jump to the top of the page.
- * It moves to the replacement, or to the same place in the next row.
+ * When the focused element is removed with its row, card or button, the focus would jump to the top of the
+ * page. This function moves it to the replacement, or to the same position in the next row.
  * @returns a function that ends this
  */
 export function keepFocus(root: HTMLElement): () => void {

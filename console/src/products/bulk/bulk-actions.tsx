@@ -243,7 +243,7 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
       t('{count, plural, one {# product exported} other {# products exported}}', { count: file.count }),
     );
   };
-  // A user who closes the dialog knows that the export ended.
+  // Closing the dialog aborts the export, which is not an error.
   const start = () =>
     write().catch((reason: unknown) => {
       if (!running.current?.signal.aborted) throw reason;

@@ -81,7 +81,7 @@ export function ProductFacets({ filters, onChange }: Shape) {
   );
 }
 
-/** Facets of attributes with chosen values, counted without that choice, so that others can be added. */
+/** Facets of attributes with chosen values, counted without that choice, so that other values can be added. */
 function useOwnFacets(filters: ProductFilters, chosen: readonly ChosenFacet[]): ReadonlyMap<string, Own> {
   const { relata, projectId: id } = useCalls();
   const names = chosen.flatMap((facet) => ('in' in facet ? [facet.attribute] : []));

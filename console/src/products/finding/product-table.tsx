@@ -22,7 +22,7 @@ import { isSearch, type ProductFilters, toQuestion } from './product-filters.ts'
 
 /** Small enough to be read in a few milliseconds, large enough that scrolling rarely waits. */
 const PAGE_ROWS = 500;
-/** The tallest page that browsers draw has room for about 800,000 rows; further ones form another part. */
+/** The tallest page that browsers draw has room for about 800,000 rows. Further rows form another part. */
 const PART_ROWS = 500_000;
 
 /** All products, or those with a prefix, loaded by page while scrolling, in parts that browsers can draw. */
@@ -114,7 +114,7 @@ function useProductPages(prefix: string, { cursor }: Part) {
     },
     initialPageParam: cursor,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
-    // Only while the user types. Another part of the list is not a placeholder for this part.
+    // The previous rows stay while the user types. Another part of the list starts empty.
     placeholderData: cursor === undefined ? keepPreviousData : undefined,
     // Comparing or rereading a long list page by page would cost more than it is worth.
     structuralSharing: false,

@@ -32,7 +32,7 @@ const NARROW = 'minmax(0, 2.4fr)';
 /** As in tables.css: on a phone, a name takes two lines. */
 const ROW_HEIGHTS = { wide: 44, narrow: 64 };
 
-/** A phone has room for only one column more. */
+/** A phone has room for only one more column. */
 const isWideOnly = (columns: readonly Column[], column: Column) =>
   column !== columns.find((candidate) => attributeOf(candidate) !== undefined);
 
@@ -56,7 +56,7 @@ export function ProductGrid({ label, count, getRow, onNearEnd }: ProductGridShap
   const open = useCallback((row: ProductRow) => goTo(linkOf(row)), [linkOf]);
   const renderCells = useCallback(
     (row: ProductRow) => <Cells row={row} href={linkOf(row)} columns={columns} />,
-    // Cells contain dates in the language of their creation, so a new language makes new cells.
+    // Cells contain dates in the language of their creation, so a change of language creates them again.
     [linkOf, columns, language],
   );
   const template = useMemo(() => {

@@ -296,7 +296,7 @@ export function ProductEdit({ page }: { page: ProductPage }) {
 
 function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
   const { identifier } = page.product;
-  // The draft keeps its base, while the page may be reloaded behind it.
+  // The draft keeps its base even if the page behind the dialog is reloaded.
   const [base, setBase] = useState(() => readEntries(page.upload));
   const [entries, setEntries] = useState<readonly Entry[]>(base);
   const [theirs, setTheirs] = useState<readonly string[]>([]);
@@ -336,7 +336,9 @@ function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
           <h3>{t('Effect of sending')}</h3>
           {theirs.length > 0 && (
             <p className="note warn">
-              {t('Changed meanwhile: {names}. "Before" is what is stored now.', { names: theirs.join(', ') })}
+              {t('Changed in the meantime: {names}. "Before" shows the stored values.', {
+                names: theirs.join(', '),
+              })}
             </p>
           )}
           <ProductDifference

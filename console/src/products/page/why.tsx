@@ -114,7 +114,7 @@ export function PairCard({ identifier }: { identifier: string }) {
   );
 }
 
-/** The most relations to ask, with a call each. */
+/** The maximum number of relations to check. Each check is a call. */
 const MOST = 50;
 
 /** The verdict of each relation on two products, with relations that hold, or nearly hold, first. */
