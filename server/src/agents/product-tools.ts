@@ -62,7 +62,7 @@ export const findProducts = defineTool({
     ),
     facets: Type.Array(ShortFacet),
     facetsOf: optional.integer({
-      description: 'how many of the products found the facets count, if not all',
+      description: 'the number of hits that the facets count, if they do not count all hits',
     }),
     nextCursor: NextCursor,
   },
@@ -174,7 +174,7 @@ export const catalogChanges = defineTool({
     const below = cursor === undefined ? undefined : Number(cursor);
     const listedTasks = await tasks.list({ projectId: project.id, from: since, below, limit: CHANGES + 1 });
     const page = listedTasks.slice(0, CHANGES);
-    // Leaves uploads out, because an upload changes nothing before its commit, which is listed too.
+    // Omits uploads, because an upload changes nothing before its commit, and the list has the commit.
     const reported = page
       .filter(({ increment, status }) => increment === 'STEP_BASED' || status === 'FAILED')
       .map((task) => ({ number: task.number, change: describeChange(task) }));

@@ -14,9 +14,7 @@ interface QuestionParts extends Pick<RelatedAnswerParts, 'recallLocale' | 'recal
   readonly definitions: Pick<RelationChanges, 'get'>;
 }
 
-/**
- * Questions that threads answer: about relations themselves, and about products that have to fit each other.
- */
+/** Questions that threads answer: about relations themselves, and about the fit of products. */
 export function createRelationQuestions({ store, definitions, recallLocale, recallSettings }: QuestionParts) {
   /** Adds the locale of the project, unless the caller chose another. */
   const withLocale = async <Question extends { projectId: number; locale?: string | undefined }>(

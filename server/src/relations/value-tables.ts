@@ -16,7 +16,7 @@ import type { RelationStore } from './relation-threads/relation-threads.ts';
 import { listTables } from './rules/rules.ts';
 
 const MIB = 1024 * 1024;
-/** Size of all tables of an export, as large as one table may be. */
+/** The size limit of all tables of an export together, which equals the limit of one table. */
 const EXPORTED_MAX_MIB = 32;
 
 interface TableParts {

@@ -83,7 +83,10 @@ function indexSide(products: readonly ComparedProduct[], compared: Compared): Si
   return new Map([...numbers].map(([key, all]) => [key, Float64Array.from(all).sort()]));
 }
 
-/** @param others in it, `isUpper` is true if the product has the upper limit of the others */
+/**
+ * @param others the products to count in. `isUpper` is true if the product has the upper limit for the
+ * others
+ */
 function countPartners(
   product: ComparedProduct,
   compared: Compared,

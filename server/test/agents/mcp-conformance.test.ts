@@ -16,8 +16,7 @@ const SUITE = join(
 );
 
 /**
- * Scenarios that are expected to fail: each needs a feature that shop tools lack, under names of the suite's own
- * server.
+ * The scenarios that are expected to fail. Each needs a feature or a tool that this service does not have.
  */
 const EXPECTED_FAILURES = join(import.meta.dirname, 'mcp-conformance-failures.yml');
 

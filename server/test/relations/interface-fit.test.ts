@@ -359,7 +359,8 @@ test('a missing value may be negative if some product has a negative value of th
   assert.equal(await judge(), 'unknown');
   await catalog.done(await catalog.call('DELETE', '/products?identifiers=CELL'));
   assert.equal(await judge(), 'does_not_fit');
-  // A restore returns to an existing version of the product, which is older than the read one.
+  // A restore returns to an existing version of the product, which is older than the last version that the
+  // search read.
   await catalog.load(...COMPUTER, cell('-5 W'));
   assert.equal(await judge(), 'unknown');
   await catalog.load(...COMPUTER, cell('5 W'));
@@ -406,7 +407,7 @@ test('sums are exact, for upper and lower limits (§12.10 rules 10 and 11)', asy
   }
 });
 
-test('a total relates no products, follows the ontology, and reports faults with their place (§12.10 rules 10 and 12)', async () => {
+test('a total relates no products, follows the ontology, and a refusal names the path of each fault (§12.10 rules 10 and 12)', async () => {
   const [catalog, { id }] = await createComputer();
   assert.equal(await catalog.related('PSU-650', id), undefined);
   const path = `/management/projects/${catalog.projectId}/products/PSU-650/relations`;
@@ -556,8 +557,8 @@ test('missing values are counted, with the verdicts that they leave unknown (§1
     product('BIKE-X', 'Bicycles', { Wheel: '28 in' }),
     product('TYRE-Y', 'Tyres', { Width: '40 mm' }),
   );
-  // Bicycles 2, tyres 5: the missing clearance makes the bicycle's 5 unknown, and a missing width or wheel size those
-  // of 2 bicycles.
+  // There are 2 bicycles and 5 tyres. The missing clearance leaves the 5 verdicts of its bicycle unknown. A
+  // missing width or wheel size leaves the 2 verdicts of its tyre unknown.
   const [clearance, ...others] = await ask();
   assert.deepEqual(clearance, { attribute: 'Clearance', products: 1, verdicts: 5, relations: [id] });
   assert.deepEqual(others, [
@@ -612,7 +613,7 @@ test('the same question on the same version gets the same bytes, with a receipt 
   assert.notEqual(after.receipt.hash, receipt.hash);
 });
 
-test('a question that cannot be answered is refused with the place of the fault (§12.10 rule 7)', async () => {
+test('an invalid question is refused with the path of the fault (§12.10 rule 7)', async () => {
   const catalog = await createShop();
   const refused = async (question: object, detail: string) => {
     const answer = await catalog.post(FIT, question);

@@ -29,7 +29,7 @@ async function createLinks(fields: object = {}, settings?: object) {
   return { catalog, relation: body as AnyBody };
 }
 
-/** `call` is a method and path such as `PUT 1/links`. Bytes are sent as compressed. */
+/** `call` is a method and path such as `PUT 1/links`. A body of bytes is sent as gzip. */
 function send(catalog: RelationCatalog, call: string, body: string | Uint8Array) {
   const [method = '', path = ''] = call.split(' ');
   const packed = typeof body !== 'string' && { 'Content-Encoding': 'gzip' };

@@ -343,7 +343,7 @@ const conditions = (count: number) => ({
 });
 const condition = (more: object) => ({ source: { attribute: 'Price', ...more } });
 
-/** A fault and its place. */
+/** Members that make a definition invalid, and the text in the refusal that names the fault. */
 const MISTAKES: readonly [object, string][] = [
   [{ name: undefined }, "'name'"],
   [{ tag: undefined }, "'tag'"],
@@ -413,7 +413,7 @@ const MISTAKES: readonly [object, string][] = [
   [{ names: { 'de-DE': 'x' } }, '/names'],
 ];
 
-test('an invalid definition is 400 with the place of the fault, and nothing is stored (§12.1, §12.2 rule 2, §7.4)', async () => {
+test('an invalid definition is 400 with the path of the fault, and nothing is stored (§12.1, §12.2 rule 2, §7.4)', async () => {
   const catalog = await createTools();
   const stored = await catalog.relate(FULL);
   for (const [fields, detail] of MISTAKES) {

@@ -296,7 +296,8 @@ async function watch(catalog: RelationCatalog, relation: { id: number }): Promis
     if (requested.startsWith('T')) {
       assert.deepEqual([matchType, identifiers], ['SECOND_WAY', SOURCES]);
     } else {
-      // Some products are deleted only after a full update, the third of the five ways.
+      // Only answers of a full update (`version % 5` is 2) may lack products, because the next change deletes
+      // some.
       const isWhole = identifiers.length === TARGETS.length || version % 5 !== 2;
       assert.deepEqual([matchType, identifiers], ['FIRST_WAY', isWhole ? TARGETS : KEPT]);
     }
@@ -305,7 +306,7 @@ async function watch(catalog: RelationCatalog, relation: { id: number }): Promis
   return Math.max(...versions);
 }
 
-test('during updates, deletes and restores every answer is of one catalog that existed (§3.3 rule 2, §12.3 rule 1)', async () => {
+test('during updates, deletes and restores every answer shows one state of the catalog (§3.3 rule 2, §12.3 rule 1)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(...versioned(0));
   const relation = await catalog.relate({

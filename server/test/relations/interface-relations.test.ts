@@ -210,7 +210,7 @@ test('limits count groups, per relation and for each relation of a tag, with a d
 
 const BAD_LIMITS = [0, 101, -1, 1.5, 1e9, '5', 'text', '', null, true, [5]];
 
-test('a limit that is not an integer from 1 to 100 is 400 with its place in the details (§4.8 rule 7, §7.4)', async () => {
+test('a limit that is not an integer from 1 to 100 is 400 with its path in the details (§4.8 rule 7, §7.4)', async () => {
   const catalog = await createTools();
   const { id } = await catalog.relate(BITS);
   for (const limit of BAD_LIMITS) {
@@ -737,7 +737,7 @@ test('GET and POST answer the same, packed or not, computed or cached (§4.8 rul
   }
 });
 
-test('keys with read access may ask for relations of their own project only (§5.1 rules 7 and 8, §5.2, §7.2)', async () => {
+test('keys with read access may read only relations of their own project (§5.1 rules 7 and 8, §5.2, §7.2)', async () => {
   const catalog = await createTools();
   const other = await createRelationCatalog(service());
   await catalog.relate(BITS);

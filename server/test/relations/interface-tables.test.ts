@@ -34,7 +34,7 @@ function onTables(catalog: RelationCatalog, call: string, options: object = {}) 
   return service().call(method, `/management/projects/${catalog.projectId}/tables${path}`, options);
 }
 
-/** By then a change is waiting for the lock of the catalog. */
+/** After this time, a change is waiting for the lock of the catalog. */
 const WAITING_MS = 500;
 
 async function createCameras(): Promise<RelationCatalog> {

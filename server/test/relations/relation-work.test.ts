@@ -190,7 +190,8 @@ test('one project never occupies all threads that answer (§12.6 rule 6)', async
 test('stopping the service ends previews (§12.6 rule 6)', async (t) => {
   const service = await startTestService(t, { settings: PATIENT });
   const large = await createLarge(service);
-  // On open connections: the answer to the last call shows that the service had read the previews before.
+  // All calls use open connections, so the answer to the last call shows that the service had read the
+  // previews before.
   await Promise.all(Array.from({ length: 3 }, () => large.call('GET', '/projects')));
   const answers = Array.from({ length: 2 }, () => large.manage('POST', '/preview', rule(FRUITLESS)));
   assert.equal((await large.call('GET', '/projects')).status, 200);

@@ -27,10 +27,16 @@ const service = shareService();
 const TAG = 'goes with';
 const LIMITS = [1, 5, 100];
 const BULK = 100;
-/** The rules are the same on both stores; only the SQL differs. */
+/**
+ * The number of sources. A sample suffices, because the rules are the same on both stores and only the SQL
+ * differs.
+ */
 const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? 80);
 const SINGLE_SOURCES = 100;
-/** Two batches from the whole catalog, in a quarter of the time of the whole. real-catalog.test.ts writes all of it. */
+/**
+ * Two batches of products from the whole catalog take a quarter of its time. real-catalog.test.ts writes
+ * the whole catalog.
+ */
 const MOST_PRODUCTS = 17_000;
 const BUILD_LIMIT_MS = 600_000;
 
@@ -741,7 +747,9 @@ async function compareCatalog(catalog: TestCatalog, made: readonly Made[]): Prom
 }
 
 const PAIRS = Number(process.env.RELATA_TEST_PAIRS ?? 15_000);
-/** Plays between two checks of the number of compared pairs. One play has about 14,000. */
+/**
+ * The random plays between two checks of the number of compared pairs. A play compares about 14,000 pairs.
+ */
 const PLAYS = 2;
 
 test('random relations follow random catalogs through every kind of change (§3.3, §4.8, §11.5, §12.2, §12.3)', async (t) => {

@@ -90,7 +90,7 @@ test('lists that a thread keeps across versions equal newly made ones (§3.3 rul
     },
     () => catalog.load(...drawAll()).then(() => (isOpen = false)),
     async () => {
-      // Staged first, and committed after other changes.
+      // Stages products, or commits the products that were staged before other changes.
       if (isOpen) await catalog.done(await catalog.post('/products/batch/start'));
       else {
         await catalog.post('/products/batch/initiate');

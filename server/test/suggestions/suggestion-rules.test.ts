@@ -73,7 +73,7 @@ test('names are compared as people read them, and a limit is read from its name'
   assert.equal(readLimit('Minute hand'), undefined);
 });
 
-test('products that share a size on nearly all are a suggested relation, with the values and products as evidence (§17.2)', () => {
+test('a relation is suggested if nearly all products of two categories share a size, with values and products as evidence (§17.2)', () => {
   const frames = makeProducts('Frames', 50, (index) => ({
     'Wheel size': index === 7 ? '12 in' : sizeAt(index),
   }));
@@ -136,7 +136,7 @@ test('a limit in the name of an attribute is compared to the attribute that it l
   assert.equal(limited?.evidence.targetsPerSource, 40);
 });
 
-test('an attribute whose values are numbers of one unit with few exceptions gets that type suggested, with the exceptions (§17.3)', () => {
+test('a type is suggested for an attribute if it fits nearly all values, with the other values as evidence (§17.3)', () => {
   const products = makeProducts('Memory', 100, (index) => ({
     Speed: index === 3 ? 'unknown' : index === 5 ? '3,2 GHz' : `${1600 + index} MHz`,
     Serial: `0${index}1`,
@@ -181,7 +181,7 @@ test('a key that the ontology lacks is suggested with its type, and a chosen typ
   );
 });
 
-test('attributes with equal names in other letters and equal values are suggested as duplicates, unless products have both (§17.4)', () => {
+test('attributes with equal values and similar names are suggested as duplicates, unless products have both (§17.4)', () => {
   const colours = ['Red', 'Blue', 'Green', 'Black'];
   const products = makeProducts('Shirts', 100, (index) => ({
     [index < 70 ? 'Color' : 'Colour']: colours[index % 4],

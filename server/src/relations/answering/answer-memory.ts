@@ -111,8 +111,8 @@ export class AnswerMemory {
 }
 
 /**
- * @returns the places of answers up to `STEP_BYTES`, but at least one. An answer that is not cached counts as
- * empty.
+ * @returns the first positions whose answers take up to `STEP_BYTES`, but at least one position. An answer
+ * that is not cached counts as empty.
  */
 function takeFirst(space: CacheSpace, positions: Int32Array): Int32Array {
   let bytes = 0;

@@ -31,7 +31,7 @@ interface Requested {
   readonly source: FoundSource | undefined;
 }
 
-/** Reading this many items without need takes three times as long as another round trip. */
+/** Reading this many items that are already cached takes three times as long as another round trip. */
 const FEW_ITEMS = 200;
 /** With this many cached items, most of the items of the next answer are among them. */
 const MANY_ITEMS = 1_000;
@@ -93,7 +93,7 @@ export class CatalogRelations {
       const answered = relations.flatMap(({ id, limit }) => {
         const relation = this.findAnswering(id);
         if (relation === undefined) return [];
-        // A view that fetches reads the uploads for answers together with the variants, so it needs all
+        // A view of a remote catalog fetches uploads together with the variants, so it must search all
         // variants.
         const isBestEnough = input.form !== 'bulk' && view.share !== undefined;
         const related = search(view, relation, { ...requested, limit, isBestEnough });

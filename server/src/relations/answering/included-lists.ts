@@ -44,8 +44,8 @@ const LIKE_LIMIT = /^(limit.*|max.*|count|size|top|n)$/i;
 const LIKE_ID = /^(id|ids|tags?|tagname|name|relation|relation[-_]?id)$/i;
 
 /**
- * Refuses entries with a mistaken member name. Before, `limit` in an entry of tags was ignored, and the
- * caller silently got 10 products.
+ * Refuses entries with a mistaken member name. If `limit` in an entry of tags were ignored, the caller
+ * would get 10 products without any warning.
  * @throws the refusal with this code, which names the right member
  */
 export function refuseMixedUp(

@@ -53,8 +53,8 @@ function readList<Schema extends TSchema>(
   } catch (error) {
     throw new ServiceError('query_invalid', `/${name} must be a JSON list: ${(error as Error).message}`);
   }
-  // Uses these checks first, because listing errors interprets the schema. That takes longer than the
-  // remaining work of a small request.
+  // Runs the checks in code first, because `Value.Errors` interprets the schema. Interpreting takes longer
+  // than the remaining work of a small request.
   if (Array.isArray(list) && list.length <= 1_000 && list.every(isGood)) return list as Static<Schema>;
   const errors = [...Value.Errors(schema, list)].map(
     ({ instancePath, message }) => `/${name}${instancePath} ${message}`,

@@ -57,8 +57,8 @@ const takesSources = {
 const hooks = { onRequest: requestHook(({ query }) => joinPhpLists(query)), preValidation: takeNoBody };
 
 /**
- * Checked before everything else, because the contract fixes the text of this refusal. Source: docs/interface
- * §4.8 rule 6.
+ * The hook checks the lists before any other check, because the contract fixes the text of this refusal.
+ * Source: docs/interface §4.8 rule 6.
  */
 const common = {
   hooks: {
@@ -230,7 +230,7 @@ function sendRelated(
   });
 }
 
-/** Releases no part, because the end of sending a part of a stream is unknown. */
+/** Does not release the parts, because a stream does not report when the bytes of a part are sent. */
 async function* resume(read: readonly RelatedBytes[], steps: RelatedSteps): AsyncGenerator<Buffer, void> {
   for (const { bytes } of read) yield bytes;
   for await (const { bytes } of steps) yield bytes;

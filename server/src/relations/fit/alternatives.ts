@@ -43,8 +43,8 @@ export interface AlternativeOrder {
 }
 
 /**
- * @returns alternatives for each product that does not fit. They have its main category and fit all others,
- * nearest in price first.
+ * @returns alternatives for each product that does not fit. An alternative has the main category of the
+ * product and fits all other products. The nearest in price comes first.
  */
 export async function listAlternatives(catalog: AlternativeCatalog, order: AlternativeOrder) {
   const alternatives = [];

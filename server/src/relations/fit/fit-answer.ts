@@ -35,7 +35,7 @@ export interface FitParts {
   readonly limit: Budget;
 }
 
-/** Ten times as long as a catalog of 66,778 products takes, once it is in memory. */
+/** The time limit of a search for alternatives: ten times its duration on 66,778 products in memory. */
 const ALTERNATIVES_MS = 2_000;
 
 /** The most pairs in one answer; each pair takes about 600 bytes. */
@@ -205,8 +205,8 @@ class Signs {
   }
 
   /**
-   * @returns whether an attribute may be negative. It is looked up for these attributes and assumed for all
-   * others.
+   * @returns whether an attribute may be negative. Only these attributes are looked up; all others are
+   * assumed to have negative values.
    */
   async of(attributes: readonly ComparedAttribute[]): Promise<MayBeNegative> {
     for (const comparedAttribute of attributes)

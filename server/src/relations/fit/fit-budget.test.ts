@@ -8,10 +8,7 @@ import type { Relation } from '../relation-definitions/relation-definitions.ts';
 import { ColumnCache } from '../surveys/surveys.ts';
 import { answerFit, ConstraintCache, type FitCatalog, NegativeValues } from './fit.ts';
 
-/**
- * The budget of a question about fit. The requests that try to exceed it are small here; the tests count
- * their work.
- */
+/** The budget of a question about fit. The tests send small requests and count the steps of judging them. */
 
 const ITEMS = 100;
 const names = ['Size', 'Reach', 'Note'];

@@ -253,11 +253,12 @@ export class SetJudge {
         )
         .map(({ truth }) => truth);
     return {
-      /** Whether no constraint forbids the product beside another one. Totals are ignored. */
+      /** Whether no constraint forbids using the product with one of the others. Totals are ignored. */
       mayFit: (candidate: SetProduct) =>
         facing.every((side) => pairsOf(side, candidate).every((pair) => isFit(side.judge, pair))),
       /**
-       * Whether at least one constraint judges the product with the others, and all of them say that it fits.
+       * Whether at least one constraint judges the product with the others, and every such verdict is
+       * `fits`.
        */
       fitsStrictly(candidate: SetProduct): boolean {
         const judged = [
@@ -409,8 +410,8 @@ function listTotals(judge: Judge, set: readonly SetProduct[], mayBeNegative: May
 const wantsLess = (operator: Operator) => operator === 'less' || operator === 'lessOrEqual';
 
 /**
- * Of several values, the one with which the comparison holds most easily counts, because one suffices (§12.2
- * rule 9).
+ * If a product has several values, the value with which the comparison holds most easily counts, because
+ * one matching value suffices (§12.2 rule 9).
  */
 function chooseCounted({ product }: SetProduct, { target, operator }: CompiledMatch) {
   const sign = wantsLess(operator) ? 1 : -1;

@@ -45,8 +45,8 @@ interface KeyState {
   /** All documents up to this id have been read. */
   readUpTo: number;
   /**
-   * Documents with a negative value. Includes documents of no present product, because undoing a commit
-   * brings them back.
+   * Documents with a negative value. Includes documents that no present product has, because undoing a
+   * commit brings them back.
    */
   readonly documents: Set<number>;
 }

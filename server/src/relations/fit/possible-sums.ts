@@ -37,8 +37,8 @@ interface Summed {
 }
 
 /**
- * Whether the sum satisfies the comparison with one of the limits. A comparison changes at most once within
- * the range, so its two ends decide.
+ * Whether the sum satisfies the comparison with one of the limits. The result of a comparison changes at
+ * most once within the range, so the two ends of the range decide.
  */
 export function compareSum(
   summed: Summed,

@@ -103,7 +103,7 @@ const judgeWith =
 
 const asJudged = judgeWith(({ verdict }) => verdict);
 
-/** Numbers close to those of the test, and one that is larger than all of its sums. */
+/** Numbers close to the numbers of the test, and one number that is larger than all sums of the test. */
 const POSITIVE = ['0', '1', '1.5', '2', '1000000'];
 const NEGATIVE = ['-1', '-1000000'];
 
@@ -115,7 +115,8 @@ function complete(products: readonly FitProduct[], seed: number): FitProduct[] {
     const has = (name: string) =>
       attributes.some(({ key, value }) => key === name && (!NUMERIC.includes(name) || / mm$/.test(value)));
     const choose = <Value>(list: readonly Value[], name: number): Value => {
-      // Seeds below 7 choose the same for all products and attributes. From 7 on each has its own choice.
+      // Seeds below 7 choose the same list position for all products and attributes. Larger seeds choose a
+      // position for each product and attribute.
       const choice = seed < 7 ? seed : Math.imul(seed + index * 31 + name * 17, 2_654_435_761) >>> 8;
       return list[choice % list.length] as Value;
     };

@@ -28,7 +28,8 @@ export interface AcceptedLinks {
   /** The pieces of the list in order; each is a JSON list of lines. */
   readonly payloadNames: readonly string[];
   /**
-   * The number of pairs in the relation; 0 if not counted. `unchanged` is how many of them the list has too.
+   * The number of pairs in the relation; 0 if not counted. `unchanged` is the number of these pairs that
+   * the list contains.
    */
   readonly present: number;
   readonly unchanged: number;

@@ -157,7 +157,8 @@ function describeSearch({ build, side, limit, opposite }: CandidateSearch): stri
 }
 
 /**
- * An index of its own has other keys than the memberships of products, so the basis is then the whole side.
+ * The products and index positions that a list depends on. A rule with an index of its own has other keys
+ * than the memberships of products, so its lists depend on the whole side.
  */
 const basisOf = ({ index, opposite, ...side }: SideSearch, products: readonly number[]) => ({
   products,

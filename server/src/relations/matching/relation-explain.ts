@@ -182,7 +182,7 @@ const orAll = <Value>(satisfying: readonly Value[], all: readonly Value[]) =>
 const valueTextsOf = (satisfying: readonly RowedValue[], all: readonly RowedValue[]) =>
   orAll(satisfying, all).map(({ text = '' }) => text);
 
-/** @returns which side each product is on: the requested one and the found one */
+/** @returns the requested product and the result by the sides that they are on */
 export const orient = <Product>(matchType: MatchType, requested: Product, result: Product) =>
   matchType === 'FIRST_WAY' ? { source: requested, target: result } : { source: result, target: requested };
 

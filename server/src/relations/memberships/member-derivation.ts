@@ -357,8 +357,8 @@ interface Candidate {
 interface Candidates {
   readonly candidates: readonly Candidate[];
   /**
-   * The attributes that the rules read, usually half of 13. Reading all of them takes a quarter of the time
-   * of deriving.
+   * The attributes that the rules read, usually half of 13 attributes. Reading all 13 takes a quarter of
+   * the time of deriving.
    */
   readonly read: ReturnType<LookedAt['choose']>;
 }

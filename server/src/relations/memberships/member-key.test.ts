@@ -81,7 +81,7 @@ test('a key, a rank and 56 bytes of numbers fit an index row of PostgreSQL of 2,
     ...[100, 127, 128, 200].map((length) => encodeKey([longest.slice(0, length * 2)]).length),
   );
   const rank = encodeRank(Array.from({ length: 8 }, () => ({ value: longest, direction: 'desc' as const })));
-  // Each is preceded by its length of 4 bytes and begins at a multiple of 4.
+  // PostgreSQL stores the key and the rank with a length of 4 bytes each, aligned to a multiple of 4.
   assert.ok(56 + key + rank.length + 2 * 8 <= 2_704, `${key} and ${rank.length} bytes`);
 });
 

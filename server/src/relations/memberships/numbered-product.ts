@@ -110,7 +110,7 @@ export interface LookedAt extends Pick<DerivedSource, 'readOwn' | 'categoriesOf'
 /** An attribute, with the numbers of its values by the numbers of the texts of one key. */
 type Reader = Readonly<{ read: ReadAttribute; numbers: Numbers }>;
 
-/** The attributes and keys that are read of a product. */
+/** The attributes and keys that are read from a product. */
 interface ReadAttributes {
   readonly attributes: readonly ReadAttribute[];
   /** Indexed by the number of the key; undefined means all keys. */
@@ -197,7 +197,7 @@ export class NumberedProduct implements ProductView {
     this.chosen = this.all;
   }
 
-  /** Restricts what is read of the current product. Other values stay unread until the next product. */
+  /** Restricts which values of the current product are read. The restriction ends with the next product. */
   choose(read: ReadAttributes): void {
     this.chosen = read;
   }

@@ -10,10 +10,10 @@ export const NONE = -1;
 /** Stands for a number that has not been looked up. */
 export const UNKNOWN = -2;
 
-/** The memory of a number in a dictionary, with a short text. */
+/** The memory of a dictionary entry: a number with a short text. */
 const NUMBER_BYTES = 150;
 
-/** @returns the memory of a value, counted in numbers with short texts */
+/** @returns the memory of a value, in multiples of an entry with a short text */
 export const weigh = (value: string | number): number =>
   typeof value === 'number' ? 1 : 1 + Math.floor(value.length / NUMBER_BYTES);
 

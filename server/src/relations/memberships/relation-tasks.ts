@@ -132,7 +132,8 @@ export class RelationBuilds {
       throw error;
     } finally {
       if (isRefused) await tasks.withdraw(task);
-      // The task began before the change was stored, because this process seemed dead. A new task builds.
+      // The release fails if another process already runs the task, because this process seemed dead. That
+      // task began before the change was stored, so a new task builds the index.
       else if (!(await tasks.release(task))) await tasks.accept<object>(this.task, newTask);
     }
   }

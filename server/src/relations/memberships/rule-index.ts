@@ -113,7 +113,10 @@ function createIndex(rule: CompiledRule): RuleIndex {
   };
 }
 
-/** Such an entry combines several rows with the same key, so it can find too much. */
+/**
+ * Whether entries combine several rows with the same key. A search can then find products that do not
+ * match.
+ */
 const comparesRows = ({ factors }: Branch) =>
   factors.some((factor) => factor.length > 1 && factor.some(({ operator }) => operator !== 'equals'));
 

@@ -11,7 +11,7 @@ import type { Match, MatchElement, RelationDefinition, SentRelation } from './re
  */
 
 const MATCHES = 16;
-/** Elements that contain matches, with the least and the most number of these. */
+/** Elements that contain matches, with the smallest and the largest number of matches. */
 const LISTS = { any: [2, 8], together: [2, 6] } as const;
 
 /** Beyond these limits, a definition could not work with any ontology. */

@@ -35,7 +35,7 @@ const config = { guard: 'management', access: 'manage' } as const;
  * relations with tables.
  */
 const takesDefinition = { ...config, maxBodyMib: 16 } as const;
-/** A POST because its body is long. It changes nothing, so viewers may call it. */
+/** The method is POST because the body is long. It changes nothing, so viewers may call it. */
 const question = { ...config, role: 'viewer' } as const;
 const patientQuestion = { ...question, isPatient: true } as const;
 const PATH = '/management/projects/:id/relations';
@@ -181,7 +181,7 @@ function servePreview(server: Server, { relations, limitScans }: DefinitionRoute
     config: { ...patientQuestion, ...takesDefinition },
     summary: 'Try a definition on the catalog without storing it',
     description:
-      'The preview reads the whole catalog. A relation of links is tried with the stored links of the relation whose id it has. Of more than 10,000 sources, a sample is searched. The time of the search is limited, see endedEarly.',
+      'The preview reads the whole catalog. A relation of links is tried with the stored links of the relation whose id it has. If there are more than 10,000 sources, only a sample is searched. The search time is limited; see endedEarly.',
     query: PreviewQuery,
     body: SentRelation,
     answer: { 200: Survey },
@@ -241,8 +241,8 @@ function toWireRelation({ id, definition, state, problem, createdAt, updatedAt }
 }
 
 /**
- * @returns the mark of an answer, which may be a stored one (§7.5). The definition is what remains without
- * the members that the service adds.
+ * @returns the mark of an answer, which may be a stored one (§7.5). The mark is computed without the members
+ * that the service adds.
  */
 function markOfWire(answer: Sent<Static<typeof WireRelation>>): string {
   const { id, state, misconfigured, problem, createdAt, updatedAt, ...definition } = answer;

@@ -128,7 +128,7 @@ function judge({ match, values }: Case, locale: string) {
   return { judgement, words: describeMatch(compiled, judgement, textsOf(locale)) };
 }
 
-/** What advice claims: values that all make the match hold, or that no value does. */
+/** The claim of an advice: each of these values makes the match hold, or no value does. */
 type Meaning =
   | { readonly try: readonly string[] }
   | { readonly avoid: string }
@@ -222,7 +222,7 @@ function splitList(text: string, { oneOf, or, others }: (typeof SENTENCES)[Langu
 
 type Describe = (words: MatchWords) => MatchWords;
 
-/** @returns the problem if the advice on a side is false when it is followed */
+/** @returns the problem if the match does not hold after the advice on a side is followed */
 function findFalse(
   tried: Case,
   { locale, describe }: { locale: string; describe: Describe },

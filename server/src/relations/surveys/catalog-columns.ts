@@ -23,7 +23,7 @@ type Categories = DerivedFrom['categories'];
  * a value is two numbers, for its key and its text. Products are ordered by id.
  */
 export class CatalogColumns implements DerivedSource {
-  /** The approximate memory. The estimate is rather too high than too low. */
+  /** The approximate memory. The estimate is more often too high than too low. */
   bytes = 0;
   readonly keys: string[] = [];
   private readonly only: ReadonlySet<string> | undefined;

@@ -9,7 +9,7 @@ import { covers, readPages, type UploadWords } from './upload-pages.ts';
  * beyond the limit, each preview reads the sides of its rule.
  */
 export const MOST_BYTES = 64 * 1024 * 1024;
-/** The counted size of a catalog that is too large. Only this fact is cached about it. */
+/** The counted size of a catalog that is too large. The cache stores only the fact that it is too large. */
 const MARK_BYTES = 200;
 /** The author of a rule usually tries it again sooner than this. */
 const IDLE_MS = 5 * 60_000;

@@ -91,7 +91,7 @@ const SHORTEST_RUN = 4;
 
 const bytesOf = (hex: string | null) => (hex === null ? null : Buffer.from(hex, 'hex'));
 
-/** Converts numbers directly to lines, because rows in between would take 50% longer. */
+/** Converts numbers directly to lines, because creating rows first would take 50% longer. */
 function writeColumns(file: CatalogFile, columns: MemberColumns, documents: readonly GroupedDocument[]) {
   const { members, bytes } = columns;
   const all = Buffer.from(bytes.buffer).toString('hex');
@@ -407,7 +407,7 @@ const MERGED_AT_ONCE = 8_000;
 /** The cost of a member whose document must be looked up, in members without a lookup. */
 const LOOKED_UP = 2;
 
-/** A list that is due for a merge: a quarter of it was added or removed in runs since the last one. */
+/** A list that is due for a merge: a quarter of it was added or removed in runs since the last merge. */
 interface DueList extends List {
   readonly size: number;
   /** The number of members whose document may be gone. */
@@ -424,7 +424,7 @@ const FIND_DUE = `select build_id as build, side, match_key as key, size, gone, 
 
 /** Merges a part of the due lists. After each step all lists can answer. @returns whether more may remain */
 function mergeSome(file: CatalogFile): boolean {
-  // Stops at a smaller remainder, because too few members would be complete when the step ends.
+  // Does not use the last quarter of the limit, because the step would complete too few members with it.
   for (let left = MERGED_AT_ONCE; left > MERGED_AT_ONCE / 4; ) {
     const due = file.prepare(FIND_DUE).get() as (DueList & { readonly key: Uint8Array }) | undefined;
     if (due === undefined) return removeRuns(file);

@@ -65,14 +65,16 @@ export function createFileView(
 const weighVariant = ({ packed }: Variant) => 100 + packed.length;
 
 /**
- * With more new documents the lists are discarded, because reading so many would cost more than making lists
- * again.
+ * If there are more new documents, the lists are discarded, because reading the documents would cost more
+ * than making the lists again.
  */
 const MOST_ADDED = 1_000;
 /** The most positions, and the most documents, that are remembered. Each takes 50 bytes. */
 const MOST_KNOWN = 100_000;
 
-/** The basis changes when other documents than new ones may have become present. */
+/**
+ * The newest document id, and a text that changes when documents that are not new may have become present.
+ */
 const STATE = `select coalesce((select max(document_id) from relation_document), 0),
   (select value from meta where name = 'derivation_revision') || ' ' ||
     coalesce((select max(catalog_version) from undo_log), iif(exists (select 1 from staged_batch), null, 0))`;
