@@ -29,11 +29,11 @@ const TEXTS: Readonly<Record<Failure, string | undefined>> = {
   refused: 'the target of the backup refuses access: check its keys, or the permissions of its folder',
   full: 'the target of the backup is full: free space there',
   damaged:
-    'an object of the backup is damaged, missing or of another RELATA_BACKUP_KEY: relata backups URL --verify names it',
+    'an object of the backup is damaged or missing, or has another RELATA_BACKUP_KEY: relata backups URL --verify names it',
   unauthenticated:
-    'an object of the backup is not authenticated by RELATA_BACKUP_KEY: relata backups URL --verify names it; a backup that an earlier version made, or one without the key, needs a new place',
+    'RELATA_BACKUP_KEY does not authenticate an object of the backup: relata backups URL --verify names it; if an earlier version made the backup, or it has no key, set RELATA_BACKUP_URL to an empty target',
   vanished:
-    'the target of the backup is not there, or it holds another backup, and no new one is made: mount its disk, or name another place in RELATA_BACKUP_URL',
+    'the target of the backup does not exist or holds another backup, and no new backup begins: mount its disk, or set RELATA_BACKUP_URL to another target',
   incomplete:
     'the target of the backup had lost its base copy or a segment when it was last checked, so a new base copy is made: see the log for what is missing',
   otherSchema: 'the writer has a newer schema: install the version of the writer on this standby',

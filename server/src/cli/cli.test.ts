@@ -9,12 +9,12 @@ import { buildProgram, runCommand } from './cli.ts';
 
 /** @returns the exit code and the text on standard error */
 async function run(t: TestContext, ...args: string[]) {
-  const said: string[] = [];
-  const heard = mock.method(console, 'error', (line: unknown) => said.push(String(line)));
-  t.after(() => heard.mock.restore());
+  const lines: string[] = [];
+  const errorMock = mock.method(console, 'error', (line: unknown) => lines.push(String(line)));
+  t.after(() => errorMock.mock.restore());
   const code = await runCommand(args);
-  heard.mock.restore();
-  return { code, said: said.join('\n') };
+  errorMock.mock.restore();
+  return { code, errorText: lines.join('\n') };
 }
 
 test('every command refuses unknown arguments and flags', async (t) => {
@@ -49,10 +49,10 @@ test('every command refuses unknown arguments and flags', async (t) => {
     ['tasks --limit 0', /'0' is invalid/],
     ['related A --limit -1', /argument '-1' is invalid/],
   ];
-  for (const [line, wanted] of refusals) {
-    const { code, said } = await run(t, ...line.split(' '));
+  for (const [line, message] of refusals) {
+    const { code, errorText } = await run(t, ...line.split(' '));
     assert.equal(code, 2, line);
-    assert.match(said, wanted, line);
+    assert.match(errorText, message, line);
   }
 });
 
@@ -81,16 +81,16 @@ test('the help of every command describes each flag and, except --force, shows i
   const common = ['--url', '--key', '--project', '--profile', '--json', '--help'];
   const whole = commands.map(([name]) => helpOf(name).split('Example')[1] ?? '').join('\n');
   for (const [name, command] of commands) {
-    const [what = '', examples = ''] = helpOf(name).split(/^Examples?:$/m);
-    assert.match(what, new RegExp(`^Usage: relata ${name}`), name);
+    const [usage = '', examples = ''] = helpOf(name).split(/^Examples?:$/m);
+    assert.match(usage, new RegExp(`^Usage: relata ${name}`), name);
     assert.match(examples, new RegExp(`^ {2}relata ${name}\\b`, 'm'), name);
     assert.notEqual(command.description(), '', name);
     for (const { long = '', description } of command.options) {
       assert.notEqual(description, '', `${name} ${long}`);
       // Examples do not suggest flags that skip a check.
       if (long === '--force') continue;
-      const places = common.includes(long) ? whole : examples;
-      assert.match(places, new RegExp(`${long}\\b`), `${name} ${long}`);
+      const describedIn = common.includes(long) ? whole : examples;
+      assert.match(describedIn, new RegExp(`${long}\\b`), `${name} ${long}`);
     }
   }
   for (const long of common.slice(0, -1)) assert.match(whole, new RegExp(`${long}\\b`));
@@ -116,7 +116,7 @@ test('a command that needs a store does not create one', async (t) => {
       await run(t, ...line.split(' ')),
       {
         code: 1,
-        said: `The data folder ${dataDir} has no store, because control.db is missing: set RELATA_DATA_DIR.`,
+        errorText: `The data folder ${dataDir} has no store, because control.db is missing: set RELATA_DATA_DIR.`,
       },
       line,
     );

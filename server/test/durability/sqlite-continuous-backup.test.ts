@@ -454,7 +454,7 @@ test('a backup that stops names the cause and the remedy: wrong keys of a bucket
   assert.equal(await former.stop(), 0);
   await writeFile(await findLastSegment(setup), 'damaged');
   standby.continue();
-  while (!/damaged, missing .* --verify names it/.test(await problemsOf(standby))) await delay(50);
+  while (!/damaged or missing, .* --verify names it/.test(await problemsOf(standby))) await delay(50);
   assert.equal(await standby.stop(), 0);
 });
 
@@ -473,7 +473,7 @@ test('a lost directory is reported by ready, metrics and doctor, is not created 
   assert.match(whole.output, /^ok +continuous backup: file:.* can be restored as of 20/m);
   await rename(setup.target, `${setup.target}-away`);
   await writer.write(service);
-  while (!/is not there, or it holds another backup/.test(await problemsOf(service))) await delay(50);
+  while (!/does not exist or holds another backup/.test(await problemsOf(service))) await delay(50);
   await writer.write(service);
   assert.equal(await readMetric(service, 'away'), 1);
   const doctor = await relata(setup, 'doctor');
