@@ -197,7 +197,7 @@ test('a second start returns the task of the commit, even while that task waits 
   assertRefused(await catalog.post('/products/batch/preview'), 400);
 });
 
-test('of several starts at the same time one commits, and all return its task (§4.4 rule 17)', async () => {
+test('one of several simultaneous starts commits, and all return its task (§4.4 rule 17)', async () => {
   const catalog = await createCatalog(service());
   const release = await catalog.hold();
   await initiate(catalog);
@@ -249,7 +249,7 @@ test('a start that another start overtakes returns the task of that start, or na
   }
 });
 
-test('of several initiates at the same time one session stays open and the others are discarded (§3.1)', async () => {
+test('several simultaneous initiates leave one session open and discard the others (§3.1)', async () => {
   const catalog = await createCatalog(service());
   const ids = await Promise.all(Array.from({ length: 6 }, () => initiate(catalog)));
   assert.equal(new Set(ids).size, 6);

@@ -230,7 +230,7 @@ test('a partial update creates no products, and its report names the unknown one
   );
 });
 
-test('of a repeated identifier the last product wins, and the report has a line about it (§4.3 rule 4)', async () => {
+test('the last product of a repeated identifier wins, and the report has a line about it (§4.3 rule 4)', async () => {
   const catalog = await createCatalog(service());
   for (const write of [catalog.update, catalog.patch]) {
     const names = ['first', 'middle', 'last'];

@@ -58,7 +58,7 @@ export interface DraftOrder extends Pick<JudgedNotes, 'revision' | 'open'> {
 export interface DraftedNotes {
   /** A JSON list of attributes. */
   readonly drafts: Json;
-  /** As in a batch that these definitions have judged. */
+  /** As `extractedBy` of a batch that these definitions have judged. */
   readonly extractedBy: Json;
   /** NDJSON: a line for each attribute. */
   readonly report: Json;

@@ -43,8 +43,8 @@ export class OntologyChanges {
     } catch (error) {
       const isOtherState = error instanceof ServiceError && error.code === 'changed_meanwhile';
       if (!mayBeRepeated || !isOtherState) throw error;
-      // The answer is stored after the ontology, in another transaction. If only the answer was lost, the change is
-      // the caller's own.
+      // The answer is stored after the ontology, in another transaction. If only the answer was lost, this
+      // caller has made the change.
       const present = await this.parts.store.getOntology(project.id);
       if (!isInPlace(present, requested)) throw error;
       // The audit entry is stored together with the answer, so it is missing too.
@@ -77,7 +77,7 @@ export class OntologyChanges {
     refuseOtherState(requested.expected, markOfOntology(present));
     // The store compares the stored form. This only saves a task if a client sends back the ontology that it read.
     if (isSameOntology(present, requested)) return { ontology: present, changed: false };
-    // Accepts the task first. After a crash, an ontology that changed without it would leave no report and old
+    // Accepts the task before the change. A crash after a change without a task would leave no report and outdated
     // relations. The task is held until the ontology is stored. If the task ran before that, another one is accepted.
     const isRenaming = Object.keys(renamed.renames).length > 0;
     const task = await this.reExtraction.hold(project, isRenaming ? { renamed } : {});

@@ -17,7 +17,10 @@ const isUpToDate = (state: SearchState): boolean =>
 
 /** Searches do not wait for an index that lacks more documents than this. */
 const FAR_BEHIND = 10_000;
-/** Searches do not wait for the first building of an index of more documents than this; this many take 250 ms. */
+/**
+ * Searches do not wait until an index of more documents than this is built for the first time. Building an index of
+ * this many documents takes 250 ms.
+ */
 const SOON_MADE = 5_000;
 
 /** An index that was never complete must not answer, because it has an unknown part of the catalog. */
