@@ -43,9 +43,9 @@ function findEndOfString(bytes: Uint8Array, from: number): number {
 }
 
 /**
- * Counts the values in a JSON text from its bytes, before a parser allocates them: it makes up to 60 bytes of memory
- * from three of text, and a compressed body may grow a thousandfold. Whether the text is JSON is left to the parser.
- * The fields are integers and nothing is allocated, because a large body is counted in up to 8 million steps.
+ * Counts the values in a JSON text from its bytes, before a parser allocates them. A parser allocates up to 60 bytes
+ * for three bytes of text, and a compressed body may grow a thousandfold. The count does not check whether the text is
+ * JSON. The fields are integers and the count allocates nothing, because a large body takes up to 8 million steps.
  */
 export class JsonCounts {
   /** Commas, lists and objects, which together are about the number of values. An empty list counts twice. */

@@ -96,7 +96,7 @@ export class Poll {
       } catch (error) {
         // Logged once, not at every round while the database is unreachable.
         if (!isFailing)
-          logTrouble(logger, 'a round of periodic work failed; it is repeated', {
+          logTrouble(logger, 'a round of periodic work failed; it is retried', {
             err: error,
             work: subject,
           });

@@ -331,7 +331,7 @@ test('a run whose source or mapping takes over half a day fails and frees its sl
   t.mock.timers.tick(12 * 3_600_000);
   const task = await service().ended(id);
   assert.deepEqual([task.taskStatus, task.error?.code], ['FAILED', 'source_unreadable']);
-  assert.match(JSON.stringify(task.error), /Reading and mapping it took longer than 12 hours/);
+  assert.match(JSON.stringify(task.error), /Reading and mapping the source took longer than 12 hours/);
   feed.serve(CSV);
   assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not blocked');
 });

@@ -418,7 +418,7 @@ export function createSessionCookie(publicUrl: string | undefined, plainName = '
       const expected = own ?? `of this host, ${request.host}`;
       throw new ServiceError(
         'origin_refused',
-        `Origin must be ${expected}; behind a proxy RELATA_PUBLIC_URL says which it is`,
+        `Origin must be ${expected}; behind a proxy, set RELATA_PUBLIC_URL to the address that browsers use`,
       );
     },
   };

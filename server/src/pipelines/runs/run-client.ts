@@ -61,7 +61,7 @@ export function createRunThreads(entry: URL, data: RunThreadData) {
     } catch (error) {
       signal?.throwIfAborted();
       if (!timeUp.aborted) throw translateDeath(error);
-      throw new ServiceError('source_unreadable', `Reading and mapping it took longer than ${time}`);
+      throw new ServiceError('source_unreadable', `Reading and mapping the source took longer than ${time}`);
     }
   }
 
