@@ -33,7 +33,7 @@ test('typed input is kept', async (t) => {
         }
       };
 
-      const meanwhile = page.getByRole('alert', { name: 'Changed meanwhile' });
+      const meanwhile = page.getByRole('alert', { name: 'Changed in the meantime' });
 
       // A description that no other user has changed causes no question.
       await tag.fill('merged');
@@ -50,7 +50,7 @@ test('typed input is kept', async (t) => {
       await page.getByLabel('Description').fill('my words');
       await relata.relations.put(ids, { ...value, tag: 'theirs', description: 'their words' });
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('is not saved: it was changed meanwhile').waitFor();
+      await page.getByText('is not saved, because it was changed in the meantime').waitFor();
       assert.equal((await read()).tag, 'theirs');
       await meanwhile.getByRole('row', { name: /^Tag mine theirs/ }).waitFor();
       await meanwhile
@@ -94,7 +94,7 @@ test('typed input is kept', async (t) => {
       await relata.relations.put(ids, { ...saved, tag: 'theirs again' });
       await comeBackUntil(async () => (await meanwhile.count()) > 0);
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('is not saved: it was changed meanwhile').waitFor();
+      await page.getByText('is not saved, because it was changed in the meantime').waitFor();
       assert.equal((await read()).tag, 'theirs again');
     },
   );
@@ -158,7 +158,7 @@ test('typed input is kept', async (t) => {
       await dialog.getByLabel('Type').selectOption('TEXT_ATTRIBUTE');
       await changeColour({ type: 'DATE_ATTRIBUTE', synonyms: ['Color', 'Couleur'] });
       await save.click();
-      await dialog.getByText('is not saved: it was changed meanwhile').waitFor();
+      await dialog.getByText('is not saved, because it was changed in the meantime').waitFor();
       const row = dialog.getByRole('row', { name: /^Type TEXT_ATTRIBUTE DATE_ATTRIBUTE/ });
       await row.getByRole('button', { name: 'Use their version' }).click();
       assert.equal(await dialog.getByLabel('Synonyms').inputValue(), 'Color, Couleur');

@@ -72,8 +72,8 @@ test('a start does not return the task of a commit that another key started (§4
   const { catalog, a, b } = await createTwoCallers();
   await b.initiate();
   await b.upload(product('B1'));
-  assertRefused(await a.start(), 400, /another key or user began it/);
-  assertRefused(await a.upload(product('A1')), 400, /another key or user began it/);
+  assertRefused(await a.start(), 400, /another key or user initiated it/);
+  assertRefused(await a.upload(product('A1')), 400, /another key or user initiated it/);
   await catalog.done(await b.start());
   assertRefused(await a.start(), 400, /No full update is open/);
   assert.deepEqual(await catalog.list(), ['B1']);
@@ -110,16 +110,16 @@ test('a repeated start whose counts or deletes differ from those of the commit i
   await a.upload(product('A1'));
   const first = await a.start('?batches=1&products=1');
   const check = async () => {
-    assertRefused(await a.start('?batches=7'), 400, /holds 1 batches, the request says 7/);
-    assertRefused(await a.start('?products=99'), 400, /holds 1 products, the request says 99/);
-    assertRefused(await a.start('?batches=1&products=99'), 400, /holds 1 products, the request says 99/);
+    assertRefused(await a.start('?batches=7'), 400, /has 1 batches, but the request states 7/);
+    assertRefused(await a.start('?products=99'), 400, /has 1 products, but the request states 99/);
+    assertRefused(await a.start('?batches=1&products=99'), 400, /has 1 products, but the request states 99/);
     const repeated = await a.start('?batches=1&products=1');
     assert.equal(started(repeated), started(first));
   };
   await check();
   await catalog.done(first);
   await check();
-  assertRefused(await a.start('?allowDeletes=55'), 400, /would delete 2 products, allowDeletes says 55/);
+  assertRefused(await a.start('?allowDeletes=55'), 400, /would delete 2 products, but allowDeletes is 55/);
   assert.equal(started(await a.start('?allowDeletes=2')), started(first));
 });
 
@@ -133,7 +133,7 @@ test('a batch that repeats another batch byte for byte counts once, packed or no
   await a.upload(product('A3'));
   const { body } = await a.call('GET', '/products/batch');
   assert.deepEqual([body.batches, body.products], [2, 3]);
-  assertRefused(await a.start('?batches=4'), 400, /holds 2 batches, the request says 4/);
+  assertRefused(await a.start('?batches=4'), 400, /has 2 batches, but the request states 4/);
   await catalog.done(await a.start('?batches=2&products=3'));
   assert.deepEqual(await catalog.list(), ['A1', 'A2', 'A3']);
 });

@@ -243,7 +243,7 @@ test('a start that another start overtakes returns the task of that start, or na
     if (beginsAnother) await post('/products/batch/initiate');
     released.resolve();
     const answer = await overtaken;
-    if (beginsAnother) assertRefused(answer, 400, new RegExp(`started already by task ${task.id}`));
+    if (beginsAnother) assertRefused(answer, 400, new RegExp(`already started by task ${task.id}`));
     else assert.deepEqual([answer.status, answer.body.data.task.id], [200, task.id]);
     await racing.ended(task.id);
   }

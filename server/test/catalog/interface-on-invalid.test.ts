@@ -138,5 +138,5 @@ test('a full update of invalid products only is refused (§4.4 rule 15)', async 
   await catalog.load(product('A'));
   await catalog.post('/products/batch/initiate');
   await upload(catalog, [bad('A')]);
-  assertRefused(await catalog.post('/products/batch/start'), 400, /holds no products/);
+  assertRefused(await catalog.post('/products/batch/start'), 400, /has no products/);
 });

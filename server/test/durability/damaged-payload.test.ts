@@ -60,7 +60,7 @@ for (const [kind, how] of Object.entries(DAMAGES)) {
     const task = await service.ended(damaged);
     assert.equal(task.taskStatus, 'FAILED');
     assert.equal(task.error?.code, 'payload_damaged');
-    assert.match(task.error?.message ?? '', /stored payload .* is damaged.*send it again/);
+    assert.match(task.error?.message ?? '', /damaged or lost the stored payload .*send it again/);
     assert.equal((await service.lookUp(['A']))[0].name, 'First');
     assert.ok(
       service.log.some((line) => JSON.parse(line).level === 50 && line.includes(name)),

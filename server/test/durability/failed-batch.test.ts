@@ -85,9 +85,9 @@ test('a commit is refused if it has other batches or products than the caller co
   assert.equal((await service.call('POST', path('upload'), batchOf('A', 'B'))).status, 200);
   assert.equal((await service.call('POST', path('upload'), batchOf('C'))).status, 200);
   for (const [said, text] of [
-    ['batches=3', /holds 2 batches, the request says 3/],
-    ['products=4', /holds 3 products, the request says 4/],
-    ['batches=2&products=2', /holds 3 products, the request says 2/],
+    ['batches=3', /has 2 batches, but the request states 3/],
+    ['products=4', /has 3 products, but the request states 4/],
+    ['batches=2&products=2', /has 3 products, but the request states 2/],
   ] as const) {
     const refused = await service.call('POST', `${path('start')}&${said}`);
     assert.equal(refused.status, 400);
@@ -254,7 +254,7 @@ test('a full update during which a process died needs a batch or a count (§3.1 
   const service = await startProcess(store);
   const refused = await startInTime(service, path('start'));
   assert.equal(refused.status, 400);
-  assert.match(refused.body.message, /may have been refused without a trace/);
+  assert.match(refused.body.message, /may not be recorded/);
   assert.equal((await service.call('POST', `${path('start')}&batches=1`)).status, 200);
 });
 
@@ -338,7 +338,7 @@ test(
       await server.start();
       await reach();
       const refused = await startOnce();
-      assert.match(refused.body.message, /last batch of the full update failed|refused without a trace/);
+      assert.match(refused.body.message, /last batch of the full update failed|refused batch of the full update may not be recorded/);
     };
     const startOnce = async () => {
       for (;;) {

@@ -180,9 +180,9 @@ test('a refused definition names its faults (§13.1)', async () => {
     [overSftp('a.csv', { privateKey: 'secret-4711' }), /^\/source\/privateKey: must be a private key/],
     [overSftp('a.csv', { passphrase: 'secret-4711' }), /^\/source\/passphrase: is only used with privateKey/],
     [overSftp('a.csv', { hostKey: 'MD5:aa' }), /^\/source\/hostKey: must be a fingerprint/],
-    [overSftp('../a.csv'), /^\/source\/path: A pattern has no/],
+    [overSftp('../a.csv'), /^\/source\/path: A pattern must not contain/],
     [inBucket('a.csv', { endpoint: 'ftp://x' }), /^\/source\/endpoint: .*http/],
-    [inBucket('/a.csv'), /^\/source\/key: A pattern begins/],
+    [inBucket('/a.csv'), /^\/source\/key: A pattern must not begin/],
     [inBucket('a.csv', { bucket: 'A' }), /bucket/],
   ];
   for (const [source, text] of wrong) {

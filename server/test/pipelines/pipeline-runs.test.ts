@@ -176,7 +176,7 @@ test('a run that finds fewer products than required changes nothing (§13.1)', a
   await pipeline.upload(CSV);
   const few = await pipeline.upload('sku;name\nA1;Lamp\n');
   assert.equal(few.error.code, 'products_too_few');
-  assert.match(few.error.message, /holds 1 products.*at least 2/);
+  assert.match(few.error.message, /has 1 products.*at least 2/);
   assert.deepEqual(await pipeline.list(), ['A1', 'A2']);
   await pipeline.change({ minProducts: 1 });
   const none = await pipeline.upload('sku;name\n');
@@ -393,7 +393,7 @@ test('a run of an upload source without an uploaded file fails with that reason 
   const pipeline = await createPipeline(service(), { trigger: { type: 'webhook' } });
   const byHand = await service().call('POST', `${pipeline.path}/run`);
   assert.equal(byHand.status, 400);
-  assert.match(byHand.body.message, /send one to \/upload/);
+  assert.match(byHand.body.message, /send a file to \/upload/);
   const { body } = await service().call('GET', pipeline.path);
   const called = await service().call('POST', new URL(body.trigger.url).pathname);
   assert.equal(called.status, 200, JSON.stringify(called.body));
