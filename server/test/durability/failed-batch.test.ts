@@ -338,7 +338,10 @@ test(
       await server.start();
       await reach();
       const refused = await startOnce();
-      assert.match(refused.body.message, /last batch of the full update failed|refused batch of the full update may not be recorded/);
+      assert.match(
+        refused.body.message,
+        /last batch of the full update failed|refused batch of the full update may not be recorded/,
+      );
     };
     const startOnce = async () => {
       for (;;) {
