@@ -14,7 +14,7 @@ const LEVELS: ReadonlySet<string> = new Set(['trace', 'debug', 'info', 'warn', '
 const FORWARDERS: ReadonlyMap<string, { readonly facts: number; readonly message: number }> = new Map([
   ['logTrouble', { facts: 2, message: 1 }],
 ]);
-/** A thing is a field by its own name, such as `project`, and not `projectId`. */
+/** The field of a thing has the name of the thing, such as `project`, and not `projectId`. */
 const ID_FIELD = /^(?!requestId$)\w+Ids?$/;
 
 interface LogCall {

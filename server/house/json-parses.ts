@@ -1,8 +1,8 @@
 /**
  * Every file of the service that parses JSON. The serving thread parses neither uploads nor answers of threads, because
- * parsing a product of 2 MB takes 10 to 20 ms. A file that is not listed, or that parses in more places than its number
- * says, is an error of `npm run house`: a new place is either part of a thread or small, and its group names the thread
- * or the size.
+ * parsing a product of 2 MB takes 10 to 20 ms. `npm run house` refuses a file that is not listed, or that parses in
+ * more places than listed. A new place either runs in a thread or parses small texts, and its group names the thread or
+ * the size.
  */
 
 interface Group {
@@ -12,7 +12,7 @@ interface Group {
   readonly places: Readonly<Record<string, number>>;
 }
 
-/** The serving thread never calls these. */
+/** The serving thread never parses at these places. */
 const IN_THREADS: readonly Group[] = [
   {
     why: 'parsing threads: bodies, stored uploads and notes on batches; the serving thread runs their check for bodies of up to 64 KiB and 256 KiB (ARCHITECTURE.md, "Threads")',
@@ -97,7 +97,7 @@ const IN_THREADS: readonly Group[] = [
   },
 ];
 
-/** The serving thread parses these. */
+/** The serving thread parses at these places. */
 const SMALL: readonly Group[] = [
   {
     why: 'rows of the control database that the service wrote: a definition of up to 256 KiB, all others below 16 KiB',

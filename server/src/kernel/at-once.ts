@@ -1,9 +1,9 @@
-/** A result that may already be available. Waiting for a promise takes longer than most checks of a request. */
+/** A result that may already be available, because waiting for a promise takes longer than most checks of a request. */
 export type AtOnce<Value> = Value | Promise<Value>;
 
 /**
  * Calls `next` synchronously if the value is available.
- * @throws what `next` throws then
+ * @throws the error of `next`, if it was called synchronously
  */
 export const andThen = <Value, Result>(
   value: AtOnce<Value>,

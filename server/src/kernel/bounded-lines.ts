@@ -1,6 +1,6 @@
 /**
- * Truncates a text. Strict JSON parsers, such as PHP's, reject a document with a lone surrogate. So a pair is never
- * split, and a lone surrogate becomes U+FFFD.
+ * Truncates a text. Strict JSON parsers, such as PHP's, reject a document with a lone surrogate. So a surrogate pair is
+ * never split, and a lone surrogate becomes U+FFFD.
  * @returns the first characters of the text, counted as JSON Schema counts them
  */
 export function cutText(text: string, most: number): string {
@@ -10,7 +10,7 @@ export function cutText(text: string, most: number): string {
   return characters.slice(0, most).join('').toWellFormed();
 }
 
-/** The limit of one line, because a value that it quotes may be as long as a body. */
+/** The limit of one line. A line may quote a value that is as long as a body. */
 const LINE_CHARACTERS = 1_000;
 
 /**

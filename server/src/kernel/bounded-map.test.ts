@@ -10,7 +10,7 @@ test('a full map evicts the entry that was set first', () => {
   assert.deepEqual([map.get('a'), map.get('b'), map.get('c'), map.size], [undefined, 1, 2, 2]);
 });
 
-test('an entry that was read is spared once', () => {
+test('a full map spares an entry once if it was read', () => {
   const map = new BoundedMap<string, number>({ most: 2 });
   map.set('a', 1);
   map.set('b', 2);
@@ -21,7 +21,7 @@ test('an entry that was read is spared once', () => {
   assert.deepEqual([...map.keys()].toSorted(), ['c', 'd']);
 });
 
-test('a map evicts the entry that was set least recently, and peeking spares none', () => {
+test('a map evicts the entry that was set least recently, and a peek does not spare an entry', () => {
   const map = new BoundedMap<string, number>({ most: 2 });
   map.set('a', 1);
   map.set('b', 2);
@@ -57,7 +57,7 @@ test('a map keeps its newest entry even if it is heavier than the limit, and evi
   assert.deepEqual([map.get('light'), map.get('heavy'), map.weight], [3, undefined, 3]);
 });
 
-/** A model of the map: a list of entries, the next one to evict first. */
+/** A model of the map: a list of entries, whose first entry is the next candidate for eviction. */
 class ModelOfMap {
   readonly list: { key: number; weight: number; isUsed: boolean }[] = [];
   readonly evicted: number[] = [];

@@ -1,4 +1,4 @@
-/** An entry between its neighbours in the order in which entries were set. */
+/** An entry, linked to its neighbours in the order in which entries were set. */
 interface Entry<Key, Value> {
   readonly key: Key;
   readonly value: Value;
@@ -53,7 +53,8 @@ export class BoundedMap<Key, Value> {
   }
 
   /**
-   * Reads without sparing the entry. If every use sets its entry again, the map evicts the least recently used entry.
+   * Reads an entry without sparing it. If each use of an entry also sets it again, the map evicts the least recently
+   * used entry.
    */
   peek(key: Key): Value | undefined {
     return this.#entries.get(key)?.value;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from './errors.ts';
 
-test('a refusal keeps its facts with a detail, without one, and as one object', () => {
+test('a refusal accepts its facts as one object, or as an optional detail and further facts', () => {
   const more = { retryAfterSeconds: 3 };
   assert.deepEqual(new ServiceError('not_ready', undefined, more).facts, more);
   assert.deepEqual(new ServiceError('not_ready', 'indexing', more).facts, { details: ['indexing'], ...more });

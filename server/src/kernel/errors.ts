@@ -3,7 +3,7 @@ import type { REFUSALS } from './refusals.ts';
 /** The code of a refusal; `kernel/refusals.ts` lists them. Source: docs/interface §7. */
 export type FailureCode = keyof typeof REFUSALS;
 
-/** One bad product, or the whole body when `product` is null. Source: docs/interface §7.3. */
+/** The mistakes in one product, or in the whole body if `product` is null. Source: docs/interface §7.3. */
 export interface ProductViolation {
   readonly product: { readonly identifier: string | null; readonly index: number } | null;
   readonly schemaErrors: readonly string[];
@@ -22,13 +22,13 @@ export interface FailureFacts {
   readonly cause?: unknown;
 }
 
-/** A refusal the caller can act on. Anything else that is thrown is a bug and becomes a 500. */
+/** A refusal that the caller can act on. Anything else that is thrown is a bug and becomes a 500. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: FailureCode;
   readonly facts: FailureFacts;
 
-  /** @param factsOrDetail the facts, or the only detail, to which `otherFacts` adds other facts */
+  /** @param factsOrDetail the facts, or the text of the only detail; `otherFacts` are added to either */
   constructor(code: FailureCode, factsOrDetail: FailureFacts | string = {}, otherFacts: FailureFacts = {}) {
     const facts = {
       ...(typeof factsOrDetail === 'string' ? { details: [factsOrDetail] } : factsOrDetail),

@@ -3,7 +3,7 @@ export interface JsonLimits {
   readonly names: number;
   /** The most bytes of one string, as it is written. */
   readonly text: number;
-  /** The list that holds most of a body, and the code that refuses too many elements of it. */
+  /** The list that makes up most of a body, and the code of the refusal if it has too many elements. */
   readonly list?: { readonly most: number; readonly code: 'too_many_identifiers' | 'bad_request' };
 }
 
@@ -31,7 +31,7 @@ export function countJson(bytes: Uint8Array, limits: JsonLimits): JsonCounts {
   return counts;
 }
 
-/** A loop, because most strings are short and a native search for the quote takes 50 ns to start. */
+/** This is a loop, because most strings are short and a native search for the quote takes 50 ns to start. */
 function findEndOfString(bytes: Uint8Array, from: number): number {
   const { length } = bytes;
   for (let offset = from; offset < length; offset += 1) {
@@ -48,7 +48,7 @@ function findEndOfString(bytes: Uint8Array, from: number): number {
  * JSON. The fields are integers and the count allocates nothing, because a large body takes up to 8 million steps.
  */
 export class JsonCounts {
-  /** Commas, lists and objects, which together are about the number of values. An empty list counts twice. */
+  /** The number of commas, lists and objects, which is about the number of values. An empty list counts twice. */
   values = 1;
   /** Members of objects. A new name takes the parser 1 to 2 µs, ten times as long as a value of a list. */
   names = 0;

@@ -1,6 +1,6 @@
 /**
- * Pads a list to a power of two by repeating its last entry. Each length of a list makes another statement text, and
- * every connection prepares every text. Use it only where repetition has no effect.
+ * Pads a list to a power of two by repeating its last entry. Lists of different lengths need different statement texts,
+ * and every connection prepares every text. Use this only where a repeated entry has no effect.
  * @returns the padded list
  */
 export function padToPowerOfTwo<Entry>(list: readonly Entry[]): readonly Entry[] {

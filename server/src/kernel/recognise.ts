@@ -6,9 +6,9 @@ export interface Recognisable {
 }
 
 /**
- * Matches the entries of a document with definitions: first all entries by id, then the others by name, in order. So no
- * name claims a definition that another entry names by its id. Each definition matches once. Source: docs/interface
- * §12.1 rule 4.
+ * Matches the entries of a document with definitions: first all entries by id, then the others by name, in order. So an
+ * entry without an id cannot match a definition that another entry names by its id. Each definition matches once.
+ * Source: docs/interface §12.1 rule 4.
  * @returns the definition of each entry (undefined for a new one), and the definitions without an entry
  */
 export function recognise<Present extends Recognisable>(

@@ -7,7 +7,7 @@ export const MASK = '•••';
 const SECRET_NAMES =
   'pass(?:word|wd|phrase)|secret|token|authorization|credential|cookie|signature|headers|(?:api|private)[-_]?key|keys?\\d*\\b|\\bpin\\b';
 const SECRET_NAME = new RegExp(SECRET_NAMES, 'i');
-/** A name, a sign and a value, as in forms, queries, headers and malformed JSON. */
+/** Matches a name, a separator and a value, such as in forms, queries, headers and malformed JSON. */
 const PAIR = new RegExp(
   `((?<![\\w-])(?:[\\w-]*(?:${SECRET_NAMES})[\\w-]*)["']?\\s*[:=]\\s*)("[^"]*"?|'[^']*'?|(?:bearer|basic)?\\s*[^\\s"',;&}\\]]+)`,
   'gi',
@@ -30,7 +30,7 @@ export const looksSecret = (text: string): boolean =>
 
 /** A run of characters of base64, which may contain slashes. */
 const BASE64_RUN = /[\w+/=~-]{24,}/g;
-/** The number of characters that are judged together. */
+/** The number of consecutive characters in which changes of kind are counted. */
 const WINDOW = 24;
 /**
  * The most changes between small letters, capitals and digits in a window of a path. Random base64 has 14 on average,
@@ -111,7 +111,7 @@ function readName(written: string): string {
   }
 }
 
-/** A string, a bracket, or any other part of a value. */
+/** Matches a string, a bracket, a comma, or any other part of a value. */
 const PART = /"(?:[^"\\]|\\.)*(?:"|$)|[[{]|[\]}]|,|[^"[\]{},]+/gsy;
 
 const DEEPER: Readonly<Record<string, number>> = { '[': 1, '{': 1, ']': -1, '}': -1 };

@@ -6,8 +6,8 @@ export interface SeparateReads<Key, Value> {
 }
 
 /**
- * Reads several keys at once. If a read fails, each half of its keys is read separately. So one unreadable key, such as
- * a project of an unreachable Citus worker, does not fail the others.
+ * Reads several keys together. If a read fails, each half of its keys is read separately. So one unreadable key, such
+ * as a project of an unreachable Citus worker, does not fail the others.
  * @param read reads keys together; its answer omits keys without a value
  */
 export async function readSeparately<Key, Value>(

@@ -54,8 +54,8 @@ export class FairQueue<Work extends Owned> {
 }
 
 /**
- * Runs a limited number of works at a time. The others wait: owners take turns, and the works of an owner run in order
- * of arrival.
+ * Limits how many pieces of work run at a time. The others wait: owners take turns, and the work of an owner runs in
+ * order of arrival.
  */
 export class Turns {
   readonly #atOnce: number;

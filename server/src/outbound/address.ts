@@ -1,6 +1,6 @@
 /**
- * Which addresses the service may fetch from: globally reachable unicast addresses. Any other address (the machine
- * itself, its neighbours, the metadata service of a cloud) would be reached with the rights of the service. Source:
+ * Which addresses the service may fetch from: globally reachable unicast addresses. A request to any other address (the
+ * machine itself, its neighbours, the metadata service of a cloud) would have the rights of the service. Source:
  * docs/interface §13.4, the special-purpose address registries of IANA (RFC 6890).
  */
 

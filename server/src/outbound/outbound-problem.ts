@@ -10,7 +10,8 @@ export type OutboundReason =
 
 /**
  * Why an outside address could not be reached, in a text for the person who configured it. The text never contains the
- * value of a header or the query of a URL, because both may be secret. `Reason`: callers have further ones.
+ * value of a header or the query of a URL, because both may be secret. `Reason`: callers of this room have further
+ * reasons.
  */
 export class OutboundProblem<Reason extends string = OutboundReason> extends Error {
   override readonly name = 'OutboundProblem';
@@ -44,7 +45,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Describes a failed connection in our own words, because some errors of Node contain a part of the request.
+ * Describes a failed connection in texts of the service, because some errors of Node contain a part of the request.
  * @returns the error itself if no connection failed
  */
 export function describeConnection(error: unknown, { host }: { readonly host: string }): unknown {

@@ -140,7 +140,7 @@ export async function connectPinned(host: string, port: number, via: Outbound): 
     await via.timeouts.wait('connect', once(socket, 'connect'));
     return socket;
   } catch (error) {
-    // A later failure would have no listener.
+    // Without this listener, a later failure would be unhandled.
     socket.on('error', () => {}).destroy();
     throw describeConnection(error, { host });
   }

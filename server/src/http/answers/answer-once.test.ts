@@ -165,7 +165,7 @@ test('a large stored answer is packed (§7.5 rule 9)', async (t) => {
   assert.ok((storedAnswer?.answer.length ?? Infinity) < 10_000);
 });
 
-test('a repetition is refused if the first answer was too large to store, and its work is done once (§7.5 rule 9)', async (t) => {
+test('a repetition is refused if the first answer was too large to store, and the work is done only once (§7.5 rule 9)', async (t) => {
   const { processA, processB } = await startTwo(t);
   const echo = randomBytes(220_000).toString('hex');
   assert.deepEqual((await processA.send('A', 'key', echo)).status, 200);
@@ -193,7 +193,7 @@ test('a key with too many stored answers loses the oldest, and other keys lose n
   assert.deepEqual(await keys(), ['other', 'a', 'b']);
 });
 
-test('a repetition that waits for a caller who disconnects is refused with Retry-After (§7.5 rule 11)', async (t) => {
+test('a repetition is refused with Retry-After if it waits for a request whose caller disconnects (§7.5 rule 11)', async (t) => {
   const { wait, gate } = await startProcess(await createTestStore(t));
   const leaving = new AbortController();
   const left = wait('shared', leaving.signal).catch(() => 'left');

@@ -29,7 +29,7 @@ const AWAY: ReadonlySet<string> = new Set<FailureCode>([
   'storage_failed',
 ]);
 
-/** Rolls the work back, because another process has done it. */
+/** Thrown to roll the work back, because another process has done it. */
 class AnsweredElsewhere extends Error {
   override readonly name = 'AnsweredElsewhere';
 }
@@ -43,7 +43,7 @@ interface Answered<Answer> {
   readonly isRepeated: boolean;
 }
 
-/** Finds the first answer of this or another process for a repetition. */
+/** Finds, for a repetition, the answer of this or another process to the first request. */
 class FirstAnswers {
   private readonly database: Database;
   private readonly clock: Clock;
@@ -104,7 +104,7 @@ class FirstAnswers {
     if (!(await saveAnswer(tx, row))) throw new AnsweredElsewhere();
   }
 
-  /** Looks for the answer of another process. Its work may be the reason why this work failed. */
+  /** Looks for the answer of another process, whose work may be the reason why this work failed. */
   private async findInstead<Answer extends object>(keyed: KeyedRequest, error: unknown): Promise<Answer> {
     if (!mayBeAnswered(error)) throw error;
     const stored = await this.find<Answer>(keyed);

@@ -50,8 +50,8 @@ const BYTES_OF_CALLER = 64 * 1024 * 1024;
 const BYTES_OF_ROW = 512;
 
 /**
- * Removes answers older than 24 hours, and the oldest answers of a caller who has too many. Source: docs/interface
- * §7.5.
+ * Removes answers older than 24 hours, and the oldest answers of a caller whose answers exceed the limit. Source:
+ * docs/interface §7.5.
  */
 export async function dropAnswersBefore(database: Database, before: number, bytesOfCaller = BYTES_OF_CALLER) {
   await database.write('rows', async (tx) => {
@@ -70,8 +70,8 @@ export async function dropAnswersBefore(database: Database, before: number, byte
 }
 
 /**
- * Packs large answers for storage. Many answers repeat the request, whose body may have been packed to a hundredth of
- * its size, so an unpacked answer could take much more space than the request took to send.
+ * Packs large answers for storage. Many answers repeat the body of the request, which may have been packed to a
+ * hundredth of its size. So an unpacked answer could be much larger than the request.
  */
 const PLAIN_CHARACTERS = 4 * 1024;
 /** In base64 characters. Source: docs/interface §8. */

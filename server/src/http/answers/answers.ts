@@ -17,8 +17,8 @@ export { digestRequest } from './request-digest.ts';
 const DETAILS = { most: 100, bytes: 32 * 1024 };
 
 /**
- * Refusals that end the connection, because the next bytes on it are the rest of an unread body or requests whose
- * sender does not wait.
+ * Refusals that end the connection, because the next bytes on it belong to an unread body, or to requests of a sender
+ * that does not wait for answers.
  */
 const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
   'body_stalled',
@@ -73,7 +73,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   }
   logFault(request, refusal);
   const { retryAfterSeconds, allow, validation } = refusal.facts;
-  // All refusals are bounded here, because each line may repeat a part of the request.
+  // The details of all refusals are limited here, because each line may repeat a part of the request.
   const details = boundLines(refusal.facts.details ?? [], DETAILS);
   const retry = retryAfterSeconds ?? RETRY_SECONDS[refusal.code];
   if (retry !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retry)));
@@ -100,7 +100,7 @@ function logFault(request: FastifyRequest, refusal: ServiceError): void {
   const { code, facts } = refusal;
   if (code === 'storage_failed')
     request.log.error({ err: refusal }, 'the disk reports errors; the request is answered 503');
-  // Without a cause, the catalog was already marked as damaged and is in the log.
+  // If there is no cause, the catalog was already marked as damaged, and the log says so.
   if (code === 'catalog_damaged' && facts.cause !== undefined)
     request.log.error(
       { err: refusal, project: projectOf(request) },
@@ -153,8 +153,8 @@ export function describeSchemaErrors(reported: readonly SchemaError[]): string[]
 }
 
 /**
- * Joins the mistakes of a choice of values to one mistake with all values, because the validator reports each value and
- * the choice itself.
+ * Joins the mistakes of a choice of values into one mistake that lists all values, because the validator reports each
+ * value and the choice itself.
  */
 function joinChoices(errors: readonly SchemaError[]): SchemaError[] {
   const choices = errors.filter(({ keyword }) => keyword === 'const');
@@ -275,7 +275,7 @@ export function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] },
   return Type.Unsafe<Value>({ type: 'object', title, required: ['type'], discriminator, oneOf: anyOf });
 }
 
-/** The answer to a request that returns nothing except success. */
+/** The answer to a request that reports only success. */
 export const successAnswer = { status: 'success' } as const;
 export const DoneAnswer = Type.Object({ status: Type.Literal(successAnswer.status) });
 

@@ -47,7 +47,7 @@ export async function hashRequest(request: FastifyRequest, elsewhere: DigestElse
 }
 
 function describeHead({ method, url, query, routeOptions, project }: FastifyRequest): string {
-  // If the path has the project, the query need not repeat it.
+  // With the guard `project`, the address may lack the project, because the key can determine it.
   const projectId = routeOptions.config.guard === 'project' ? project.id : 0;
   const parameters = Object.entries(query as object).filter(([name]) => name !== 'apiKey');
   const sorted = JSON.stringify(parameters.sort(([a], [b]) => (a < b ? -1 : 1)));

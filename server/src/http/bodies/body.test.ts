@@ -147,7 +147,7 @@ test('a body whose connection breaks is refused', async () => {
   await refused;
 });
 
-test('a stored body whose connection breaks gives its memory back and leaves no file', async (t) => {
+test('a stored body whose connection breaks returns its memory and leaves no file', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'relata-body-'));
   t.after(() => rm(folder, { recursive: true }));
   const buffers = new BufferPool();

@@ -14,7 +14,7 @@ export interface RawBody {
   readonly encoding: BodyEncoding;
   /** The payload to which the body was written while it was received. */
   readonly payload?: PayloadWriter | undefined;
-  /** The loan of the memory of `bytes`. The last user gives it back. */
+  /** The loan of the memory of `bytes`. The code that uses the bytes last returns the loan. */
   readonly loan?: Loan | undefined;
   /** A copy of the first bytes if the body's memory is on loan. It is readable as long as the request exists. */
   readonly beginning?: Uint8Array | undefined;
@@ -45,7 +45,7 @@ interface BodyTerms {
 
 /**
  * Reads a body into memory.
- * @throws body_encoding, body_too_large, body_stalled, body_slow, and what findRefusal returns
+ * @throws body_encoding, body_too_large, body_stalled, body_slow, and the result of findRefusal
  */
 export async function readBody(request: IncomingMessage, terms: BodyTerms): Promise<RawBody> {
   const { maxMib, memory, payload } = terms;
@@ -86,7 +86,7 @@ export async function readBody(request: IncomingMessage, terms: BodyTerms): Prom
   try {
     await arriving;
   } catch (error) {
-    // A piece of the body may still be on its way to the disk.
+    // The memory is returned later, because a piece of the body may still be being written to the disk.
     void payload?.abandon().then(() => collected.loan?.giveBack());
     throw error;
   }
@@ -108,8 +108,8 @@ function checkDeclared(request: IncomingMessage, maxMib: number): number | undef
 }
 
 /**
- * Collects chunks at their final place, because copying 15 MB at the end of a body would delay every lookup by some
- * milliseconds.
+ * Collects chunks at their final position in memory, because copying 15 MB at the end of a body would delay every
+ * lookup by some milliseconds.
  */
 class BodyBuffer {
   length = 0;
@@ -139,7 +139,8 @@ class BodyBuffer {
   private grow(leastBytes: number): void {
     const expected = Math.min(this.expectedBytes, this.bytes.length * 16);
     const length = Math.max(leastBytes, expected, this.bytes.length * 2, 64 * 1024);
-    // The former memory is left to the collector, because it may still be being written to the payload.
+    // The former memory is not reused but left to the garbage collector, because it may still be being written to the
+    // payload.
     this.loan = this.buffers?.take(length);
     const larger = this.loan?.bytes ?? new Uint8Array(new SharedArrayBuffer(length));
     larger.set(this.take());
@@ -156,7 +157,10 @@ export function declaredLength(request: IncomingMessage): number | undefined {
 /** The most bytes of a streamed body that are held at a time. */
 const STREAMED_BYTES = 8 * MIB;
 
-/** How many times its limit a streamed body may have when it is unpacked, like a file. Source: docs/interface §8. */
+/**
+ * The limit of a streamed body after unpacking, as a multiple of its limit. Files have the same multiple. Source:
+ * docs/interface §8.
+ */
 const UNPACKED_TIMES = 2;
 
 /**
@@ -177,7 +181,7 @@ async function* streamSent(request: IncomingMessage, terms: BodyTerms): AsyncGen
   const { maxMib, memory } = terms;
   const declared = checkDeclared(request, maxMib);
   const { promise: refused, reject: refuse } = Promise.withResolvers<never>();
-  // The reader may be busy with a chunk when the sender is refused.
+  // If the sender is refused while the reader handles a chunk, no code awaits this promise.
   refused.catch(() => {});
   const pace = watchSender({ ...terms, allowedMib: (declared ?? maxMib * MIB) / MIB, refuse });
   // If the iterator destroyed the socket with the request, the refusal could not be sent.
@@ -206,7 +210,7 @@ function toRefusal(error: unknown): never {
   throw error instanceof ServiceError ? error : brokeOff(error);
 }
 
-/** Source of the four: docs/interface §7.2 rule 7. */
+/** Source of these four limits: docs/interface §7.2 rule 7. */
 const STALL_SECONDS = 30;
 const BASE_SECONDS = 60;
 const SECONDS_PER_MIB = 10;
@@ -216,7 +220,7 @@ interface PaceTerms {
   /** The declared size, or the limit if no size is declared. */
   readonly allowedMib: number;
   findRefusal(): Promise<Error | undefined>;
-  /** Called once. */
+  /** Called at most once. */
   refuse(error: Error): void;
 }
 

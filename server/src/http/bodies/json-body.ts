@@ -32,7 +32,7 @@ const CHECKS = {
  */
 const SMALL_BODY_VALUES = 2_000;
 /**
- * The most checks of a body that has empty lists to replace, because each check of a large body finds only one list.
+ * The most further checks of a body in which empty lists were replaced. Each check of a large body finds only one list.
  */
 const MENDS = 10;
 
@@ -43,7 +43,7 @@ interface SchemaCheck {
 }
 
 /**
- * Compiles a check at its first use, because compiling takes some milliseconds and a process never uses many of its
+ * Compiles a check at its first use, because compiling takes some milliseconds and most processes use only some of the
  * routes.
  * @returns the check
  */
@@ -104,7 +104,7 @@ export function createParameterChecks(): (schema: object) => SchemaCheck {
   };
 }
 
-/** Adds the accepted words to the refusal of a flag, like in the refusal of a text from a closed list. */
+/** Adds the accepted words to the refusal of a flag, as in the refusal of a text from a closed list. */
 function nameFlags(check: SchemaCheck): SchemaCheck {
   const named: SchemaCheck = (value) => {
     const passes = check(value);
@@ -121,7 +121,7 @@ function nameFlags(check: SchemaCheck): SchemaCheck {
 
 function refuseUnfit(parameters: Parameters, name: string): void {
   const text = parameters[name];
-  // The check refuses a list as an integer, and it does not convert lists.
+  // The check does not convert lists and refuses them as integers.
   if (typeof text === 'string' && !DECIMAL.test(text)) parameters[name] = [text];
 }
 
@@ -218,7 +218,7 @@ const saysNothing = (body: unknown): boolean =>
   body === undefined || body === null || (Array.isArray(body) && body.length === 0);
 
 /**
- * For a POST that needs no body, such as one that is like a GET, because its query has everything. Source:
+ * Replaces an empty body by an empty object, for a POST that needs no body because its query has everything. Source:
  * docs/interface §4 rule 9.
  */
 export async function takeNoBody(request: FastifyRequest): Promise<void> {
@@ -228,7 +228,7 @@ export async function takeNoBody(request: FastifyRequest): Promise<void> {
 const checkEmpty = createBodyChecks()({ type: 'object', additionalProperties: false });
 
 /**
- * For a call without a body. Ignoring a body would let the sender believe that it has an effect.
+ * Refuses a body in a call that takes none. If the body were ignored, its sender would believe that it has an effect.
  * @throws request_invalid
  */
 export async function refuseBody({ body }: FastifyRequest): Promise<void> {
@@ -257,8 +257,8 @@ export function joinTwins<Parameters extends object>(
 export const JSON_LIMITS: JsonLimits = { values: 400_000, names: 50_000, text: MIB };
 
 /**
- * Limits up to which the serving thread itself unpacks, counts and parses a body. That takes at most 3 ms, because a
- * name takes up to 2 µs.
+ * Limits up to which the serving thread itself unpacks, counts and parses a body. That takes at most 3 ms, of which
+ * 1,000 names take up to 2 ms.
  */
 const SMALL_BYTES = MIB / 4;
 const SMALL = { values: 20_000, names: 1_000 };
@@ -357,7 +357,7 @@ const capLimits = ({ values, names, text }: JsonLimits): JsonLimits => ({
   text,
 });
 
-/** @returns whether a thread could not count more than was counted here */
+/** @returns false if the count stopped at a limit of the serving thread that is lower than the limit of the body */
 function isDecided({ beyond }: JsonCounts, limits: JsonLimits): boolean {
   return (beyond !== 'values' && beyond !== 'names') || limits[beyond] <= SMALL[beyond];
 }
@@ -407,7 +407,7 @@ export function jsonOperations() {
       const isChecked = schema !== undefined && (!saysNothing(value) || schema.length > LARGE_SCHEMA);
       const packed = packValue(isChecked ? checkValue(findCheck(schema), value) : value);
       const heldBytes = packed.bytes.length + counts.values * VALUE_BYTES;
-      // The unpacked bytes belong only to this thread, so they are garbage now, too.
+      // The unpacked bytes belong only to this thread, so they are also garbage now.
       const deadBytes = bytes.length + plain.length;
       return new Passed<ReadJson>({ value: packed, heldBytes, isChecked }, deadBytes, [packed.bytes.buffer]);
     },

@@ -32,7 +32,7 @@ export interface RateState {
   readonly resetSeconds: number;
 }
 
-/** What the server needs from rooms to the right before a handler runs: the keys, sessions and projects. */
+/** The functions of other rooms that the server calls before a handler. They find keys, sessions and projects. */
 export interface Guards {
   /** @throws scope_refused when the key is unknown, deleted or expired */
   findCaller(key: PresentedKey): AtOnce<KeyCaller>;
@@ -105,8 +105,8 @@ async function chooseFromBody(guards: Guards, request: FastifyRequest): Promise<
 const CHECK_HOLDS_MS = 1_000;
 
 /**
- * Checks the caller again before anything is done. A body can take hours and is read only after its sender was
- * authorised, so the sender may have lost access, or its project may have been deleted, by the end of the body.
+ * Checks the caller again before the request has any effect. The sender is authorised before its body is read, and a
+ * body can take hours. By its end, the sender may have lost access, or its project may have been deleted.
  */
 export function createLateCheck(guards: Guards) {
   const choosePathProject = createPathProjectChoice(guards);
@@ -129,7 +129,7 @@ export function createLateCheck(guards: Guards) {
 }
 
 /**
- * Refuses no caller while the database is unreachable.
+ * No caller is refused while the database is unreachable.
  * @returns why the caller has lost access
  */
 export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promise<ServiceError | undefined> {
@@ -170,8 +170,8 @@ interface Incoming {
 }
 
 /**
- * The date 2026-01-01 in the form of RFC 9745, when the interface was introduced with the header as the recommended
- * way.
+ * The date since which a key in a URL is deprecated, 2026-01-01, in the form of RFC 9745. The interface was introduced
+ * on this date and recommended the header.
  */
 const KEY_IN_URL_DEPRECATED = '@1767225600';
 
@@ -355,7 +355,7 @@ function chooseByRole(request: FastifyRequest, id: number | undefined, find: Gua
     : find(caller, id);
 }
 
-/** The same for a user with roles in parts of the account. */
+/** Does the same for a user with roles in parts of the account. */
 async function chooseByRoles(
   request: FastifyRequest,
   { caller, id, find }: { caller: UserCaller; id: number | undefined; find: Guards['chooseProject'] },

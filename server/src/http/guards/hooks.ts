@@ -8,8 +8,8 @@ import type {
 import type { AtOnce } from '../../kernel/at-once.ts';
 
 /**
- * Hooks of the server that continue synchronously if they need not wait. A request passes ten of them, and a promise
- * for each took a sixth of the time of a small answer from memory.
+ * Hooks of the server that continue synchronously if they need not wait. A request passes ten of them, and a promise in
+ * each of them took a sixth of the time of a small answer from memory.
  */
 
 type End = (error?: Error) => void;

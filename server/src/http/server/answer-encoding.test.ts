@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 const UNPACK = { br: brotliDecompressSync, gzip: gunzipSync, zstd: zstdDecompressSync };
 
 /**
- * Serves texts of given sizes. The numbers of accounts are the keys.
+ * Serves texts of given sizes. The key of an account is its number.
  * @returns a function that reads one text
  */
 function servePacked(t: TestContext) {

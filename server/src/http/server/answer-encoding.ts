@@ -28,8 +28,8 @@ const brotliOf = (quality: number) => ({ params: { [zlib.constants.BROTLI_PARAM_
 
 /**
  * Encodings, best first, for a caller without a preference. A stream is flushed after every part, because it may show
- * progress. Packing limits the speed of an export, so streams have quick levels. Their gzip takes 43 % of the time of
- * level 6, and their brotli 25 % of 4, for 11 to 28 % more bytes.
+ * progress. Packing limits the speed of an export, so streams have quick levels. gzip takes 43 % of the time of level
+ * 6, and brotli 25 % of that of level 4, for 11 to 28 % more bytes.
  */
 const ENCODINGS = {
   zstd: {
@@ -81,7 +81,7 @@ function packParts(request: FastifyRequest, content: Readable, createPacker: () 
     const packer = createPacker();
     const packed: Uint8Array[] = [];
     packer.on('data', (bytes: Uint8Array) => packed.push(bytes));
-    // The failed write reports the error.
+    // The callback of the failed write reports the error.
     packer.on('error', () => {});
     try {
       for await (const part of content as AsyncIterable<string | Uint8Array>) {
@@ -147,7 +147,7 @@ function readContent(payload: unknown): Uint8Array | Readable | undefined {
   return bytes instanceof Uint8Array && bytes.length >= LEAST_BYTES ? bytes : undefined;
 }
 
-/** The size of bytes that exist already and are sent as a stream. */
+/** The sizes of streams whose bytes all exist before they are sent. */
 const held = new WeakMap<object, number>();
 
 /** @returns the number of bytes that a stream holds until its end; undefined if it reads or creates them on the way */
@@ -193,7 +193,7 @@ export function chooseEncoding<Name extends string>(header: string | undefined, 
     : undefined;
 }
 
-/** Smaller answers almost fit into the buffers of their sockets. Counting them would cost more than they do. */
+/** Smaller answers almost fit into the buffers of their sockets. Counting them would cost more than storing them. */
 const COUNTED_BYTES = 64 * 1024;
 /** An unread stream holds its next part and its buffers. A hundred exports of long texts held 480 MiB. */
 const STREAM_BYTES = 4 * 1024 * 1024;

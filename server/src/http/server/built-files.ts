@@ -25,7 +25,10 @@ const MEDIA: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
-/** Encodings, best first. The build writes a file in both beside each file that becomes smaller. */
+/**
+ * Encodings, best first. Beside each file that packing makes smaller, the build writes one packed file for each
+ * encoding.
+ */
 const SUFFIXES = { br: '.br', gzip: '.gz' };
 
 interface BuiltFile {

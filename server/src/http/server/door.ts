@@ -5,7 +5,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** Seconds until the next attempt, because a start that migrates is usually ready by then. */
+/** Seconds until a caller should retry. A start that migrates is usually ready by then. */
 const RETRY_AFTER = '5';
 
 const BODIES = {
@@ -16,7 +16,7 @@ const BODIES = {
 export type Door = Awaited<ReturnType<typeof openDoor>>;
 
 /**
- * Listens at the address of the service from the beginning of a start, until the service does: answers 200 on
+ * Listens at the address of the service from the beginning of a start until the service itself listens. Answers 200 on
  * `/health/live`, because the process runs, and 503 on all other paths. Source: docs/interface §10.3.
  * @throws Error that names the settings, when it cannot listen there
  */

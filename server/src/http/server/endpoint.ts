@@ -20,7 +20,7 @@ export type Server = FastifyInstance;
 /** A body in chunks as they arrive. It fails midway if it is too large or stalls. */
 export type BodyStream = AsyncIterable<Uint8Array>;
 
-/** What the app gives to the routes of all rooms. */
+/** The values that the app passes to the routes of all rooms. */
 export interface RouteTools {
   readonly answerOnce: AnswerOnce;
   readonly limitScans: LimitScans;
@@ -39,8 +39,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /**
      * `none`: everyone. `key`: any key. `project`: a key, and the project of the query. `management`: a key in the
-     * header. These accept a console session instead of a key. `session`: only a console session. `sign-in`: any page
-     * of the console. `own`: the route itself checks the key in the header.
+     * header. `key`, `project` and `management` also accept a console session. `session`: only a console session.
+     * `sign-in`: any page of the console. `own`: the route itself checks the key in the header.
      */
     guard?: 'none' | 'key' | 'project' | 'management' | 'session' | 'sign-in' | 'own';
     /** The access that a key needs; the default is read. */
@@ -94,7 +94,10 @@ declare module 'fastify' {
     payload: IncomingPayload | undefined;
     /** The digest of a streamed body, set after the body was read. It identifies a repetition. */
     bodyDigest: string | undefined;
-    /** The media type that the caller sent. The body is read as the type that the route accepts, whatever it is. */
+    /**
+     * The media type that the caller sent. The service ignores it and reads the body as the type that the route
+     * accepts.
+     */
     sentType: string | undefined;
     rawReply: ServerResponse | undefined;
     rate: RateState | undefined;
@@ -103,14 +106,14 @@ declare module 'fastify' {
   }
 }
 
-/** A value that may be sent for a schema. It does not change any more, so all of it may be readonly. */
+/** A value that may be sent for a schema. All of it may be readonly, because the service no longer changes it. */
 export type Sent<Value> = unknown extends Value
   ? Value
   : { readonly [Field in keyof Value]: Sent<Value[Field]> };
 
 /**
- * The type that a schema describes. It is not inferred from the result of a handler, because that takes TypeScript 10
- * seconds.
+ * The type that a schema describes. It is not inferred from the result of a handler, because the inference takes
+ * TypeScript 10 seconds.
  */
 type Value<Schema extends TSchema> = NoInfer<Static<Schema>>;
 

@@ -139,7 +139,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     await untilNoneIsLeft();
   });
 
-  test('the service disconnects a reader that takes nothing, but not one that waits for an answer', async (t) => {
+  test('the service disconnects a caller that reads nothing of its answer, but not one that waits for an answer', async (t) => {
     const { open, held, untilLeft, untilNoneIsLeft } = await serve(t, { readerMs: 2_000 });
     const [reader, idle, waiting] = [await open(), await open(), await open()];
     reader?.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -242,7 +242,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     assert.match(lines[0] ?? '', /"path":"\/nowhere\/[1/]+…"/);
   });
 
-  test('when connections run short, the service ends those without a key first, beginning with the longest idle one', async (t) => {
+  test('at the limit of connections, the service ends those without a key first, beginning with the longest idle one', async (t) => {
     const { server, open, held } = await serve(t);
     server.server.maxConnections = 32;
     const [authorised, active, busy] = [await open(), await open(), await open()];

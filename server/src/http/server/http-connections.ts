@@ -9,7 +9,10 @@ import { parsingHook, sendingHook } from '../guards/guards.ts';
 import type { Server } from './endpoint.ts';
 import { createRefusalLog } from './request-log.ts';
 
-/** A reader that takes nothing for this long counts as gone. Source of all of these: docs/interface §8. */
+/**
+ * A caller that reads nothing of its answer for this long counts as disconnected. Source of all these limits:
+ * docs/interface §8.
+ */
 export const READER_MS = 30_000;
 /** How long the rest of an unread body may take, so that its sender can still read the answer. */
 const LINGER_MS = 10_000;
@@ -18,8 +21,8 @@ const MOST_UNDER_WAY = 100;
 /** A connection without a valid key or session ends with the first answer after this time. */
 export const STRANGER_MS = 60_000;
 /**
- * The share of connections that idle connections of known callers leave to others, because every caller begins as a
- * stranger.
+ * While strangers have less than this share of the connections, idle connections of known callers make room for new
+ * ones. Every caller begins as a stranger.
  */
 const STRANGERS_SHARE = 1 / 8;
 /** Descriptors reserved for files, the database and the fetches of pipelines. */
@@ -74,7 +77,7 @@ export function boundConnections(server: Server, strangerMs: number): void {
     }
     done(fault);
   });
-  // Runs before the handler, because the handler may take hours, for example with events.
+  // Runs before the handler, because the handler may take hours, for example when it sends events.
   server.addHook('preParsing', parsingHook(noteCaller));
   server.addHook(
     'onSend',
@@ -90,11 +93,11 @@ export function boundConnections(server: Server, strangerMs: number): void {
     if (raw.complete === false) setTimeout(endIncomplete, LINGER_MS, raw).unref();
     done();
   });
-  // Node itself would also end a connection whose answer is still being made, although it may be silent then.
+  // Node itself would also end a silent connection whose answer is still being made.
   listener.on('timeout', (socket: Socket) => {
     if (socket.writableLength > 0 || countUnderWay(socket) === 0) socket.destroy();
   });
-  // Node itself would answer without a body.
+  // Node itself would refuse an unknown `Expect` without a body.
   listener.on('checkExpectation', (request, response) => listener.emit('request', request, response));
 }
 

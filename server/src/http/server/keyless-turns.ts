@@ -6,7 +6,7 @@ const NAMED = ['authorization', 'cookie'] as const;
 /**
  * Serves requests without a key one per turn of the event loop, so that requests with a key wait for at most one of
  * them. Otherwise the ready requests of 64 connections without a key would all be served before any other. With an
- * answer of 1 ms, such as `/openapi.json`, they delayed every caller by 62 ms (`npm run bench -- hostile`).
+ * answer of 1 ms, such as `/openapi.json`, such requests delayed every caller by 62 ms (`npm run bench -- hostile`).
  */
 export function takeTurnsWithoutKey(): onRequestHookHandler {
   const waiting: (() => void)[] = [];

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { RouteOptions } from 'fastify';
 
 /**
- * The most characters of a path that a route can match: three parameters of 255 characters, each of which is encoded in
- * up to nine, and the rest of the route.
+ * The most characters of a path that a route can match: three parameters of 255 characters, each encoded in up to nine
+ * characters, and the rest of the route.
  */
 export const LONGEST_PATH = 8_192;
 /** A longer path reaches the router only if a route answers it. */
@@ -43,8 +43,9 @@ export class KnownPaths {
   }
 
   /**
-   * Limits what the router decodes of an address that it refuses. Without this limit, 64 connections without a key
-   * delayed every other caller: by 880 ms with `%25/` repeated in a path of 80 KB, and by 200 ms with `+` in a query.
+   * Limits how much of an address the router decodes before it refuses the address. Without this limit, 64 connections
+   * without a key delayed every other caller: by 880 ms with `%25/` repeated in a path of 80 KB, and by 200 ms with `+`
+   * in a query.
    * @returns the address, without a long query if no route reads it; `UNKNOWN_PATH` for a long path that no route has
    */
   shorten({ url = '', method = '' }: Pick<IncomingMessage, 'url' | 'method'>): string {

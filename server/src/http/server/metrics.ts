@@ -191,7 +191,7 @@ export function measureRequests(
   );
 }
 
-/** Whether the caller waits for a task, or follows a search. */
+/** Whether the caller waits for a task, or requested a stream of NDJSON. */
 function isLongAnswer({ query, headers }: FastifyRequest): boolean {
   const { wait, format } = (query ?? {}) as Record<string, unknown>;
   return wait !== undefined || format === 'ndjson' || (headers.accept ?? '').includes('application/x-ndjson');

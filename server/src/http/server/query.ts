@@ -1,4 +1,6 @@
-/** Reads the query of an address, whose sender may be anyone: in linear time, and a long one only when it is used. */
+/**
+ * Reads the query of an address in linear time, because anyone may send it. A long query is read only when it is used.
+ */
 
 type Query = Record<string | symbol, string | string[]>;
 
@@ -6,7 +8,7 @@ type Query = Record<string | symbol, string | string[]>;
 const SHORT_CHARACTERS = 4_096;
 /** The parameters that guards need. */
 const OF_GUARDS = ['apiKey', 'projectId'] as const;
-/** A list with two values is refused like a longer one. */
+/** Two values suffice, because a list of two is refused like a longer list. */
 const MOST_VALUES = 2;
 /**
  * The most characters of a value that are decoded. A longer value is invalid as a key and as a number, whether
@@ -55,9 +57,9 @@ function findParts(text: string, name: string): string[] {
 }
 
 /**
- * Reads the query of an address like a form, and a repeated name as a list. It needs no credentials, so its time must
- * be linear. URLSearchParams took 110 ms for 60,000 names without a value, which it reads in quadratic time. It took
- * 240 ms for 20,000 names in invalid UTF-8, because it throws for each. Source: WHATWG URL,
+ * Reads the query of an address like a form, and a repeated name as a list. Its sender needs no credentials, so reading
+ * it must take linear time. URLSearchParams took 110 ms for 60,000 names without a value, which it reads in quadratic
+ * time. It took 240 ms for 20,000 names in invalid UTF-8, because it throws for each. Source: WHATWG URL,
  * "application/x-www-form-urlencoded parsing".
  */
 export function readQuery(text: string): Query {

@@ -16,7 +16,7 @@ export const SLOW_MS = 1_000;
  */
 export class RequestLog extends LogController {
   private readonly logsQuickReads: boolean;
-  /** Limited, because anyone can send a request without a key. */
+  /** Limits the number of lines, because anyone can send a request without a key. */
   private readonly logStranger = createRefusalLog('noKey');
 
   constructor(level: string) {
@@ -42,7 +42,7 @@ export class RequestLog extends LogController {
   }
 }
 
-/** A person who signs in also has no key before, so a successful POST does not count. */
+/** A person who signs in has no session yet, so a successful POST does not make its sender a stranger. */
 const isStranger = (request: FastifyRequest, { statusCode }: FastifyReply) =>
   (request as Partial<FastifyRequest>).caller === undefined &&
   (statusCode >= 400 || request.method !== 'POST');

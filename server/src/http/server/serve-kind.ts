@@ -48,8 +48,8 @@ interface Served<Resource, Place> {
   /** The ETag of a resource, if its kind has one. Source: docs/interface §7.6. */
   markOf?(resource: Resource): string;
   /**
-   * The same for an answer, which may be that of an earlier request. Without it, new resources are sent without an
-   * ETag.
+   * The ETag of an answer, which may be the answer to an earlier request. Without this function, new resources are sent
+   * without an ETag.
    */
   markOfAnswer?(answer: object): string;
 }

@@ -52,7 +52,7 @@ test('the longest query that is accepted is read in under a second, also without
   assert.ok(performance.now() - began < 1_000);
 });
 
-test('an answer that cannot be sent becomes a failure, and answers of the same turn arrive (§7.1)', async (t) => {
+test('an answer that cannot be sent is replaced by a failure, and other answers of the same turn arrive (§7.1)', async (t) => {
   const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
   const server = createServer(settings, {} as Guards);
   const config = { guard: 'none' } as const;

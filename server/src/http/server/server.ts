@@ -1,6 +1,6 @@
 /**
  * The server without routes. It reads bodies, checks credentials with the given guards, finds the project, validates
- * parameters and turns refusals into answers, in the order of docs/interface §7.2. It has no knowledge of what a route
+ * parameters and turns refusals into answers, in the order of docs/interface §7.2. It does not depend on what a route
  * does.
  */
 
@@ -98,7 +98,7 @@ export interface ServerSettings {
   readonly traces?: object | undefined;
   /** How long requests in progress may take when the service stops; the default is 30 s. */
   readonly closeMs?: number;
-  /** How long a reader may take nothing of an answer; the default is 30 s. */
+  /** How long a caller may read nothing of its answer; the default is 30 s. */
   readonly readerMs?: number;
   /** The lifetime of a connection without a valid key or session; the default is 60 s. */
   readonly strangerMs?: number;
@@ -330,8 +330,7 @@ function readBodies(server: Server, budget: MemoryBudget, readElsewhere: ReadEls
 }
 
 /**
- * Bodies of callers without a key do not count. They would take memory from callers with a key, and they may only be
- * small.
+ * Bodies of callers without a key do not count. They would take memory from callers with a key, and they must be small.
  */
 function holdMemory(budget: MemoryBudget, request: FastifyRequest): HeldMemory | undefined {
   const { caller } = request as Partial<FastifyRequest>;
@@ -370,7 +369,7 @@ function afterAnswer({ rawReply }: FastifyRequest, release: () => void): void {
   else rawReply.once('close', release);
 }
 
-/** Paths at which shop connectors of other services search, which this service does not have. */
+/** Paths at which shop connectors of other services search. This service does not have these paths. */
 const SEARCHES = /^\/(suggest|suggestions)\/?$|^\/search\/suggest\/?$/;
 
 /** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface §7.2. */

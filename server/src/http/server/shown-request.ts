@@ -5,7 +5,10 @@ import { isSecretName, looksSecret, MASK, maskLooks, maskSecrets } from '../../k
 
 /** The most characters of a path in a log line. */
 const MOST_SHOWN = 1_000;
-/** The letters of an unknown word that a path in the log may show: too few to find a key by trying the rest. */
+/**
+ * The number of letters of an unknown word that a path in the log may show. They are too few to find a key by trying
+ * the rest.
+ */
 const MOST_UNKNOWN_LETTERS = 20;
 const NUMBER = /^\d{1,15}$/;
 const WORD = /^[a-z]+(?:[._-][a-z]+)*$/i;

@@ -180,7 +180,7 @@ export class S3 {
     const response = await sendPinned(url, { ...via, method, headers, ...(body && { body }) });
     const { statusCode = 0 } = response;
     if (acceptedStatuses.includes(statusCode)) return { response, url };
-    // The status suffices, because the body would only have explained it.
+    // If the body cannot be read, the status suffices, because the body would only explain it.
     throw describeRefusal(url, statusCode, await readAnswer({ response, url }, via).catch(() => undefined));
   }
 }
@@ -297,7 +297,7 @@ function describeRefusal(url: URL, status: number, xml: XmlElement | undefined):
   const hint = HINTS[code];
   const text = `${url.host} answered ${status}${isName ? ` ${code}` : ''}${hint ? `: ${hint}` : ''}`;
   if (status === 412) return new OutboundProblem('changed', text);
-  // A failure within the server may pass, but a refusal does not.
+  // A failure within the server may be temporary, but a refusal is not.
   if (status >= 500) return new OutboundProblem('broken_off', text);
   return new OutboundProblem(status === 404 ? 'no_file' : 'refused', text);
 }

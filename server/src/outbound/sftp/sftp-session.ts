@@ -58,7 +58,7 @@ export class SftpSession {
     return toName(path, await this.#ask<Stats>(path, (done) => this.#sftp.stat(path, done)));
   }
 
-  /** Lists the names in a folder page by page, in no order. Symbolic links are not followed. */
+  /** Lists the names in a folder page by page, in no particular order. Symbolic links are not followed. */
   async *list(folder: string): AsyncGenerator<SftpName, undefined> {
     const handle = await this.#ask<Buffer>(folder, (done) => this.#sftp.opendir(folder, done));
     try {
@@ -97,7 +97,7 @@ export class SftpSession {
     const fill = () => {
       for (; ahead.length < PIECES_AHEAD && requested < sizeBytes; requested += PIECE_BYTES) {
         const piece = this.#readPiece(handle, requested);
-        // Each read is awaited in its turn, and an earlier piece may end the file first.
+        // Reads are awaited in order, so this one is never awaited if an earlier one fails.
         piece.catch(() => {});
         ahead.push(piece);
       }

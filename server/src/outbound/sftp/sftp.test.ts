@@ -90,7 +90,7 @@ test('a write replaces the old file in one step if the server supports it', asyn
   assert.ok(server.calls.includes('posix-rename') && !server.calls.includes('remove'));
 });
 
-test('a write moves the old file aside if the server cannot or will not replace it', async (t) => {
+test('a write moves the old file aside if the server does not support replacing it, or refuses to', async (t) => {
   for (const posixRename of ['unknown', 'unsupported', 'refused'] as const) {
     const { root, place: sftpServer } = await startServer(t, undefined, posixRename);
     const sftp = await open(t, { ...sftpServer, password: PASSWORD });
@@ -104,10 +104,10 @@ test('a write moves the old file aside if the server cannot or will not replace 
   }
 });
 
-/** The removal takes milliseconds. */
+/** The time limit for the removal, which usually takes milliseconds. */
 const REMOVED_MS = 10_000;
 
-test('the old file remains whatever call the server refuses, and the error names its path', async (t) => {
+test('the old file remains, whichever call the server refuses, and the error names its path', async (t) => {
   for (const posixRename of ['unknown', 'refused'] as const) {
     const { root, server, place: sftpServer } = await startServer(t, undefined, posixRename);
     const sftp = await open(t, { ...sftpServer, password: PASSWORD });
