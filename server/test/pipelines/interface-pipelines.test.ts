@@ -179,7 +179,10 @@ const REFUSED: readonly [object, ...RegExp[]][] = [
     /^\/trigger\/cron: /,
     /^\/trigger\/timeZone: /,
   ],
-  [{ trigger: { type: 'schedule', cron: '0 3 30 2 *', timeZone: 'UTC' } }, /^\/trigger\/cron: must name a day that exists/],
+  [
+    { trigger: { type: 'schedule', cron: '0 3 30 2 *', timeZone: 'UTC' } },
+    /^\/trigger\/cron: must name a day that exists/,
+  ],
   [{ trigger: { type: 'webhook', minSecondsBetween: -1 } }, /^\/trigger\/minSecondsBetween /],
   [{ trigger: { type: 'webhook', minSecondsBetween: 31_536_001 } }, /^\/trigger\/minSecondsBetween /],
   [{ trigger: { type: 'manual', cron: 'x' } }, /^\/trigger .*cron/],

@@ -74,7 +74,11 @@ test('events and exports end within seconds once their key or session loses its 
   await service().call('DELETE', `/management/api-keys/${key.id}`);
   await browser.succeed('DELETE', '/management/sessions?others=true');
   await browser.succeed('DELETE', '/management/session');
-  while (service().log.filter((line) => /the caller lost access while its answer was sent/.test(line)).length < held.length) await delay(50);
+  while (
+    service().log.filter((line) => /the caller lost access while its answer was sent/.test(line)).length <
+    held.length
+  )
+    await delay(50);
   for (const socket of held) socket.resume();
   await allEnded;
   const received = once(allowed.resume(), 'data');
