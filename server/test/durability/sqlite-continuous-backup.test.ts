@@ -386,7 +386,7 @@ test('an earlier instant can be restored, and a changed byte is detected and rep
   assert.match(unread.output, /is damaged, or was encrypted with another RELATA_BACKUP_KEY/);
   assert.match(
     (await relata(setup, ...again)).output,
-    /are in .*-a now, as of 20/,
+    /files were restored to .*-a, as of 20/,
     'the failed attempt left nothing',
   );
   const filled = await relata(setup, 'restore', '--from', setup.url, setup.target);

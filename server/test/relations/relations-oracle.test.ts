@@ -123,7 +123,7 @@ function rule(name: string, [source, target]: [Filter, Filter], { match, sort, .
 
 const PC_PARTS = [
   rule('memory that a board holds', [part('Core/Motherboards'), part('Core/Memory')], {
-    match: 'memory that a board holds',
+    match: 'Module count lessOrEqual Memory slots; Module size lessOrEqual Maximum memory',
     sort: 'Price asc',
     twoWay: true,
   }),
