@@ -44,8 +44,8 @@ export async function recordEvents(tx: ControlTransaction, projectId: number, dr
 }
 
 /**
- * Does the same in a transaction of the project's catalog: see `announce`.
- * @returns the subscribed types
+ * Runs in a transaction of the project's catalog.
+ * @returns the event types to which enabled endpoints of the project subscribe
  */
 export function* listSubscribed(): Program<ReadonlySet<EventType>> {
   const listening = sql`select e.events from ${text(LISTENING)} and p.id = ${PROJECT}`;
@@ -55,7 +55,7 @@ export function* listSubscribed(): Program<ReadonlySet<EventType>> {
 
 const COLUMNS = { place: 'bigint', id: 'text', type: 'text', at: 'bigint', data: 'text' } as const;
 
-/** Records the subscribed events of a catalog, whose lock is held. */
+/** Records all of these events, which the caller has found to be subscribed. The caller holds the catalog's lock. */
 export function* insertEvents(drafts: readonly EventDraft[]): Program<void> {
   if (drafts.length === 0) return;
   const cells = drafts
@@ -132,7 +132,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export interface EventDraft {
   readonly type: EventType;
   readonly at: number;
-  /** The number of the task that caused it. Receivers get the task's id instead. */
+  /** The number of the task that caused the event. Receivers get the task's id instead. */
   readonly taskNumber?: number;
   readonly data: object;
 }

@@ -83,7 +83,7 @@ test('the cache evicts entries of a replaced version first, even used ones', () 
   assert.equal(old.find('A'), -1, 'a replaced version stores nothing');
 });
 
-test('new versions reuse the memory of replaced ones, also beside a space that rarely changes', () => {
+test('new versions reuse the memory of replaced ones, even if the cache also has a space that rarely changes', () => {
   const cache = createByteCache(512 * MIB);
   const keys = Array.from({ length: 16 }, (_, index) => `${index}`);
   const quiet = cache.of('quiet', 1);
@@ -106,7 +106,7 @@ test('new versions reuse the memory of replaced ones, also beside a space that r
     assert.deepEqual(read(quiet, `${version}`), bytesOf(100, version), 'valid entries remain');
 });
 
-test('an entry of another origin replaces the former one, and an entry reports the state in which it was last confirmed', () => {
+test('only an entry of another origin replaces an entry, and each entry reports the state that last confirmed it', () => {
   const space = createByteCache(MIB).of('one', 1);
   const origin = { state: 1, document: 2 ** 40, at: 1_700_000_000_000 };
   space.keep('A', bytesOf(3), origin);

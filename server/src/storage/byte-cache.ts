@@ -87,7 +87,7 @@ const SLAB_BYTES = 1024 * 1024;
 const ALIGN_BITS = 3;
 const SLAB_POSITION_BITS = 20 - ALIGN_BITS;
 const POSITION_MASK = (1 << SLAB_POSITION_BITS) - 1;
-/** The size limit of an entry, because a larger one would waste the rest of a slab. */
+/** The size limit of an entry. A larger entry would waste the rest of a slab. */
 const LARGEST_BYTES = SLAB_BYTES / 4;
 /**
  * A full cache admits one miss in this many. With more data than memory, each admitted entry would otherwise evict
@@ -174,7 +174,10 @@ class SlabRing {
     this.most = Math.floor(limitBytes / SLAB_BYTES);
   }
 
-  /** Makes the memory of a version's entries reusable. Until it is reused, readers of this version still find them. */
+  /**
+   * Makes the memory of a version's entries reusable. Readers of this version still find an entry until its memory is
+   * reused.
+   */
   endVersion(space: number): void {
     for (const [index, slab] of this.slabs.entries())
       if (slab.invalidate(space) && slab.isStale) this.staleSlabs.add(index);
@@ -330,8 +333,8 @@ class SlabRing {
   }
 
   /**
-   * Keeps the valid entries of a stale slab, or the used entries of any other slab, up to half a slab. They must be
-   * used again to survive the next time.
+   * Keeps the valid entries of a stale slab. From any other slab, it keeps only entries that were used, up to half a
+   * slab, and clears their marks. Such an entry must be used again to be kept the next time.
    */
   private compact(slab: Slab): void {
     const base = this.present << SLAB_POSITION_BITS;
@@ -371,13 +374,13 @@ const openSpace = (ring: SlabRing, id: number, isOver: () => boolean) => ({
   /** @returns the entry's position, valid until the next `keep` of any space; -1 when the key is not cached */
   find: (key: string) => ring.find(id, key),
   /**
-   * @returns the positions of the entries. 100 keys take half the time of 100 calls of `find`, because the memory of
-   * all is loaded together.
+   * @returns the positions of the entries. 100 keys take half the time of 100 calls of `find`, because the
+   * processor loads their memory at the same time.
    */
   findAll: (keys: readonly string[]) => ring.findAll(id, keys),
   /**
-   * Stores a copy, which replaces an entry of another origin. A full cache accepts only some entries and no large ones,
-   * and a replaced version accepts none.
+   * Stores a copy, which replaces an entry of another origin. Large entries are never stored. A full cache stores only
+   * some entries, and a replaced version stores none.
    */
   keep(key: string, bytes: Uint8Array, origin?: Origin): void {
     if (!isOver()) ring.keep(id, key, { bytes, origin });
@@ -388,7 +391,7 @@ const openSpace = (ring: SlabRing, id: number, isOver: () => boolean) => ({
   seenIn: (position: number) => ring.seenIn(position),
   see: (position: number, state: number) => ring.see(position, state),
   lengthAt: (position: number) => ring.lengthAt(position),
-  /** @returns the number of bytes written to `target`, beginning at `at` */
+  /** @returns the number of bytes written to `target`, beginning at `offset` */
   copy: (position: number, target: Uint8Array, offset: number) => ring.copy(position, target, offset),
   /**
    * Marks the entry as used by a request.
@@ -401,11 +404,11 @@ export type CacheSpace = ReturnType<typeof openSpace>;
 export type ByteCache = ReturnType<typeof createByteCache>;
 
 /**
- * Bytes by key in memory, outside V8's heap. Entries lie one after another in slabs, and a table of integers indexes
- * them. So the collector visits one object for a thousand answers. With a Map of arrays it visited 66,000 objects at
- * every collection of the serving thread, and a lookup took twice as long (bench lookup). An entry is valid for one
- * version of its space. The limit in bytes covers all spaces, in whole MiB; the index takes up to 32 more bytes per
- * entry.
+ * Stores bytes by key in memory outside V8's heap. Entries lie one after another in slabs, and a table of integers
+ * indexes them. So the collector visits one object for a thousand answers. With a Map of arrays it visited 66,000
+ * objects at every collection of the serving thread, and a lookup took twice as long (bench lookup). An entry is valid
+ * for one version of its space. The limit in bytes covers all spaces, in whole MiB; the index takes up to 32 more bytes
+ * per entry.
  */
 export function createByteCache(limitBytes: number) {
   const spaces = new Map<string, { version: number; id: number; space: CacheSpace }>();

@@ -130,7 +130,8 @@ type Snake<Name> = Name extends `${infer First}${infer Rest}`
   : Name;
 
 /**
- * Each column name is converted only once, because there are few names and the conversion takes longer than all else.
+ * Converts each column name only once, because there are few names and a conversion takes longer than the rest of the
+ * work on a field.
  */
 function renaming(toName: (name: string) => string) {
   const names = new Map<string, string>();

@@ -36,14 +36,14 @@ type CatalogPlace =
       readonly payloads: string;
       /** Counts changes of the marks of damaged catalogs. */
       readonly markMoves: MarkMoves;
-      /** Whether only the continuous backup writes the files' logs back, after it has copied them. */
+      /** Whether only the continuous backup writes logs back into their files, after it has copied them. */
       readonly keepsLog: boolean;
       /** Not 0 while another service writes these files. */
       readonly follows: Follows;
     }
   | ({ readonly kind: 'postgres' } & PostgresSettings);
 
-/** What a thread opens, including replicas for reads that may use them. */
+/** The catalogs that a thread opens, with the replicas for reads that may use them. */
 export type ThreadPlace =
   | Extract<CatalogPlace, { kind: 'embedded' }>
   | ({ readonly kind: 'postgres' } & ReplicatedSettings);
@@ -129,7 +129,7 @@ function openEmbeddedStorage(
   };
 }
 
-/** How long a start waits for the database, because both are often started together. */
+/** How long a start waits for the database, which is often started together with the service. */
 const START_MS = 60_000;
 /** The check of the database must be faster than a readiness probe, which waits a second or two. */
 const ANSWER_MS = 1_000;

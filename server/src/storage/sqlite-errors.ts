@@ -12,7 +12,7 @@ const DAMAGED: ReadonlySet<number> = new Set([CORRUPT, NOTADB]);
 const FAILED: ReadonlySet<number> = new Set([READONLY, IOERR, CANTOPEN, ...DAMAGED]);
 /** The WAL index could not grow. */
 const IOERR_SHMSIZE = (19 << 8) | IOERR;
-/** The same time after which a task is retried. */
+/** Equal to the delay after which a task is retried. */
 const RETRY_SECONDS = 5;
 
 /** Errors of the file system. Source: errno(3). */
@@ -47,7 +47,7 @@ function findCode(error: Error): FailureCode | undefined {
   return FAILED.has(primary(errcode)) ? 'storage_failed' : undefined;
 }
 
-/** Whether another connection holds the file, including extended codes. */
+/** Whether SQLite refused because another connection holds the file, with a primary or an extended code. */
 export const isBusy = (error: unknown) => primaryOf(error) === SQLITE_BUSY;
 
 /** Whether a connection is read-only because its file could not be opened for writing. */

@@ -1,7 +1,7 @@
 /**
  * The door of storage. The control database holds accounts, projects, keys and tasks; each project's catalog is a file
- * of its own; payload files hold accepted bodies until their tasks have ended. Statements are in the `*-store.ts` of
- * the room that owns the rows. Storage does not interpret rows.
+ * of its own; payload files hold accepted bodies until their tasks have ended. Statements are in the
+ * `*-store.ts` files of the room that owns the rows. Storage does not interpret rows.
  */
 
 import type { Clock } from '../kernel/clock.ts';
@@ -31,7 +31,7 @@ export { isBusy, mayBeStored, translateSqliteError, WatchedWrite } from './sqlit
 export { type Chosen, type ExpectedStates, markOf, refuseOtherState } from './state-marks.ts';
 export { findMove, MOVE_PROGRESS, MOVE_ROW, refuseUnfinishedMove, unfinished } from './unfinished-move.ts';
 
-/** What rooms use for storage, whatever their subject. */
+/** The dependencies that rooms share, whatever their subject. */
 export interface Base {
   readonly database: Database;
   readonly payloads: PayloadFiles;

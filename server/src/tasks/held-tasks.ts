@@ -11,7 +11,7 @@ interface HeldParts {
   readonly logger: Logger;
   readonly leases: TaskLeases;
   readonly stopped: AbortSignal;
-  /** Claims what can run now in a lane. */
+  /** Claims the tasks that can run now in a lane. */
   wake(lane: Lane): void;
 }
 
@@ -57,8 +57,8 @@ export class HeldTasks {
   }
 
   /**
-   * Releases or removes a held task, with retries, because an embedded store does not check leases, so the lease of the
-   * task would never expire.
+   * Releases or removes a held task, and retries if the store is unavailable. Without a retry, the task would be held
+   * forever in an embedded store, which does not check leases.
    */
   private async store(task: Task, work: () => Promise<boolean>): Promise<boolean> {
     const { logger, stopped } = this.parts;
@@ -66,7 +66,7 @@ export class HeldTasks {
       return await work();
     } catch (error) {
       if (!isTransient(error)) throw error;
-      // The caller gets the answer that the task continues. The work is retried until the store accepts it.
+      // The caller does not wait for the store. The work is retried until the store accepts it.
       const note = (err: unknown) =>
         logger.warn({ err, task: task.id }, 'releasing or removing a held task failed; retrying in 5 s');
       void persist(work, { note, stopped });

@@ -51,7 +51,7 @@ export interface PollParts {
   readonly logger: Logger;
   /** The work of a round, for the log when rounds begin to fail. */
   readonly subject: string;
-  /** The pause after a round that took `tookMs`; Infinity means until it is woken. */
+  /** The pause after a round that took `tookMs`. After a pause of Infinity, only `wake` starts the next round. */
   readonly restMs: number | ((tookMs: number) => number);
   round(signal: AbortSignal): Promise<void>;
 }
@@ -94,7 +94,7 @@ export class Poll {
         waitMs = typeof restMs === 'number' ? restMs : restMs(performance.now() - begunAt);
         isFailing = false;
       } catch (error) {
-        // Logged once, not at every round while the database is unreachable.
+        // A failure is logged once, not at every round while the database is unreachable.
         if (!isFailing)
           logTrouble(logger, 'a round of periodic work failed; it is retried', {
             err: error,
@@ -126,12 +126,12 @@ export interface DueWatchParts<Found> extends Pick<PollParts, 'logger' | 'subjec
   startDue(due: Found): Promise<void>;
 }
 
-/** Thrown when nothing is left to start, because another process made the start or the due element has changed. */
+/** Thrown when another process has already started the due element, or the element has changed. */
 export class Moved extends Error {
   override readonly name = 'Moved';
 }
 
-/** Starts every second what is due. */
+/** Starts the due elements every second. */
 export const createDueWatch = <Found>({ listDue, startDue, ...parts }: DueWatchParts<Found>): Poll =>
   new Poll({
     ...parts,

@@ -96,7 +96,7 @@ test('two processes share long tasks', async (t) => {
   );
 });
 
-test('another process resumes the tasks of a process that is gone within 15 s, in order', async (t) => {
+test('within 15 s, another process resumes the tasks of a process that is gone, in order of acceptance', async (t) => {
   const { processA, processB } = await startTwo(t, { runs: true });
   const first = await processA.accept('gated', 1, { text: 'first' });
   const behind = await processA.accept('short', 1, { text: 'behind' });
@@ -229,7 +229,7 @@ test('a waiting caller sees changes that another process makes', async (t) => {
   assert.deepEqual(processA.begun, [], 'the role of the first is to serve');
 });
 
-test('a waiting caller gets an answer in time while the database is unreachable, and the end after it returns', async (t) => {
+test('a waiting caller gets an answer in time while the database is unreachable, and sees the end once it is back', async (t) => {
   const { processA, processB } = await startTwo(t, { runs: false });
   const task = await processA.accept('gated', 1, { text: 'first' });
   const waiting = endOf(processA, task);
@@ -269,7 +269,7 @@ test('a held task of a process that is gone runs, and a later release returns fa
   assert.equal(await processA.tasks.release(held), false);
 });
 
-test('an ordered task of an unknown kind keeps its place', async (t) => {
+test('an ordered task of an unknown kind keeps its place in the order of acceptance', async (t) => {
   const { store, processA, processB } = await startTwo(t, { runs: false });
   await processA.accept('gated', 1, { text: 'unknown' });
   const { gates } = await runnerOf('unknown', processB);

@@ -66,12 +66,12 @@ export class TaskClaims {
     return this.claiming;
   }
 
-  /** Claims what can run now, in the given lane or in all lanes. */
+  /** Claims the tasks that can run now, in the given lane or in all lanes. */
   wake(lane?: Lane): void {
     const { database, stopped } = this.parts;
     if (!this.isStarted || stopped.aborted) return;
     if (lane !== undefined) this.addLane(lane);
-    // Otherwise polling finds them.
+    // On a shared database, the periodic poll finds the tasks of all lanes.
     else if (!database.isShared) this.poll.wake();
   }
 
@@ -125,7 +125,7 @@ export class TaskClaims {
     });
     const later = [...this.waitingLanes.values()];
     this.waitingLanes.clear();
-    // Set only now, because tasks accepted during the listing would otherwise take the room from waiting ones.
+    // Room is added only now. Tasks accepted during the listing would otherwise take it from waiting tasks.
     this.mayRun = most;
     for (const lane of [...listed, ...later]) this.addLane(lane);
   }

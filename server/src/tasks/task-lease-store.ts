@@ -227,11 +227,11 @@ export async function addLogLine(
 export interface RunnableKind {
   readonly kind: string;
   readonly limits?: {
-    /** The most tasks that run in a project at a time, over all processes. */
+    /** The most tasks of this kind that run in a project at a time, over all processes. */
     readonly inProject: number;
-    /** The most tasks that this process runs for an account, */
+    /** The most tasks of this kind that this process runs for an account. */
     readonly inAccount: number;
-    /** and the projects of the tasks that it is running. */
+    /** The project of each task of this kind that this process is running. */
     readonly busyProjects: readonly number[];
   };
 }

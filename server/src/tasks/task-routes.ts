@@ -12,7 +12,7 @@ import { type Tasks, toWireTask } from './tasks.ts';
 
 interface TaskRouteParts {
   readonly tasks: Tasks;
-  /** Injected, because projects are to the right of tasks. */
+  /** Injected, because projects are to the right of tasks in the order of rooms, so tasks must not import them. */
   readonly projects: { reachesProject(caller: Caller, projectId: number): Promise<boolean> };
 }
 
@@ -143,7 +143,7 @@ async function getTask(
   return task;
 }
 
-/** Checked again, because a user's roles may change while the answer is sent. */
+/** Adds the task's project to the checks during a long answer, because a user's roles may change meanwhile. */
 function refuseWhenLost({ projects }: TaskRouteParts, request: FastifyRequest, { projectId }: Task): void {
   const { checkCaller } = request;
   request.checkCaller = async () => {

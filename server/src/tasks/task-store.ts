@@ -98,7 +98,7 @@ export async function listTasks({ read }: Database, filter: TaskFilter): Promise
   return rows.map(readTask);
 }
 
-/** @returns the project's tasks with these numbers, in no order and without deleted ones */
+/** @returns the project's tasks with these numbers, in any order and without deleted ones */
 export async function listNumberedTasks({ read }: Database, projectId: number, numbers: readonly number[]) {
   if (numbers.length === 0) return [];
   return (await selectTasks(read, projectId).where('number', 'in', numbers).execute()).map(readTask);

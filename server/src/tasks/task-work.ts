@@ -77,7 +77,7 @@ export class TaskWork {
     );
   }
 
-  /** Claims what can run now, in the given lane or in all lanes. */
+  /** Claims the tasks that can run now, in the given lane or in all lanes. */
   wake(lane?: Lane): void {
     this.claims.wake(lane);
   }

@@ -73,7 +73,7 @@ export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
 
 /** @returns the task in the form of docs/interface §2.4; `error` is present only on a failed task */
 export function toWireTask(task: Task) {
-  // The counts include sentences if figures are not enough for people, and figures if its kind shows them.
+  // Some kinds store `warnings`, which are sentences for people, or `counts`, which are figures for the answer.
   const { warnings, counts } = (task.result ?? {}) as {
     warnings?: string[];
     counts?: Record<string, number>;
@@ -112,14 +112,14 @@ export interface TaskRun {
   /** Records the figures of the task, which are stored with its end. */
   count(result: object): void;
   /**
-   * Does the part of the work that cannot be cancelled once begun. After a failure that may have been stored, the task
-   * cannot be cancelled until the work was retried or the doubt is cleared.
+   * Does the part of the work that cannot be cancelled once begun. If the work fails but may have been stored, the
+   * task cannot be cancelled until the work has been retried or `clearDoubt` is called.
    * @throws AbortError when the task was cancelled before
    */
   takeEffect<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
    * Accepts the parts that write for the task. From then on the task is cancelled with all of them or not at all.
-   * Otherwise a cancel just before could end the task although its parts still write.
+   * Otherwise a cancel that saw no parts yet could end the task, and the parts would still write.
    * @throws as takeEffect
    */
   passOn<Result>(accept: () => Promise<Result>): Promise<Result>;

@@ -175,7 +175,7 @@ test('a task that has accepted its parts cannot be cancelled without them (§13.
   const process = await startTaskProcess(await createTestStore(t));
   const task = await process.accept('passed', 1, { text: 'parts write' });
   await until('the task has accepted its parts', () => process.gates.has('parts write'));
-  // Like a cancel that looked for parts before there were any.
+  // The test cancels the task alone, as a cancel does that looked for parts before any were accepted.
   await assert.rejects(process.tasks.cancel(task), { code: 'task_taking_effect' });
   process.gates.get('parts write')?.open();
   assert.equal((await endOf(process, task)).status, 'FINISHED');

@@ -3,8 +3,8 @@
  * tasks of one project take effect one after another in the order of their acceptance. Tasks of different projects do
  * not wait for each other. A process that runs a task has claimed it in the database and holds a lease on it. An
  * expired lease means that its process is gone, so another process runs the task. The embedded store has only one
- * process, so all open tasks are free when it starts. Tasks do not interpret their payloads. They wake by themselves to
- * renew leases and, on a shared database, to notice changes by other processes.
+ * process, so all open tasks are free when it starts. This room does not interpret payloads. It runs timers that renew
+ * leases and, on a shared database, notice changes by other processes.
  */
 
 import type { ServiceError } from '../kernel/errors.ts';
@@ -112,7 +112,7 @@ const createTaskReads = (database: Database) => ({
   findByNumber: async (projectId: number, number: number): Promise<Task | undefined> =>
     (await listNumberedTasks(database, projectId, [number]))[0],
   list: (filter: Parameters<typeof listTasks>[1]) => listTasks(database, filter),
-  /** Finds tasks by their numbers. Omits deleted tasks and returns the others in no order. */
+  /** Finds tasks by their numbers. Omits deleted tasks and returns the others in any order. */
   listNumbered: (projectId: number, numbers: readonly number[]) =>
     listNumberedTasks(database, projectId, numbers),
   listOpen: (projectId?: number) => listOpenTasks(database, projectId),

@@ -52,7 +52,7 @@ export function makeStoreFolders({ root, catalogs, payloads }: DataFolder): void
   for (const path of [root, catalogs, payloads]) makeFolders(path);
 }
 
-/** @returns the projects that have a catalog file, in order */
+/** @returns the projects that have a catalog file, in ascending order */
 export const listCatalogs = ({ catalogs }: Pick<DataFolder, 'catalogs'>): number[] =>
   (fs.existsSync(catalogs) ? fs.readdirSync(catalogs) : [])
     .flatMap((name) => /^([1-9]\d*)\.db$/.exec(name)?.slice(1).map(Number) ?? [])

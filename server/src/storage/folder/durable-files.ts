@@ -13,7 +13,7 @@ export function syncFolderNow(path: string): void {
   fs.fsyncSync(folder.fd);
 }
 
-/** Closed at the end of the block that declares it. */
+/** @returns a file for a `using` declaration, which closes it at the end of its block */
 export function openNow(path: string, flags: 'r' | 'r+' | 'w') {
   const fd = fs.openSync(path, flags, 0o600);
   return { fd, [Symbol.dispose]: () => fs.closeSync(fd) };

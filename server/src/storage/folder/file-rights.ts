@@ -37,7 +37,10 @@ function isOpenToOthers(path: string): boolean {
   return ((fs.statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS) !== 0;
 }
 
-/** Returns false for files of another owner, which even root does not change. Some file systems have no modes. */
+/**
+ * Changes no file of another owner, even if root runs this. Some file systems have no modes.
+ * @returns whether others cannot access the path now
+ */
 function tighten(path: string): boolean {
   const stats = fs.statSync(path, { throwIfNoEntry: false });
   if (stats === undefined || (stats.mode & OTHERS) === 0) return true;

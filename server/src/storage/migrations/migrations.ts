@@ -12,7 +12,8 @@ export interface Migration {
   readonly version: number;
   readonly sql: string;
   /**
-   * Whether its first line is `-- compatible`: programs that know only the previous schema keep working with this one.
+   * Whether the first line of the migration is `-- compatible`. Programs that know only the previous schema then keep
+   * working with the new one.
    */
   readonly isCompatible: boolean;
 }

@@ -63,7 +63,7 @@ export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number)
   }
 }
 
-/** The most that is unpacked from the beginning of a body, on the calling thread. */
+/** The most bytes that are unpacked from the beginning of a body, on the calling thread. */
 const BEGINNING_BYTES = 64 * 1024;
 
 /** @returns the readable part of the beginning of a body; undefined if there is none */
@@ -72,13 +72,13 @@ export function unpackBeginning(bytes: Uint8Array, encoding: BodyEncoding): Uint
   try {
     return unpacker?.now(bytes, { maxOutputLength: BEGINNING_BYTES, finishFlush: unpacker.flush }) ?? bytes;
   } catch {
-    // This is for the list of kept requests (§14.9), which does not show a body that cannot be unpacked.
+    // The list of kept requests (§14.9) does not show a body that cannot be unpacked.
     return undefined;
   }
 }
 
 /**
- * Unpacks the parts of a body as they arrive, and holds at most one part.
+ * Unpacks the parts of a body as they arrive, and keeps at most one part in memory.
  * @throws body_not_unpacked, body_too_large
  */
 export async function* unpackParts(
@@ -167,7 +167,7 @@ function readStored(name: string, stored: Buffer): Buffer {
   const bytes = stored.subarray(HEADER_BYTES);
   const header = stored.subarray(0, HEADER_BYTES);
   if (header.equals(headerOf(bytes.length, zlib.crc32(bytes)))) return bytes;
-  // True also for a file that was truncated within its header, because no body, piece or list is empty.
+  // A file that was truncated within its mark counts as marked, even an empty file, because no payload is empty.
   const isMarked = MARK.subarray(0, stored.length).equals(stored.subarray(0, MARK.length));
   return isMarked ? refuseDamaged(name) : stored;
 }
@@ -230,8 +230,8 @@ async function writeAt(file: FileHandle, bytes: Uint8Array, offset: number): Pro
 }
 
 /**
- * Limited, because on a stalled disk these calls would block all four threads that also pack answers and hash
- * passwords.
+ * Limits concurrent changes of files. On a stalled disk they would otherwise block all four threads that also pack
+ * answers and hash passwords.
  */
 const changes = new Turns(2);
 
@@ -278,7 +278,7 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>) {
       target ??= await open();
       await target.write(piece);
     });
-    // `finish` reports the error, but it may not be awaited yet.
+    // `finish` reports the error. Without this handler, an error before the call of `finish` would be unhandled.
     writing.catch(() => {});
   }
 
@@ -291,7 +291,7 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>) {
 
   return {
     name,
-    /** Takes all bytes received so far, from the first one. */
+    /** Receives all bytes that have arrived so far, beginning with the first. */
     received(bytes: Uint8Array): void {
       if (bytes.length - issued >= PIECE_BYTES) write(bytes);
     },
@@ -310,7 +310,7 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>) {
         throw error;
       }
     },
-    /** Removes what was written unless `finish` was called, before or after it. Never rejects. */
+    /** Removes the written pieces. Does nothing after `finish`; a later `finish` writes all bytes. Never rejects. */
     async abandon(): Promise<void> {
       if (isFinished) return;
       writing = drop();
@@ -353,7 +353,7 @@ export function createPayloadRows(postgres: Postgres): PayloadFiles {
         [projectId, name],
       );
       const packed = Buffer.concat(parts.map((part) => part.bytes));
-      // This also fails when rows are missing.
+      // Unpacking also fails when rows are missing.
       return viewOf(await decompress(packed).catch((cause: unknown) => refuseDamaged(name, cause)));
     },
     async remove(projectId, name) {
@@ -380,7 +380,7 @@ function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
   });
   const packed: Buffer[] = [];
   packer.on('data', (chunk: Buffer) => packed.push(chunk));
-  // The writer gets the error instead.
+  // The callback of `write`, or `finished`, reports the error.
   packer.on('error', () => {});
   return {
     write: promisify((piece: Uint8Array, done: (error?: Error | null) => void) => packer.write(piece, done)),

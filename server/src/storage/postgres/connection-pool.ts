@@ -21,7 +21,7 @@ export interface PostgresSettings {
 export const nameSessions = (processId?: string) => ['relata', processId ?? []].flat().join(' ');
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A read that takes longer is a bug. PostgreSQL ends it, or the client does where a proxy hides the timeout. */
+/** A longer read is a fault. PostgreSQL ends the read; behind a proxy that hides the timeout, the client ends it. */
 const READ_TIMEOUT_MS = 60_000;
 export const CLIENT_TIMEOUT_MS = READ_TIMEOUT_MS + 10_000;
 /** Each side notices within 20 s that the other machine is gone. The default of both is two hours. */

@@ -71,8 +71,9 @@ ${older.join('; ')}. Stop all older processes, then start this one again (docs/o
 
 /**
  * @param leastVersion the schema that a program must know to work with the new one
- * @returns the processes that cannot work with it, and when each was last seen. Programs before these records show only
- * that at least one of them runs: each raises the beat of `service` every five seconds.
+ * @returns the processes that cannot work with the new schema, and when each was last seen. Programs before schema 22
+ * do not record themselves. Each raises the beat of `service` every five seconds, which shows only that at least one
+ * runs.
  */
 async function listOlder(tx: SqlTransaction, present: number, leastVersion: number): Promise<string[]> {
   const seen =
@@ -99,8 +100,8 @@ async function apply(tx: SqlTransaction, { version, sql }: Migration): Promise<v
 }
 
 /**
- * Makes a server with lz4 compress uploads of more than 2 KB, which then stay in their row. So a product of 3.3 KB
- * writes half as much to the WAL. Other servers leave uploads uncompressed, because pglz takes too long. This is
+ * Turns on lz4, if the server has it, for uploads of more than 2 KB, which then stay in their row. So a product of
+ * 3.3 KB writes half as much to the WAL. Other servers leave uploads uncompressed, because pglz takes too long. This is
  * decided at each start, because a database may have come from another server.
  */
 async function chooseCompression(tx: SqlTransaction): Promise<void> {

@@ -71,7 +71,7 @@ async function connectKysely(
 ): Promise<PostgresPoolClient> {
   const { use, release } = await pool.acquire();
   const query = async (text: string, values: readonly SqlValue[]) => {
-    // Not within `use`, which would close the connection after any error that is not the database's.
+    // The check runs outside `use`, which would close the connection after an error that is not the database's.
     if (text === 'begin') refuseMoved(schema);
     return use<Pick<QueryResult, 'rows'>>(async (client) => {
       const order = { ...prepare(text, values), query_timeout: CLIENT_TIMEOUT_MS };

@@ -11,7 +11,7 @@ export interface SqlTransaction extends SqlSession {
   copyIn(sql: string, bytes: Uint8Array): Promise<void>;
 }
 
-/** The beginning of a setting for one transaction; the text may hold several statements. */
+/** A text with this beginning may have several statements, so it is not prepared. */
 const SETTINGS = 'set local ';
 
 /** `timeout` is in ms; after it the client stops waiting. */

@@ -3,8 +3,9 @@ import type { SqlSession } from '../programs/programs.ts';
 /**
  * Updates the planner's statistics of tables that this thread fills. Without statistics, or with those of a small
  * catalog, PostgreSQL reads a whole table for each row of a list. A connection also reuses such a plan: a commit of
- * 10,000 changed products took 42 s instead of 0.5. Autovacuum runs a minute later or never. Citus needs none of this,
- * because its workers plan each statement by the present size of their tables, and `analyze` would read every shard.
+ * 10,000 changed products took 42 s instead of 0.5 s. Autovacuum runs a minute later or never. Citus needs none of
+ * this, because its workers plan each statement by the present size of their tables, and `analyze` would read every
+ * shard.
  */
 export interface Statistics {
   /** Counts the rows that an open transaction writes. */

@@ -11,7 +11,7 @@ const NONE = -1;
 
 /**
  * Makes one write of each kind that the service makes, in every table, and rolls them all back. So a start detects a
- * database that would refuse some writes before it accepts requests.
+ * database that would refuse some writes, and it does so before the service accepts requests.
  * @throws not_ready, or the error of the database
  */
 export function tryWrites(postgres: Postgres): Promise<void> {

@@ -103,7 +103,7 @@ export const insertRow = (table: string, values: Readonly<Record<string, SqlValu
   return sql`${insertInto(table, Object.keys(toSnake(values)).join(', '))} ${joined(holes, ', ')}`;
 };
 
-/** Inserts rows. It has a condition, because SQLite needs one before `on conflict`. */
+/** Inserts rows. The select has a condition, because SQLite needs one before `on conflict`. */
 export const insertRows = (
   table: string,
   columns: Readonly<Record<string, 'bigint' | 'text'>>,

@@ -36,7 +36,7 @@ export function programSessionOf(
     rows: (statement) => bind(statement, (prepared, values) => prepared.all(...values)),
     run: (statement) =>
       bind(statement, (prepared, values) => {
-        // Also used for a select whose rows a program ignores. See `CatalogFile.prepare`.
+        // Programs also run a select whose rows they ignore. `CatalogFile.prepare` gives the reason for big integers.
         prepared.setReadBigInts(true);
         return Number(prepared.run(...values).changes);
       }),
@@ -85,8 +85,8 @@ export class CatalogFile {
     return statement;
   });
   /**
-   * The same for a statement whose rows are read as arrays. Objects cost twice as much and fill the old generation of
-   * V8.
+   * Prepares a statement whose rows are read as arrays. Objects would cost twice as much and fill the old generation
+   * of V8.
    */
   readonly prepareArrays = onceByText((sql) => {
     const statement = this.database.prepare(sql);

@@ -77,7 +77,7 @@ export class CatalogFiles {
     const { control } = this;
     const installation = control.findInstallation();
     const file = new CatalogFile(path, { readControl: control.readFor(projectId), projectId, installation });
-    // Marked as read-only, so that the next use opens the file if it exists by then.
+    // An empty database in memory counts as read-only, so that the next use opens the file if it exists by then.
     file.isReadOnly = path === ':memory:';
     if (this.keepsLog) file.database.exec(KEEP_LOG);
     return file;

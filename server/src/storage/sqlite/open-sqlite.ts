@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from '../sqlite-errors.ts';
 
-/** For a connection that writes where only a backup may write logs back. */
+/** Set on a connection that must not write its log back, because only a backup may do so. */
 export const KEEP_LOG = 'pragma wal_autocheckpoint = 0;';
 
 const BUSY_TIMEOUT_MS = 10_000;

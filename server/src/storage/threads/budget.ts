@@ -12,9 +12,9 @@ const LOOK_EVERY_MS = 100;
 
 /** The limits that the caller sets for a question. */
 export interface BudgetTerms {
-  /** Counted from the moment when the thread begins. */
+  /** The time limit in ms, counted from the moment when the thread begins. */
   readonly ms: number;
-  /** The refusal when the time is used up. */
+  /** The code of the refusal when the time is used up. */
   readonly refusal: 'search_too_long' | 'question_too_long';
 }
 

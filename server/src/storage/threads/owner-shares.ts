@@ -1,4 +1,4 @@
-/** How long an owner counts as active after its last operation. A busy caller pauses for less. */
+/** How long an owner counts as active after its last operation. The pauses of a busy caller are shorter. */
 const RECENT_MS = 5_000;
 
 /** Limits the threads of a pool that one owner may use at a time. An owner is a key, or its account. */

@@ -29,7 +29,7 @@ export function countPassed(bytes: number): void {
   countPassedAtOnce(bytes);
 }
 
-/** The same for shared memory that is no longer needed at the end of this turn and therefore never becomes old. */
+/** Like `countPassed`, for shared memory that is not needed after this turn and therefore never becomes old. */
 export function countPassedAtOnce(bytes: number): void {
   young += bytes;
   if (young < YOUNG_BYTES) return;

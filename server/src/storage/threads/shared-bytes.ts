@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 const EVERY_BYTES = 64 * 1024;
 const LOOKED_AT_BYTES = 1024;
 
-/** @returns a hash of some of the bytes, which shows if others have replaced them */
+/** @returns a hash of some of the bytes, which shows whether other code has replaced them */
 export function sampleBytes(bytes: Uint8Array): number {
   let sample = bytes.length;
   for (let offset = 0; offset < bytes.length; offset += EVERY_BYTES)

@@ -40,7 +40,7 @@ export function describeFailure(error: unknown): ThreadFailure {
     const { message, stack } = error instanceof Error ? error : new Error(String(error));
     return { message, stack, refusal: undefined };
   }
-  // Adds the facts, because the log shows them.
+  // The facts are included because the log shows them. A cause is reduced to its message.
   const { cause, ...facts } = error.facts;
   const why = cause instanceof Error && { cause: cause.message };
   const refusal = { code: error.code, facts: { ...facts, ...why } };

@@ -329,7 +329,7 @@ const refusedWith = (code: string, values: readonly number[]) => (error: unknown
 
 test('the compiler rejects a question without a budget, and unbudgeted work in a pool of questions', (t) => {
   const pool: QuestionPool = startPool(t, 1);
-  // The type check covers these lines. Each fails it if the mistake beneath compiles.
+  // These lines need no run: the type check fails if one of the mistakes compiles.
   const mistakes = [
     // @ts-expect-error A question has terms.
     () => pool.ask('echo', {}, { key: 1 }),
@@ -341,7 +341,7 @@ test('the compiler rejects a question without a budget, and unbudgeted work in a
   assert.equal(mistakes.length, 3);
 });
 
-test('a refused user does not wait for the read-ahead of its thread, which ends with the supply', async (t) => {
+test('a refused user does not wait for the read-ahead of its thread, and closing the supply ends the read-ahead', async (t) => {
   const supply = createThreadSupply(entry, { workerData: {} });
   t.after(() => supply.close());
   const ended: string[] = [];

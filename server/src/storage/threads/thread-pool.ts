@@ -108,8 +108,8 @@ const GRACE_MS = 5_000;
 /** The longest time that a timer accepts. */
 const LONGEST_MS = 2 ** 31 - 1;
 /**
- * The most replaced threads that are still in a statement, which nothing can interrupt, before fewer new threads may
- * start.
+ * While more replaced threads than this have not ended, each further one takes the place of a new thread. A replaced
+ * thread may be in a statement, which nothing can interrupt.
  */
 const MOST_LEAVING = 2;
 
