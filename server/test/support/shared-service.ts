@@ -31,7 +31,7 @@ export function shareService(
     await stops.stopAll();
     // A full disk does not count as a fault of the service.
     const lines = service?.log.filter(
-      (line) => /"level":[56]0/.test(line) && !line.includes('free space on'),
+      (line) => /"level":[56]0/.test(line) && !line.includes('free space has run out'),
     );
     const faults = lines?.map(describeFault);
     assert.deepEqual(
