@@ -103,7 +103,7 @@ interface Answered {
 
 interface Credential {
   readonly name: string;
-  /** The columns of the table. Without one: a stranger. */
+  /** The column of the table. Undefined for a stranger, who has none. */
   readonly column: string | undefined;
   readonly scope: string;
   ask(method: string, path: string, body: unknown): Promise<Answered>;
@@ -205,7 +205,8 @@ async function makeObjects(running: TestService, owner: Awaited<ReturnType<typeo
 }
 
 /**
- * Complete if the scope is in the body. On other routes an empty body is refused only after the credential is checked.
+ * Bodies of the routes whose scope is in the body. On other routes an empty body suffices, because it is refused only
+ * after the credential is checked.
  */
 const bodies = () => ({
   'POST /management/project-groups': { name: 'Group' },

@@ -187,7 +187,7 @@ test('each sign-in derives the role from the groups again, and an account withou
   assert.ok(!users.some(({ email }: { email: string }) => email === stranger.email), 'no user was created');
 });
 
-test('an answer of the provider works once, in the browser that began the sign-in, from a page of the service (§5.7 rule 4)', async () => {
+test('an answer of the provider works once, and only in the browser that began the sign-in and from a page of the service (§5.7 rule 4)', async () => {
   const { subject } = employ('Everybody');
   provider.signInAs(subject);
   const browser = new CompanyBrowser();

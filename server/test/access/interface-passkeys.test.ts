@@ -155,7 +155,7 @@ test('only the user adds a passkey, with a challenge of that user, and at most t
   assert.equal((await service().call('GET', PATH)).status, 401, 'a key has no passkeys');
 });
 
-test('an owner removes the passkeys of another user, and an owner link removes those of its owner (§5.8)', async () => {
+test('an owner can remove the passkeys of another user, and an owner link removes the passkeys of its owner (§5.8)', async () => {
   const owner = await signUpOwner(service(), { origin: ORIGIN });
   const other = await signUpOwner(service(), { origin: ORIGIN });
   await addPasskey(other.browser);

@@ -45,7 +45,7 @@ async function createKey(scope: object, more: object = {}): Promise<{ id: number
   return answer.body;
 }
 
-test('GET /projects lists the projects of the scope with the fields of §2.1, by id (§4.1 rule 1)', async () => {
+test('GET /projects lists the projects of the scope in the order of their ids, with the fields of §2.1 (§4.1 rule 1)', async () => {
   const { body, status } = await service().call('GET', '/projects');
   assert.equal(status, 200);
   assert.deepEqual(Object.keys(body), ['status', 'data']);
@@ -325,7 +325,7 @@ test('unknown query parameters and headers are ignored (§4 rule 4)', async () =
   await catalog.done(await catalog.call('POST', `/products/batch/start?${query}`, { headers }));
 });
 
-test('an empty list is accepted where an empty object is, because PHP writes it that way (§4 rule 11)', async () => {
+test('an empty list is accepted in place of an empty object, because PHP encodes an empty object as a list (§4 rule 11)', async () => {
   const { call } = service();
   const group = await call('POST', '/management/project-groups', { body: { name: 'PHP' } });
   const project = { name: 'PHP', projectGroupId: group.body.id, locale: 'de-DE', settings: [] };

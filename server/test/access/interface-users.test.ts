@@ -51,7 +51,7 @@ test('an owner link works once, expires after an hour, and ends all other links 
     assertRefused(await use(token), 400, /^The link is not valid/);
 });
 
-test('of several owner links used at the same time only one creates an owner (§14.5)', async (t) => {
+test('if several owner links are used at the same time, only one of them creates an owner (§14.5)', async (t) => {
   const running = await startTestService(t);
   const [account] = await running.app.projects.findAccounts();
   const token = await running.app.access.makeOwnerLink(account?.id ?? 0, 'test');
@@ -313,7 +313,7 @@ test('after ten attempts in 15 minutes even the right password is refused (§5.6
   await running.app.access.dropEnded();
 });
 
-test('attempts from one network and attempts at one user are limited separately (§5.6 rule 9)', async (t) => {
+test('attempts from one network and attempts for one user are limited separately (§5.6 rule 9)', async (t) => {
   const settings = { RELATA_TRUSTED_PROXIES: '127.0.0.1' };
   const running = await startTestService(t, { settings });
   const { email } = await signUpOwner(running);
@@ -347,7 +347,7 @@ async function inRounds(count: number, ask: (index: number) => Promise<number>):
   return statuses;
 }
 
-test('changing the password ends all sessions and opens a new one (§5.6)', async () => {
+test('changing the password ends all sessions and begins a new one (§5.6)', async () => {
   const owner = await signUpOwner(service());
   const { browser: other } = await signIn(service(), owner.email);
   const { browser } = owner;
@@ -601,7 +601,7 @@ test('an invitation creates one user, with its address and role (§14.6 rule 4)'
   assertRefused(again, 409, 'A user with this e-mail address already exists');
 });
 
-test('an invitation ends when it is replaced, withdrawn or expired, or when its maker is removed (§14.6)', async (t) => {
+test('an invitation ends when it is replaced, withdrawn or expired, or when the user who made it is removed (§14.6)', async (t) => {
   const clock = new TestClock();
   const running = await startTestService(t, { clock });
   const owner = await signUpOwner(running);
@@ -776,7 +776,7 @@ test('the audit log names the user who made each change (§14.6 rule 7)', async 
   assert.ok(!text.includes('argon2id') && !text.includes(PASSWORD));
 });
 
-test('an invalid body is refused with the place of the fault, without quoting its values (§7.4)', async () => {
+test('the refusal of an invalid body names the field with the fault and does not quote its value (§7.4)', async () => {
   const browser = new Browser(service().address);
   const cases: [string, object, RegExp][] = [
     ['/management/session', { email: 'a@b' }, /password/],

@@ -130,7 +130,7 @@ test('changed columns make the next build complete (§16.3 rule 11)', async () =
   assert.equal((await lines()).length, 4);
 });
 
-test('in lists of shops changed related products are changes, and the lists of deleted products are emptied (§16.3 rule 11)', async () => {
+test('in shop formats, a row whose related products changed is published, and a deleted product gets empty lists (§16.3 rule 11)', async () => {
   const project = await createChannelProject(service);
   const drill = sold('A', { Kind: 'drill', System: 'SDS' });
   const bit = (identifier: string) => sold(identifier, { Kind: 'bit', System: 'SDS' });
@@ -166,7 +166,7 @@ const REFUSED: readonly [object, RegExp][] = [
   [{ format: { type: 'csv' }, mapping: { name: { field: 'name' } } }, /must be \{"field":"identifier"\}/],
 ];
 
-test('formats that are always read completely, and mappings without an identifier, refuse changed rows (§16.3 rule 11)', async () => {
+test('a channel of changed rows is refused if its format is always read completely or its mapping has no identifier (§16.3 rule 11)', async () => {
   const project = await createChannelProject(service);
   for (const [definition, expected] of REFUSED) {
     const body = { name: 'x', changes: true, ...definition };

@@ -12,7 +12,7 @@ import { createTestStore } from '../support/test-store.ts';
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
 
-/** Kills of a process during a build; RELATA_TEST_KILLS for more. */
+/** The number of kills during a build. RELATA_TEST_KILLS sets another number. */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? 1);
 const KILLED_PRODUCTS = 4_000;
 
@@ -29,7 +29,7 @@ const GOOGLE = { name: 'Google', format: { type: 'google-merchant' } };
 const listPieces = async ({ id }: { id: number }) =>
   (await service().store.listBodies()).filter((name) => name.startsWith(`channel-${id}-`));
 
-test('a build that shrank or lacks too much fails, and the published files stay (§16.3 rules 5 and 6)', async () => {
+test('a build with too few rows or too many left-out products fails, and the published files stay (§16.3 rules 5 and 6)', async () => {
   const project = await createProject();
   const products = Array.from({ length: 10 }, (_, index) => sold(`P${index}`));
   await project.load(...products);
@@ -106,7 +106,7 @@ test('three former snapshots are kept, and older ones are removed (§16.3 rule 7
   assert.equal(items.length, 4);
 });
 
-test('a change of the catalog starts one build per version, and not too often (§16.4)', async () => {
+test('a change of the catalog starts one build per version, but not before `minSecondsBetween` has passed (§16.4)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   const trigger = { type: 'change', minSecondsBetween: 1 };

@@ -116,7 +116,7 @@ test('idle channels cost nothing, and a change reads only its own project (§16.
   assert.deepEqual([...new Set(seen.versions.slice(before.versions))], [projects[7]]);
 });
 
-test('a schedule after more channels than one page still starts in the same round (§16.4 rule 1)', async (t) => {
+test('a due schedule that is not on the first page of channels still starts in the same round (§16.4 rule 1)', async (t) => {
   const { seen, replace } = countReads();
   const service = await startTestService(t, { replace });
   const project = await service.createProject('Many');
@@ -179,7 +179,7 @@ test(
     const channel = await project.create({ ...DEFINITION, trigger: CHANGE });
     await untilBuilds(1, () => listBuilds(api, project.projectId, channel.id));
     await passRounds(seen, 4);
-    // The answering process writes it, because a relation of links needs no task.
+    // The api process itself makes this change, because a relation of links needs no task.
     const relation = { kind: 'links', name: 'Goes with', tag: 'set' };
     const path = `/management/projects/${project.projectId}/relations`;
     assert.equal((await api.call('POST', path, { body: relation })).status, 201);

@@ -54,7 +54,7 @@ const parseLines = (bytes: Buffer): AnyBody[] =>
     .map((line) => JSON.parse(line));
 const byId = (rows: readonly AnyBody[], id: string) => new Map(rows.map((row) => [row[id], row]));
 
-test('Google as text: a group attribute of up to 30 values, prices in ISO form, missing fields named in words (§16.7)', async () => {
+test('google-merchant as text has a group attribute of related products, prices in ISO form and a report of left-out values (§16.7)', async () => {
   const { bytes, report } = await publish({ format: { type: 'google-merchant' } });
   const rows = byId(parse(bytes.toString(), '\t', '\u0000'), 'id');
   assert.deepEqual([...rows.keys()], ['A1', 'B1', 'B2', 'B:3']);
@@ -78,7 +78,7 @@ test('Google as text: a group attribute of up to 30 values, prices in ISO form, 
   assert.equal(price.message, 'left out: price is not a price, such as 19.99 EUR');
 });
 
-test('Google as XML: well-formed RSS with nested related products (§16.7)', async () => {
+test('google-merchant as XML is well-formed RSS with nested related products (§16.7)', async () => {
   const { bytes } = await publish({ format: { type: 'google-merchant', variant: 'xml' } });
   const items: Record<string, string[]>[] = [];
   const path: string[] = [];
@@ -105,7 +105,7 @@ test('Google as XML: well-formed RSS with nested related products (§16.7)', asy
   assert.deepEqual(a1?.['related_product/identifier_type'], ['id', 'id']);
 });
 
-test('OpenAI: packed lines with bare booleans, without unknown values, with the required fields of its table (§16.7)', async () => {
+test('openai has compressed lines with JSON booleans, omits invalid values and requires the fields of its table (§16.7)', async () => {
   const mapping = {
     item_id: { field: 'identifier' },
     title: { template: '{Brand} {name}' },

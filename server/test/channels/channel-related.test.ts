@@ -39,7 +39,7 @@ const service = shareService({}, async (started) => {
   for (const [as, definition] of Object.entries(RELATIONS)) await project.relate(as, definition);
 });
 
-test('a channel publishes the best product of each related group, like the single answer, even if lists are shared (§16.1 rule 4)', async () => {
+test('a channel publishes the same related products as a request for one product, even if products share a list (§16.1 rule 4)', async () => {
   const kinds = Object.keys(RELATIONS);
   const relations = kinds.map((as) => ({ tag: as, as, limit: LIMIT }));
   const channel = await project.create({ name: 'Feed', format: { type: 'ndjson' }, relations });
@@ -60,7 +60,7 @@ test('a channel publishes the best product of each related group, like the singl
   }
 });
 
-test('an excluded product is not named even by products that come long before it (§16.3 rule 10)', async () => {
+test('a left-out product is not named by any related product, even one that was written long before it (§16.3 rule 10)', async () => {
   const late = await createChannelProject(service());
   // 5 MB: a piece is stored before the first incomplete product.
   const count = 900;

@@ -229,7 +229,7 @@ test('a product of ETIM xChange is exported as imported, and importing it again 
   assert.deepEqual([...(first?.unread ?? [])], []);
 });
 
-test('columns: features by code, measures and prices with units, objects of lists in rows, relations by type (§13.7 rule 11)', async () => {
+test('a product has columns for features by code, measures and prices with units, and relations by type, and rows for lists of objects (§13.7 rule 11)', async () => {
   const { rows } = await readAll({ type: 'etim-xchange', language: 'de-DE' }, JSON.stringify(DOCUMENT));
   const numbers = rows[0]?.rows;
   const of = (name: string) => rows[0]?.values[name];
@@ -275,7 +275,7 @@ test('links keep the quantities of related products through import, export and i
   assert.equal((await read(JSON.stringify(document))).lines, expected);
 });
 
-test('a product that names its own related products gets their missing quantities (§16.7 rule 6)', async () => {
+test('a product that names its own related products gets missing quantities from links (§16.7 rule 6)', async () => {
   const project = await createChannelProject(service);
   const named = (name: string, row: number, value: string) => ({
     key: `ProductRelations.${name}`,
@@ -402,7 +402,7 @@ test('the sample of the standard is exported valid and unchanged, except for the
   assert.deepEqual(after, short);
 });
 
-test('the exported members are those of the schema (§16.7 rule 6)', { skip: without }, () => {
+test('an export can write every member of the schema (§16.7 rule 6)', { skip: without }, () => {
   const product = JSON.parse(schema ?? '').properties.Supplier.items.properties.Product.items;
   const knownFields = new Set(ETIM_FIELDS.match(/[A-Z]\w+/g));
   const missing: string[] = [];

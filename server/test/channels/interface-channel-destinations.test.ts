@@ -58,7 +58,7 @@ const inBucket = (folder: string, more: object = {}) => ({
 });
 const NDJSON = { name: 'Everything', format: { type: 'ndjson' } };
 
-test('secrets are write-only, kept while the address stays, and never sent to another address (§16.8 rule 6)', async () => {
+test('secrets are write-only, are kept while the address is unchanged, and are never sent to another address (§16.8 rule 6)', async () => {
   const project = await createProject();
   const destinations = [onServer('a'), inBucket('a')];
   const channel = await project.create({ ...NDJSON, destinations });
@@ -111,7 +111,7 @@ test('a refused definition names the faults of its destinations (§16.8 rule 8)'
   }
 });
 
-test('a build is delivered under stable names, and so is the next one (§16.8 rules 2 and 3)', async () => {
+test('each build is delivered under the same names (§16.8 rules 2 and 3)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   mkdirSync(join(root, 'out'));
@@ -143,7 +143,7 @@ test('a build is delivered under stable names, and so is the next one (§16.8 ru
 
 const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
 
-test('a destination that refuses fails the task by name, and the address and other destinations have the files (§16.8 rule 4)', async () => {
+test('a destination that refuses the files fails the task and is named, while the address and the other destinations get them (§16.8 rule 4)', async () => {
   const project = await createProject();
   await project.load(sold('A1'));
   mkdirSync(join(root, 'sound'));

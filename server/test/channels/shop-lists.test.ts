@@ -70,7 +70,7 @@ async function readBack(text: string, definition: object): Promise<[string, stri
 
 const parse = (text: string) => papa.parse<Record<string, string>>(text, { header: true }).data;
 
-test('magento-csv: related, cross-sell and up-sell products by sku (§16.7 rule 5)', async () => {
+test('magento-csv names related, cross-sell and up-sell products by sku (§16.7 rule 5)', async () => {
   const text = await publish({ format: { type: 'magento-csv' } });
   const [head] = text.split('\n');
   assert.equal(head, 'sku,related_skus,crosssell_skus,upsell_skus');
@@ -86,7 +86,7 @@ test('magento-csv: related, cross-sell and up-sell products by sku (§16.7 rule 
   ]);
 });
 
-test('woocommerce-csv: cross-sells and upsells by SKU (§16.7 rule 5)', async () => {
+test('woocommerce-csv names cross-sells and upsells by SKU (§16.7 rule 5)', async () => {
   const both = [...relations, { tag: 'bits', as: 'substitute', limit: 1 }];
   const text = await publish({ format: { type: 'woocommerce-csv' }, relations: both });
   const a1 = parse(text).find(({ SKU }) => SKU === 'A1');
@@ -103,7 +103,7 @@ test('woocommerce-csv: cross-sells and upsells by SKU (§16.7 rule 5)', async ()
   assert.deepEqual(await read('Upsells'), [['A1', 'B1']]);
 });
 
-test('shopify-csv: one row per Handle, related products as Handles in a metafield (§16.7 rule 5)', async () => {
+test('shopify-csv has one row per Handle and names related products by Handle in a metafield (§16.7 rule 5)', async () => {
   const text = await publish({ format: { type: 'shopify-csv' } });
   const column = (name: string) =>
     `${name} (product.metafields.shopify--discovery--product_recommendation.${name.toLowerCase().replace(' ', '_')})`;

@@ -27,7 +27,7 @@ shareService({ settings: { RELATA_CHANNEL_MIB: '1' } }, async (started) => {
   }
 });
 
-test('a channel whose callers have used up the read budget answers 429 in the words of the protocol (§16.9 rule 9)', async () => {
+test('a channel whose callers have used up the read budget answers 429 with an error of the protocol (§16.9 rule 9)', async () => {
   const [endpoint = '', other] = endpoints;
   const ids = Array.from({ length: 10 }, (_, index) => `P${index}`);
   const lookUp = (of: string | undefined) =>

@@ -209,7 +209,7 @@ test('related products and fit use the extension, whose schema the service serve
   assert.notDeepEqual(schemas.list(definition, wrong), [], 'the schema is not empty');
 });
 
-test('a channel that is served is not built, and requires no settings of a build (§16.9 rule 1)', async () => {
+test('a channel that is served is not built, and its definition may have neither a trigger nor an expression (§16.9 rule 1)', async () => {
   const channel = await project.create({ name: 'Served', format: { type: 'ucp' } });
   const built = await project.manage('POST', `/${channel.id}/build`);
   assertRefused(built, 400, 'A channel of the format ucp is served live and never built');

@@ -45,7 +45,7 @@ const makeProducts = (version: string) =>
     attributes: [{ key: 'Text', value: TEXT }],
   }));
 
-test('a memory buffer that is given back too early is detected before its content is stored', async (t) => {
+test('a memory buffer that is returned too early is detected before its content is stored', async (t) => {
   const pool = new EarlyPool();
   let overwrites = false;
   const store = (real: CatalogStore): CatalogStore => ({
@@ -71,7 +71,7 @@ test('a memory buffer that is given back too early is detected before its conten
   assert.deepEqual(listFaults(), []);
 
   await t.test(
-    'a body buffer given back before extraction: the batch is staged again from its payload',
+    'a batch whose body buffer is returned before extraction is staged again from its payload',
     async () => {
       pool.plant('nothing');
       const task = await service.loadCatalog(makeProducts('second'));
@@ -82,7 +82,7 @@ test('a memory buffer that is given back too early is detected before its conten
     },
   );
 
-  await t.test('packed products given back before staging: the batch is staged again', async () => {
+  await t.test('a batch whose packed products are returned before staging is staged again', async () => {
     pool.plant('body');
     overwrites = true;
     const task = await service.loadCatalog(makeProducts('third'));
@@ -91,15 +91,12 @@ test('a memory buffer that is given back too early is detected before its conten
     await assertStored('third');
   });
 
-  await t.test(
-    'the buffer of an update given back early: the task fails, and nothing of it is stored',
-    async () => {
-      pool.plant('nothing');
-      const path = `/products?projectId=${service.projectId}`;
-      const { body } = await service.call('POST', path, { body: makeProducts('fourth') });
-      const task = await service.ended(body.task.id);
-      assert.equal(task.taskStatus, 'FAILED');
-      await assertStored('third');
-    },
-  );
+  await t.test('an update whose buffer is returned early fails, and nothing of it is stored', async () => {
+    pool.plant('nothing');
+    const path = `/products?projectId=${service.projectId}`;
+    const { body } = await service.call('POST', path, { body: makeProducts('fourth') });
+    const task = await service.ended(body.task.id);
+    assert.equal(task.taskStatus, 'FAILED');
+    await assertStored('third');
+  });
 });

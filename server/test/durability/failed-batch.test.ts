@@ -116,7 +116,7 @@ type Caller = Pick<ServiceProcess, 'address' | 'key'> & {
 };
 
 interface HalfSent {
-  /** Sends the rest. @returns the first line of the answer */
+  /** Sends the remaining half of the body. @returns the first line of the answer */
   finish(): Promise<string>;
   breakOff(): void;
 }
@@ -328,7 +328,7 @@ test(
     const reach = async () => {
       while ((await service.call('GET', '/health/ready')).status !== 200) await delay(50);
     };
-    /** @param forgets whether the remembered key has to be read again */
+    /** @param forgets whether to wait until the process has to read the key from the database again */
     const refuse = async (forgets: boolean) => {
       await service.call('POST', path('initiate'));
       assert.equal((await service.call('POST', path('upload'), half)).status, 200);

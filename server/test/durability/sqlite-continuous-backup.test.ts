@@ -105,7 +105,7 @@ class Writer {
     }
   }
 
-  /** Until a write is refused: everything before was accepted. */
+  /** Sends updates until one is refused. All earlier updates must be accepted. */
   async writeUntilSuperseded(service: ServiceProcess): Promise<void> {
     for (;;) {
       const name = String(this.sent + 1);
@@ -178,7 +178,7 @@ async function bringBack(setup: Place, ...args: string[]): Promise<void> {
   assert.equal(doctor.code, 0, doctor.output);
 }
 
-test(`a directory that is lost ${LOSSES} times is restored with everything answered before (seed ${SEED})`, async (t) => {
+test(`a directory that is lost ${LOSSES} times is restored with every update answered more than ${LAG_MS} ms before the loss (seed ${SEED})`, async (t) => {
   const lanes = Array.from({ length: LANES }, (_, lane) => loseAgainAndAgain(t, createRandom(SEED + lane)));
   const longest = Math.max(...(await Promise.all(lanes)));
   t.diagnostic(`the oldest update that was lost had been answered ${Math.round(longest)} ms before`);
@@ -319,7 +319,7 @@ test('a standby of another schema version refuses and names its version', async 
   while (!/newer schema/.test(await problemsOf(standby))) await delay(50);
   const path = `/product-service/products-by-sku?projectId=${writer.projectId}&identifiers=last`;
   assert.equal((await standby.call('GET', path)).status, 200, 'it answers with its present data');
-  // A separate timer writes the log.
+  // A separate timer writes the log line, so the line may come later.
   while (
     !/control\.db comes from a service with schema \d+, but this program supports \d+/.test(standby.log())
   )
@@ -337,7 +337,7 @@ test('a standby of another schema version refuses and names its version', async 
   assert.match(older.output, /comes from a service with schema \d+, .*: run the same version here as there/);
 });
 
-/** The file has the version that another service would write. */
+/** Sets the schema version of the file to that of another release, and sends the file to the target. */
 async function sendVersion({ store, url }: Place, version: number): Promise<void> {
   const { control } = dataFolderAt(store.dataDir);
   {

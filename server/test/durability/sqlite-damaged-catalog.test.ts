@@ -85,7 +85,7 @@ async function lookUpAll(service: TestService, projectId: number): Promise<strin
 }
 
 for (const seed of SEEDS) {
-  test(`after 40 random writes into a catalog file no product is missing once the damage is noticed, seed ${seed}`, async (t) => {
+  test(`after 40 random writes into a catalog file no answer omits a product once the damage is noticed, seed ${seed}`, async (t) => {
     const { store, path, neighbour, projectId } = await openShop(t);
     plantDamage(path, seed);
     const service = await restart(t, store);

@@ -50,7 +50,7 @@ const kinds = Object.keys(KINDS) as Case['kind'][];
 const CASES = (Object.keys(FAULTS) as Fault[]).flatMap((fault) =>
   kinds.flatMap((kind) => STEPS.map((step): Case => ({ fault, kind, step }))),
 );
-/** Combinations with a different reaction. */
+/** Combinations to which the service reacts differently. */
 const FEW = [
   'full: catalog-wal, start',
   'broken: control-wal, upload',
@@ -72,7 +72,7 @@ const chosen = CASES.filter((diskCase) =>
     ? FEW.includes(nameOf(diskCase))
     : WANTED === 'all' || nameOf(diskCase).includes(WANTED),
 );
-/** Accepted work may meet the fault after its answer. By then most faults have occurred. */
+/** The fault may occur only when accepted work runs, after its answer. Most faults occur within this time. */
 const MEETING_MS = 3_000;
 
 test(`a failing disk leads to clear refusals and loses nothing, in ${chosen.length} cases`, {
@@ -98,7 +98,7 @@ async function openShop(t: TestContext) {
   const neighbour = await createProject(service);
   await writer.update(200);
 
-  /** As many writes as Node has threads for files, which also compress answers. */
+  /** As many writes as Node has threads for file access. The same threads compress answers. */
   const crowd = () =>
     [1, 2, 3, 4].map(() => {
       const products = [{ identifier: 'A', name: 'A' }];
@@ -115,7 +115,7 @@ async function openShop(t: TestContext) {
     assert.equal(await service.stop(), 0);
     service = await startProcess(store, disk.settings);
     writer.service = service;
-    // The first lookup of a catalog opens its file, which blocks everything else.
+    // The first lookup of a catalog opens its file. On a stalled disk, that would block everything else.
     if (fault === 'stalled') await writer.lookUp();
   }
 

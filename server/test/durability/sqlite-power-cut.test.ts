@@ -93,7 +93,7 @@ test(`nothing that was answered is lost in ${CUTS} power cuts (seed ${SEED})`, {
   await definitions.act();
 
   for (let cut = 1; cut <= CUTS; cut += 1) {
-    // The first run finds new files and folders.
+    // The first cut happens before any load, when files and folders are new.
     if (cut > 1) await burst(service, { caller, definitions, random });
     await service.kill();
     const left = machine.cut(cut === 1 ? 'nothing' : undefined);

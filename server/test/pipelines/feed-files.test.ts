@@ -183,7 +183,7 @@ const BIKES = `sku;title;category;Weight;Size;Electric\n${Array.from(
     `B${index};Bicycle ${index};Bicycles > ${index % 5 === 0 ? 'City' : 'Road'};${10 + (index % 7)},5 kg;${index === 2_499 ? 'M' : 50};${index % 2 === 0}\n`,
 ).join('')};no identifier;;;;\n`;
 
-test('a preview states what the catalog would be, and a run has that result (§13.5 rule 9)', async () => {
+test('a preview predicts the effect on the catalog, and a run has that effect (§13.5 rule 9)', async () => {
   const { catalog, suggestion } = await preview({ type: 'csv' }, BIKES, { catalog: true });
   const { attributes, ...counts } = catalog;
   assert.deepEqual(counts, {

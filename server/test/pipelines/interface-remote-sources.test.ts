@@ -146,7 +146,7 @@ test('another host key or a wrong secret fails a run, with an explanation that c
   }
 });
 
-test('secrets are write-only, kept while the server stays the same, and never sent to another server (§13.4)', async () => {
+test('secrets are write-only, are kept while the server is unchanged, and are never sent to another server (§13.4)', async () => {
   write('kept.csv', csv('K'));
   s3.objects.set('kept.csv', Buffer.from(csv('K')));
   const cases = [

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-/** Only in the network of the test. */
+/** Public addresses that exist only in the network of the test. */
 const PUBLIC = ['93.184.216.34', '2606:2800:220:1::1'];
 
 /** Makes a network whose names the test controls, then runs the remaining arguments. */

@@ -321,7 +321,7 @@ test('cancelling a run ends the process that evaluates its expressions (§13.2)'
 });
 
 test('a run whose source or mapping takes over half a day fails and frees its slot (§13.2)', async (t) => {
-  // Node supports it, but its types do not yet.
+  // Node can mock this timer, but its types do not declare it yet.
   t.mock.timers.enable({ apis: ['AbortSignal.timeout' as 'Date'] });
   feed.answer((_, response) => void response.writeHead(200).write(CSV));
   const pipeline = await createPipeline(service(), HTTP(feed.url));

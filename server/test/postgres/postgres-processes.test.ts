@@ -37,7 +37,7 @@ async function startTwo(t: TestContext, settings: Record<string, string> = {}) {
   return { store, first, second, projectId: first.projectId };
 }
 
-/** Repeats a question. @returns the time until the condition was true, in ms */
+/** Repeats a check. @returns the time until the condition was true, in ms */
 async function untilHolds(what: string, holds: () => Promise<boolean>, withinMs: number): Promise<number> {
   const start = performance.now();
   for (;;) {

@@ -87,7 +87,7 @@ test('each npm script that a page names exists', () => {
   }
 });
 
-test('the markup of a page contains no script, style or image of its own, as the content policy demands', () => {
+test('a page contains no inline script, inline style or external image, because the content policy forbids them', () => {
   for (const [path, page] of listTexts()) {
     assert.doesNotMatch(page, /<script>|<style|\sstyle=|\son[a-z]+="|src="https?:/, path);
     assert.doesNotMatch(page, /SEARCH_INDEX/, path);

@@ -496,7 +496,7 @@ test('a pull into a file keeps the old file until the new one is complete', asyn
   assert.deepEqual(globSync('{-,*.part}', { cwd: folder }), []);
 });
 
-test('a push that lost contact during its commit asks for the same commit again and sends nothing twice', async (t) => {
+test('a push that lost contact during its commit requests the same commit again and sends nothing twice', async (t) => {
   const shop = await openShop(t);
   write(shop.folder, 'all.ndjson', range(10));
   let isBlind = true;
@@ -549,7 +549,7 @@ test('a resumed push commits nothing with --preview, and nothing that deletes wi
   assert.equal(await other.count(), 10);
 });
 
-test('a resumed push asks for the number of products that it would delete', async (t) => {
+test('a resumed push that would delete products requires the user to type their number', async (t) => {
   const { far, count } = await breakBeforeCommit(t, 5);
   const typed = { '[y/N]': 'y', 'Type 5 to delete 5 products': '5' };
   const { code, errors } = await run({ ...far, typed }, 'push --full --resume few.ndjson');

@@ -215,7 +215,7 @@ test('identifiers[]=A is a list, and identifiers=A,B is refused with the right f
   }
 });
 
-test('addresses near the search of a shop answer with the right address', async () => {
+test('the refusal of a path similar to a shop search names the right path', async () => {
   for (const path of ['/suggest', '/suggestions', '/search/suggest']) {
     const answer = await service().call('GET', path);
     assertRefused(answer, 404, /\/search\/suggestions/);

@@ -171,51 +171,55 @@ test(
   },
 );
 
-test('doctor names damaged, missing, newer and readable files, each with a remedy', ofFiles, async (t) => {
-  const service = await startFilled(t);
-  const { store, projectId } = service;
-  const [cut, gone, newer, marked, restored] = [
-    projectId,
-    await service.createProject('Gone'),
-    await service.createProject('Newer'),
-    await service.createProject('Marked'),
-    await service.createProject('Restored'),
-  ];
-  for (const id of [gone, newer, marked, restored])
-    await service.loadCatalog([{ identifier: 'A', name: 'One' }], id);
-  await service.stop();
-  const catalogPath = (id: number) => join(store.dataDir, 'catalogs', `${id}.db`);
-  truncateSync(catalogPath(cut), 50_000);
-  rmSync(catalogPath(gone));
-  const file = new DatabaseSync(catalogPath(newer));
-  file.exec('pragma user_version = 9000');
-  file.close();
-  chmodSync(catalogPath(cut), 0o644);
-  // Marks the catalog as damaged like the service does, and moves the damaged file aside like a restore does.
-  writeFileSync(join(store.dataDir, 'catalogs', `${marked}.damaged`), 'wrong # of entries in index\n');
-  writeFileSync(`${catalogPath(restored)}.damaged`, 'the old file');
-  const before = readFileSync(join(store.dataDir, 'control.db'));
-  const { code, of } = await runDoctor(store);
-  assert.equal(code, 1);
-  assert.match(of(catalogPath(cut))?.message ?? '', /^it is damaged: /);
-  assert.match(of(catalogPath(cut))?.action ?? '', new RegExp(`relata restore DIR --project ${cut}\\.`));
-  assert.equal(
-    of(catalogPath(marked))?.message,
-    `it is damaged: the service has found damage and does not serve it (${marked}.damaged has the reason)`,
-  );
-  assert.match(
-    of(catalogPath(marked))?.action ?? '',
-    new RegExp(`relata restore DIR --project ${marked}\\.`),
-  );
-  assert.equal(of(catalogPath(restored)), undefined);
-  assert.equal(of(catalogPath(gone))?.message, 'it is missing, although its project had products');
-  assert.match(
-    of(catalogPath(newer))?.message ?? '',
-    /^it has schema 9000, but this program knows only \d+$/,
-  );
-  assert.match(of('permissions')?.message ?? '', new RegExp(`1 paths: ${catalogPath(cut)}`));
-  assert.deepEqual(readFileSync(join(store.dataDir, 'control.db')), before, 'nothing is changed');
-});
+test(
+  'doctor names files that are damaged, missing, newer than the program or readable for others, each with a remedy',
+  ofFiles,
+  async (t) => {
+    const service = await startFilled(t);
+    const { store, projectId } = service;
+    const [cut, gone, newer, marked, restored] = [
+      projectId,
+      await service.createProject('Gone'),
+      await service.createProject('Newer'),
+      await service.createProject('Marked'),
+      await service.createProject('Restored'),
+    ];
+    for (const id of [gone, newer, marked, restored])
+      await service.loadCatalog([{ identifier: 'A', name: 'One' }], id);
+    await service.stop();
+    const catalogPath = (id: number) => join(store.dataDir, 'catalogs', `${id}.db`);
+    truncateSync(catalogPath(cut), 50_000);
+    rmSync(catalogPath(gone));
+    const file = new DatabaseSync(catalogPath(newer));
+    file.exec('pragma user_version = 9000');
+    file.close();
+    chmodSync(catalogPath(cut), 0o644);
+    // Marks the catalog as damaged like the service does, and moves the damaged file aside like a restore does.
+    writeFileSync(join(store.dataDir, 'catalogs', `${marked}.damaged`), 'wrong # of entries in index\n');
+    writeFileSync(`${catalogPath(restored)}.damaged`, 'the old file');
+    const before = readFileSync(join(store.dataDir, 'control.db'));
+    const { code, of } = await runDoctor(store);
+    assert.equal(code, 1);
+    assert.match(of(catalogPath(cut))?.message ?? '', /^it is damaged: /);
+    assert.match(of(catalogPath(cut))?.action ?? '', new RegExp(`relata restore DIR --project ${cut}\\.`));
+    assert.equal(
+      of(catalogPath(marked))?.message,
+      `it is damaged: the service has found damage and does not serve it (${marked}.damaged has the reason)`,
+    );
+    assert.match(
+      of(catalogPath(marked))?.action ?? '',
+      new RegExp(`relata restore DIR --project ${marked}\\.`),
+    );
+    assert.equal(of(catalogPath(restored)), undefined);
+    assert.equal(of(catalogPath(gone))?.message, 'it is missing, although its project had products');
+    assert.match(
+      of(catalogPath(newer))?.message ?? '',
+      /^it has schema 9000, but this program knows only \d+$/,
+    );
+    assert.match(of('permissions')?.message ?? '', new RegExp(`1 paths: ${catalogPath(cut)}`));
+    assert.deepEqual(readFileSync(join(store.dataDir, 'control.db')), before, 'nothing is changed');
+  },
+);
 
 test('doctor warns of a backup that is old or was never made', ofFiles, async (t) => {
   const { store } = await startFilled(t);

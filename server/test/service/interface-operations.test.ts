@@ -244,7 +244,7 @@ test('/docs/api is a page that loads nothing from other origins (§10.3)', async
   assert.match(body, /\/products\/batch\/initiate/);
 });
 
-test('/ redirects a browser to a page and gives a program the addresses of everything (§10.3)', async () => {
+test('/ redirects a browser to a page and returns the paths of docs, OpenAPI and health check to a program (§10.3)', async () => {
   const { body, headers } = await service().call('GET', '/', { key: null });
   assert.equal(headers.get('vary'), 'Accept');
   for (const path of [body.docs, body.openapi, body.health])

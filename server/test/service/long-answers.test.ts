@@ -144,7 +144,7 @@ test('while a long answer is made and sent, the serving thread answers others (�
   }
 });
 
-test('answers of large uploads contain exactly the uploads, whatever their length and packing (§4.2)', async () => {
+test('lookups of large products return exactly the uploads, whatever their length and compression (§4.2)', async () => {
   const catalog = await createCatalog(service());
   const attributes = [
     { name: 'Text', type: 'TEXT_ATTRIBUTE' },

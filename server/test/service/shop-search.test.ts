@@ -98,7 +98,7 @@ test('groups are counted and paged, with their best hit first (§4.14 rules 3 an
   assert.deepEqual([answer.redirect, answer.answerText, answer.activeSortingOption], [null, '', {}]);
 });
 
-test('all words match by their beginning, * matches everything, and _# a category (§4.14 rule 2)', async () => {
+test('all words match by their beginning, * matches everything, and _# matches a category (§4.14 rule 2)', async () => {
   const catalog = await fill();
   assert.deepEqual(groupsOf(await search(catalog, { query: 'cord dri' })), [['D1-A', 'D1-B']]);
   assert.equal((await search(catalog, { query: '*' })).totalResults, 3);
@@ -106,7 +106,7 @@ test('all words match by their beginning, * matches everything, and _# a categor
   assert.equal((await search(catalog, { query: '_#Tools#Drills' })).totalResults, 2);
 });
 
-test('typing errors match after exact hits: one from 4 letters, two from 8, never in the first letter (§4.13 rule 4)', async () => {
+test('hits with typing errors follow exact hits: one error from 4 letters, two from 8, none in the first letter (§4.13 rule 4)', async () => {
   const catalog = await fill([
     product('A', 'Canon camera'),
     product('B', 'Cannon ball'),
@@ -135,7 +135,7 @@ test('typing errors match after exact hits: one from 4 letters, two from 8, neve
   assert.deepEqual(await find('telescpoe'), ['E'], 'including a product that was just uploaded');
 });
 
-test('the PHP core: search parameters, filters, sort orders and the fields that it reads (§4.14)', async () => {
+test('the PHP core can search, filter and sort, and gets the fields that it reads (§4.14)', async () => {
   const catalog = await fill();
   const sent = { query: 'drill', sessionId: '', userGroup: '1-de', offset: '0', limit: '100', filters: '[]' };
   const answer = await search(catalog, sent);
@@ -199,7 +199,7 @@ test('the PHP core: search parameters, filters, sort orders and the fields that 
   ]);
 });
 
-test('suggestions: products by groups under Produkte, categories and brands (§4.14 rule 7)', async () => {
+test('suggestions contain products by groups under Produkte, categories, brands and searches (§4.14 rule 7)', async () => {
   const catalog = await fill();
   const limits = 'limitBrand=2&limitSearch=3&limitCategory=3&limitProduct=1&limitContent=3';
   const { body } = await catalog.call('GET', `/search/suggestions?query=dri&${limits}&userGroup=x`);
@@ -238,7 +238,7 @@ test('products are sorted by the price attribute of the project (§4.14 rule 6)'
   assert.equal(sorted.activeSortingOption.key, 'Offer');
 });
 
-test('Shopware 5: filters with the widest range, the key of a sort order, the head of each group (§4.14)', async () => {
+test('Shopware 5 can filter by the widest range and sort by the key of a sort order, and gets the head of each group (§4.14)', async () => {
   const catalog = await fill();
   const filters = JSON.stringify([
     { name: 'Price', min: 0, max: 9_999_999_999 },
@@ -257,7 +257,7 @@ test('Shopware 5: filters with the widest range, the key of a sort order, the he
     assert.ok(type && name && Number.isInteger(totalResults) && Array.isArray(results));
 });
 
-test('Shopware 6: values by their names, a sort order by its name in lower case, status success (§4.14)', async () => {
+test('Shopware 6 can filter by the names of values and sort by a name in lower case, and gets the status success (§4.14)', async () => {
   const catalog = await fill();
   const filters = JSON.stringify([
     { name: 'Brand', values: [{ name: 'Makita' }, { name: 'Metabo' }] },
@@ -271,7 +271,7 @@ test('Shopware 6: values by their names, a sort order by its name in lower case,
   assert.deepEqual([suggested.status, suggested.body.status], [200, 'success']);
 });
 
-test('a range applies to a single value of a product with several (§4.14 rule 5)', async () => {
+test('a range filter needs a single value within both limits if a product has several values (§4.14 rule 5)', async () => {
   const weights = ['1.5 kg', '3 kg'].map((value) => ({ key: 'Weight', value }));
   const both = { ...product('D3', 'Drill with two batteries'), attributes: weights };
   const catalog = await fill([...DRILLS, both]);
@@ -320,7 +320,7 @@ test('an invalid search is refused and the refusal says how to fix it (§4.14 ru
   }
 });
 
-test('estimated totals and counts of only some products found are marked (§4.14 rule 3)', async () => {
+test('estimated totals, and counts of only some of the hits, are marked (§4.14 rule 3)', async () => {
   const colourOf = (index: number) => (index < 5_000 ? 'red' : 'blue');
   const products = Array.from({ length: 6_000 }, (_, index) =>
     product(`P${String(index).padStart(4, '0')}`, `Board ${index}`, {

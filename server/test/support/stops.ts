@@ -1,6 +1,6 @@
 /**
- * The place where a test registers what to stop, or the owner of a service that outlives a test. The context of a test
- * is one.
+ * Registers functions that stop things at the end: at the end of a test if this is its context, or later for a service
+ * that outlives a test.
  */
 export interface Stopping {
   after(stop: () => unknown): void;

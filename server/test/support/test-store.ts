@@ -44,7 +44,7 @@ export interface Held<Result> {
   release(): Promise<void>;
 }
 
-/** Processes on one database share this. The embedded store makes its own. */
+/** All processes on one database share this key. A service on the embedded store makes its own key. */
 const SECRET_KEY = Buffer.alloc(32, 'tests').toString('base64');
 
 export type StoreKind = 'embedded' | 'postgres';

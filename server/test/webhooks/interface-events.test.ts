@@ -84,7 +84,7 @@ test('events are signed and delivered in the order in which they happened (§6.2
   assert.match(committed?.timestamp ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
-test('a restore sends events of what it brought back, and large changes are sent in pages (§6.2)', async () => {
+test('a restore sends events of the restored products, and large changes are sent in pages (§6.2)', async () => {
   const { catalog, receiver } = await listen(['products.changed'], { keptCommits: 1 });
   const many = Array.from({ length: 2_500 }, (_, index) => ({ identifier: `P${index}` }));
   await catalog.load(...many);

@@ -4,7 +4,7 @@ export interface CameraSystem {
   readonly brand: string;
   readonly mount: string;
   readonly sensor: string;
-  /** The older type first: batteries of the newer one run in cameras of both. */
+  /** The older type and the newer type, whose batteries also run in cameras of the older type. */
   readonly batteries: readonly [older: string, newer: string];
   readonly cards: readonly string[];
   /** Relative to full frame: large sensors cost more. */

@@ -36,7 +36,7 @@ export interface PostgresServer {
   readonly version: number;
   /** Ends the server and its sessions immediately and keeps its data. `crash`: like a power cut. */
   halt(how?: 'crash'): Promise<void>;
-  /** After `halt`, on the same port. */
+  /** Starts the server again after `halt`, on the same port. */
   start(): Promise<void>;
   /** Suspends the server without ending its connections, which then hang. */
   pause(): void;
