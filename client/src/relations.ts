@@ -72,7 +72,10 @@ function createAnswers({ sendJson, call }: Transport) {
 function createTables({ call, request }: Transport) {
   return {
     /** @returns a page of tables by name, beginning at `cursor`, which is the `nextCursor` of the previous page */
-    list: (projectId: number, { cursor, ...options }: CallOptions & { readonly cursor?: string } = {}) =>
+    list: (
+      projectId: number,
+      { cursor, ...options }: CallOptions & { readonly cursor?: string | undefined } = {},
+    ) =>
       call(
         'getManagementProjectsByIdTables',
         { path: { id: projectId }, ...(cursor !== undefined && { query: { cursor } }) },

@@ -55,6 +55,18 @@ interface PageOf {
   readonly nextCursor?: string | null | undefined;
 }
 
+/** @yields the pages of a list, each read with the cursor of the page before */
+export async function* readPages<Page extends PageOf>(
+  read: (cursor: string | undefined) => Promise<Page>,
+): AsyncGenerator<Page> {
+  let cursor: string | undefined;
+  do {
+    const page = await read(cursor);
+    yield page;
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+}
+
 type PageOptions<One> = Omit<
   UseInfiniteQueryOptions<One, Error, InfiniteData<One>, readonly unknown[], string | undefined>,
   'queryKey' | 'queryFn' | 'initialPageParam' | 'getNextPageParam'

@@ -11,7 +11,7 @@ import { useMemo } from 'react';
 import { t } from '../languages/text.ts';
 import { writePath } from '../rules/category-path.ts';
 import type { Extent } from '../rules/sampled.ts';
-import { useOfProject } from './answers.ts';
+import { readPages, useOfProject } from './answers.ts';
 import { extentOf, type SampledQuestion, useCounts } from './counts.ts';
 import { reread } from './queries.ts';
 import { useRelata } from './session.tsx';
@@ -63,13 +63,15 @@ export function useCategories(isEnabled: boolean) {
 
 async function readCategories(relata: Relata, projectId: number, signal: AbortSignal) {
   const categories: string[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page = await relata.products.listCategories(projectId, { limit: PAGE, cursor, signal });
+  let isComplete = false;
+  const read = (cursor: string | undefined) =>
+    relata.products.listCategories(projectId, { limit: PAGE, cursor, signal });
+  for await (const page of readPages(read)) {
     categories.push(...page.items.map(({ path }) => writePath(path)));
-    if (page.nextCursor === null || categories.length >= MOST)
-      return { categories, isComplete: page.isComplete };
-    cursor = page.nextCursor;
+    isComplete = page.isComplete;
+    if (categories.length >= MOST) break;
   }
+  return { categories, isComplete };
 }
 
 /** @returns the number of products of the project, once the catalog is indexed */
@@ -149,15 +151,9 @@ export function useTableNames(isNeeded: boolean): readonly string[] {
   const { data = [] } = useOfProject(
     ['relations', 'tables'],
     async ({ relata, projectId, signal }) => {
+      const pages = readPages((cursor) => relata.relations.tables.list(projectId, { cursor, signal }));
       const names: string[] = [];
-      for (let cursor: string | null = ''; cursor !== null; ) {
-        const page = await relata.relations.tables.list(projectId, {
-          signal,
-          ...(cursor !== '' && { cursor }),
-        });
-        names.push(...page.items.map(({ name }) => name));
-        cursor = page.nextCursor;
-      }
+      for await (const { items } of pages) names.push(...items.map(({ name }) => name));
       return names;
     },
     { enabled: isNeeded },

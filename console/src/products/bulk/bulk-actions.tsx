@@ -6,7 +6,7 @@ import { SelectField } from '../../parts/forms/field.tsx';
 import { Answer, DialogButton, FormDialog } from '../../parts/page.tsx';
 import { ProductLinks, saveFile, saveTable } from '../../parts/show.tsx';
 import { separatorOf, toCsvLine } from '../../rules/csv.ts';
-import { useOfProject } from '../../state/answers.ts';
+import { readPages, useOfProject } from '../../state/answers.ts';
 import { deleteProducts, makeIdempotencyKey, readWhole } from '../../state/catalog.ts';
 import { tell } from '../../state/notices.ts';
 import { useCalls } from '../../state/rights.ts';
@@ -303,28 +303,17 @@ export async function* listRows(scope: ExportScope): AsyncGenerator<readonly Pro
   const { relata, projectId, filters, signal } = scope;
   const question = { ...toQuestion(filters), limit: FOUND };
   const listing = { ...toListing(filters), limit: LISTED, signal };
-  const pages = readPages((cursor) =>
+  const read = (cursor: string | undefined): Promise<RowPage> =>
     filters.sort === ''
       ? relata.products.listTable(projectId, { ...listing, cursor })
-      : relata.products.findManaged(projectId, { ...question, ...(cursor && { cursor }) }, { signal }),
-  );
-  for await (const items of pages) yield items.map(toRow);
+      : relata.products.findManaged(projectId, { ...question, ...(cursor && { cursor }) }, { signal });
+  for await (const { items } of readPages((cursor) => readWhole(() => read(cursor)))) yield items.map(toRow);
 }
 
-interface Page<Item> {
-  readonly items: readonly Item[];
+interface RowPage {
+  readonly items: readonly Parameters<typeof toRow>[0][];
   readonly nextCursor?: string | null | undefined;
   readonly partial?: boolean | undefined;
-}
-
-async function* readPages<Item>(read: (cursor: string | undefined) => Promise<Page<Item>>) {
-  for (let cursor: string | undefined, isLast = false; !isLast; ) {
-    const from = cursor;
-    const page = await readWhole(() => read(from));
-    yield page.items;
-    cursor = page.nextCursor ?? undefined;
-    isLast = cursor === undefined;
-  }
 }
 
 interface Piece {
@@ -360,7 +349,8 @@ function toCells(row: ProductRow, columns: readonly Column[], values: Values): u
 /** @yields whole products, one per line, in the form that an upload accepts */
 async function* writeProducts({ relata, projectId, filters, signal }: ExportScope): AsyncGenerator<Piece> {
   const listing = { ...toListing(filters), limit: LISTED, signal };
-  for await (const items of readPages((cursor) => relata.products.list(projectId, { ...listing, cursor }))) {
+  const pages = readPages((cursor) => relata.products.list(projectId, { ...listing, cursor }));
+  for await (const { items } of pages) {
     const products = items.map(({ id: _, lastUpdateTs: __, ...product }): UploadProduct => product);
     const text = products.map((product) => `${JSON.stringify(product)}\n`).join('');
     yield { text, count: products.length };
