@@ -1,10 +1,11 @@
 /** Checks that functions fit on a screen: `node server/house/check-function-lengths.ts [FOLDER]`, part of `npm run house`. */
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { LONG_FUNCTIONS } from './long-functions.ts';
 import { reportBreaches } from './report-breaches.ts';
+import { visitNodes } from './visit-nodes.ts';
 
 /** A function with more lines needs a reason in the list. */
 const LINES = 60;
@@ -24,18 +25,12 @@ interface Found {
 }
 
 function listFunctions(root: string, file: string): Found[] {
-  const text = readFileSync(join(root, file), 'utf8');
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
-  const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line;
   const functions: Found[] = [];
-  const visit = (node: ts.Node): void => {
-    if (isFunction(node)) {
-      const lines = lineOf(node.end) - lineOf(node.getStart()) + 1;
-      functions.push({ function: `${file} ${nameOf(node)}`, lines });
-    }
-    ts.forEachChild(node, visit);
-  };
-  visit(source);
+  visitNodes(join(root, file), (node, first) => {
+    if (!isFunction(node)) return;
+    const last = node.getSourceFile().getLineAndCharacterOfPosition(node.end).line + 1;
+    functions.push({ function: `${file} ${nameOf(node)}`, lines: last - first + 1 });
+  });
   return functions;
 }
 

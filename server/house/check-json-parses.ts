@@ -1,20 +1,18 @@
 /** Checks that only listed places parse JSON: `node server/house/check-json-parses.ts [FOLDER]`, part of `npm run house`. */
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { PLACES } from './json-parses.ts';
 import { reportBreaches } from './report-breaches.ts';
+import { visitNodes } from './visit-nodes.ts';
 
 /** @returns the lines in which a file parses JSON, or uses the parser under another name */
 function listParses(file: string): number[] {
-  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
   const lines: number[] = [];
-  const visit = (node: ts.Node): void => {
-    if (isParse(node)) lines.push(source.getLineAndCharacterOfPosition(node.getStart()).line + 1);
-    ts.forEachChild(node, visit);
-  };
-  visit(source);
+  visitNodes(file, (node, line) => {
+    if (isParse(node)) lines.push(line);
+  });
   return lines;
 }
 

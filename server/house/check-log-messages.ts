@@ -2,11 +2,12 @@
  * Checks the log lines of the service: `node server/house/check-log-messages.ts [FOLDER]`, part of `npm run house`.
  * A message is a constant text, and the values are fields, so that lines can be searched by both.
  */
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { reportBreaches } from './report-breaches.ts';
+import { visitNodes } from './visit-nodes.ts';
 
 const LOGGERS: ReadonlySet<string> = new Set(['log', 'logger']);
 const LEVELS: ReadonlySet<string> = new Set(['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
@@ -109,21 +110,15 @@ function listIdFields(facts: ts.Expression | undefined): string[] {
 }
 
 function listFileBreaches(folder: string, file: string): string[] {
-  const text = readFileSync(join(folder, file), 'utf8');
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const breaches: string[] = [];
-  const visit = (node: ts.Node): void => {
+  visitNodes(join(folder, file), (node, line) => {
     const call = findLogCall(node);
-    if (call !== undefined) {
-      const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
-      if (call.message === undefined || !isConstantText(call.message))
-        breaches.push(`${file}:${line} logs a message that is not a constant text; log its values as fields`);
-      for (const field of listIdFields(call.facts))
-        breaches.push(`${file}:${line} logs the field ${field}; name it ${field.replace(/Ids?$/, '')}`);
-    }
-    ts.forEachChild(node, visit);
-  };
-  visit(source);
+    if (call === undefined) return;
+    if (call.message === undefined || !isConstantText(call.message))
+      breaches.push(`${file}:${line} logs a message that is not a constant text; log its values as fields`);
+    for (const field of listIdFields(call.facts))
+      breaches.push(`${file}:${line} logs the field ${field}; name it ${field.replace(/Ids?$/, '')}`);
+  });
   return breaches;
 }
 
