@@ -57,7 +57,7 @@ export function createAgentHandler(context: ToolContext, parts: AgentServerParts
   // The cast is safe: each tool is registered with the schema of its own input, which the type of the list cannot
   // express.
   const answer: AnswerTool = (tool, input) => tool.answer(context, input as never);
-  return createMcpHandler(() => openServer(context.access, { ...parts, answer }), { maxSubscriptions: 0 });
+  return createHandler(context.access, { ...parts, answer });
 }
 
 /**
@@ -66,7 +66,7 @@ export function createAgentHandler(context: ToolContext, parts: AgentServerParts
  */
 export async function warmAgents(): Promise<void> {
   const parts = { version: '', describeFailure: String, answer: async () => ({}) };
-  const { fetch } = createMcpHandler(() => openServer('manage', parts), { maxSubscriptions: 0 });
+  const { fetch } = createHandler('manage', parts);
   const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
   const response = await fetch(new Request('http://relata/mcp', { method: 'POST', headers, body }));
@@ -75,10 +75,14 @@ export async function warmAgents(): Promise<void> {
 
 type AnswerTool = (tool: Tool, input: unknown) => Promise<object>;
 
-function openServer(
-  access: Access,
-  { version, describeFailure, answer }: AgentServerParts & { readonly answer: AnswerTool },
-): McpServer {
+interface AnsweringParts extends AgentServerParts {
+  readonly answer: AnswerTool;
+}
+
+const createHandler = (access: Access, parts: AnsweringParts): McpHttpHandler =>
+  createMcpHandler(() => openServer(access, parts), { maxSubscriptions: 0 });
+
+function openServer(access: Access, { version, describeFailure, answer }: AnsweringParts): McpServer {
   // The service sends nothing without a request, so it does not announce changes of the list of tools.
   const capabilities = { tools: { listChanged: false } };
   const server = new McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS, capabilities });
